@@ -1,0 +1,59 @@
+# Two commands do everything on a machine with Python 3.11, git and make:
+#   make demo    the main story in a temporary repository
+#   make test    all tests
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+BENCH := .venv-bench
+
+.PHONY: help demo test check format proof bench conformance docs lock clean
+
+help:
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+$(READY): pyproject.toml requirements/dev.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "holdfast needs Python 3.11 or newer; set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: $(READY) ## the main story, in a temporary repository
+	@$(BIN)/holdfast demo
+
+test: $(READY) ## all tests, under five minutes
+	@$(BIN)/python -m pytest -n 2 -m "not proof"
+
+check: $(READY) ## ruff, mypy --strict, import-linter
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+
+format: $(READY) ## let ruff put the code in order
+	@$(BIN)/ruff check --fix --quiet .
+	@$(BIN)/ruff format .
+
+proof: $(READY) ## slow proofs: kill -9, full disk and I/O errors at every system call
+	@scripts/need strace
+	@$(BIN)/python -m pytest -m proof -s
+
+bench: $(READY) ## speed and size as ratios, peers beside us
+	@test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
+	@$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/bench.lock
+	@$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall .
+	@$(BENCH)/bin/python -m bench
+
+conformance: $(READY) ## which clause is proved by which test
+	@$(BIN)/python -m scripts.conformance
+
+docs: $(READY) ## generate the reference pages
+	@$(BIN)/python -m scripts.reference
+
+lock: ## write requirements/*.lock anew
+	@PYTHON="$(PYTHON)" scripts/lock
+
+clean:
+	@rm -rf $(VENV) $(BENCH) .mypy_cache .ruff_cache .hypothesis dist build

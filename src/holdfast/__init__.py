@@ -1,0 +1,58 @@
+"""Holdfast: what coding agents know about their work survives them.
+
+```python
+import holdfast
+
+workspace = holdfast.open()
+workspace.note("The parser is done; the renderer is next.")
+```
+"""
+
+from __future__ import annotations
+
+from holdfast.version import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.kernel.errors import (
+        Conflict,
+        FenceLost,
+        HoldfastError,
+        NotAllowed,
+        NotFound,
+        StoreAway,
+        StreamClosed,
+        Usage,
+        VersionConflict,
+    )
+    from holdfast.library import Workspace, open
+
+__all__ = [
+    "Conflict",
+    "FenceLost",
+    "HoldfastError",
+    "NotAllowed",
+    "NotFound",
+    "StoreAway",
+    "StreamClosed",
+    "Usage",
+    "VersionConflict",
+    "Workspace",
+    "__version__",
+    "open",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded when asked for: hooks import this package too, and pay for every module.
+    if name in ("Workspace", "open"):
+        from holdfast import library
+
+        return getattr(library, name)
+    if name in __all__:
+        from holdfast.kernel import errors
+
+        return getattr(errors, name)
+    raise AttributeError(f"module 'holdfast' has no attribute {name!r}")

@@ -1,0 +1,105 @@
+"""Words and columns on a screen: relative times, safe text, what changed."""
+
+from __future__ import annotations
+
+import click
+
+from holdfast.kernel import clock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+
+def safe(text: str) -> str:
+    """Text from agents is data: no escape sequence of theirs reaches the terminal."""
+    return "".join(
+        letter if letter in "\n\t" or (letter.isprintable() or letter == " ") else _shown(letter)
+        for letter in text
+    )
+
+
+def _shown(letter: str) -> str:
+    code = ord(letter)
+    if code < 0x20:
+        return chr(0x2400 + code)  # a picture of the control character
+    return "\N{REPLACEMENT CHARACTER}"
+
+
+def one_line(text: str, width: int = 72) -> str:
+    """The first words of a text, on one line."""
+    flat = " ".join(safe(text).split())
+    return flat if len(flat) <= width else flat[: width - 1] + "…"
+
+
+def ago(at: str, now: int) -> str:
+    """`3 min ago`; a time to come, as a stepped clock leaves behind, is `just now`."""
+    try:
+        seconds = (now - clock.parse(at)) // 1000
+    except ValueError:
+        return at
+    if seconds < 5:
+        return "just now"
+    for size, name in ((86_400, "day"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            count = seconds // size
+            plural = "s" if name == "day" and count > 1 else ""
+            return f"{count} {name}{plural} ago"
+    return f"{seconds} s ago"
+
+
+def size(count: int) -> str:
+    """`1.4 MB`."""
+    value = float(count)
+    for unit in ("B", "KB", "MB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "B" or value >= 100 else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} GB"
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def summary(body: Any, width: int = 72) -> str:
+    """What a record says, in a few words, whatever its protocol."""
+    if body is None:
+        return "erased"
+    if isinstance(body, str):
+        return one_line(body, width)
+    if isinstance(body, dict):
+        for key in ("text", "reason", "message", "summary", "path"):
+            if isinstance(body.get(key), str) and body[key]:
+                return one_line(body[key], width)
+        return one_line(", ".join(f"{key}: {value}" for key, value in body.items()), width)
+    return one_line(str(body), width)
+
+
+def diff(before: str, after: str, before_name: str, after_name: str) -> Iterator[str]:
+    """A unified diff with its usual colours."""
+    import difflib
+
+    lines = difflib.unified_diff(
+        before.splitlines(), after.splitlines(), before_name, after_name, lineterm=""
+    )
+    for line in lines:
+        colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
+        yield click.style(safe(line), fg=colour)
+
+
+def table(rows: list[list[str]], *, indent: str = "") -> Iterator[str]:
+    """Columns as wide as they need to be; the last one runs free."""
+    if not rows:
+        return
+    widths = [max(_width(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        cells = [
+            cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)
+        ]
+        yield (indent + "  ".join(cells)).rstrip()
+
+
+def _width(cell: str) -> int:
+    return len(click.unstyle(cell))

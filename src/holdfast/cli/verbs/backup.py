@@ -1,0 +1,62 @@
+"""holdfast backup"""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from holdfast.cli.frame import Call, Reply, verb
+from holdfast.cli.terminal import size
+from holdfast.kernel import clock
+from holdfast.kernel.errors import NotFound
+from holdfast.kernel.journal import upkeep
+
+
+@click.command(short_help="A consistent copy of the journal, and back.")
+@click.argument("file")
+@click.option("--restore", is_flag=True, help="Make the journal what FILE is.")
+@click.option("--dry-run", is_flag=True, help="Check that it would work, and change nothing.")
+@verb
+def command(call: Call, file: str, restore: bool, dry_run: bool) -> Reply:
+    """Write a consistent copy of the journal to FILE, also while others write.
+
+    With --restore the journal becomes what FILE is; what it was is copied aside first, so that
+    this too can be undone.
+    """
+    file = os.path.abspath(file)
+    if restore:
+        return _restore(call, file, dry_run)
+    if not call.workspace.exists():
+        raise NotFound("Nothing was written yet.")
+    journal = call.workspace.journal
+    if dry_run:
+        upkeep.refuse_existing(file)
+        return Reply({"file": file, "dry_run": True}, [f"Would copy the journal to {file}"])
+    upkeep.backup(journal, file)
+    written = os.stat(file).st_size
+    return Reply(
+        {"file": file, "bytes": written, "dry_run": False},
+        [f"Copied the journal, {size(written)}, to {file}"],
+        next=[f"holdfast backup {file} --restore"],
+    )
+
+
+def _restore(call: Call, file: str, dry_run: bool) -> Reply:
+    upkeep.check_copy(file)
+    if dry_run:
+        return Reply({"file": file, "dry_run": True}, [f"{file} is whole and could be restored."])
+    workspace = call.workspace
+    aside = ""
+    with workspace.lock():
+        if workspace.exists():
+            stamp = clock.stamp(call.now).replace(":", "").replace("-", "")
+            aside = os.path.join(workspace.home, f"before-restore-{stamp}.db")
+            upkeep.backup(workspace.journal, aside)
+        upkeep.restore(workspace.journal, file)
+    lines = [f"The journal is what {file} is."]
+    next = []
+    if aside:
+        lines.append(f"What it was is in {aside}")
+        next.append(f"holdfast backup {aside} --restore")
+    return Reply({"file": file, "aside": aside, "dry_run": False}, lines, next=next)

@@ -1,0 +1,39 @@
+"""holdfast diff"""
+
+from __future__ import annotations
+
+import click
+
+from holdfast.cli import terminal
+from holdfast.cli.frame import Call, Reply, verb
+from holdfast.history import ends_of, picture, state_at
+from holdfast.kernel.errors import NotFound
+
+
+@click.command(short_help="What changed between two records.")
+@click.argument("a")
+@click.argument("b", required=False, default="")
+@verb
+def command(call: Call, a: str, b: str) -> Reply:
+    """What changed between two records of one stream: A, and B or the newest."""
+    if not call.workspace.exists():
+        raise NotFound("Nothing was written yet.")
+    journal = call.workspace.journal
+    first, second = ends_of(journal, a, b)
+    stream = first["stream"]
+    before, after = (state_at(journal, stream, end["version"]) for end in (first, second))
+    lines = list(
+        terminal.diff(
+            picture(stream, before),
+            picture(stream, after),
+            f"{first['id'][:8]} {first['at']}",
+            f"{second['id'][:8]} {second['at']}",
+        )
+    )
+    data = {
+        "stream": stream,
+        "before": {"record": first["id"], "version": first["version"], "state": before},
+        "after": {"record": second["id"], "version": second["version"], "state": after},
+        "diff": [click.unstyle(line) for line in lines],
+    }
+    return Reply(data, lines or ["Nothing changed."], pages=True)

@@ -1,0 +1,31 @@
+"""holdfast gc"""
+
+from __future__ import annotations
+
+import click
+
+from holdfast.cli.frame import Call, Reply, verb
+from holdfast.cli.terminal import plural, size
+from holdfast.upkeep import collect
+
+
+@click.command(short_help="Apply the retention and give unused space back.")
+@click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
+@verb
+def command(call: Call, dry_run: bool) -> Reply:
+    """Remove what the retention settings let go, and give unused space back to the disk.
+
+    The state of every stream stays, and so does the proof: each chain keeps an anchor.
+    """
+    if not call.workspace.exists():
+        return Reply({"dry_run": dry_run}, ["Nothing was written yet."])
+    freed = collect(call.workspace, call.now, dry_run=dry_run)
+    removed = f"{plural(freed['records'], 'record')} of {plural(freed['streams'], 'stream')}"
+    if dry_run:
+        return Reply({**freed, "dry_run": True}, [f"Would remove {removed}."])
+    lines = [f"Removed {removed}; freed {size(max(0, freed['bytes']))}."]
+    if freed["quarantined"]:
+        lines.append(f"Removed {plural(freed['quarantined'], 'old file')} from quarantine.")
+    if freed["leftovers"]:
+        lines.append(f"Removed {plural(freed['leftovers'], 'leftover')} of interrupted writes.")
+    return Reply({**freed, "dry_run": False}, lines)

@@ -1,0 +1,74 @@
+"""holdfast history"""
+
+from __future__ import annotations
+
+import click
+
+from holdfast.cli.frame import Call, Reply, verb
+from holdfast.cli.terminal import ago, safe, summary, table
+from holdfast.kernel.errors import Usage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.kernel.journal.interface import Record
+
+SHORT_ID = 8
+
+
+@click.command(short_help="What happened, newest first.")
+@click.argument("stream", required=False, default="")
+@click.option("-n", "--limit", default=50, show_default=True, help="How many records at most.")
+@click.option("--kind", default="", help="Only records of this kind.")
+@click.option("--before", metavar="SEQ", type=int, help="Only records before this sequence number.")
+@verb
+def command(call: Call, stream: str, limit: int, kind: str, before: int | None) -> Reply:
+    """What happened, newest first.
+
+    STREAM limits it to one stream, such as note:default, or to many: note:*
+    """
+    if limit < 1:
+        raise Usage("--limit must be at least 1.")
+    if not call.workspace.exists():
+        return Reply({"records": []}, ["Nothing was written yet."])
+    records = call.workspace.journal.latest(stream=stream, kind=kind, before=before, limit=limit)
+    next = []
+    if len(records) == limit:
+        options = f"{f' {stream}' if stream else ''} --before {records[-1]['seq']}"
+        next.append(f"holdfast history{options}")
+    return Reply({"records": records}, _lines(records, call.now), next=next, pages=True)
+
+
+def _lines(records: list[Record], now: int) -> Iterator[str]:
+    if not records:
+        yield "No such records."
+    width = _summary_width()
+    rows = [
+        [
+            click.style(record["id"][:SHORT_ID], fg="yellow"),
+            _when(record["at"], now),
+            click.style(safe(record["actor"]), fg="cyan"),
+            safe(record["stream"]),
+            safe(record["kind"]),
+            summary(record["body"], width),
+        ]
+        for record in records
+    ]
+    yield from table(rows)
+
+
+def _when(at: str, now: int) -> str:
+    """Relative for a person; a script gets the time itself, which does not change under it."""
+    import sys
+
+    return ago(at, now) if sys.stdout.isatty() else at
+
+
+def _summary_width() -> int:
+    import shutil
+    import sys
+
+    if not sys.stdout.isatty():
+        return 200
+    return max(30, shutil.get_terminal_size().columns - 70)

@@ -1,0 +1,44 @@
+"""holdfast restore"""
+
+from __future__ import annotations
+
+import click
+
+from holdfast.cli import terminal
+from holdfast.cli.frame import Call, Reply, verb, warn_of_views
+from holdfast.history import picture, state_at, state_now
+from holdfast.kernel.errors import NotFound
+from holdfast.kernel.journal.find import find_record
+
+
+@click.command(short_help="Bring a stream back to an earlier record; can be undone.")
+@click.argument("id")
+@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@verb
+def command(call: Call, id: str, dry_run: bool) -> Reply:
+    """Bring a stream, and its files, back to what they were after the record ID.
+
+    It adds a record and removes none, so restoring the record before it undoes it.
+    """
+    if not call.workspace.exists():
+        raise NotFound("Nothing was written yet.")
+    journal = call.workspace.journal
+    record = find_record(journal, id)
+    stream = record["stream"]
+    present, version = state_now(journal, stream)
+    wanted = state_at(journal, stream, record["version"])
+    lines = list(
+        terminal.diff(picture(stream, present), picture(stream, wanted), "present", "restored")
+    )
+    newest = journal.latest(stream=stream, limit=1)[0]
+    data = {"stream": stream, "to": record["id"], "from": newest["id"], "dry_run": dry_run}
+    data["diff"] = [click.unstyle(line) for line in lines]
+    if dry_run:
+        return Reply(data, lines or ["Nothing would change."])
+    if not lines and version == record["version"]:
+        return Reply(data, ["It is there already."])
+    outcome = call.writer.restore(stream, record["version"], actor=call.actor, now=call.now)
+    warn_of_views(call, outcome)
+    data["record"], data["views"] = outcome["id"], outcome["views"]
+    said = f"Restored {stream} to version {record['version']}."
+    return Reply(data, [*lines, said], next=[f"holdfast restore {newest['id'][:8]}  # undo"])

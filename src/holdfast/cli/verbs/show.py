@@ -1,0 +1,69 @@
+"""holdfast show"""
+
+from __future__ import annotations
+
+import click
+
+from holdfast.cli.frame import Call, Reply, verb
+from holdfast.cli.terminal import ago, diff, safe, table
+from holdfast.history import change_of, picture, state_now
+from holdfast.kernel.errors import HoldfastError, NotFound
+from holdfast.kernel.journal.find import find_record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.kernel.journal.interface import Journal, Record
+
+
+@click.command(short_help="One record, or the state of a stream.")
+@click.argument("what")
+@verb
+def command(call: Call, what: str) -> Reply:
+    """One record, or the state of a stream.
+
+    WHAT is a record's id (a unique beginning is enough) or a stream's name.
+    """
+    if not call.workspace.exists():
+        raise NotFound("Nothing was written yet.")
+    journal = call.workspace.journal
+    if ":" in what:
+        head = journal.head(what)
+        if head is None:
+            raise NotFound(f"There is no stream {what}.", hint="`holdfast status` lists them.")
+        state, _ = state_now(journal, what)
+        return Reply(
+            {"stream": head, "state": state}, safe(picture(what, state)).split("\n"), pages=True
+        )
+    record = find_record(journal, what)
+    return Reply({"record": record}, _lines(journal, record, call.now), pages=True)
+
+
+def _lines(journal: Journal, record: Record, now: int) -> Iterator[str]:
+    yield click.style(f"{record['kind']} {record['id']}", fg="yellow")
+    facts = [
+        ["Stream", safe(f"{record['stream']} version {record['version']}")],
+        ["When", f"{record['at']} ({ago(record['at'], now)})"],
+        ["Who", safe(record["actor"])],
+        ["Hash", record["hash"]],
+    ]
+    if record["fence"] is not None:
+        facts.append(["Fence", str(record["fence"])])
+    yield from table(facts)
+    yield ""
+    if record["erased"]:
+        yield "The body was erased."
+        return
+    try:
+        before, after = change_of(journal, record)
+    except HoldfastError as error:
+        # What led up to it is gone, or another version's; its own body can still be shown.
+        import json
+
+        yield safe(json.dumps(record["body"], ensure_ascii=False, indent=2))
+        yield click.style(error.message, dim=True)
+        return
+    if before == after:
+        yield "Changed nothing that is shown."
+    yield from diff(before, after, "before", "after")

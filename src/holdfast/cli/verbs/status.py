@@ -1,0 +1,68 @@
+"""holdfast status"""
+
+from __future__ import annotations
+
+import click
+
+from holdfast.cli.frame import Call, Reply, verb
+from holdfast.cli.terminal import ago, plural, safe, size, table
+from holdfast.status import gather
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.status import Status
+
+
+@click.command(short_help="Where the journal is, what it holds, and what needs attention.")
+@verb
+def command(call: Call) -> Reply:
+    """Where the journal is, what it holds, and what needs attention."""
+    status = gather(call.workspace)
+    next = [item["next"] for item in status["attention"]]
+    return Reply({**status}, _lines(status, call.now), next=list(dict.fromkeys(next)))
+
+
+def _lines(status: Status, now: int) -> Iterator[str]:
+    journal = status["journal"]
+    yield from table([["Workspace", safe(status["workspace"])], ["Journal", safe(journal["path"])]])
+    others = len(status["worktrees"]) - 1
+    if others:
+        yield f"           shared with {plural(others, 'other worktree')}"
+    if not journal["exists"]:
+        yield "           nothing written yet"
+    else:
+        records, streams = (
+            plural(journal["records"], "record"),
+            plural(journal["streams"], "stream"),
+        )
+        readable = ", read-only here" if journal["read_only"] else ""
+        yield f"           {records} in {streams}, {size(journal['bytes'])}{readable}"
+    if status["streams"]:
+        yield ""
+        yield click.style("Latest", bold=True)
+        rows = [
+            [
+                safe(head["stream"]),
+                f"version {head['version']}",
+                "ended" if head["closed_at"] else ago(head["seen_at"], now),
+            ]
+            for head in status["streams"]
+        ]
+        yield from table(rows, indent="  ")
+        hidden = journal["streams"] - len(rows)
+        if hidden > 0:
+            yield f"  and {plural(hidden, 'more stream')}"
+    yield ""
+    if status["attention"]:
+        yield click.style("Needs attention", bold=True, fg="yellow")
+        yield from table(
+            [
+                [safe(item["what"]), click.style(item["next"], dim=True)]
+                for item in status["attention"]
+            ],
+            indent="  ",
+        )
+    else:
+        yield click.style("All quiet.", fg="green")

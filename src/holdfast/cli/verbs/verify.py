@@ -1,0 +1,52 @@
+"""holdfast verify"""
+
+from __future__ import annotations
+
+import click
+
+from holdfast.cli.frame import Call, Reply, verb
+from holdfast.cli.terminal import plural, safe
+from holdfast.kernel.journal import chain, upkeep
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.kernel.journal.chain import Finding
+
+
+@click.command(short_help="Walk the hash chains; names the first broken record.")
+@verb
+def command(call: Call) -> Reply:
+    """Walk every hash chain, and let SQLite check its file.
+
+    Ends with exit code 1 when a record was changed, removed or added behind the journal's back.
+    """
+    if not call.workspace.exists():
+        return Reply({"ok": True, "streams": [], "damage": []}, ["Nothing was written yet."])
+    journal = call.workspace.journal
+    findings = list(chain.verify(journal))
+    damage = upkeep.integrity(journal.connection())
+    ok = not damage and not any(finding["broken"] for finding in findings)
+    data = {"ok": ok, "streams": findings, "damage": damage}
+    return Reply(data, _lines(findings, damage), exit_code=0 if ok else 1)
+
+
+def _lines(findings: list[Finding], damage: list[str]) -> Iterator[str]:
+    for problem in damage:
+        yield click.style(f"damaged: {safe(problem)}", fg="red")
+    for finding in findings:
+        if finding["broken"]:
+            where = f" at record {finding['record']}" if finding["record"] else ""
+            yield click.style(
+                f"broken: {safe(finding['stream'])}{where}: {finding['broken']}", fg="red"
+            )
+    records = plural(sum(finding["records"] for finding in findings), "record")
+    erased = sum(finding["erased"] for finding in findings)
+    removed = sum(finding["removed"] for finding in findings)
+    broken = sum(bool(finding["broken"]) for finding in findings)
+    said = [f"{records} in {plural(len(findings), 'chain')}"]
+    said += [f"{erased} erased"] if erased else []
+    said += [f"{removed} removed by gc"] if removed else []
+    said.append(f"{broken} broken" if broken else "all whole")
+    yield ", ".join(said) + "."

@@ -1,0 +1,1 @@
+"""Hooks: what agents' clients start, many times a minute. Nothing heavy is imported here."""

@@ -1,0 +1,93 @@
+"""One hook, from its payload to its answer. It never fails its host.
+
+Whatever goes wrong, the agent goes on (exit 0) and the reason is written down for the next reader;
+only the latch is tested before anything can go wrong. The modules that may be loaded here are on a
+list, and a test looks at `sys.modules`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from holdfast.kernel import clock, failures, jsontext, latch
+from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.workspace import discover
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+    from holdfast.kernel.workspace import Workspace
+
+# More than this is no payload; a hook must not fill the memory of its host.
+LARGEST_PAYLOAD = 32 * 1024 * 1024
+
+
+def command(*arguments: str) -> list[str]:
+    """How a client has to start a hook on this machine."""
+    import apsw
+
+    here = os.path.dirname(os.path.abspath(__file__))
+    libraries = os.path.dirname(os.path.dirname(os.path.abspath(apsw.__file__)))
+    return [sys.executable, "-I", "-S", os.path.join(here, "entry.py"), libraries, *arguments]
+
+
+def run(arguments: list[str]) -> NoReturn:
+    answer: dict[str, Any] = {}
+    workspace: Workspace | None = None
+    try:
+        workspace = discover()
+        stopped = latch.read(workspace)
+        if stopped is not None:
+            answer["stopped"] = stopped["reason"]
+        answer.update(_obey(arguments, workspace))
+    except Exception as error:
+        message = error.message if isinstance(error, HoldfastError) else _described(error)
+        answer["failed"] = message
+        if workspace is not None:
+            failures.note(workspace, " ".join(arguments[:2]), message, clock.now())
+    try:
+        os.write(1, f"{jsontext.dumps(answer)}\n".encode())
+    except OSError:
+        pass
+    # Without the interpreter's long goodbye: what must be durable is, and nothing is buffered.
+    os._exit(0)
+
+
+def _obey(arguments: list[str], workspace: Workspace) -> dict[str, Any]:
+    if arguments != ["note"]:
+        raise HoldfastError(f"There is no hook {' '.join(arguments)!r}.", kind="unknown_hook")
+    payload = _payload()
+    from holdfast.protocols.note import stream_of
+    from holdfast.writing import actor, writer_of
+
+    by = str(payload.get("by") or actor())
+    outcome = writer_of(workspace).execute(
+        stream_of(str(payload.get("name") or "default")),
+        {"add": str(payload.get("text") or ""), "by": by},
+        actor=by,
+        now=clock.now(),
+        id=str(payload.get("id") or ""),
+    )
+    return {"id": outcome["id"], "queued": bool(outcome["queued"])}
+
+
+def _payload() -> dict[str, Any]:
+    chunks, length = [], 0
+    while chunk := os.read(0, 1 << 16):
+        chunks.append(chunk)
+        length += len(chunk)
+        if length > LARGEST_PAYLOAD:
+            raise HoldfastError(f"The payload is larger than {LARGEST_PAYLOAD >> 20} MB.")
+    try:
+        value = jsontext.loads(b"".join(chunks).decode())
+    except ValueError as error:
+        raise HoldfastError(f"The payload is not JSON: {error}.") from error
+    if not isinstance(value, dict):
+        raise HoldfastError("The payload is not a JSON object.")
+    return value
+
+
+def _described(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

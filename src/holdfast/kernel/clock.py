@@ -1,0 +1,60 @@
+"""Time as an argument: milliseconds since the epoch, and the two ways we write it down."""
+
+from __future__ import annotations
+
+import time
+
+MINUTE = 60_000
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+
+def now() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def stamp(instant: int) -> str:
+    """`2026-11-15T19:11:30Z`, the form of every protocol's file."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(instant // 1000))
+
+
+def precise(instant: int) -> str:
+    """`2026-11-15T19:11:30.042Z`, the form of the journal; sorts as text."""
+    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(instant // 1000))
+    return f"{whole}.{instant % 1000:03d}Z"
+
+
+def parse(text: str) -> int:
+    """The instant of either form; ValueError when it is neither.
+
+    Written out by hand because `datetime` and `strptime` each cost a hook more than its
+    whole database transaction.
+    """
+    # 0123456789012345678
+    # 2026-11-15T19:11:30
+    date, fraction = text[:19], text[19:-1]
+    if (
+        len(date) != 19
+        or not text.endswith("Z")
+        or (date[4], date[7], date[10], date[13], date[16]) != ("-", "-", "T", ":", ":")
+        or (fraction and not (fraction[0] == "." and fraction[1:].isdigit()))
+    ):
+        raise ValueError(f"not a UTC time: {text!r}")
+    parts = (date[:4], date[5:7], date[8:10], date[11:13], date[14:16], date[17:19])
+    if not all(part.isascii() and part.isdigit() for part in parts):
+        raise ValueError(f"not a UTC time: {text!r}")
+    year, month, day, hour, minute, second = map(int, parts)
+    if not (1 <= month <= 12 and 1 <= day <= 31 and hour < 24 and minute < 60 and second < 61):
+        raise ValueError(f"not a UTC time: {text!r}")
+    seconds = ((_days(year, month, day) * 24 + hour) * 60 + minute) * 60 + second
+    return seconds * 1000 + int((fraction[1:4] or "0").ljust(3, "0"))
+
+
+def _days(year: int, month: int, day: int) -> int:
+    """Days since 1970-01-01 in the Gregorian calendar, counting years from March."""
+    if month <= 2:
+        year -= 1
+    era_year = year % 400
+    day_of_year = (153 * (month - 3 if month > 2 else month + 9) + 2) // 5 + day - 1
+    day_of_era = era_year * 365 + era_year // 4 - era_year // 100 + day_of_year
+    return year // 400 * 146_097 + day_of_era - 719_468

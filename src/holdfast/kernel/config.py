@@ -1,0 +1,187 @@
+"""Settings: `holdfast.toml`, or `[tool.holdfast]` in pyproject.toml, then HOLDFAST_*, then flags.
+
+An unknown key is an error with the nearest match. The parsed file is kept in the journal beside
+the identity of the file it came from, because `tomllib` costs a hook 0.9 of a bare interpreter.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.kernel import jsontext
+from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.workspace import CONFIG_FILE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from holdfast.kernel.journal.interface import Journal
+    from holdfast.kernel.workspace import Workspace
+
+# name: (default, what it means). The default's type is the setting's type.
+SETTINGS: dict[str, tuple[Any, str]] = {
+    "retention.days": (90, "Records older than this are removed by `holdfast gc`."),
+    "retention.keep": (
+        200,
+        "So many of the newest records of each stream stay, whatever their age.",
+    ),
+    "redact.rules": (
+        {},
+        "Your own redaction rules: a table of names and regular expressions. "
+        "A group named `keep` stays in front of the mark.",
+    ),
+    "quarantine.days": (30, "Files in quarantine older than this are removed by `holdfast gc`."),
+}
+# Variables that are no settings: they are needed before a file can be found.
+VARIABLES: dict[str, str] = {
+    "HOLDFAST_HOME": "A local folder for the journal, when the usual place will not do.",
+    "HOLDFAST_ACTOR": "Who writes, in the records; otherwise the user's name.",
+    "HOLDFAST_DEBUG": "Any value shows the full trace of a bug in holdfast.",
+}
+
+
+def load(workspace: Workspace, journal: Journal | None = None) -> dict[str, Any]:
+    """Every setting with its value: defaults, then the file, then the environment."""
+    values = {name: default for name, (default, _) in SETTINGS.items()}
+    values.update(_from_file(workspace, journal))
+    values.update(_from_environment(os.environ))
+    return values
+
+
+def config_file(workspace: Workspace) -> str:
+    """The file that holds the settings, or nothing."""
+    for name in (CONFIG_FILE, "pyproject.toml"):
+        path = os.path.join(workspace.root, name)
+        if os.path.isfile(path):
+            return path
+    return ""
+
+
+def _from_file(workspace: Workspace, journal: Journal | None) -> dict[str, Any]:
+    path = config_file(workspace)
+    if not path:
+        return {}
+    status = os.stat(path)
+    identity = f"{path}:{status.st_ino}:{status.st_mtime_ns}:{status.st_size}"
+    key = f"config:{workspace.root}"
+    if journal is not None:
+        cached = jsontext.loads(journal.get(key) or "{}")
+        if cached.get("identity") == identity:
+            settings: dict[str, Any] = cached["settings"]
+            return settings
+    settings = _parse(path)
+    if journal is not None and not getattr(journal, "read_only", False):
+        journal.put(key, jsontext.dumps({"identity": identity, "settings": settings}))
+    return settings
+
+
+def _parse(path: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        with open(path, "rb") as file:
+            document = tomllib.load(file)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise HoldfastError(
+            f"{path} is not TOML: {error}.", hint="Correct that line.", kind="bad_config"
+        ) from error
+    except OSError as error:
+        raise HoldfastError(
+            f"{path} cannot be read: {error.strerror}.", kind="bad_config"
+        ) from error
+    if os.path.basename(path) == "pyproject.toml":
+        document = document.get("tool", {}).get("holdfast", {})
+    return checked(_flatten(document), path)
+
+
+def _flatten(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in document.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, dict) and not isinstance(SETTINGS.get(name, (0,))[0], dict):
+            flat.update(_flatten(value, f"{name}."))
+        else:
+            flat[name] = value
+    return flat
+
+
+def checked(settings: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """The settings, if all are known and of the right type."""
+    for name, value in settings.items():
+        if name not in SETTINGS:
+            raise HoldfastError(
+                f"{source}: there is no setting {name!r}.",
+                hint=_nearest(name, SETTINGS),
+                kind="bad_config",
+            )
+        wanted = type(SETTINGS[name][0])
+        if type(value) is not wanted:
+            raise HoldfastError(
+                f"{source}: {name} must be {_TYPE_NAMES[wanted]}, not {value!r}.", kind="bad_config"
+            )
+        if isinstance(value, int) and value < 0:
+            raise HoldfastError(f"{source}: {name} must not be negative.", kind="bad_config")
+        if name == "redact.rules":
+            _check_rules(value, source)
+    return dict(settings)
+
+
+_TYPE_NAMES: dict[type, str] = {
+    int: "a whole number",
+    str: "text",
+    bool: "true or false",
+    dict: "a table",
+}
+
+
+def _check_rules(rules: Mapping[str, Any], source: str) -> None:
+    import re
+
+    for name, pattern in rules.items():
+        try:
+            re.compile(pattern)
+        except (re.error, TypeError) as error:
+            raise HoldfastError(
+                f"{source}: redact.rules.{name} is not a regular expression: {error}.",
+                kind="bad_config",
+            ) from error
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    settings: dict[str, Any] = {}
+    known = {variable_of(name) for name in SETTINGS}.union(VARIABLES)
+    for variable in environment:
+        if variable.startswith("HOLDFAST_") and variable not in known:
+            raise HoldfastError(
+                f"There is no variable {variable}.",
+                hint=_nearest(variable, known),
+                kind="bad_config",
+            )
+    for name, (default, _) in SETTINGS.items():
+        variable = variable_of(name)
+        text = environment.get(variable)
+        if text is None or isinstance(default, dict):
+            continue
+        if isinstance(default, int):
+            if not text.isascii() or not text.isdigit():
+                raise HoldfastError(
+                    f"{variable} must be a whole number, not {text!r}.", kind="bad_config"
+                )
+            settings[name] = int(text)
+        else:
+            settings[name] = text
+    return settings
+
+
+def variable_of(name: str) -> str:
+    return "HOLDFAST_" + name.replace(".", "_").upper()
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    import difflib
+
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=1)
+    return f"Did you mean {close[0]}?" if close else f"Known are: {', '.join(names)}."

@@ -1,0 +1,101 @@
+"""The inbox: how a process that cannot write the journal still gets its word in.
+
+Codex's sandbox makes the git dir read-only. A command that meets such a journal leaves one synced
+file in its worktree's `.holdfast/inbox/`; the next process that can write executes it under the
+same id, so that taking it in twice changes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.kernel import jsontext
+from holdfast.kernel.errors import from_os_error
+from holdfast.kernel.workspace import TOOL_FOLDER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypedDict
+
+    from holdfast.kernel.workspace import Workspace
+
+    class Queued(TypedDict):
+        """A command as it waits: already redacted, with the id its records will have."""
+
+        id: str
+        stream: str
+        command: Any
+        actor: str
+        fence: int | None
+        at: str
+
+
+REFUSED = ".refused"
+
+
+def put(workspace: Workspace, queued: Queued) -> str:
+    """Leave a command for the next process that can write; the path of its file."""
+    try:
+        folder = workspace.prepare_tool_folder("inbox")
+        path = os.path.join(folder, f"{queued['at'].replace(':', '')}-{queued['id']}.json")
+        unfinished = f"{path}.unfinished"
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(descriptor, jsontext.dumps(queued).encode())
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.rename(unfinished, path)
+        # Nothing else repairs this file's name after a power cut, so the folder is synced too.
+        opened = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
+        return path
+    except OSError as error:
+        raise from_os_error(error, "leaving the command in the inbox") from error
+
+
+def waiting(root: str) -> list[str]:
+    """The files that wait in one worktree, oldest first."""
+    return _files(root, ".json")
+
+
+def refused(root: str) -> list[str]:
+    """The files that nobody could take in."""
+    return _files(root, REFUSED)
+
+
+def _files(root: str, ending: str) -> list[str]:
+    folder = os.path.join(root, TOOL_FOLDER, "inbox")
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    return [os.path.join(folder, name) for name in names if name.endswith(ending)]
+
+
+def read(path: str) -> Queued | None:
+    """The command in a file; None when it is not one (its file is then set aside)."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            value = jsontext.loads(file.read())
+        if isinstance(value["id"], str) and isinstance(value["stream"], str):
+            queued: Queued = {
+                "id": value["id"],
+                "stream": value["stream"],
+                "command": value["command"],
+                "actor": str(value["actor"]),
+                "fence": value["fence"],
+                "at": str(value["at"]),
+            }
+            return queued
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return None
+
+
+def set_aside(path: str) -> None:
+    """A file that nobody can take in stays, under a name that is not tried again."""
+    os.rename(path, path + REFUSED)

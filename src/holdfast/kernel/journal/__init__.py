@@ -1,0 +1,1 @@
+"""The journal: one interface, one store in SQLite, one in memory."""

@@ -1,0 +1,261 @@
+"""What a journal is, whatever keeps it: the words, and the contract that every store proves."""
+
+from __future__ import annotations
+
+from holdfast.kernel.errors import FenceLost, StreamClosed, VersionConflict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any, Protocol, TypedDict
+
+    class Event(TypedDict):
+        """What a protocol sees of a record."""
+
+        id: str
+        kind: str
+        body: Any
+        at: str
+        actor: str
+
+    class Draft(Event):
+        """A record before it has its place: redacted, named by its writer, body spelled out."""
+
+        text: str
+
+    class Record(TypedDict):
+        """One change, as it stands in the journal. `body` is None when `erased`."""
+
+        seq: int
+        id: str
+        stream: str
+        version: int
+        at: str
+        actor: str
+        fence: int | None
+        kind: str
+        body: Any
+        erased: bool
+        hash: str
+
+    class Head(TypedDict):
+        """Where a stream stands."""
+
+        stream: str
+        version: int
+        fence: int
+        seen_at: str
+        closed_at: str | None
+        anchor_version: int
+
+    class Sealed(TypedDict):
+        """A record with what is needed to check its hash."""
+
+        record: Record
+        salt: bytes | None
+        body_text: str | None
+        body_hash: bytes
+        hash: bytes
+
+    class Anchored(TypedDict):
+        """A stream's two ends: where its chain begins, and the hash it must end with."""
+
+        stream: str
+        anchor_version: int
+        anchor_hash: bytes
+        version: int
+        hash: bytes
+
+    class Loaded(TypedDict):
+        """What a stream's state is made of: a snapshot, if any, and the records after it."""
+
+        head: Head | None
+        snapshot: Any
+        snapshot_version: int
+        records: list[Record]
+
+    class ViewRow(TypedDict):
+        """What the last write knew of one view's file."""
+
+        worktree: str
+        path: str
+        stream: str
+        found: str | None
+        found_version: int
+        placed: str | None
+        digest: str
+        removed: bool
+
+    class Effect(TypedDict):
+        """Something to be done outside, kept until it is done."""
+
+        id: str
+        stream: str
+        kind: str
+        key: str
+        body: Any
+        queued_at: str
+        due_at: str
+        attempts: int
+        error: str
+
+    class Refusal(TypedDict):
+        """What a writer without the right to it tried to write."""
+
+        id: str
+        stream: str
+        at: str
+        actor: str
+        fence: int | None
+        reason: str
+        drafts: list[Draft]
+
+    class Receipt(TypedDict):
+        """What became of one append."""
+
+        stream: str
+        version: int
+        fence: int
+        records: list[Record]
+        duplicate: bool
+
+    class Collected(TypedDict):
+        """What `gc` removed."""
+
+        records: int
+        streams: int
+
+    class Journal(Protocol):
+        """The append-only store of everything that happened."""
+
+        def commit(
+            self,
+            appends: Sequence[Append],
+            *,
+            views: Sequence[ViewRow] = (),
+            effects: Sequence[Effect] = (),
+        ) -> list[Receipt]:
+            """All or nothing, durable on return. A known first id makes it a no-op."""
+
+        def load(self, stream: str) -> Loaded: ...
+        def read(
+            self, stream: str, *, after: int = 0, limit: int | None = None
+        ) -> list[Record]: ...
+        def latest(
+            self,
+            *,
+            stream: str = "",
+            kind: str = "",
+            before: int | None = None,
+            limit: int = 50,
+        ) -> list[Record]:
+            """The newest records first; `stream` may end in `*`."""
+
+        def since(self, seq: int, *, limit: int = 1000) -> list[Record]:
+            """What was committed after `seq`, in order. Never skips one that commits late."""
+
+        def find(self, prefix: str, *, limit: int = 2) -> list[Record]: ...
+        def heads(self, prefix: str = "") -> list[Head]: ...
+        def head(self, stream: str) -> Head | None: ...
+        def touch(self, stream: str, at: str) -> None:
+            """Seen alive: moves `seen_at` and leaves no record."""
+
+        def end(self, stream: str, at: str) -> None:
+            """Tombstone: from now on every append to the stream is refused."""
+
+        def snapshot(self, stream: str, version: int, state: Any) -> None: ...
+        def erase(self, ids: Sequence[str]) -> int:
+            """Remove the bodies of these records for good; their hashes stay."""
+
+        def collect(self, *, before: str, keep: int) -> Collected:
+            """Remove what is older than `before`, keeping `keep` of each stream and its state."""
+
+        def anchors(self) -> list[Anchored]: ...
+        def sealed(self, stream: str) -> Iterator[Sealed]: ...
+        def views(self, *, worktree: str = "", stream: str = "") -> list[ViewRow]: ...
+        def effects(self, *, due: str = "", limit: int = 100) -> list[Effect]: ...
+        def claim(self, effect: str, *, now: str, until: str) -> bool:
+            """Take one due effect for oneself until then; False when somebody else has it."""
+
+        def settle(self, effect: str, *, error: str = "", due_at: str = "") -> None:
+            """Delivered (no error), or to be tried again at `due_at`."""
+
+        def refusals(self, stream: str = "") -> list[Refusal]: ...
+        def scrub(self, text: str, mark: str) -> int:
+            """Replace a secret in what waits and what was refused; says in how many rows."""
+
+        def get(self, key: str) -> str | None: ...
+        def put(self, key: str, value: str) -> None: ...
+        def close(self) -> None: ...
+
+
+# A snapshot is written when the deltas since the last outweigh it. The floor keeps small streams
+# from writing one at every step, and bounds how much is read for a state; ADR 0004.
+SNAPSHOT_FLOOR = 16 * 1024
+
+
+def snapshot_is_due(delta_bytes: int, snapshot_bytes: int) -> bool:
+    return delta_bytes > max(snapshot_bytes, SNAPSHOT_FLOOR)
+
+
+class Append:
+    """What one writer wants to add to one stream.
+
+    `expected` is the version that the writer saw (None: whatever it is), `fence` the number of the
+    writer's life, `grant` asks for a new one, and `state` is the stream's state afterwards.
+    """
+
+    __slots__ = ("drafts", "expected", "fence", "grant", "state", "stream")
+
+    def __init__(
+        self,
+        stream: str,
+        drafts: list[Draft],
+        *,
+        expected: int | None,
+        fence: int | None = None,
+        grant: bool = False,
+        state: Any = None,
+    ) -> None:
+        self.stream = stream
+        self.drafts = drafts
+        self.expected = expected
+        self.fence = fence
+        self.grant = grant
+        self.state = state
+
+
+def refuse_unless_current(append: Append, head: Head | None) -> None:
+    """Whether this writer may write at all: the stream lives, and so does the writer."""
+    if head is None:
+        if append.fence is not None:
+            raise FenceLost(
+                f"{append.stream} has no life with fence {append.fence}.",
+                hint="Start anew: a fence is given by the start of a life.",
+            )
+        return
+    if head["closed_at"] is not None:
+        raise StreamClosed(
+            f"{append.stream} was ended at {head['closed_at']}; a late write does not reopen it.",
+            hint="What was tried is kept; `holdfast doctor` lists it.",
+        )
+    if append.fence is not None and append.fence != head["fence"]:
+        raise FenceLost(
+            f"{append.stream} was taken over: fence {head['fence']} holds it now, "
+            f"this writer has {append.fence}.",
+            hint="This life can write no more. What it tried is kept; `holdfast doctor` lists it.",
+        )
+
+
+def refuse_unless_expected(append: Append, version: int, lost_to: Record | None) -> None:
+    if append.expected is None or append.expected == version:
+        return
+    winner = (
+        f"{lost_to['kind']} {lost_to['id'][:8]} by {lost_to['actor']} at {lost_to['at']}"
+        if lost_to
+        else f"version {version}"
+    )
+    raise VersionConflict(
+        f"{append.stream} is at version {version}, not {append.expected}: it lost against {winner}.",
+        hint="Read the stream again and decide again.",
+    )

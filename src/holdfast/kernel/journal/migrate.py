@@ -1,0 +1,33 @@
+"""Numbered migrations: `NNNN_name.sql`, each in one transaction, never changed once released."""
+
+from __future__ import annotations
+
+import os
+
+import apsw
+
+FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
+
+
+def migrate(connection: apsw.Connection, target: int, application_id: int) -> None:
+    """Bring the file from whatever format it has to `target`; safe when two try at once."""
+    connection.execute("PRAGMA journal_mode = WAL").fetchall()
+    for name in sorted(os.listdir(FOLDER)):
+        number = int(name.split("_")[0])
+        if number > target:
+            break
+        with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
+            script = file.read()
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            # Read again under the write lock: another process may have been here meanwhile.
+            (current,) = connection.execute("PRAGMA user_version").fetchone() or (0,)
+            if current < number:
+                for _ in connection.execute(script):
+                    pass
+                connection.execute(f"PRAGMA application_id = {application_id}").fetchall()
+                connection.execute(f"PRAGMA user_version = {number}").fetchall()
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise

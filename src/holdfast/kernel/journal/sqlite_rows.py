@@ -1,0 +1,180 @@
+"""How the words of the journal stand in SQLite's tables, and how its errors read in ours."""
+
+from __future__ import annotations
+
+import apsw
+
+from holdfast.kernel import jsontext
+from holdfast.kernel.errors import HoldfastError, StoreAway
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from holdfast.kernel.journal.interface import Effect, Head, Record, ViewRow
+
+BUSY_TIMEOUT_MS = 5000
+
+_RECORD_FIELDS = ("seq", "id", "stream", "version", "at", "actor", "fence", "kind")
+RECORD = (
+    "SELECT r.seq, r.id, s.name, r.version, r.at, r.actor, r.fence, r.kind, r.body, r.hash"
+    " FROM records r JOIN streams s ON s.number = r.stream"
+)
+SEALED = RECORD.replace(" FROM", ", r.salt, r.body_hash FROM", 1)
+_HEAD_FIELDS = ("stream", "version", "fence", "seen_at", "closed_at", "anchor_version")
+HEAD = "SELECT name, version, fence, seen_at, closed_at, anchor_version FROM streams"
+ANCHOR_FIELDS = ("stream", "anchor_version", "anchor_hash", "version", "hash")
+ANCHOR = "SELECT name, anchor_version, anchor_hash, version, hash FROM streams"
+VIEW_FIELDS = (
+    *("worktree", "path", "stream", "found", "found_version", "placed", "digest", "removed"),
+)
+EFFECT_FIELDS = (
+    *("id", "stream", "kind", "key", "body", "queued_at", "due_at", "attempts", "error"),
+)
+REFUSAL_FIELDS = ("id", "stream", "at", "actor", "fence", "reason", "drafts")
+
+
+def named(fields: Iterable[str], row: Sequence[Any]) -> Any:
+    return dict(zip(fields, row, strict=True))
+
+
+def record_of(row: Sequence[Any]) -> Record:
+    record: Record = named(_RECORD_FIELDS, row[:8])
+    body, record_hash = row[8:]
+    record["body"] = None if body is None else jsontext.loads(body)
+    record["erased"] = body is None
+    record["hash"] = record_hash.hex()
+    return record
+
+
+def head_of(row: Sequence[Any]) -> Head:
+    head: Head = named(_HEAD_FIELDS, row)
+    return head
+
+
+def prefix_range(prefix: str) -> tuple[str, str]:
+    return prefix, prefix + "\U0010ffff"
+
+
+def next_fence(connection: apsw.Connection) -> int:
+    row: Any = connection.execute(
+        "INSERT INTO meta VALUES ('fence', '1')"
+        " ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1 RETURNING value"
+    ).fetchone()
+    return int(row[0])
+
+
+def store_snapshot(connection: apsw.Connection, number: int, version: int, state: Any) -> int:
+    text = jsontext.dumps(state)
+    connection.execute(
+        "INSERT INTO snapshots VALUES (?, ?, ?)"
+        " ON CONFLICT (stream) DO UPDATE SET version = excluded.version, state = excluded.state",
+        (number, version, text),
+    )
+    return len(text)
+
+
+def store_views(connection: apsw.Connection, views: Sequence[ViewRow]) -> None:
+    for row in views:
+        values: Any = row
+        connection.execute(
+            "INSERT OR REPLACE INTO views VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [values[field] for field in VIEW_FIELDS],
+        )
+
+
+def store_effects(connection: apsw.Connection, effects: Sequence[Effect]) -> None:
+    for effect in effects:
+        connection.execute(
+            "DELETE FROM outbox WHERE kind = ? AND key = ?", (effect["kind"], effect["key"])
+        )
+        values: Any = {**effect, "body": jsontext.dumps(effect["body"])}
+        connection.execute(
+            "INSERT INTO outbox VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [values[field] for field in EFFECT_FIELDS],
+        )
+
+
+class Transaction:
+    """BEGIN IMMEDIATE to COMMIT; whatever goes wrong rolls back and gets our own words."""
+
+    __slots__ = ("_connection", "_durable", "_path")
+
+    def __init__(self, connection: apsw.Connection, path: str, durable: bool) -> None:
+        self._connection = connection
+        self._path = path
+        self._durable = durable
+
+    def __enter__(self) -> apsw.Connection:
+        with translated("writing the journal", self._path):
+            if not self._durable:
+                self._connection.execute("PRAGMA synchronous = NORMAL").fetchall()
+            self._connection.execute("BEGIN IMMEDIATE")
+        return self._connection
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        try:
+            if error is None:
+                with translated("writing the journal", self._path):
+                    self._connection.execute("COMMIT")
+        finally:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            if not self._durable:
+                self._connection.execute("PRAGMA synchronous = FULL").fetchall()
+        if isinstance(error, apsw.Error) and not isinstance(error, apsw.ConstraintError):
+            raise _in_our_words(error, "writing the journal", self._path) from error
+
+
+class translated:
+    """SQLite's errors, in our words."""
+
+    __slots__ = ("_doing", "_path")
+
+    def __init__(self, doing: str, path: str) -> None:
+        self._doing = doing
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, apsw.Error):
+            raise _in_our_words(error, self._doing, self._path) from error
+
+
+def _in_our_words(error: apsw.Error, doing: str, path: str) -> HoldfastError:
+    if isinstance(error, (apsw.BusyError, apsw.LockedError)):
+        return StoreAway(
+            f"The journal is busy: {doing} waited {BUSY_TIMEOUT_MS // 1000} s for another process.",
+            hint="Try again in a moment.",
+            kind="store_busy",
+        )
+    if isinstance(error, apsw.FullError):
+        return StoreAway(
+            f"The disk is full: {doing} failed. Nothing that was acknowledged is lost.",
+            hint="Free some space and run the same command again.",
+            kind="disk_full",
+        )
+    if isinstance(error, (apsw.ReadOnlyError, apsw.PermissionsError)):
+        return StoreAway(
+            f"No permission to write the journal at {path}.",
+            hint="Make the folder writable for this user, or run as its owner.",
+            kind="read_only",
+        )
+    if isinstance(error, apsw.CantOpenError):
+        return StoreAway(
+            f"The journal at {path} cannot be opened.",
+            hint="Look at the folder's permissions; `holdfast doctor` checks it.",
+            kind="cannot_open",
+        )
+    if isinstance(error, (apsw.CorruptError, apsw.NotADBError)):
+        return HoldfastError(
+            f"The journal at {path} is damaged: {error}.",
+            hint="Run `holdfast doctor`, then bring back a copy with `holdfast backup --restore`.",
+            kind="journal_damaged",
+        )
+    if isinstance(error, apsw.IOError):
+        return StoreAway(f"{doing} failed: {error}.", kind="io_error")
+    return HoldfastError(f"{doing} failed: {error}.", kind="journal_error")

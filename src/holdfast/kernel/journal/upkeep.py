@@ -1,0 +1,187 @@
+"""Looking after the SQLite file: retention, compaction, copies, and its health."""
+
+from __future__ import annotations
+
+import os
+
+import apsw
+
+from holdfast.kernel import jsontext
+from holdfast.kernel.errors import HoldfastError, NotFound, from_os_error
+from holdfast.kernel.journal.sqlite import APPLICATION_ID, FORMAT, SqliteJournal
+from holdfast.kernel.journal.sqlite_rows import translated
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.kernel.journal.interface import Collected
+
+# Below this share of unused pages, rewriting the file is not worth its time.
+COMPACT_ABOVE = 0.1
+# Versions with the fix of the WAL-reset race, by branch; everything from 3.51.3 on has it.
+FIXED_SINCE = (3, 51, 3)
+FIXED_BRANCHES = ((3, 44, 6), (3, 50, 7))
+
+
+def collect(connection: apsw.Connection, before: str, keep: int) -> Collected:
+    """Remove old records from the front of each stream, and leave the anchor of its chain.
+
+    Kept are the records that a state is made of, the newest `keep`, and the newest of all: its
+    number is the next one's predecessor, and a follower must never see a number twice.
+    """
+    collected: Collected = {"records": 0, "streams": 0}
+    newest: Any = connection.execute("SELECT max(seq) FROM records").fetchone()
+    streams: Any = connection.execute(
+        "SELECT s.number, s.version, s.closed_at, coalesce(n.version, 0) FROM streams s"
+        " LEFT JOIN snapshots n ON n.stream = s.number"
+    ).fetchall()
+    for number, version, closed_at, snapshot_version in streams:
+        last = version - keep
+        if closed_at is None:
+            last = min(last, snapshot_version)
+        elif closed_at < before:
+            last = version
+        first_kept: Any = connection.execute(
+            "SELECT min(version) FROM records"
+            " WHERE stream = ? AND (version > ? OR at >= ? OR seq = ?)",
+            (number, last, before, newest[0]),
+        ).fetchone()
+        end = version if first_kept[0] is None else first_kept[0] - 1
+        anchor = connection.execute(
+            "SELECT hash FROM records WHERE stream = ? AND version = ?", (number, end)
+        ).fetchone()
+        if anchor is None:
+            continue
+        connection.execute("DELETE FROM records WHERE stream = ? AND version <= ?", (number, end))
+        collected["records"] += connection.changes()
+        collected["streams"] += 1
+        connection.execute(
+            "UPDATE streams SET anchor_version = ?, anchor_hash = ? WHERE number = ?",
+            (end, anchor[0], number),
+        )
+    return collected
+
+
+def scrub(connection: apsw.Connection, text: str, mark: str) -> int:
+    spelled = jsontext.dumps(text)[1:-1]
+    changed = 0
+    for table, column in (
+        ("outbox", "body"),
+        ("outbox", "error"),
+        ("refused", "drafts"),
+        ("refused", "reason"),
+    ):
+        connection.execute(
+            f"UPDATE {table} SET {column} = replace(replace({column}, ?1, ?3), ?2, ?3)"
+            f" WHERE instr({column}, ?1) OR instr({column}, ?2)",
+            (spelled, text, mark),
+        )
+        changed += connection.changes()
+    return changed
+
+
+def compact(journal: SqliteJournal, *, always: bool = False) -> int:
+    """Give unused pages back to the disk; the bytes freed, which can be negative for a WAL."""
+    connection = journal.connection()
+    before = size(journal)
+    with translated("compacting the journal", journal.path):
+        (unused,) = connection.execute("PRAGMA freelist_count").fetchone() or (0,)
+        (pages,) = connection.execute("PRAGMA page_count").fetchone() or (0,)
+        if always or unused > pages * COMPACT_ABOVE:
+            connection.execute("VACUUM")
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    return before - size(journal)
+
+
+def size(journal: SqliteJournal) -> int:
+    """Bytes on disk, by `stat`: the files themselves must not be opened."""
+    total = 0
+    for suffix in ("", "-wal"):
+        try:
+            total += os.stat(journal.path + suffix).st_size
+        except FileNotFoundError:
+            continue
+    return total
+
+
+def backup(journal: SqliteJournal, destination: str) -> None:
+    """A consistent copy while others write, whole or not at all."""
+    refuse_existing(destination)
+    unfinished = f"{destination}.unfinished"
+    try:
+        if os.path.exists(unfinished):
+            os.unlink(unfinished)
+        copy = apsw.Connection(unfinished)
+        with translated("copying the journal", journal.path):
+            with copy.backup("main", journal.connection(), "main") as steps:
+                while not steps.done:
+                    steps.step(256)
+            copy.execute("PRAGMA journal_mode = DELETE").fetchall()
+        copy.close()
+        descriptor = os.open(unfinished, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.rename(unfinished, destination)
+    except OSError as error:
+        raise from_os_error(error, f"writing {destination}") from error
+
+
+def refuse_existing(destination: str) -> None:
+    if os.path.exists(destination):
+        raise HoldfastError(
+            f"{destination} exists already.", hint="Name a file that does not exist yet."
+        )
+
+
+def restore(journal: SqliteJournal, source: str) -> None:
+    """Make the journal what the copy is. The caller has kept a copy of what it was."""
+    check_copy(source)
+    copy = apsw.Connection(source, flags=apsw.SQLITE_OPEN_READONLY)
+    connection = journal.connection()
+    with translated("restoring the journal", journal.path):
+        with connection.backup("main", copy, "main") as steps:
+            while not steps.done:
+                steps.step()
+        connection.execute("PRAGMA journal_mode = WAL").fetchall()
+    copy.close()
+
+
+def check_copy(source: str) -> None:
+    """Refuse what is not a whole journal of a format that this holdfast knows."""
+    if not os.path.isfile(source):
+        raise NotFound(f"There is no file {source}.")
+    try:
+        copy = apsw.Connection(source, flags=apsw.SQLITE_OPEN_READONLY)
+        (application_id,) = copy.execute("PRAGMA application_id").fetchone() or (0,)
+        (version,) = copy.execute("PRAGMA user_version").fetchone() or (0,)
+        problems = integrity(copy)
+        copy.close()
+    except apsw.Error as error:
+        raise HoldfastError(f"{source} is not a journal: {error}.", kind="not_a_journal") from error
+    if application_id != APPLICATION_ID:
+        raise HoldfastError(f"{source} is not a journal of holdfast.", kind="not_a_journal")
+    if version > FORMAT:
+        raise HoldfastError(
+            f"{source} has format {version}; this holdfast knows formats up to {FORMAT}.",
+            hint="Install the newer holdfast that wrote it.",
+            kind="newer_format",
+        )
+    if problems:
+        raise HoldfastError(f"{source} is damaged: {problems[0]}.", kind="journal_damaged")
+
+
+def integrity(connection: apsw.Connection) -> list[str]:
+    """What SQLite's own check complains about."""
+    rows: Any = connection.execute("PRAGMA integrity_check(20)").fetchall()
+    return [row[0] for row in rows if row[0] != "ok"]
+
+
+def has_reset_race(version: str) -> bool:
+    """Whether this SQLite can lose a commit that races a checkpoint (fixed in 3.51.3)."""
+    parts = tuple(int(part) for part in version.split(".")[:3])
+    if parts >= FIXED_SINCE:
+        return False
+    return not any(parts[:2] == fixed[:2] and parts >= fixed for fixed in FIXED_BRANCHES)

@@ -1,0 +1,79 @@
+"""The latch: a stop that holds without the database.
+
+A file in the workspace's home stops every worktree, one in a worktree's `.holdfast/` stops that
+worktree: a sandboxed process can write only there. Hooks test both before anything else.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.kernel import clock, jsontext
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    from holdfast.kernel.workspace import Workspace
+
+    class Latch(TypedDict):
+        reason: str
+        by: str
+        at: str
+
+
+def places(workspace: Workspace) -> tuple[str, str]:
+    return os.path.join(workspace.home, "latch"), os.path.join(workspace.tool_folder, "latch")
+
+
+def engage(workspace: Workspace, reason: str, *, by: str, now: int) -> None:
+    """Set the latch where this process can: for all worktrees, or at least for this one."""
+    text = jsontext.dumps({"reason": reason, "by": by, "at": clock.precise(now)})
+    everywhere, here = places(workspace)
+    try:
+        os.makedirs(workspace.home, 0o700, exist_ok=True)
+        _write(everywhere, text)
+    except OSError:
+        workspace.prepare_tool_folder()
+        _write(here, text)
+
+
+def read(workspace: Workspace) -> Latch | None:
+    """The latch that holds, if one does. A file that cannot be understood still holds."""
+    for place in places(workspace):
+        try:
+            with open(place, encoding="utf-8", errors="replace") as file:
+                text = file.read(65536)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            return {"reason": f"The latch cannot be read: {error.strerror}.", "by": "", "at": ""}
+        try:
+            value = jsontext.loads(text)
+            return {"reason": str(value["reason"]), "by": str(value["by"]), "at": str(value["at"])}
+        except (ValueError, KeyError, TypeError):
+            return {"reason": "The latch is set; its text is damaged.", "by": "", "at": ""}
+    return None
+
+
+def release(workspace: Workspace) -> bool:
+    """Whether there was one to release."""
+    released = False
+    for place in places(workspace):
+        try:
+            os.unlink(place)
+            released = True
+        except FileNotFoundError:
+            continue
+    return released
+
+
+def _write(place: str, text: str) -> None:
+    unfinished = f"{place}.{os.getpid()}"
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(descriptor, text.encode())
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    os.rename(unfinished, place)

@@ -1,0 +1,52 @@
+"""One lock a workspace, held from load to project. It dies with its process: nothing goes stale."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+
+from holdfast.kernel.errors import StoreAway
+
+PATIENCE_SECONDS = 10.0
+
+
+class WorkspaceLock:
+    """`flock` on a file that is never removed. A new descriptor each time, so threads exclude too."""
+
+    __slots__ = ("_descriptor", "_path", "_patience")
+
+    def __init__(self, path: str, patience: float = PATIENCE_SECONDS) -> None:
+        self._path = path
+        self._patience = patience
+        self._descriptor = -1
+
+    def __enter__(self) -> None:
+        self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            self._acquire()
+        except BaseException:
+            os.close(self._descriptor)
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
+
+    def _acquire(self) -> None:
+        # Asking again and again instead of waiting in the kernel, which only a signal could end.
+        # The monotonic clock: a wall clock that steps must not make us wait for hours.
+        deadline = time.monotonic() + self._patience
+        pause = 0.0005
+        while True:
+            try:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise StoreAway(
+                        f"Another process has held the workspace for {self._patience:.0f} s.",
+                        hint="Try again in a moment; `holdfast doctor` names the process.",
+                        kind="store_busy",
+                    ) from None
+            time.sleep(pause)
+            pause = min(pause * 2, 0.02)

@@ -1,0 +1,75 @@
+"""Effects outside the journal: tried once the record is durable, kept and retried when they fail.
+
+An effect is claimed before it is tried, for a limited time: of two processes one delivers it, and
+when that one dies the claim lapses. So an effect can happen twice, and a handler must make the
+second time harmless (a trailer in the commit, a comment's id of our own choosing).
+"""
+
+from __future__ import annotations
+
+import time
+
+from holdfast.kernel import clock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import TypedDict
+
+    from holdfast.kernel.journal.interface import Effect, Journal
+
+    Handler = Callable[[Effect], None]
+
+    class Delivery(TypedDict):
+        id: str
+        kind: str
+        key: str
+        delivered: bool
+        error: str
+
+
+CLAIM = clock.MINUTE
+FIRST_PAUSE = 30_000
+LONGEST_PAUSE = clock.HOUR
+
+
+def deliver(
+    journal: Journal,
+    handlers: Mapping[str, Handler],
+    now: int,
+    *,
+    seconds: float = 5.0,
+) -> list[Delivery]:
+    """Try what is due, for at most so long; what was tried, and how it went."""
+    deliveries: list[Delivery] = []
+    deadline = time.monotonic() + seconds
+    for effect in journal.effects(due=clock.precise(now)):
+        handler = handlers.get(effect["kind"])
+        if handler is None or time.monotonic() > deadline:
+            continue
+        if not journal.claim(
+            effect["id"], now=clock.precise(now), until=clock.precise(now + CLAIM)
+        ):
+            continue
+        error = ""
+        try:
+            handler(effect)
+        except Exception as failure:  # a handler is somebody else's world: anything can happen
+            error = str(failure) or type(failure).__name__
+        again = now + pause_after(effect["attempts"] + 1)
+        journal.settle(effect["id"], error=error, due_at=clock.precise(again))
+        deliveries.append(
+            {
+                "id": effect["id"],
+                "kind": effect["kind"],
+                "key": effect["key"],
+                "delivered": not error,
+                "error": error,
+            }
+        )
+    return deliveries
+
+
+def pause_after(attempts: int) -> int:
+    """30 s, 1 min, 2 min ... up to an hour."""
+    return int(min(FIRST_PAUSE * 2 ** min(attempts - 1, 20), LONGEST_PAUSE))

@@ -1,0 +1,239 @@
+"""Secrets are taken out once, at the writer, before anything is hashed or stored.
+
+Five layers: exact values of environment variables with secret names, vendors' shapes, structures
+(PEM, JWT, URL userinfo, Authorization), `name = value`, and the user's own rules. There is no
+entropy rule: it destroys commit hashes and misses plain passwords. It is best effort.
+
+Clean text never reaches a regular expression: every rule names literals, one of which must occur
+in the text before the rule (and `re` itself) is even loaded. That test runs on every record, so
+it is built for speed: looking for 54 literals one by one took 65 microseconds for 2 KB.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    Rule = tuple[str, tuple[str, ...], str]
+
+_KEYS = tuple(
+    f"{what}{sign}key" for what in ("api", "access", "private") for sign in ("", "_", "-")
+)
+
+# name, literals of which one must occur, pattern. A literal in lower case is looked for in any case.
+# Where a pattern has a group named `keep`, that part stays in front of the mark.
+RULES: tuple[Rule, ...] = (
+    (
+        "private-key",
+        ("-----begin",),
+        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
+        r".*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
+    ),
+    ("aws-key", ("AKIA", "ASIA"), r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
+    (
+        "github-token",
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+        r"\b(?:gh[pousr]_[A-Za-z0-9]{20,255}|github_pat_[A-Za-z0-9_]{20,255})",
+    ),
+    ("gitlab-token", ("glpat-",), r"\bglpat-[A-Za-z0-9_.-]{16,}"),
+    ("anthropic-key", ("sk-",), r"\bsk-ant-[A-Za-z0-9_-]{16,}"),
+    ("openai-key", ("sk-",), r"\bsk-(?!ant-)(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{20,}"),
+    ("google-key", ("AIza",), r"\bAIza[A-Za-z0-9_-]{35}"),
+    (
+        "google-oauth",
+        ("ya29.", "GOCSPX-"),
+        r"\b(?:ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,})",
+    ),
+    ("linear-key", ("lin_",), r"\blin_(?:api|oauth)_[A-Za-z0-9]{16,}"),
+    (
+        "slack-token",
+        ("xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe-", "xapp-"),
+        r"\b(?:xox[abprse](?:\.xox[bp])?|xapp)-[A-Za-z0-9-]{10,}",
+    ),
+    (
+        "slack-webhook",
+        ("hooks.slack.com/",),
+        r"https://hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/_-]{20,}",
+    ),
+    (
+        "stripe-key",
+        ("k_live_", "k_test_", "whsec_"),
+        r"\b(?:[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9]{16,})",
+    ),
+    ("npm-token", ("npm_",), r"\bnpm_[A-Za-z0-9]{36}\b"),
+    ("pypi-token", ("pypi-",), r"\bpypi-[A-Za-z0-9_-]{32,}"),
+    ("huggingface-token", ("hf_",), r"\bhf_[A-Za-z0-9]{30,}"),
+    ("supabase-key", ("sb_", "sbp_"), r"\b(?:sb_secret_[A-Za-z0-9_-]{16,}|sbp_[a-f0-9]{40})"),
+    ("sendgrid-key", ("SG.",), r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
+    ("jwt", ("eyJ",), r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
+    (
+        "url-password",
+        ("@",),
+        r"(?P<keep>\b[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@\"'<>]*:)(?!\[redacted:|\$|<)[^\s/@\"'<>]+(?=@)",
+    ),
+    (
+        "authorization",
+        ("authorization", "bearer "),
+        r"(?P<keep>(?i:\bauthorization[\"']?\s*[:=]\s*[\"']?(?:bearer|basic|token)?|\bbearer)\s+)"
+        r"(?!\[redacted:|\$|<)[A-Za-z0-9_.~+/=-]{12,}",
+    ),
+    (
+        "named-secret",
+        ("secret", "token", "passw", "pwd", "credential", *_KEYS),
+        r"(?P<keep>(?i:\b[A-Za-z0-9_.-]{0,40}"
+        r"(?:secret|token|passwd|password|passphrase|pwd|api[_-]?key|access[_-]?key|private[_-]?key|credential)"
+        r"(?:s|[_-]?(?:key|value|id))?)[\"']?\s{0,3}(?:=|:=|:)\s{0,3}[\"']?)"
+        r"(?!\[redacted:|\$|<|\{|%|(?i:true|false|null|none|undefined)\b)"
+        r"(?P<value>[^\s\"'`,;<>(){}\[\]]{8,})",
+    ),
+)
+SECRET_NAMES = (
+    "SECRET",
+    "TOKEN",
+    "PASSW",
+    "CREDENTIAL",
+    "API_KEY",
+    "APIKEY",
+    "ACCESS_KEY",
+    "PRIVATE_KEY",
+)
+SHORTEST_SECRET = 8
+LONGEST_WORD = 12  # a shorter value of lower-case letters is a word such as "disabled"
+
+# The literals again, as the quick test wants them: words that end in `_` or `-` are found by looking
+# only at what stands before each such sign; the many kinds of key only where there is a "key".
+_LITERALS = {literal for _, literals, _ in RULES for literal in literals}.difference(_KEYS)
+_WORDS = {
+    sign: tuple(word[:-1] for word in _LITERALS if word.endswith(sign) and sign not in word[:-1])
+    for sign in "_-"
+}
+_TAILS = {sign: frozenset(word[-2:] for word in words) for sign, words in _WORDS.items()}
+_OTHERS = _LITERALS - {word + sign for sign, words in _WORDS.items() for word in words}
+_ANY_CASE = tuple(literal for literal in _OTHERS if literal.islower())
+_THIS_CASE = tuple(literal for literal in _OTHERS if not literal.islower())
+
+_compiled: dict[str, re.Pattern[str]] = {}
+
+
+class Redactor:
+    """Takes secrets out of text and of JSON values, and counts what it took by rule."""
+
+    __slots__ = ("_exact", "_rules", "counts")
+
+    def __init__(
+        self, environment: Mapping[str, str] | None = None, rules: Mapping[str, str] | None = None
+    ) -> None:
+        self._exact = tuple(_secret_values(os.environ if environment is None else environment))
+        self._rules = RULES + tuple((name, ("",), rule) for name, rule in (rules or {}).items())
+        self.counts: dict[str, int] = {}
+
+    def value(self, body: Any, serialised: str) -> Any:
+        """The JSON value without secrets: itself, untouched, when its text is clean."""
+        return body if self._is_clean(serialised) else self._walk(body)
+
+    def text(self, text: str) -> str:
+        for secret in self._exact:
+            if secret in text:
+                self._count("environment", text.count(secret))
+                text = text.replace(secret, "[redacted:environment]")
+        lowered = text.lower()
+        for name, literals, pattern in self._rules:
+            if any(literal in lowered or literal in text for literal in literals):
+                text = self._apply(name, pattern, text)
+        return text
+
+    def _is_clean(self, text: str) -> bool:
+        lowered = text.lower()
+        for literal in _ANY_CASE:
+            if literal in lowered:
+                return False
+        for literal in _THIS_CASE:
+            if literal in text:
+                return False
+        if "key" in lowered and any(literal in lowered for literal in _KEYS):
+            return False
+        for sign, tails in _TAILS.items():
+            for piece in text.split(sign):
+                if piece[-2:] in tails and piece.endswith(_WORDS[sign]):
+                    return False
+        for secret in self._exact:
+            if secret in text or _escaped(secret) in text:
+                return False
+        return len(self._rules) == len(RULES)
+
+    def _apply(self, name: str, pattern: str, text: str) -> str:
+        compiled = _compiled.get(pattern)
+        if compiled is None:
+            import re
+
+            compiled = _compiled[pattern] = re.compile(pattern, re.DOTALL)
+
+        def mark(match: re.Match[str]) -> str:
+            groups = match.groupdict()
+            keep, value = groups.get("keep") or "", groups.get("value")
+            if value is not None and not _is_secret(value, assigned=keep[-1:] in "=\"'"):
+                return match[0]
+            self._count(name, 1)
+            return f"{keep}[redacted:{name}]"
+
+        return compiled.sub(mark, text)
+
+    def _walk(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict):
+            return {self.text(key): self._member(key, item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self._walk(item) for item in value]
+        return value
+
+    def _member(self, key: str, item: Any) -> Any:
+        """`{"password": "hunter22"}` says in its key what the text alone does not."""
+        if isinstance(item, str):
+            shown = self.text(item)
+            named = self.text(f"{key}={shown}")
+            return named[len(key) + 1 :] if named.startswith(f"{key}=[redacted:") else shown
+        return self._walk(item)
+
+    def _count(self, name: str, times: int) -> None:
+        self.counts[name] = self.counts.get(name, 0) + times
+
+
+def _secret_values(environment: Mapping[str, str]) -> Iterable[str]:
+    """Longest first, so that a value that contains another is replaced whole."""
+    marks = "".join(f"[redacted:{name}]" for name, _, _ in RULES) + "[redacted:environment]"
+    values = {
+        value
+        for name, value in environment.items()
+        if len(value) >= SHORTEST_SECRET
+        and any(word in name.upper() for word in SECRET_NAMES)
+        and not value.startswith("/")
+        and not (_is_plain_word(value) and len(value) < LONGEST_WORD)
+        and value not in marks  # or every pass would find it in the mark of the last
+    }
+    return sorted(values, key=lambda value: (-len(value), value))
+
+
+def _escaped(secret: str) -> str:
+    return (
+        secret.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+    )
+
+
+def _is_secret(value: str, *, assigned: bool) -> bool:
+    """Whether the right-hand side of `name = value` is a secret and not a path, code or prose.
+
+    `password=correcthorse` is one; "token: required" is a sentence.
+    """
+    if value.startswith(("/", "./", "../", "~", "http://", "https://", "os.", "env.", "process.")):
+        return False
+    return assigned or not _is_plain_word(value)
+
+
+def _is_plain_word(value: str) -> bool:
+    return value.isalpha() and value.islower()

@@ -1,0 +1,49 @@
+"""The state of a stream: a fold over its records, begun at the newest snapshot."""
+
+from __future__ import annotations
+
+from holdfast.kernel.errors import HoldfastError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from holdfast.kernel.journal.interface import Event, Head, Journal
+    from holdfast.kernel.subject import Subject
+
+RESTORED = "restored"
+
+
+def fold(subject: Subject, state: Any, events: Iterable[Event]) -> Any:
+    """An erased record has nothing to say; a restored one says everything."""
+    for event in events:
+        if event["body"] is None:
+            continue
+        restored = event["kind"] == RESTORED
+        state = event["body"]["state"] if restored else subject.apply(state, event)
+    return state
+
+
+def load(journal: Journal, subject: Subject, stream: str) -> tuple[Any, Head | None]:
+    loaded = journal.load(stream)
+    start = subject.initial(stream) if loaded["snapshot"] is None else loaded["snapshot"]
+    return fold(subject, start, loaded["records"]), loaded["head"]
+
+
+def at_version(journal: Journal, subject: Subject, stream: str, version: int) -> Any:
+    """The state as it was after a version; refused when `gc` removed what it was made of."""
+    loaded = journal.load(stream)
+    if loaded["snapshot"] is not None and loaded["snapshot_version"] <= version:
+        records = [record for record in loaded["records"] if record["version"] <= version]
+        return fold(subject, loaded["snapshot"], records)
+    head = loaded["head"]
+    if head is not None and head["anchor_version"] > 0:
+        raise HoldfastError(
+            f"{stream} cannot be shown as of version {version}: records up to version "
+            f"{head['anchor_version']} were removed by `gc`.",
+            hint="A backup from that time still has them.",
+            kind="collected",
+        )
+    records = journal.read(stream, limit=version)
+    return fold(subject, subject.initial(stream), records)

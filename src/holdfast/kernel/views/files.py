@@ -1,0 +1,97 @@
+"""Where a view's file is, what it is, and what it says, without ever following a link."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from holdfast.kernel.digest import digest
+from holdfast.kernel.errors import NotAllowed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.kernel.workspace import Workspace
+
+# More than this is no view of ours; it goes to quarantine unread.
+LARGEST_VIEW = 16 * 1024 * 1024
+
+
+class Unreadable(Exception):
+    """Why a file at a view's place cannot be taken for a view."""
+
+
+def target_of(workspace: Workspace, path: str) -> str:
+    """The absolute place of a view; a name that leaves the workspace is refused."""
+    parts = path.split("/")
+    target = os.path.join(workspace.root, *parts)
+    inside = os.path.realpath(os.path.dirname(target))
+    root = workspace.root
+    if (
+        path.startswith("/")
+        or any(part in ("", ".", "..") for part in parts)
+        or "\0" in path
+        or not (inside == root or inside.startswith(root + os.sep))
+    ):
+        raise NotAllowed(
+            f"{path!r} leaves the workspace {root}.",
+            hint="A view's name is a relative path inside the workspace, not through a link.",
+            kind="outside_workspace",
+        )
+    return target
+
+
+def identity_of(place: str) -> str | None:
+    """Device, inode, time and size of what stands at a place; None when nothing does.
+
+    Good enough to tell our file from any other because `stage` gives each a time of its own.
+    """
+    try:
+        status = os.lstat(place)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return identity(status)
+
+
+def identity(status: os.stat_result) -> str:
+    return f"{status.st_dev}:{status.st_ino}:{status.st_mtime_ns}:{status.st_size}"
+
+
+def content_digest(content: bytes) -> str:
+    return digest(content).hex()[:32]
+
+
+def read_file(place: str) -> tuple[str, bytes]:
+    """Identity and content of a regular file; Unreadable says what else it is."""
+    try:
+        # O_NONBLOCK: opening a pipe that somebody put there must not wait for a writer.
+        descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        kind = os.lstat(place).st_mode
+        if stat.S_ISLNK(kind):
+            raise Unreadable(f"a link to {os.readlink(place)}") from None
+        raise Unreadable(f"cannot be read ({error.strerror})") from None
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise Unreadable("a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file")
+        if status.st_size > LARGEST_VIEW:
+            raise Unreadable(f"{status.st_size // 1_000_000} MB, too large for a view")
+        chunks = []
+        while chunk := os.read(descriptor, 1 << 20):
+            chunks.append(chunk)
+        return identity(os.fstat(descriptor)), b"".join(chunks)
+    finally:
+        os.close(descriptor)
+
+
+def text_of(content: bytes) -> str:
+    """The text of a hand-edited file: byte order mark and foreign line ends forgiven."""
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"not UTF-8 at byte {error.start}") from None
+    if "\0" in text:
+        raise Unreadable("binary data")
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")

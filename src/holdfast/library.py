@@ -1,0 +1,66 @@
+"""The library: what `import holdfast` gives a programmer."""
+
+from __future__ import annotations
+
+from holdfast.kernel import clock
+from holdfast.kernel.workspace import discover
+from holdfast.protocols.note import stream_of
+from holdfast.writing import actor as user
+from holdfast.writing import writer_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from holdfast.kernel.journal.interface import Journal, Record
+    from holdfast.kernel.write import Outcome
+
+
+class Workspace:
+    """A workspace, opened. Use it as a context manager, or close it when done."""
+
+    def __init__(self, folder: str | None = None, *, actor: str = "") -> None:
+        self._workspace = discover(folder)
+        self._writer = writer_of(self._workspace)
+        self._actor = actor or user()
+
+    @property
+    def root(self) -> str:
+        """The top folder of this worktree."""
+        return self._workspace.root
+
+    @property
+    def journal(self) -> Journal:
+        """The journal itself, for reading."""
+        return self._workspace.journal
+
+    def note(self, text: str, *, name: str = "default", id: str = "") -> Outcome:
+        """Leave a note, durably. The same `id` again changes nothing."""
+        command = {"add": text, "by": self._actor}
+        return self._writer.execute(
+            stream_of(name), command, actor=self._actor, now=clock.now(), id=id
+        )
+
+    def history(self, *, stream: str = "", limit: int = 50) -> list[Record]:
+        """What happened, newest first; `stream` may end in `*`."""
+        return self._workspace.journal.latest(stream=stream, limit=limit)
+
+    def close(self) -> None:
+        """Let go of the journal."""
+        self._workspace.close()
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def open(folder: str | None = None, *, actor: str = "") -> Workspace:
+    """The workspace of a folder, by default of the current one."""
+    return Workspace(folder, actor=actor)

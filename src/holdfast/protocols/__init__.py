@@ -1,0 +1,1 @@
+"""The protocols: pure rules over the kernel, none of which knows another."""

@@ -1,0 +1,103 @@
+"""What a person wants to know first: where the journal is, what it holds, what needs attention."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.kernel import failures, inbox, latch
+from holdfast.kernel.journal import upkeep
+from holdfast.kernel.views import quarantine
+from holdfast.kernel.workspace import worktrees
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import TypedDict
+
+    from holdfast.kernel.journal.interface import Head
+    from holdfast.kernel.workspace import Workspace
+
+    class Attention(TypedDict):
+        """Something that a person should look at, and the command that does."""
+
+        what: str
+        next: str
+
+    class JournalFacts(TypedDict):
+        path: str
+        exists: bool
+        read_only: bool
+        bytes: int
+        records: int
+        streams: int
+
+    class Status(TypedDict):
+        workspace: str
+        worktrees: list[str]
+        journal: JournalFacts
+        streams: list[Head]
+        attention: list[Attention]
+
+
+SHOWN_STREAMS = 10
+
+
+def gather(workspace: Workspace, *, streams: int = SHOWN_STREAMS) -> Status:
+    facts: JournalFacts = {
+        "path": workspace.journal_path,
+        "exists": workspace.exists(),
+        "read_only": False,
+        "bytes": 0,
+        "records": 0,
+        "streams": 0,
+    }
+    heads: list[Head] = []
+    if facts["exists"]:
+        journal = workspace.journal
+        heads = journal.heads()
+        facts["read_only"] = journal.read_only
+        facts["bytes"] = upkeep.size(journal)
+        facts["records"] = sum(head["version"] - head["anchor_version"] for head in heads)
+        facts["streams"] = len(heads)
+        heads.sort(key=lambda head: head["seen_at"], reverse=True)
+    return {
+        "workspace": workspace.root,
+        "worktrees": worktrees(workspace),
+        "journal": facts,
+        "streams": heads[:streams],
+        "attention": attention(workspace),
+    }
+
+
+def attention(workspace: Workspace) -> list[Attention]:
+    """What cannot wait, gravest first."""
+    found: list[Attention] = []
+
+    def add(what: str, next: str) -> None:
+        found.append({"what": what, "next": next})
+
+    stopped = latch.read(workspace)
+    if stopped is not None:
+        by = f" by {stopped['by']}" if stopped["by"] else ""
+        add(f"Stopped{by}: {stopped['reason']}", "holdfast doctor")
+    failed = failures.read(workspace)
+    if failed:
+        add(f"{_count(failed, 'hook')} failed; last: {failed[-1]['reason']}", "holdfast doctor")
+    queued = [path for root in worktrees(workspace) for path in inbox.waiting(root)]
+    if queued:
+        add(f"{_count(queued, 'command')} of sandboxed agents wait", "holdfast doctor --fix")
+    kept = quarantine.listing(workspace)
+    if kept:
+        add(f"{_count(kept, 'file')} in quarantine: {os.path.dirname(kept[0])}", "holdfast doctor")
+    if workspace.exists():
+        refused = workspace.journal.refusals()
+        if refused:
+            add(f"{_count(refused, 'write')} refused and kept", "holdfast doctor")
+        failing = [effect for effect in workspace.journal.effects() if effect["error"]]
+        if failing:
+            add(f"{_count(failing, 'effect')} could not be delivered yet", "holdfast doctor")
+    return found
+
+
+def _count(items: Sequence[object], noun: str) -> str:
+    return f"{len(items)} {noun}{'s' if len(items) != 1 else ''}"
