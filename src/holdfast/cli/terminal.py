@@ -2,14 +2,44 @@
 
 from __future__ import annotations
 
-import click
+import os
+import sys
 
 from holdfast.kernel import clock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+    from typing import Any, TextIO
+
+_COLOURS = {"red": 31, "green": 32, "yellow": 33, "cyan": 36}
+_END = "\x1b[0m"
+
+
+def style(text: str, colour: str | None = None, *, bold: bool = False, dim: bool = False) -> str:
+    codes = [str(_COLOURS[colour])] if colour else []
+    codes += ["1"] if bold else []
+    codes += ["2"] if dim else []
+    return f"\x1b[{';'.join(codes)}m{text}{_END}" if codes and text else text
+
+
+def unstyle(text: str) -> str:
+    """Without the marks that `style` made; there are no others in a safe text."""
+    parts = text.split("\x1b[")
+    return parts[0] + "".join(part.partition("m")[2] for part in parts[1:])
+
+
+def echo(line: str, *, error: bool = False) -> None:
+    stream = sys.stderr if error else sys.stdout
+    stream.write((line if wants_colour(stream) else unstyle(line)) + "\n")
+
+
+def wants_colour(stream: TextIO) -> bool:
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def safe(text: str) -> str:
@@ -86,7 +116,7 @@ def diff(before: str, after: str, before_name: str, after_name: str) -> Iterator
     )
     for line in lines:
         colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
-        yield click.style(safe(line), fg=colour)
+        yield style(safe(line), colour)
 
 
 def table(rows: list[list[str]], *, indent: str = "") -> Iterator[str]:
@@ -102,4 +132,4 @@ def table(rows: list[list[str]], *, indent: str = "") -> Iterator[str]:
 
 
 def _width(cell: str) -> int:
-    return len(click.unstyle(cell))
+    return len(unstyle(cell))

@@ -6,14 +6,15 @@ import os
 
 import click
 
-from holdfast.cli.frame import Call, Reply, verb
+from holdfast.cli.frame import Call, Reply
+from holdfast.cli.parser import verb
 from holdfast.cli.terminal import size
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotFound
 from holdfast.kernel.journal import upkeep
 
 
-@click.command(short_help="A consistent copy of the journal, and back.")
+@click.command()
 @click.argument("file")
 @click.option("--restore", is_flag=True, help="Make the journal what FILE is.")
 @click.option("--dry-run", is_flag=True, help="Check that it would work, and change nothing.")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
-from holdfast.cli.frame import Call, Reply, verb
+from holdfast.cli.frame import Call, Reply
+from holdfast.cli.parser import verb
 
 
-@click.command(short_help="Completions for your shell.")
+@click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @verb
 def command(call: Call, shell: str) -> Reply:
@@ -19,7 +20,7 @@ def command(call: Call, shell: str) -> Reply:
     """
     from click.shell_completion import get_completion_class
 
-    from holdfast.cli.root import root
+    from holdfast.cli.parser import root
 
     kind = get_completion_class(shell)
     assert kind is not None

@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 
 from holdfast.cli import terminal
-from holdfast.cli.frame import Call, Reply, verb
+from holdfast.cli.frame import Call, Reply
+from holdfast.cli.parser import verb
 from holdfast.history import ends_of, picture, state_at
 from holdfast.kernel.errors import NotFound
 
 
-@click.command(short_help="What changed between two records.")
+@click.command()
 @click.argument("a")
 @click.argument("b", required=False, default="")
 @verb
@@ -34,6 +35,6 @@ def command(call: Call, a: str, b: str) -> Reply:
         "stream": stream,
         "before": {"record": first["id"], "version": first["version"], "state": before},
         "after": {"record": second["id"], "version": second["version"], "state": after},
-        "diff": [click.unstyle(line) for line in lines],
+        "diff": [terminal.unstyle(line) for line in lines],
     }
     return Reply(data, lines or ["Nothing changed."], pages=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from holdfast.cli.frame import Call, Reply, verb
-from holdfast.cli.terminal import plural, safe
+from holdfast.cli.frame import Call, Reply
+from holdfast.cli.parser import verb
+from holdfast.cli.terminal import plural, safe, style
 from holdfast.doctor import examine
 
 TYPE_CHECKING = False
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 MARKS = {"ok": ("ok", "green"), "warning": ("look", "yellow"), "problem": ("BAD", "red")}
 
 
-@click.command(short_help="Check everything that can go wrong, and fix what can be fixed.")
+@click.command()
 @click.option(
     "--fix", is_flag=True, help="Repair what can be repaired without a decision of yours."
 )
@@ -47,9 +48,9 @@ def _is_readable(checks: list[Check]) -> bool:
 def _lines(checks: list[Check]) -> Iterator[str]:
     for check in checks:
         word, colour = MARKS[check["status"]]
-        yield f"{click.style(f'{word:>4}', fg=colour)}  {safe(check['what'])}"
+        yield f"{style(f'{word:>4}', colour)}  {safe(check['what'])}"
         if check["fixed"]:
-            yield f"      {click.style('fixed: ', fg='green')}{safe(check['fixed'])}"
+            yield f"      {style('fixed: ', 'green')}{safe(check['fixed'])}"
         if check["why"]:
             yield f"      why: {safe(check['why'])}"
         if check["fix"]:
@@ -58,10 +59,8 @@ def _lines(checks: list[Check]) -> Iterator[str]:
     warnings = sum(check["status"] == "warning" for check in checks)
     yield ""
     if problems:
-        yield click.style(
-            f"{plural(problems, 'problem')}, {plural(warnings, 'warning')}.", fg="red"
-        )
+        yield style(f"{plural(problems, 'problem')}, {plural(warnings, 'warning')}.", "red")
     elif warnings:
-        yield click.style(f"{plural(warnings, 'warning')}, nothing broken.", fg="yellow")
+        yield style(f"{plural(warnings, 'warning')}, nothing broken.", "yellow")
     else:
-        yield click.style("All is well.", fg="green")
+        yield style("All is well.", "green")

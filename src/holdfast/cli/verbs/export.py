@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 
 import click
 
-from holdfast.cli.frame import Call, Reply, verb
+from holdfast.cli.frame import Call, Reply
+from holdfast.cli.parser import verb
 from holdfast.cli.terminal import plural
 from holdfast.kernel.errors import HoldfastError
 from holdfast.version import __version__
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.journal.interface import Journal
 
 
-@click.command(short_help="Everything, as JSON lines.")
+@click.command()
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE, which must not exist yet.")
 @verb
 def command(call: Call, output: str | None) -> Reply:
@@ -31,7 +33,7 @@ def command(call: Call, output: str | None) -> Reply:
     if output is None:
         count = 0
         for line in lines:
-            click.echo(line)
+            sys.stdout.write(f"{line}\n")
             count += 1
         return Reply({"lines": count})
     if os.path.exists(output):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
-from holdfast.cli.frame import Call, Reply, verb
+from holdfast.cli.frame import Call, Reply
+from holdfast.cli.parser import verb
 from holdfast.cli.terminal import plural, size
 from holdfast.upkeep import collect
 
 
-@click.command(short_help="Apply the retention and give unused space back.")
+@click.command()
 @click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
 @verb
 def command(call: Call, dry_run: bool) -> Reply:
@@ -23,7 +24,8 @@ def command(call: Call, dry_run: bool) -> Reply:
     removed = f"{plural(freed['records'], 'record')} of {plural(freed['streams'], 'stream')}"
     if dry_run:
         return Reply({**freed, "dry_run": True}, [f"Would remove {removed}."])
-    lines = [f"Removed {removed}; freed {size(max(0, freed['bytes']))}."]
+    did = f"Removed {removed}" if freed["records"] else "No record is old enough to go"
+    lines = [f"{did}; freed {size(max(0, freed['bytes']))}."]
     if freed["quarantined"]:
         lines.append(f"Removed {plural(freed['quarantined'], 'old file')} from quarantine.")
     if freed["leftovers"]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from holdfast.cli.frame import Call, Reply, verb
-from holdfast.cli.terminal import ago, safe, summary, table
+from holdfast.cli.frame import Call, Reply
+from holdfast.cli.parser import verb
+from holdfast.cli.terminal import ago, safe, style, summary, table
 from holdfast.kernel.errors import Usage
 
 TYPE_CHECKING = False
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 SHORT_ID = 8
 
 
-@click.command(short_help="What happened, newest first.")
+@click.command()
 @click.argument("stream", required=False, default="")
 @click.option("-n", "--limit", default=50, show_default=True, help="How many records at most.")
 @click.option("--kind", default="", help="Only records of this kind.")
@@ -46,9 +47,9 @@ def _lines(records: list[Record], now: int) -> Iterator[str]:
     width = _summary_width()
     rows = [
         [
-            click.style(record["id"][:SHORT_ID], fg="yellow"),
+            style(record["id"][:SHORT_ID], "yellow"),
             _when(record["at"], now),
-            click.style(safe(record["actor"]), fg="cyan"),
+            style(safe(record["actor"]), "cyan"),
             safe(record["stream"]),
             safe(record["kind"]),
             summary(record["body"], width),

@@ -6,14 +6,15 @@ import sys
 
 import click
 
-from holdfast.cli.frame import Call, Reply, verb, warn_of_views
+from holdfast.cli.frame import Call, Reply, warn_of_views
+from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe
 from holdfast.history import picture, state_now
 from holdfast.kernel.errors import NotFound
 from holdfast.protocols.note import stream_of
 
 
-@click.command(short_help="Leave a note for whoever comes next.")
+@click.command()
 @click.argument("text", required=False, default="")
 @click.option("--to", "name", default="default", show_default=True, help="Which note.")
 @click.option("--id", default="", help="An id of your own: the same id again changes nothing.")
@@ -30,7 +31,7 @@ def command(call: Call, text: str, name: str, id: str) -> Reply:
         text = sys.stdin.read()
     command = {"add": text, "by": call.actor}
     outcome = call.writer.execute(stream, command, actor=call.actor, now=call.now, id=id)
-    warn_of_views(call, outcome)
+    warn_of_views(outcome)
     if outcome["queued"]:
         return Reply(
             {**outcome},

@@ -6,7 +6,8 @@ import sys
 
 import click
 
-from holdfast.cli.frame import Call, Reply, verb
+from holdfast.cli.frame import Call, Reply
+from holdfast.cli.parser import verb
 from holdfast.cli.terminal import plural
 from holdfast.kernel.errors import NotFound, Usage
 from holdfast.upkeep import purge
@@ -14,7 +15,7 @@ from holdfast.upkeep import purge
 SHORTEST_TEXT = 4
 
 
-@click.command(short_help="Erase a secret that was found too late.")
+@click.command()
 @click.argument("id", required=False, default="")
 @click.option(
     "--matching",

@@ -5,13 +5,14 @@ from __future__ import annotations
 import click
 
 from holdfast.cli import terminal
-from holdfast.cli.frame import Call, Reply, verb, warn_of_views
+from holdfast.cli.frame import Call, Reply, warn_of_views
+from holdfast.cli.parser import verb
 from holdfast.history import picture, state_at, state_now
 from holdfast.kernel.errors import NotFound
 from holdfast.kernel.journal.find import find_record
 
 
-@click.command(short_help="Bring a stream back to an earlier record; can be undone.")
+@click.command()
 @click.argument("id")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 @verb
@@ -32,13 +33,13 @@ def command(call: Call, id: str, dry_run: bool) -> Reply:
     )
     newest = journal.latest(stream=stream, limit=1)[0]
     data = {"stream": stream, "to": record["id"], "from": newest["id"], "dry_run": dry_run}
-    data["diff"] = [click.unstyle(line) for line in lines]
+    data["diff"] = [terminal.unstyle(line) for line in lines]
     if dry_run:
         return Reply(data, lines or ["Nothing would change."])
     if not lines and version == record["version"]:
         return Reply(data, ["It is there already."])
     outcome = call.writer.restore(stream, record["version"], actor=call.actor, now=call.now)
-    warn_of_views(call, outcome)
+    warn_of_views(outcome)
     data["record"], data["views"] = outcome["id"], outcome["views"]
     said = f"Restored {stream} to version {record['version']}."
     return Reply(data, [*lines, said], next=[f"holdfast restore {newest['id'][:8]}  # undo"])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from holdfast.cli.frame import Call, Reply, verb
-from holdfast.cli.terminal import ago, diff, safe, table
+from holdfast.cli.frame import Call, Reply
+from holdfast.cli.parser import verb
+from holdfast.cli.terminal import ago, diff, safe, style, table
 from holdfast.history import change_of, picture, state_now
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.journal.find import find_record
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.journal.interface import Journal, Record
 
 
-@click.command(short_help="One record, or the state of a stream.")
+@click.command()
 @click.argument("what")
 @verb
 def command(call: Call, what: str) -> Reply:
@@ -41,7 +42,7 @@ def command(call: Call, what: str) -> Reply:
 
 
 def _lines(journal: Journal, record: Record, now: int) -> Iterator[str]:
-    yield click.style(f"{record['kind']} {record['id']}", fg="yellow")
+    yield style(f"{record['kind']} {record['id']}", "yellow")
     facts = [
         ["Stream", safe(f"{record['stream']} version {record['version']}")],
         ["When", f"{record['at']} ({ago(record['at'], now)})"],
@@ -62,7 +63,7 @@ def _lines(journal: Journal, record: Record, now: int) -> Iterator[str]:
         import json
 
         yield safe(json.dumps(record["body"], ensure_ascii=False, indent=2))
-        yield click.style(error.message, dim=True)
+        yield style(error.message, dim=True)
         return
     if before == after:
         yield "Changed nothing that is shown."

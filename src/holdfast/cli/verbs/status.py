@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import click
-
-from holdfast.cli.frame import Call, Reply, verb
-from holdfast.cli.terminal import ago, plural, safe, size, table
+from holdfast.cli.frame import Call, Reply
+from holdfast.cli.terminal import ago, plural, safe, size, style, table
 from holdfast.status import gather
 
 TYPE_CHECKING = False
@@ -15,9 +13,7 @@ if TYPE_CHECKING:
     from holdfast.status import Status
 
 
-@click.command(short_help="Where the journal is, what it holds, and what needs attention.")
-@verb
-def command(call: Call) -> Reply:
+def answer(call: Call) -> Reply:
     """Where the journal is, what it holds, and what needs attention."""
     status = gather(call.workspace)
     next = [item["next"] for item in status["attention"]]
@@ -41,7 +37,7 @@ def _lines(status: Status, now: int) -> Iterator[str]:
         yield f"           {records} in {streams}, {size(journal['bytes'])}{readable}"
     if status["streams"]:
         yield ""
-        yield click.style("Latest", bold=True)
+        yield style("Latest", bold=True)
         rows = [
             [
                 safe(head["stream"]),
@@ -56,13 +52,10 @@ def _lines(status: Status, now: int) -> Iterator[str]:
             yield f"  and {plural(hidden, 'more stream')}"
     yield ""
     if status["attention"]:
-        yield click.style("Needs attention", bold=True, fg="yellow")
+        yield style("Needs attention", "yellow", bold=True)
         yield from table(
-            [
-                [safe(item["what"]), click.style(item["next"], dim=True)]
-                for item in status["attention"]
-            ],
+            [[safe(item["what"]), style(item["next"], dim=True)] for item in status["attention"]],
             indent="  ",
         )
     else:
-        yield click.style("All quiet.", fg="green")
+        yield style("All quiet.", "green")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import click
-
-from holdfast.cli.frame import Call, Reply, verb
-from holdfast.cli.terminal import plural, safe
+from holdfast.cli.frame import Call, Reply
+from holdfast.cli.terminal import plural, safe, style
 from holdfast.kernel.journal import chain, upkeep
 
 TYPE_CHECKING = False
@@ -15,9 +13,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.journal.chain import Finding
 
 
-@click.command(short_help="Walk the hash chains; names the first broken record.")
-@verb
-def command(call: Call) -> Reply:
+def answer(call: Call) -> Reply:
     """Walk every hash chain, and let SQLite check its file.
 
     Ends with exit code 1 when a record was changed, removed or added behind the journal's back.
@@ -34,13 +30,11 @@ def command(call: Call) -> Reply:
 
 def _lines(findings: list[Finding], damage: list[str]) -> Iterator[str]:
     for problem in damage:
-        yield click.style(f"damaged: {safe(problem)}", fg="red")
+        yield style(f"damaged: {safe(problem)}", "red")
     for finding in findings:
         if finding["broken"]:
             where = f" at record {finding['record']}" if finding["record"] else ""
-            yield click.style(
-                f"broken: {safe(finding['stream'])}{where}: {finding['broken']}", fg="red"
-            )
+            yield style(f"broken: {safe(finding['stream'])}{where}: {finding['broken']}", "red")
     records = plural(sum(finding["records"] for finding in findings), "record")
     erased = sum(finding["erased"] for finding in findings)
     removed = sum(finding["removed"] for finding in findings)

@@ -1,11 +1,6 @@
-"""The verbs, in the order of their use."""
+"""The verbs, in the order of their use, each with its line in the help."""
 
 from __future__ import annotations
-
-import click
-
-from holdfast.cli.frame import Verbs
-from holdfast.version import __version__
 
 VERBS = {
     "status": "Where the journal is, what it holds, and what needs attention.",
@@ -23,17 +18,6 @@ VERBS = {
     "demo": "The main story, in a temporary repository.",
     "completion": "Completions for your shell.",
 }
-
-
-@click.command(
-    cls=Verbs,
-    package="holdfast.cli.verbs",
-    names=VERBS,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-@click.version_option(__version__, message="holdfast %(version)s")
-def root() -> None:
-    """What coding agents know about their work survives them.
-
-    stdout is the result, stderr everything else; --json works on every command.
-    """
+# Verbs without options of their own are plain functions named `answer`. Called without anything to
+# parse, they run without click, which alone costs four bare interpreters.
+PLAIN = ("status", "verify", "demo")

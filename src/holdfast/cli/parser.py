@@ -1,0 +1,105 @@
+"""The words of the command line, through click: groups, options, help, nearest matches."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from holdfast.cli.frame import INTERRUPTED, Call, Reply
+from holdfast.cli.table import PLAIN, VERBS
+from holdfast.kernel.errors import Usage
+from holdfast.version import __version__
+
+
+def verb(function: Callable[..., Reply]) -> Callable[..., None]:
+    """Make a function that returns a Reply into a verb with `--json` and `-C`."""
+
+    @click.option("--json", "as_json", is_flag=True, help="Answer with one JSON envelope.")
+    @click.option(
+        "-C", "folder", metavar="DIR", help="Work in the workspace of DIR instead of this folder."
+    )
+    @functools.wraps(function)
+    def wrapped(folder: str | None, as_json: bool, **arguments: Any) -> None:
+        code = Call(folder, as_json=as_json).answer(function, **arguments)
+        click.get_current_context().exit(code)
+
+    return wrapped
+
+
+class Verbs(click.Group):
+    """A group whose commands are modules, imported when they are called."""
+
+    def __init__(
+        self, package: str, names: dict[str, str], plain: Sequence[str], **options: Any
+    ) -> None:
+        super().__init__(**options)
+        self._package = package
+        self._names = names
+        self._plain = plain
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(self._names)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in self._names:
+            return None
+        module = __import__(f"{self._package}.{name}", fromlist=["command"])
+        if name in self._plain:
+            return click.command(name, short_help=self._names[name])(verb(module.answer))
+        command: click.Command = module.command
+        command.short_help = self._names[name]
+        return command
+
+    def resolve_command(
+        self, context: click.Context, arguments: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = arguments[0]
+        if not name.startswith("-") and name not in self._names:
+            raise click.UsageError(f"There is no command {name!r}.{self._nearest(name)}", context)
+        return super().resolve_command(context, arguments)
+
+    def _nearest(self, name: str) -> str:
+        import difflib
+
+        close = difflib.get_close_matches(name, self._names, n=2, cutoff=0.5)
+        return f" Did you mean {' or '.join(close)}?" if close else ""
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of verbs from their one-line descriptions, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self._names.items()))
+
+
+@click.command(
+    cls=Verbs,
+    package="holdfast.cli.verbs",
+    names=VERBS,
+    plain=PLAIN,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(__version__, message="holdfast %(version)s")
+def root() -> None:
+    """What coding agents know about their work survives them.
+
+    stdout is the result, stderr everything else; --json works on every command.
+    """
+
+
+def parse(arguments: list[str]) -> int:
+    """Run what the words ask for; click's own complaints become ours."""
+    try:
+        result = root.main(arguments, prog_name="holdfast", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except click.exceptions.NoArgsIsHelpError as asked:
+        click.echo(asked.format_message())
+        return 0
+    except click.exceptions.Exit as exit:
+        return exit.exit_code
+    except click.Abort:
+        return INTERRUPTED
+    except click.UsageError as error:
+        hint = f"See `{error.ctx.command_path} --help`." if error.ctx else ""
+        raise Usage(error.format_message(), hint=hint) from None
