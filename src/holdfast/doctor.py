@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.kernel import clock, config, failures, filesystem, inbox, latch
+from holdfast.kernel import clock, config, failures, filesystem, inbox, latch, lock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.journal import chain, upkeep
 from holdfast.kernel.state import load
@@ -293,7 +293,7 @@ def _unfinished(workspace: Workspace, now: int) -> list[str]:
 
 def _lock(workspace: Workspace) -> Check:
     """Our lock dies with its process, so a held one is a process that is at work, or stuck."""
-    holder = _lock_holder(os.path.join(workspace.home, "lock"))
+    holder = _lock_holder(os.path.join(workspace.home, lock.FILE))
     if holder:
         return _check(
             "lock",

@@ -8,6 +8,9 @@ MINUTE = 60_000
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 
+# The last second that was written out: one record asks for the same one several times.
+_written: list[tuple[int, str]] = [(-1, "")]
+
 
 def now() -> int:
     return time.time_ns() // 1_000_000
@@ -15,13 +18,17 @@ def now() -> int:
 
 def stamp(instant: int) -> str:
     """`2026-11-15T19:11:30Z`, the form of every protocol's file."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(instant // 1000))
+    second = instant // 1000
+    known, text = _written[0]
+    if second != known:
+        text = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(second))
+        _written[0] = (second, text)
+    return text
 
 
 def precise(instant: int) -> str:
     """`2026-11-15T19:11:30.042Z`, the form of the journal; sorts as text."""
-    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(instant // 1000))
-    return f"{whole}.{instant % 1000:03d}Z"
+    return f"{stamp(instant)[:-1]}.{instant % 1000:03d}Z"
 
 
 def parse(text: str) -> int:

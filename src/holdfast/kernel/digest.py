@@ -16,9 +16,7 @@ else:
         except ImportError:
             from hashlib import sha256
 
-# Crockford's alphabet: no i, l, o, u, so that an id read aloud is still the same id.
-ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
-ID_LENGTH = 26
+ID_LENGTH = 32
 
 
 def digest(*parts: bytes) -> bytes:
@@ -29,19 +27,15 @@ def digest(*parts: bytes) -> bytes:
 
 
 def new_id() -> str:
-    """A random id of 130 bits. Random from its first letter, so that short prefixes are unique."""
-    return _spell(os.urandom(17))
+    """A random id. Random from its first letter, so that a short beginning of it is unique."""
+    return os.urandom(ID_LENGTH // 2).hex()
 
 
 def derived_id(base: str, position: int) -> str:
     """The id of the n-th record of one command: the same again when the command is repeated."""
-    return base if position == 0 else _spell(digest(f"{base}/{position}".encode()))
+    return base if position == 0 else id_of(f"{base}/{position}")
 
 
-def _spell(material: bytes) -> str:
-    number = int.from_bytes(material[:17], "big")
-    letters = []
-    for _ in range(ID_LENGTH):
-        letters.append(ALPHABET[number & 31])
-        number >>= 5
-    return "".join(letters)
+def id_of(text: str) -> str:
+    """The id that follows from a text."""
+    return digest(text.encode()).hex()[:ID_LENGTH]

@@ -33,9 +33,10 @@ def _accelerated() -> tuple[Any, Any]:
     context: Any = Context
     scan = make_scanner(context)
 
+    # Without markers: a circle ends as a RecursionError, which `dumps` turns into a ValueError.
+    encode = make_encoder(None, unknown, encode_basestring, None, ":", ",", True, False, False)
+
     def dumps(value: Any) -> str:
-        # A marker dict of its own per call: it is how the encoder notices a circle.
-        encode = make_encoder({}, unknown, encode_basestring, None, ":", ",", True, False, False)
         return "".join(encode(value, 0))
 
     def loads(text: str) -> Any:
@@ -60,7 +61,12 @@ def _portable() -> tuple[Any, Any]:
 
     def dumps(value: Any) -> str:
         return json.dumps(
-            value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
+            value,
+            ensure_ascii=False,
+            allow_nan=False,
+            check_circular=False,
+            sort_keys=True,
+            separators=(",", ":"),
         )
 
     def loads(text: str) -> Any:
@@ -80,7 +86,10 @@ def dumps(value: Any) -> str:
 
     Half a surrogate pair, which JSON can spell and UTF-8 cannot, becomes `?`.
     """
-    text: str = _dumps(value)
+    try:
+        text: str = _dumps(value)
+    except RecursionError:
+        raise ValueError("nested too deeply for JSON") from None
     try:
         text.encode()
     except UnicodeEncodeError:

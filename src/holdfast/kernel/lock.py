@@ -9,20 +9,27 @@ import time
 from holdfast.kernel.errors import StoreAway
 
 PATIENCE_SECONDS = 10.0
+FILE = "lock"
 
 
 class WorkspaceLock:
     """`flock` on a file that is never removed. A new descriptor each time, so threads exclude too."""
 
-    __slots__ = ("_descriptor", "_path", "_patience")
+    __slots__ = ("_descriptor", "_home", "_patience")
 
-    def __init__(self, path: str, patience: float = PATIENCE_SECONDS) -> None:
-        self._path = path
+    def __init__(self, home: str, patience: float = PATIENCE_SECONDS) -> None:
+        self._home = home
         self._patience = patience
         self._descriptor = -1
 
     def __enter__(self) -> None:
-        self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+        path = f"{self._home}/{FILE}"
+        try:
+            self._descriptor = os.open(path, flags, 0o600)
+        except FileNotFoundError:
+            os.makedirs(self._home, 0o700, exist_ok=True)
+            self._descriptor = os.open(path, flags, 0o600)
         try:
             self._acquire()
         except BaseException:

@@ -37,7 +37,7 @@ RULES: tuple[Rule, ...] = (
     ("aws-key", ("AKIA", "ASIA"), r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
     (
         "github-token",
-        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_"),
         r"\b(?:gh[pousr]_[A-Za-z0-9]{20,255}|github_pat_[A-Za-z0-9_]{20,255})",
     ),
     ("gitlab-token", ("glpat-",), r"\bglpat-[A-Za-z0-9_.-]{16,}"),
@@ -62,7 +62,7 @@ RULES: tuple[Rule, ...] = (
     ),
     (
         "stripe-key",
-        ("k_live_", "k_test_", "whsec_"),
+        ("sk_", "rk_", "whsec_"),
         r"\b(?:[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9]{16,})",
     ),
     ("npm-token", ("npm_",), r"\bnpm_[A-Za-z0-9]{36}\b"),
@@ -105,15 +105,12 @@ SECRET_NAMES = (
 SHORTEST_SECRET = 8
 LONGEST_WORD = 12  # a shorter value of lower-case letters is a word such as "disabled"
 
-# The literals again, as the quick test wants them: words that end in `_` or `-` are found by looking
-# only at what stands before each such sign; the many kinds of key only where there is a "key".
+# The literals again, as the quick test wants them. Words that end in `_` or `-` are found by looking
+# only at what stands before each such sign; the kinds of key only where there is a "key".
 _LITERALS = {literal for _, literals, _ in RULES for literal in literals}.difference(_KEYS)
-_WORDS = {
-    sign: tuple(word[:-1] for word in _LITERALS if word.endswith(sign) and sign not in word[:-1])
-    for sign in "_-"
-}
+_WORDS = {sign: tuple(word[:-1] for word in _LITERALS if word.endswith(sign)) for sign in "_-"}
 _TAILS = {sign: frozenset(word[-2:] for word in words) for sign, words in _WORDS.items()}
-_OTHERS = _LITERALS - {word + sign for sign, words in _WORDS.items() for word in words}
+_OTHERS = {word for word in _LITERALS if word[-1] not in "_-"}
 _ANY_CASE = tuple(literal for literal in _OTHERS if literal.islower())
 _THIS_CASE = tuple(literal for literal in _OTHERS if not literal.islower())
 
@@ -159,7 +156,7 @@ class Redactor:
             return False
         for sign, tails in _TAILS.items():
             for piece in text.split(sign):
-                if piece[-2:] in tails and piece.endswith(_WORDS[sign]):
+                if piece[-2:] in tails and _ends_in_word(piece, _WORDS[sign]):
                     return False
         for secret in self._exact:
             if secret in text or _escaped(secret) in text:
@@ -217,6 +214,11 @@ def _secret_values(environment: Mapping[str, str]) -> Iterable[str]:
         and value not in marks  # or every pass would find it in the mark of the last
     }
     return sorted(values, key=lambda value: (-len(value), value))
+
+
+def _ends_in_word(text: str, words: tuple[str, ...]) -> bool:
+    """Whether it ends in one of the words, and not merely in the end of a longer one."""
+    return any(text.endswith(word) and not text[: -len(word)][-1:].isalnum() for word in words)
 
 
 def _escaped(secret: str) -> str:

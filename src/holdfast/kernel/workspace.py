@@ -56,7 +56,7 @@ class Workspace:
             else:
                 from holdfast.kernel.filesystem import refuse_unsafe
 
-                make_private_folder(self.home)
+                os.makedirs(self.home, 0o700, exist_ok=True)
                 refuse_unsafe(self.home)
                 self._journal = SqliteJournal(self.journal_path)
         return self._journal
@@ -67,9 +67,7 @@ class Workspace:
     def lock(self) -> WorkspaceLock:
         from holdfast.kernel.lock import WorkspaceLock
 
-        if not os.path.isdir(self.home):
-            make_private_folder(self.home)
-        return WorkspaceLock(os.path.join(self.home, "lock"))
+        return WorkspaceLock(self.home)
 
     def prepare_tool_folder(self, name: str = "") -> str:
         """`.holdfast/` (or a folder in it), there and ignored by git."""
@@ -198,7 +196,3 @@ def _is_bare_repository(folder: str) -> bool:
         and os.path.isdir(os.path.join(folder, "objects"))
         and os.path.isdir(os.path.join(folder, "refs"))
     )
-
-
-def make_private_folder(folder: str) -> None:
-    os.makedirs(folder, 0o700, exist_ok=True)

@@ -9,7 +9,7 @@ import errno
 import os
 
 from holdfast.kernel import clock, inbox, jsontext
-from holdfast.kernel.digest import derived_id, digest, new_id
+from holdfast.kernel.digest import derived_id, id_of, new_id
 from holdfast.kernel.errors import HoldfastError, StoreAway, VersionConflict, from_os_error
 from holdfast.kernel.journal.interface import Append
 from holdfast.kernel.state import RESTORED, at_version, fold, load
@@ -52,13 +52,15 @@ if TYPE_CHECKING:
 
 # How often a version conflict is decided again, and a raced edit taken in, before we give up.
 TRIES = 8
+# How many streams a writer remembers between two commands.
+REMEMBERED = 64
 _NO_PERMISSION = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 class Writer:
     """Executes commands on the streams of one workspace."""
 
-    __slots__ = ("_redactor", "_subject_of", "_workspace")
+    __slots__ = ("_known", "_redactor", "_subject_of", "_workspace")
 
     def __init__(
         self, workspace: Workspace, subject_of: Callable[[str], Subject], redactor: Redactor
@@ -66,6 +68,7 @@ class Writer:
         self._workspace = workspace
         self._subject_of = subject_of
         self._redactor = redactor
+        self._known: dict[str, _Known] = {}
 
     def execute(
         self,
@@ -111,6 +114,12 @@ class Writer:
             state = at_version(self._workspace.journal, work.subject, stream, version)
             body = {"version": version, "state": state}
             return work.run(new_id(), lambda _: Decision([(RESTORED, body)]))
+
+    def record(self, stream: str, kind: str, body: Any, *, actor: str, now: int) -> Outcome:
+        """Write down something that was done to a stream from outside its protocol."""
+        with self._workspace.lock():
+            work = _Work(self, stream, actor, now, None, False)
+            return work.run(new_id(), lambda _: Decision([(kind, body)]))
 
     def repair(self, stream: str, *, now: int, raise_removed: bool = False) -> Outcome:
         """Take in outside edits and finish projections, and nothing else."""
@@ -168,6 +177,17 @@ class Writer:
         return drafts
 
 
+class _Known:
+    """A stream without views as this writer left it: its state, its version and its last hash."""
+
+    __slots__ = ("hash", "state", "version")
+
+    def __init__(self, state: Any, version: int, hash: str) -> None:
+        self.state = state
+        self.version = version
+        self.hash = hash
+
+
 class _Work:
     """One command on one stream, under the lock."""
 
@@ -194,46 +214,81 @@ class _Work:
         self.raise_removed = raise_removed
         self.state: Any = None
         self.version = 0
+        # The hash that the last record must have for what we remembered to hold; "" once loaded.
+        self.after = ""
+        self.rows: dict[str, ViewRow] = {}
 
     def obey(self, id: str, command: Any) -> Outcome:
         return self.run(id, lambda state: self.subject.decide(state, command, self.now))
 
     def run(self, id: str, decide: Callable[[Any], Decision]) -> Outcome:
+        self._recall()
         for attempt in range(TRIES):
-            self._load()
-            sightings = self._reconcile()
-            decision = decide(self.state)
-            drafts = self.writer.draft(id, decision.records, self.actor, self.now)
+            if not self.after:
+                self._load()
             try:
-                return self._append_and_project(id, drafts, decision, sightings)
+                sightings = self._reconcile()
+                decision = decide(self.state)
+                if decision.records or not self.after:
+                    drafts = self.writer.draft(id, decision.records, self.actor, self.now)
+                    state = fold(self.subject, self.state, drafts)
+                    if not self._import_unseen(state, sightings):
+                        return self._append_and_project(id, drafts, state, decision, sightings)
             except VersionConflict:
                 if attempt == TRIES - 1:
                     raise
+            except HoldfastError:
+                if not self.after:
+                    raise
+            # Decided on what did not hold, or on what was never put to the test: once more.
+            self.after = ""
         raise AssertionError("unreachable")
+
+    def _recall(self) -> None:
+        """Begin with what this writer remembers; the append tests whether it still holds."""
+        known = self.writer._known.pop(self.stream, None)
+        if known is not None:
+            self.state, self.version, self.after = known.state, known.version, known.hash
+
+    def _remember(self, state: Any, records: list[Record]) -> None:
+        known = self.writer._known
+        if len(known) >= REMEMBERED:
+            known.clear()
+        known[self.stream] = _Known(state, records[-1]["version"], records[-1]["hash"])
 
     def _load(self) -> None:
         self.state, head = load(self.journal, self.subject, self.stream)
         self.version = head["version"] if head else 0
+        rows = self.journal.views(worktree=self.workspace.root, stream=self.stream)
+        self.rows = {row["path"]: row for row in rows}
 
     # Reconcile: what happened to the views since we wrote them
 
     def _reconcile(self) -> dict[str, Sighting]:
-        rows = {
-            row["path"]: row
-            for row in self.journal.views(worktree=self.workspace.root, stream=self.stream)
-        }
+        rows = self.rows
         sightings: dict[str, Sighting] = {}
         for path in sorted(rows.keys() | self.subject.render(self.state).keys()):
             row = rows.get(path)
             sighting, changes = look(self.workspace, path, row, self.version, self.now)
             for position, change in enumerate(changes):
                 self._absorb(sighting, change, last=position == len(changes) - 1)
-            if row is not None and row["removed"] and sighting.found is None:
-                sighting.blocked = "" if self.raise_removed else "removed"
-            if any(change["kind"] == "removed" for change in changes):
+            was_removed = row is not None and row["removed"] and sighting.found is None
+            if was_removed or any(change["kind"] == "removed" for change in changes):
                 sighting.blocked = "" if self.raise_removed else "removed"
             sightings[path] = sighting
         return sightings
+
+    def _import_unseen(self, state: Any, sightings: dict[str, Sighting]) -> bool:
+        """Views that this state shows for the first time: whether a file that nobody told us of
+        stood there, and was taken in."""
+        imported = False
+        for path in self.subject.render(state).keys() - sightings.keys():
+            sighting, changes = look(self.workspace, path, None, self.version, self.now)
+            sightings[path] = sighting
+            for change in changes:
+                self._absorb(sighting, change, last=True)
+                imported = True
+        return imported
 
     def _absorb(self, sighting: Sighting, change: Change, *, last: bool) -> None:
         """One outside change becomes records, in a commit of its own.
@@ -243,7 +298,7 @@ class _Work:
         """
         events = self._events_of(sighting, change)
         source = [self.workspace.root, change["path"], change["identity"], change["kind"]]
-        id = _spelled(jsontext.dumps(source))
+        id = id_of(jsontext.dumps(source))
         drafts = self.writer.draft(id, events, "outside", self.now)
         state = fold(self.subject, self.state, drafts)
         row = self._row(
@@ -286,9 +341,13 @@ class _Work:
     # Append and project
 
     def _append_and_project(
-        self, id: str, drafts: list[Draft], decision: Decision, sightings: dict[str, Sighting]
+        self,
+        id: str,
+        drafts: list[Draft],
+        state: Any,
+        decision: Decision,
+        sightings: dict[str, Sighting],
     ) -> Outcome:
-        state = fold(self.subject, self.state, drafts)
         staged, rows, reports = self._stage(state, sightings)
         appends = []
         if drafts or self.grant:
@@ -297,6 +356,7 @@ class _Work:
                     self.stream,
                     drafts,
                     expected=self.version,
+                    after=self.after,
                     fence=self.fence,
                     grant=self.grant,
                     state=state,
@@ -316,6 +376,8 @@ class _Work:
             outcome["version"] = self.version
         if not outcome["duplicate"]:
             self._project(staged, reports)
+            if outcome["records"] and not sightings:
+                self._remember(state, outcome["records"])
         return outcome
 
     def _stage(
@@ -329,9 +391,7 @@ class _Work:
             wanted = content_digest(content)
             report: ViewReport = {"path": path, "status": "unchanged", "reason": ""}
             reports.append(report)
-            sighting = sightings.get(path)
-            if sighting is None:
-                sighting, _ = look(self.workspace, path, None, self.version, self.now)
+            sighting = sightings[path]
             if sighting.blocked:
                 gone = sighting.blocked == "removed"
                 report["status"] = "removed" if gone else "failed"
@@ -400,7 +460,7 @@ class _Work:
         at = clock.precise(self.now)
         return [
             {
-                "id": _spelled(f"{id}/effect/{position}"),
+                "id": id_of(f"{id}/effect/{position}"),
                 "stream": self.stream,
                 "kind": wish["kind"],
                 "key": wish["key"],
@@ -427,8 +487,3 @@ def _outcome(
         "duplicate": False,
         "queued": queued,
     }
-
-
-def _spelled(text: str) -> str:
-    """An id that follows from a text."""
-    return derived_id(digest(text.encode()).hex(), 1)

@@ -10,8 +10,12 @@ from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import size
 from holdfast.kernel import clock
-from holdfast.kernel.errors import NotFound
+from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.journal import upkeep
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.kernel.workspace import Workspace
 
 
 @click.command()
@@ -51,9 +55,7 @@ def _restore(call: Call, file: str, dry_run: bool) -> Reply:
     aside = ""
     with workspace.lock():
         if workspace.exists():
-            stamp = clock.stamp(call.now).replace(":", "").replace("-", "")
-            aside = os.path.join(workspace.home, f"before-restore-{stamp}.db")
-            upkeep.backup(workspace.journal, aside)
+            aside = _keep_present(workspace, clock.stamp(call.now).replace(":", ""))
         upkeep.restore(workspace.journal, file)
     lines = [f"The journal is what {file} is."]
     next = []
@@ -61,3 +63,16 @@ def _restore(call: Call, file: str, dry_run: bool) -> Reply:
         lines.append(f"What it was is in {aside}")
         next.append(f"holdfast backup {aside} --restore")
     return Reply({"file": file, "aside": aside, "dry_run": False}, lines, next=next)
+
+
+def _keep_present(workspace: Workspace, stamp: str) -> str:
+    """A copy of the journal as it is, or, when it is too damaged to be copied, the file itself."""
+    aside = os.path.join(workspace.home, f"{upkeep.COPY_PREFIXES[0]}{stamp}.db")
+    try:
+        upkeep.backup(workspace.journal, aside)
+        return aside
+    except HoldfastError as error:
+        if error.kind != "journal_damaged":
+            raise
+        workspace.close()
+        return upkeep.set_aside(workspace.journal_path, stamp)

@@ -8,9 +8,9 @@ import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import plural
+from holdfast.cli.terminal import plural, safe
 from holdfast.kernel.errors import NotFound, Usage
-from holdfast.upkeep import purge
+from holdfast.purge import erase, find
 
 SHORTEST_TEXT = 4
 
@@ -30,23 +30,27 @@ def command(call: Call, id: str, matching: bool, dry_run: bool, yes: bool) -> Re
     """Erase the body of the record ID, or a text wherever it stands.
 
     Erased is erased: there is no undo. The hash chain still verifies, and says `erased`.
-    Git history, backups and exports are yours to clean.
+    Copies that `backup --restore` kept are removed; git history, backups and exports are yours.
     """
     if bool(id) == matching:
         raise Usage("Name one record, or give --matching.", hint="See `holdfast purge --help`.")
     if not call.workspace.exists():
         raise NotFound("Nothing was written yet.")
     text = _secret() if matching else ""
-    found = purge(call.workspace, id=id, text=text, now=call.now, dry_run=True)
+    found = find(call.workspace, id=id, text=text, now=call.now)
     what = f"{plural(len(found['records']), 'record')} in {plural(len(found['streams']), 'stream')}"
-    if found["quarantined"]:
-        what += f", {plural(len(found['quarantined']), 'file')} in quarantine"
+    if found["files"]:
+        what += f", {plural(len(found['files']), 'file')} in the journal's folder"
     if dry_run:
         return Reply({**found, "dry_run": True}, [f"Would erase {what}."])
     if not yes:
         _confirm(f"Erase {what} for good?")
-    done = purge(call.workspace, id=id, text=text, now=call.now)
-    return Reply({**done, "dry_run": False}, [f"Erased {what}."])
+    done = erase(call.workspace, found, text=text, actor=call.actor, now=call.now)
+    lines = [f"Erased {what}."]
+    if done["elsewhere"]:
+        lines.append("Still shown in other worktrees; run `holdfast doctor --fix` there:")
+        lines += [f"  {safe(path)}" for path in done["elsewhere"]]
+    return Reply({**done, "dry_run": False}, lines)
 
 
 def _secret() -> str:

@@ -201,11 +201,12 @@ def snapshot_is_due(delta_bytes: int, snapshot_bytes: int) -> bool:
 class Append:
     """What one writer wants to add to one stream.
 
-    `expected` is the version that the writer saw (None: whatever it is), `fence` the number of the
-    writer's life, `grant` asks for a new one, and `state` is the stream's state afterwards.
+    `expected` is the version that the writer saw (None: whatever it is) and `after` the hash of its
+    record, `fence` the number of the writer's life, `grant` asks for a new one, and `state` is the
+    stream's state afterwards.
     """
 
-    __slots__ = ("drafts", "expected", "fence", "grant", "state", "stream")
+    __slots__ = ("after", "drafts", "expected", "fence", "grant", "state", "stream")
 
     def __init__(
         self,
@@ -213,6 +214,7 @@ class Append:
         drafts: list[Draft],
         *,
         expected: int | None,
+        after: str = "",
         fence: int | None = None,
         grant: bool = False,
         state: Any = None,
@@ -220,6 +222,7 @@ class Append:
         self.stream = stream
         self.drafts = drafts
         self.expected = expected
+        self.after = after
         self.fence = fence
         self.grant = grant
         self.state = state
@@ -247,15 +250,21 @@ def refuse_unless_current(append: Append, head: Head | None) -> None:
         )
 
 
-def refuse_unless_expected(append: Append, version: int, lost_to: Record | None) -> None:
-    if append.expected is None or append.expected == version:
-        return
+def is_expected(append: Append, version: int, head_hash: bytes) -> bool:
+    """Whether the stream is as the writer saw it; the hash tells a journal that was restored."""
+    return (append.expected is None or append.expected == version) and (
+        not append.after or append.after == head_hash.hex()
+    )
+
+
+def version_conflict(append: Append, version: int, lost_to: Record | None) -> VersionConflict:
+    """The refusal of a writer who saw an older version, naming what it lost against."""
     winner = (
         f"{lost_to['kind']} {lost_to['id'][:8]} by {lost_to['actor']} at {lost_to['at']}"
         if lost_to
         else f"version {version}"
     )
-    raise VersionConflict(
+    return VersionConflict(
         f"{append.stream} is at version {version}, not {append.expected}: it lost against {winner}.",
         hint="Read the stream again and decide again.",
     )

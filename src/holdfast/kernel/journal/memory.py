@@ -10,9 +10,10 @@ from holdfast.kernel.errors import Conflict
 from holdfast.kernel.journal.chain import ORIGIN, seal
 from holdfast.kernel.journal.interface import (
     Append,
+    is_expected,
     refuse_unless_current,
-    refuse_unless_expected,
     snapshot_is_due,
+    version_conflict,
 )
 
 TYPE_CHECKING = False
@@ -110,13 +111,9 @@ class MemoryJournal:
         stream = self._streams.get(append.stream)
         refuse_unless_current(append, stream.head if stream else None)
         version = stream.head["version"] if stream else 0
-        lost_to = None
-        if stream and append.expected is not None:
-            lost_to = next(
-                (record for record in stream.records() if record["version"] == append.expected + 1),
-                None,
-            )
-        refuse_unless_expected(append, version, lost_to)
+        if not is_expected(append, version, stream.hash if stream else ORIGIN):
+            lost_to = self.read(append.stream, after=append.expected or 0, limit=1)
+            raise version_conflict(append, version, lost_to[0] if lost_to else None)
 
     def _append(self, append: Append) -> Receipt:
         stream = self._streams.setdefault(append.stream, _Stream(append.stream))

@@ -18,9 +18,10 @@ from holdfast.kernel.errors import Conflict, HoldfastError, NotFound
 from holdfast.kernel.journal.chain import ORIGIN, seal
 from holdfast.kernel.journal.interface import (
     Append,
+    is_expected,
     refuse_unless_current,
-    refuse_unless_expected,
     snapshot_is_due,
+    version_conflict,
 )
 from holdfast.kernel.journal.sqlite_rows import (
     ANCHOR,
@@ -163,7 +164,6 @@ class SqliteJournal:
         ).fetchone()
         if row is None:
             refuse_unless_current(append, None)
-            refuse_unless_expected(append, 0, None)
             connection.execute(
                 "INSERT INTO streams (name, version, hash, fence, seen_at, anchor_hash)"
                 " VALUES (?, 0, ?, 0, '', ?)",
@@ -172,9 +172,9 @@ class SqliteJournal:
             row = (connection.last_insert_rowid(), 0, ORIGIN, 0, "", None, 0, 0)
         number, version, previous, held, seen_at, closed_at, deltas, snapshot_bytes = row
         refuse_unless_current(append, head_of((stream, version, held, seen_at, closed_at, 0)))
-        if append.expected is not None and append.expected != version:
-            lost_to = self.read(stream, after=append.expected, limit=1)
-            refuse_unless_expected(append, version, lost_to[0] if lost_to else None)
+        if not is_expected(append, version, previous):
+            lost_to = self.read(stream, after=append.expected or 0, limit=1)
+            raise version_conflict(append, version, lost_to[0] if lost_to else None)
         if append.grant:
             held = next_fence(connection)
         fence = held if append.grant else append.fence

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from holdfast.kernel.journal.interface import Collected
 
+# Names of the copies that a restore leaves in the journal's folder.
+COPY_PREFIXES = ("before-restore-", "damaged-")
 # Below this share of unused pages, rewriting the file is not worth its time.
 COMPACT_ABOVE = 0.1
 # Versions with the fix of the WAL-reset race, by branch; everything from 3.51.3 on has it.
@@ -147,6 +149,15 @@ def restore(journal: SqliteJournal, source: str) -> None:
                 steps.step()
         connection.execute("PRAGMA journal_mode = WAL").fetchall()
     copy.close()
+
+
+def set_aside(path: str, stamp: str) -> str:
+    """Rename a journal that cannot be opened any more, log and index too; its new name."""
+    aside = os.path.join(os.path.dirname(path), f"{COPY_PREFIXES[1]}{stamp}.db")
+    for suffix in ("", "-wal", "-shm"):
+        if os.path.exists(path + suffix):
+            os.rename(path + suffix, aside + suffix)
+    return aside
 
 
 def check_copy(source: str) -> None:

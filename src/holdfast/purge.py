@@ -1,0 +1,160 @@
+"""Erasing a secret that was found too late, wherever holdfast keeps it.
+
+Bodies, states, what waits and what was refused, views, displaced files, quarantine, and the copies
+that a restore made. Git history, backups and exports belong to the user.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.kernel import jsontext
+from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.journal import upkeep
+from holdfast.kernel.journal.find import find_record
+from holdfast.kernel.state import fold, load
+from holdfast.kernel.views import quarantine
+from holdfast.kernel.views.files import target_of
+from holdfast.kernel.views.place import aside_of, stem_of
+from holdfast.kernel.workspace import worktrees
+from holdfast.subjects import subject_of
+from holdfast.writing import writer_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypedDict
+
+    from holdfast.kernel.journal.interface import Journal, Record
+    from holdfast.kernel.workspace import Workspace
+
+    class Purged(TypedDict):
+        """What holds, or held, the secret."""
+
+        records: list[str]
+        streams: list[str]
+        waiting: int
+        files: list[str]
+        elsewhere: list[str]
+
+
+MARK = "[purged]"
+
+
+def find(workspace: Workspace, *, id: str = "", text: str = "", now: int) -> Purged:
+    """What would be erased. Outside edits and queued commands are taken in first, to be found."""
+    writer = writer_of(workspace)
+    writer.take_in(worktrees(workspace), now)
+    journal = workspace.journal
+    for stream in dict.fromkeys(row["stream"] for row in journal.views(worktree=workspace.root)):
+        writer.repair(stream, now=now)
+    records = [find_record(journal, id)] if id else _records_with(journal, text)
+    streams = {record["stream"] for record in records} | _states_with(journal, text)
+    return {
+        "records": [record["id"] for record in records],
+        "streams": sorted(streams),
+        "waiting": 0,
+        "files": [*_quarantined_with(workspace, text), *_copies(workspace)] if records else [],
+        "elsewhere": sorted(
+            os.path.join(row["worktree"], row["path"])
+            for row in journal.views()
+            if row["stream"] in streams and row["worktree"] != workspace.root
+        ),
+    }
+
+
+def erase(workspace: Workspace, found: Purged, *, text: str = "", actor: str, now: int) -> Purged:
+    """Erase what `find` found, for good, and leave a record that says so."""
+    journal = workspace.journal
+    with workspace.lock():
+        # The states first: once a body is gone, a state can no longer be made from it.
+        states = {
+            stream: _state_without(journal, stream, found["records"], text)
+            for stream in found["streams"]
+        }
+        found["waiting"] = journal.scrub(text, MARK) if text else 0
+        journal.erase(found["records"])
+        for stream, (version, state) in states.items():
+            journal.snapshot(stream, version, state)
+    writer = writer_of(workspace)
+    for stream in found["streams"]:
+        erased = sum(journal.find(id)[0]["stream"] == stream for id in found["records"])
+        writer.record(stream, "purged", {"records": erased}, actor=actor, now=now)
+    with workspace.lock():
+        for path in [*found["files"], *_displaced(workspace, found["streams"])]:
+            if os.path.lexists(path):
+                os.unlink(path)
+        # Rewrites the file, so that the freed pages hold nothing any more.
+        upkeep.compact(journal, always=True)
+    return found
+
+
+def _spelled(text: str) -> str:
+    """A text as it stands inside a JSON string."""
+    return jsontext.dumps(text)[1:-1]
+
+
+def _records_with(journal: Journal, text: str) -> list[Record]:
+    found, last, spelled = [], 0, _spelled(text)
+    while batch := journal.since(last):
+        found += [record for record in batch if spelled in jsontext.dumps(record["body"])]
+        last = batch[-1]["seq"]
+    return found
+
+
+def _states_with(journal: Journal, text: str) -> set[str]:
+    if not text:
+        return set()
+    return {
+        head["stream"]
+        for head in journal.heads()
+        if _spelled(text) in jsontext.dumps(journal.load(head["stream"])["snapshot"])
+    }
+
+
+def _state_without(journal: Journal, stream: str, erased: list[str], text: str) -> tuple[int, Any]:
+    subject = subject_of(stream)
+    state, head = load(journal, subject, stream)
+    version = head["version"] if head else 0
+    if text:
+        return version, jsontext.loads(jsontext.dumps(state).replace(_spelled(text), MARK))
+    if head is not None and head["anchor_version"] > 0:
+        raise HoldfastError(
+            f"{stream} cannot be made anew without that record: earlier ones were removed by `gc`.",
+            hint="Erase the text itself instead: `holdfast purge --matching`.",
+            kind="collected",
+        )
+    others = [record for record in journal.read(stream) if record["id"] not in erased]
+    return version, fold(subject, subject.initial(stream), others)
+
+
+def _quarantined_with(workspace: Workspace, text: str) -> list[str]:
+    if not text:
+        return []
+    wanted, found = text.encode(), []
+    for path in quarantine.listing(workspace):
+        with open(path, "rb") as file:
+            tail = b""
+            while chunk := file.read(1 << 20):
+                if wanted in tail + chunk:
+                    found.append(path)
+                    break
+                tail = chunk[-len(wanted) :]
+    return found
+
+
+def _copies(workspace: Workspace) -> list[str]:
+    """The copies that `backup --restore` kept of what the journal was."""
+    return [
+        os.path.join(workspace.home, name)
+        for name in sorted(os.listdir(workspace.home))
+        if name.startswith(upkeep.COPY_PREFIXES)
+    ]
+
+
+def _displaced(workspace: Workspace, streams: list[str]) -> list[str]:
+    """Files that a projection displaced: yesterday's views, which still show the secret."""
+    return [
+        aside_of(stem_of(workspace, row["path"], target_of(workspace, row["path"])), row["placed"])
+        for row in workspace.journal.views(worktree=workspace.root)
+        if row["stream"] in streams and row["placed"]
+    ]
