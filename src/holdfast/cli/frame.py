@@ -8,18 +8,23 @@ import sys
 from holdfast.cli.table import PLAIN
 from holdfast.cli.terminal import echo, safe, style
 from holdfast.kernel import clock
-from holdfast.kernel.errors import HoldfastError, from_os_error
+from holdfast.kernel.errors import HoldfastError, NotFound, from_os_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
+    from holdfast.kernel.journal.sqlite import SqliteJournal
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.write import Outcome, Writer
 
 SCHEMA = 1
 BUG, INTERRUPTED = 70, 130
+
+
+class ReaderGone(Exception):
+    """Whoever read our output has gone, as `head` does. Click would end with 1 for it."""
 
 
 class Reply:
@@ -59,6 +64,15 @@ class Call:
         return self._workspace
 
     @property
+    def journal(self) -> SqliteJournal:
+        """The journal, for a verb that has nothing to say without one."""
+        if not self.workspace.exists():
+            raise NotFound(
+                "Nothing was written yet.", hint='Begin with: holdfast note "what I found out"'
+            )
+        return self.workspace.journal
+
+    @property
     def writer(self) -> Writer:
         from holdfast.writing import writer_of
 
@@ -72,12 +86,16 @@ class Call:
 
     def answer(self, verb: Callable[..., Reply], **arguments: Any) -> int:
         """Run a verb and print what it replies; the exit code."""
-        reply = verb(self, **arguments)
-        if self.as_json:
-            answer = {"schema": SCHEMA, "ok": True, "data": reply.data, "next": reply.next}
-            print_json(answer)
-        else:
-            _print_lines(reply)
+        try:
+            reply = verb(self, **arguments)
+            if self.as_json:
+                answer = {"schema": SCHEMA, "ok": True, "data": reply.data, "next": reply.next}
+                print_json(answer)
+            else:
+                _print_lines(reply)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise ReaderGone from None
         return reply.exit_code
 
 
@@ -121,15 +139,11 @@ def run(arguments: Sequence[str]) -> int:
         getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")
     try:
         try:
-            code = _obey(list(arguments), as_json)
-            sys.stdout.flush()
-            return code
+            return _obey(list(arguments), as_json)
         except OSError as error:
-            if isinstance(error, BrokenPipeError):
-                raise
             raise from_os_error(error, error.filename or "a file operation") from error
-    except BrokenPipeError:
-        # The reader went away, as `head` does. Python would complain once more at its own end.
+    except ReaderGone:
+        # Python would complain once more at its own end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
     except KeyboardInterrupt:

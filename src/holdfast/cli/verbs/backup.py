@@ -10,7 +10,8 @@ from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import size
 from holdfast.kernel import clock
-from holdfast.kernel.errors import HoldfastError, NotFound
+from holdfast.kernel.digest import new_id
+from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.journal import upkeep
 
 TYPE_CHECKING = False
@@ -32,9 +33,7 @@ def command(call: Call, file: str, restore: bool, dry_run: bool) -> Reply:
     file = os.path.abspath(file)
     if restore:
         return _restore(call, file, dry_run)
-    if not call.workspace.exists():
-        raise NotFound("Nothing was written yet.")
-    journal = call.workspace.journal
+    journal = call.journal
     if dry_run:
         upkeep.refuse_existing(file)
         return Reply({"file": file, "dry_run": True}, [f"Would copy the journal to {file}"])
@@ -55,7 +54,8 @@ def _restore(call: Call, file: str, dry_run: bool) -> Reply:
     aside = ""
     with workspace.lock():
         if workspace.exists():
-            aside = _keep_present(workspace, clock.stamp(call.now).replace(":", ""))
+            stamp = clock.stamp(call.now).replace(":", "")
+            aside = _keep_present(workspace, f"{stamp}-{new_id()[:8]}")
         upkeep.restore(workspace.journal, file)
     lines = [f"The journal is what {file} is."]
     next = []

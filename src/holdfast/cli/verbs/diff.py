@@ -8,7 +8,6 @@ from holdfast.cli import terminal
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.history import ends_of, picture, state_at
-from holdfast.kernel.errors import NotFound
 
 
 @click.command()
@@ -17,9 +16,7 @@ from holdfast.kernel.errors import NotFound
 @verb
 def command(call: Call, a: str, b: str) -> Reply:
     """What changed between two records of one stream: A, and B or the newest."""
-    if not call.workspace.exists():
-        raise NotFound("Nothing was written yet.")
-    journal = call.workspace.journal
+    journal = call.journal
     first, second = ends_of(journal, a, b)
     stream = first["stream"]
     before, after = (state_at(journal, stream, end["version"]) for end in (first, second))

@@ -9,7 +9,7 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import plural, safe
-from holdfast.kernel.errors import NotFound, Usage
+from holdfast.kernel.errors import Usage
 from holdfast.purge import erase, find
 
 SHORTEST_TEXT = 4
@@ -34,8 +34,7 @@ def command(call: Call, id: str, matching: bool, dry_run: bool, yes: bool) -> Re
     """
     if bool(id) == matching:
         raise Usage("Name one record, or give --matching.", hint="See `holdfast purge --help`.")
-    if not call.workspace.exists():
-        raise NotFound("Nothing was written yet.")
+    _ = call.journal  # or there is nothing to erase
     text = _secret() if matching else ""
     found = find(call.workspace, id=id, text=text, now=call.now)
     what = f"{plural(len(found['records']), 'record')} in {plural(len(found['streams']), 'stream')}"

@@ -8,7 +8,6 @@ from holdfast.cli import terminal
 from holdfast.cli.frame import Call, Reply, warn_of_views
 from holdfast.cli.parser import verb
 from holdfast.history import picture, state_at, state_now
-from holdfast.kernel.errors import NotFound
 from holdfast.kernel.journal.find import find_record
 
 
@@ -21,9 +20,7 @@ def command(call: Call, id: str, dry_run: bool) -> Reply:
 
     It adds a record and removes none, so restoring the record before it undoes it.
     """
-    if not call.workspace.exists():
-        raise NotFound("Nothing was written yet.")
-    journal = call.workspace.journal
+    journal = call.journal
     record = find_record(journal, id)
     stream = record["stream"]
     present, version = state_now(journal, stream)
@@ -37,7 +34,9 @@ def command(call: Call, id: str, dry_run: bool) -> Reply:
     if dry_run:
         return Reply(data, lines or ["Nothing would change."])
     if not lines and version == record["version"]:
-        return Reply(data, ["It is there already."])
+        outcome = call.writer.repair(stream, now=call.now, raise_removed=True)
+        warn_of_views(outcome)
+        return Reply({**data, "views": outcome["views"]}, ["It is there already."])
     outcome = call.writer.restore(stream, record["version"], actor=call.actor, now=call.now)
     warn_of_views(outcome)
     data["record"], data["views"] = outcome["id"], outcome["views"]

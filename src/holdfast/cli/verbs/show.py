@@ -26,9 +26,7 @@ def command(call: Call, what: str) -> Reply:
 
     WHAT is a record's id (a unique beginning is enough) or a stream's name.
     """
-    if not call.workspace.exists():
-        raise NotFound("Nothing was written yet.")
-    journal = call.workspace.journal
+    journal = call.journal
     if ":" in what:
         head = journal.head(what)
         if head is None:

@@ -1,0 +1,139 @@
+"""The reference pages, made from the code: `python -m scripts.reference [--check]`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from holdfast.cli.parser import root
+from holdfast.kernel import config, errors
+
+DOCS = Path(__file__).parent.parent / "docs" / "reference"
+NOTICE = "<!-- Written by `make docs`; do not edit. -->"
+
+EXIT_CODES = {
+    0: "Done. Also when it was done already, and for a report that names what failed.",
+    1: "Refused or failed; the message says why.",
+    2: "Usage: the words of the call are off.",
+    3: "Not found.",
+    4: "Not allowed.",
+    5: "Conflict: somebody else was first, or this life was taken over.",
+    7: "Stopped by a budget or an emergency stop.",
+    8: "Waiting for a person.",
+    9: "A person said no.",
+    70: "A bug in holdfast.",
+    75: "The store is busy, full, read-only or out of reach: try again.",
+    130: "Interrupted.",
+}
+
+
+def command_line() -> str:
+    """Every command with its help, as it is printed."""
+    context = click.Context(root, info_name="holdfast")
+    sections = ["# The command line", NOTICE, _block(root.get_help(context))]
+    for name in root.list_commands(context):
+        command = root.get_command(context, name)
+        assert command is not None
+        child = click.Context(command, info_name=name, parent=context)
+        sections += [f"## holdfast {name}", _block(command.get_help(child))]
+    sections += ["## Exit codes", _table(["code", "meaning"], _exit_rows())]
+    return "\n\n".join(sections) + "\n"
+
+
+def settings() -> str:
+    """Every setting, with its default and its variable."""
+    rows = [
+        [f"`{name}`", f"`{default!r}`", _variable(name, default), meaning]
+        for name, (default, meaning) in config.SETTINGS.items()
+    ]
+    variables = [[f"`{name}`", meaning] for name, meaning in config.VARIABLES.items()]
+    return (
+        "\n\n".join(
+            [
+                "# Settings",
+                NOTICE,
+                "In `holdfast.toml`, or under `[tool.holdfast]` in `pyproject.toml`. "
+                "The environment wins over the file, a flag over both. "
+                "An unknown name is an error that names the nearest one.",
+                _table(["setting", "default", "variable", "meaning"], rows),
+                "## Variables that are no settings",
+                _table(["variable", "meaning"], variables),
+            ]
+        )
+        + "\n"
+    )
+
+
+def error_kinds() -> str:
+    """The hierarchy of errors, with the exit codes."""
+    rows = [
+        [f"`{kind.__name__}`", f"`{kind.kind}`", str(kind.exit_code), _yes(kind.retryable)]
+        for kind in _descendants(errors.HoldfastError)
+    ]
+    tree = (errors.__doc__ or "").split("\n\n", 1)[1].rstrip()
+    return (
+        "\n\n".join(
+            [
+                "# Errors",
+                NOTICE,
+                "Every error has a kind, a message, a hint where there is a way out, and says whether "
+                "trying again can help.",
+                _block(tree),
+                _table(["class", "kind", "exit code", "retryable"], rows),
+            ]
+        )
+        + "\n"
+    )
+
+
+PAGES = {"cli.md": command_line, "settings.md": settings, "errors.md": error_kinds}
+
+
+def _descendants(kind: type[errors.HoldfastError]) -> list[type[errors.HoldfastError]]:
+    return [kind, *(below for child in kind.__subclasses__() for below in _descendants(child))]
+
+
+def _exit_rows() -> list[list[str]]:
+    return [[str(code), meaning] for code, meaning in EXIT_CODES.items()]
+
+
+def _variable(name: str, default: object) -> str:
+    return "" if isinstance(default, dict) else f"`{config.variable_of(name)}`"
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def _block(text: str) -> str:
+    return f"```\n{text}\n```"
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    lines += [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join(lines)
+
+
+def main(arguments: list[str]) -> int:
+    stale = []
+    DOCS.mkdir(parents=True, exist_ok=True)
+    for name, make in PAGES.items():
+        page = DOCS / name
+        text = make()
+        if not page.exists() or page.read_text(encoding="utf-8") != text:
+            stale.append(name)
+            if "--check" not in arguments:
+                page.write_text(text, encoding="utf-8")
+    if "--check" in arguments:
+        for name in stale:
+            print(f"docs/reference/{name} is out of date; run `make docs`", file=sys.stderr)
+        return 1 if stale else 0
+    print(f"{len(PAGES)} pages, {len(stale)} written anew")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

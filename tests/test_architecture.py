@@ -1,0 +1,111 @@
+"""Rules that hold over the whole tree, and the cross-cutting resolutions of the protocols."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from holdfast.kernel import clock
+from holdfast.kernel.workspace import discover
+
+SOURCE = Path(holdfast.__file__).parent
+UNITS = {"MINUTE", "HOUR", "DAY"}
+
+
+def modules(package: str) -> Iterator[tuple[Path, ast.Module]]:
+    for path in sorted((SOURCE / package).rglob("*.py")):
+        yield path, ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Module and name of everything that a module imports from holdfast."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("holdfast"):
+            for alias in node.names:
+                yield node.module or "", alias.name
+
+
+@pytest.mark.clause("AMB-X-01", "AMB-X-04")
+def test_no_protocol_takes_a_number_from_the_kernel_or_from_another_protocol() -> None:
+    """Cadences and bounds are each protocol's own: no constant is shared but the units of time."""
+    for path, tree in modules("protocols"):
+        own = f"holdfast.protocols.{path.relative_to(SOURCE / 'protocols').parts[0]}"
+        for module, name in imported(tree):
+            if not module.startswith(own):
+                assert not name.isupper() or name in UNITS, f"{path}: {module}.{name}"
+
+
+@pytest.mark.clause("AMB-X-05", "AMB-X-06")
+def test_the_kernel_has_no_word_that_the_protocols_use_differently() -> None:
+    """`checkpoint`, `wave`, `gate`, `status`: five meanings, so no shared type for them."""
+    for path, tree in modules("kernel"):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                assert not re.search("Checkpoint|Wave|Gate|Status", node.name), path
+    for path, tree in modules("protocols"):
+        own = f"holdfast.protocols.{path.relative_to(SOURCE / 'protocols').parts[0]}"
+        for module, _ in imported(tree):
+            assert not module.startswith("holdfast.protocols.") or module.startswith(own), path
+
+
+@pytest.mark.clause("AMB-X-02")
+def test_files_carry_utc_times_to_the_second(repository: Path) -> None:
+    assert clock.stamp(1_794_770_490_042) == "2026-11-15T19:21:30Z"
+    with holdfast.open() as workspace:
+        workspace.note("one")
+    text = Path(".notes/default.md").read_text()
+    assert re.search(r"^- \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ ", text, re.MULTILINE)
+
+
+@pytest.mark.clause("AMB-X-03")
+def test_a_view_is_never_seen_half_written(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file at the view's name is a whole one at every system call of a capture."""
+    import os
+
+    with holdfast.open() as workspace:
+        workspace.note("one")
+        before = Path(".notes/default.md").read_text()
+        seen = []
+        kept = {name: getattr(os, name) for name in ("write", "fsync", "open", "close", "unlink")}
+        for name, real in kept.items():
+
+            def watched(*arguments: object, real: object = real, **options: object) -> object:
+                with open(".notes/default.md", encoding="utf-8") as file:
+                    seen.append(file.read())
+                return real(*arguments, **options)  # type: ignore[operator]
+
+            monkeypatch.setattr(os, name, watched)
+        workspace.note("two")
+        for name, real in kept.items():
+            monkeypatch.setattr(os, name, real)
+    after = Path(".notes/default.md").read_text()
+    assert set(seen) == {before, after}
+
+
+@pytest.mark.clause("AMB-X-07")
+def test_one_root_and_one_journal_for_all_worktrees(repository: Path, tmp_path: Path) -> None:
+    import subprocess
+
+    other = tmp_path / "other"
+    subprocess.run(["git", "worktree", "add", "-q", str(other)], check=True, capture_output=True)
+    here, there = discover(str(repository)), discover(str(other))
+    assert here.journal_path == there.journal_path
+    assert (here.root, there.root) == (str(repository), str(other.resolve()))
+
+
+def test_modules_stay_short() -> None:
+    for path in SOURCE.rglob("*.py"):
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 500, path
+
+
+def test_every_public_function_of_the_library_is_documented() -> None:
+    for name in holdfast.__all__:
+        thing = getattr(holdfast, name)
+        assert name.startswith("__") or isinstance(thing, type) or thing.__doc__, name
