@@ -41,10 +41,10 @@ proof: $(READY) ## slow proofs: kill -9, full disk and I/O errors at every syste
 	@scripts/need strace
 	@$(BIN)/python -m pytest -m proof -s
 
-bench: $(READY) ## speed and size as ratios, peers beside us
+bench: ## speed and size as ratios, peers beside us
 	@test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
 	@$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/bench.lock
-	@$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall .
+	@$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --force-reinstall .
 	@$(BENCH)/bin/python -m bench
 
 conformance: $(READY) ## which clause is proved by which test

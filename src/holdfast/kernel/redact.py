@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import os
 
+from holdfast.kernel import jsontext
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     Rule = tuple[str, tuple[str, ...], str]
@@ -85,8 +87,8 @@ RULES: tuple[Rule, ...] = (
     (
         "named-secret",
         ("secret", "token", "passw", "pwd", "credential", *_KEYS),
-        r"(?P<keep>(?i:\b[A-Za-z0-9_.-]{0,40}"
-        r"(?:secret|token|passwd|password|passphrase|pwd|api[_-]?key|access[_-]?key|private[_-]?key|credential)"
+        # Without the front of the name: looking for where it begins would cost ten times as much.
+        r"(?P<keep>(?i:(?:secret|token|passwd|password|passphrase|pwd|api[_-]?key|access[_-]?key|private[_-]?key|credential)"
         r"(?:s|[_-]?(?:key|value|id))?)[\"']?\s{0,3}(?:=|:=|:)\s{0,3}[\"']?)"
         r"(?!\[redacted:|\$|<|\{|%|(?i:true|false|null|none|undefined)\b)"
         r"(?P<value>[^\s\"'`,;<>(){}\[\]]{8,})",
@@ -130,19 +132,32 @@ class Redactor:
         self.counts: dict[str, int] = {}
 
     def value(self, body: Any, serialised: str) -> Any:
-        """The JSON value without secrets: itself, untouched, when its text is clean."""
-        return body if self._is_clean(serialised) else self._walk(body)
+        """The JSON value without secrets: itself, untouched, when there are none."""
+        if self._is_clean(serialised):
+            return body
+        walked = self._walk(body, self._suspects(serialised))
+        return body if walked == body else walked
 
     def text(self, text: str) -> str:
+        return self._clean(text, self._suspects(text))
+
+    def _clean(self, text: str, rules: Sequence[Rule]) -> str:
         for secret in self._exact:
             if secret in text:
                 self._count("environment", text.count(secret))
                 text = text.replace(secret, "[redacted:environment]")
-        lowered = text.lower()
-        for name, literals, pattern in self._rules:
-            if any(literal in lowered or literal in text for literal in literals):
-                text = self._apply(name, pattern, text)
+        for name, _, pattern in rules:
+            text = self._apply(name, pattern, text)
         return text
+
+    def _suspects(self, text: str) -> list[Rule]:
+        """The rules of which a literal occurs."""
+        lowered = text.lower()
+        return [
+            rule
+            for rule in self._rules
+            if any(literal in lowered or literal in text for literal in rule[1])
+        ]
 
     def _is_clean(self, text: str) -> bool:
         lowered = text.lower()
@@ -180,22 +195,29 @@ class Redactor:
 
         return compiled.sub(mark, text)
 
-    def _walk(self, value: Any) -> Any:
+    def _walk(self, value: Any, rules: Sequence[Rule]) -> Any:
         if isinstance(value, str):
-            return self.text(value)
+            return self._clean(value, rules)
         if isinstance(value, dict):
-            return {self.text(key): self._member(key, item) for key, item in value.items()}
+            shown: dict[str, Any] = {}
+            for key, item in value.items():
+                name = clean = self._clean(key, rules)
+                while name in shown:  # two secrets as keys must not become one member
+                    name = f"{clean}#{len(shown)}"
+                shown[name] = self._member(key, item, rules)
+            return shown
         if isinstance(value, list):
-            return [self._walk(item) for item in value]
+            return [self._walk(item, rules) for item in value]
         return value
 
-    def _member(self, key: str, item: Any) -> Any:
+    def _member(self, key: str, item: Any, rules: Sequence[Rule]) -> Any:
         """`{"password": "hunter22"}` says in its key what the text alone does not."""
-        if isinstance(item, str):
-            shown = self.text(item)
-            named = self.text(f"{key}={shown}")
-            return named[len(key) + 1 :] if named.startswith(f"{key}=[redacted:") else shown
-        return self._walk(item)
+        walked = self._walk(item, rules)
+        if isinstance(walked, str) and self._suspects(key):
+            named = self._clean(f"{key}={walked}", rules)
+            if named.startswith(f"{key}=[redacted:"):
+                return named[len(key) + 1 :]
+        return walked
 
     def _count(self, name: str, times: int) -> None:
         self.counts[name] = self.counts.get(name, 0) + times
@@ -222,9 +244,8 @@ def _ends_in_word(text: str, words: tuple[str, ...]) -> bool:
 
 
 def _escaped(secret: str) -> str:
-    return (
-        secret.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
-    )
+    """As it stands inside a JSON text."""
+    return jsontext.dumps(secret)[1:-1]
 
 
 def _is_secret(value: str, *, assigned: bool) -> bool:

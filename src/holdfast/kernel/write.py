@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 # How often a version conflict is decided again, and a raced edit taken in, before we give up.
 TRIES = 8
+# Milliseconds between two looks into the inbox.
+LOOK_EVERY = 1000
 # How many streams a writer remembers between two commands.
 REMEMBERED = 64
 _NO_PERMISSION = (errno.EROFS, errno.EACCES, errno.EPERM)
@@ -60,7 +62,7 @@ _NO_PERMISSION = (errno.EROFS, errno.EACCES, errno.EPERM)
 class Writer:
     """Executes commands on the streams of one workspace."""
 
-    __slots__ = ("_known", "_redactor", "_subject_of", "_workspace")
+    __slots__ = ("_known", "_looked_at", "_redactor", "_subject_of", "_workspace")
 
     def __init__(
         self, workspace: Workspace, subject_of: Callable[[str], Subject], redactor: Redactor
@@ -69,6 +71,7 @@ class Writer:
         self._subject_of = subject_of
         self._redactor = redactor
         self._known: dict[str, _Known] = {}
+        self._looked_at = 0
 
     def execute(
         self,
@@ -88,7 +91,7 @@ class Writer:
         id = id or new_id()
         try:
             with self._workspace.lock():
-                self._take_in(now)
+                self._take_in_own(now)
                 return _Work(self, stream, actor, now, fence, grant).obey(id, command)
         except OSError as error:
             if error.errno not in _NO_PERMISSION:
@@ -132,9 +135,15 @@ class Writer:
         with self._workspace.lock():
             return sum(self._take_in(now, root) for root in roots)
 
-    def _take_in(self, now: int, root: str = "") -> int:
+    def _take_in_own(self, now: int) -> None:
+        """This worktree's inbox, with every command but not more than once a second."""
+        if abs(now - self._looked_at) >= LOOK_EVERY:
+            self._looked_at = now
+            self._take_in(now, self._workspace.root)
+
+    def _take_in(self, now: int, root: str) -> int:
         taken = 0
-        for path in inbox.waiting(root or self._workspace.root):
+        for path in inbox.waiting(root):
             queued = inbox.read(path)
             if queued is None:
                 inbox.set_aside(path)

@@ -65,8 +65,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 APPLICATION_ID = 0x486F6C64  # "Hold"
-# A checkpoint copies the WAL back after so many pages; it bounds the WAL to about 2 MB.
-CHECKPOINT_PAGES = 512
+# A checkpoint copies the WAL back after so many pages; it bounds the WAL to about half a megabyte.
+CHECKPOINT_PAGES = 64
 
 
 class SqliteJournal:
