@@ -44,16 +44,19 @@ def parse(text: str) -> int:
         len(date) != 19
         or not text.endswith("Z")
         or (date[4], date[7], date[10], date[13], date[16]) != ("-", "-", "T", ":", ":")
-        or (fraction and not (fraction[0] == "." and fraction[1:].isdigit()))
+        or (
+            fraction
+            and not (fraction[0] == "." and fraction[1:].isascii() and fraction[1:].isdigit())
+        )
     ):
         raise ValueError(f"not a UTC time: {text!r}")
     parts = (date[:4], date[5:7], date[8:10], date[11:13], date[14:16], date[17:19])
     if not all(part.isascii() and part.isdigit() for part in parts):
         raise ValueError(f"not a UTC time: {text!r}")
     year, month, day, hour, minute, second = map(int, parts)
-    if not (1 <= month <= 12 and 1 <= day <= 31 and hour < 24 and minute < 60 and second < 61):
-        raise ValueError(f"not a UTC time: {text!r}")
     seconds = ((_days(year, month, day) * 24 + hour) * 60 + minute) * 60 + second
+    if not 1 <= month <= 12 or stamp(seconds * 1000)[:19] != date:
+        raise ValueError(f"no such time: {text!r}")
     return seconds * 1000 + int((fraction[1:4] or "0").ljust(3, "0"))
 
 

@@ -92,7 +92,10 @@ def _parse(path: str) -> dict[str, Any]:
             f"{path} cannot be read: {error.strerror}.", kind="bad_config"
         ) from error
     if os.path.basename(path) == "pyproject.toml":
-        document = document.get("tool", {}).get("holdfast", {})
+        for key in ("tool", "holdfast"):
+            document = document.get(key, {})
+            if not isinstance(document, dict):
+                raise HoldfastError(f"{path}: {key} must be a table.", kind="bad_config")
     return checked(_flatten(document), path)
 
 
@@ -162,8 +165,14 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     for name, (default, _) in SETTINGS.items():
         variable = variable_of(name)
         text = environment.get(variable)
-        if text is None or isinstance(default, dict):
+        if text is None:
             continue
+        if isinstance(default, dict):
+            raise HoldfastError(
+                f"{variable} cannot be set by a variable: {name} is a table.",
+                hint=f"Put it into {CONFIG_FILE}.",
+                kind="bad_config",
+            )
         if isinstance(default, int):
             if not text.isascii() or not text.isdigit():
                 raise HoldfastError(

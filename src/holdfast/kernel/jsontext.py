@@ -86,6 +86,11 @@ def dumps(value: Any) -> str:
 
     Half a surrogate pair, which JSON can spell and UTF-8 cannot, becomes `?`.
     """
+    return settled(value)[1]
+
+
+def settled(value: Any) -> tuple[Any, str]:
+    """A value and its canonical text; the value itself, unless half a pair had to go."""
     try:
         text: str = _dumps(value)
     except RecursionError:
@@ -94,7 +99,8 @@ def dumps(value: Any) -> str:
         text.encode()
     except UnicodeEncodeError:
         text = text.encode("utf-8", "replace").decode()
-    return text
+        return loads(text), text
+    return value, text
 
 
 def loads(text: str) -> Any:

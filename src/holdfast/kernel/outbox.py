@@ -42,18 +42,19 @@ def deliver(
 ) -> list[Delivery]:
     """Try what is due, for at most so long; what was tried, and how it went."""
     deliveries: list[Delivery] = []
+    if not handlers:
+        return deliveries
     deadline = time.monotonic() + seconds
-    for effect in journal.effects(due=clock.precise(now)):
-        handler = handlers.get(effect["kind"])
-        if handler is None or time.monotonic() > deadline:
-            continue
+    for effect in journal.effects(due=clock.precise(now), kinds=list(handlers)):
+        if time.monotonic() > deadline:
+            break
         if not journal.claim(
             effect["id"], now=clock.precise(now), until=clock.precise(now + CLAIM)
         ):
             continue
         error = ""
         try:
-            handler(effect)
+            handlers[effect["kind"]](effect)
         except Exception as failure:  # a handler is somebody else's world: anything can happen
             error = str(failure) or type(failure).__name__
         again = now + pause_after(effect["attempts"] + 1)

@@ -168,8 +168,8 @@ class Writer:
         """Records with their ids, redacted: the choke point that every text passes once."""
         drafts: list[Draft] = []
         at = clock.precise(now)
-        for position, (kind, body) in enumerate(records):
-            text = jsontext.dumps(body)
+        for position, (kind, said) in enumerate(records):
+            body, text = jsontext.settled(said)
             clean = self._redactor.value(body, text)
             if clean is not body:
                 text = jsontext.dumps(clean)

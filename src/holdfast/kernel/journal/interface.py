@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.kernel.errors import FenceLost, StreamClosed, VersionConflict
+from holdfast.kernel.errors import Conflict, FenceLost, StreamClosed, VersionConflict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -173,7 +173,9 @@ if TYPE_CHECKING:
         def anchors(self) -> list[Anchored]: ...
         def sealed(self, stream: str) -> Iterator[Sealed]: ...
         def views(self, *, worktree: str = "", stream: str = "") -> list[ViewRow]: ...
-        def effects(self, *, due: str = "", limit: int = 100) -> list[Effect]: ...
+        def effects(
+            self, *, due: str = "", kinds: Sequence[str] = (), limit: int = 100
+        ) -> list[Effect]: ...
         def claim(self, effect: str, *, now: str, until: str) -> bool:
             """Take one due effect for oneself until then; False when somebody else has it."""
 
@@ -254,6 +256,15 @@ def is_expected(append: Append, version: int, head_hash: bytes) -> bool:
     """Whether the stream is as the writer saw it; the hash tells a journal that was restored."""
     return (append.expected is None or append.expected == version) and (
         not append.after or append.after == head_hash.hex()
+    )
+
+
+def id_taken(append: Append) -> Conflict:
+    """The refusal of an append that hides a known id behind a new one."""
+    return Conflict(
+        f"An append to {append.stream} holds an id that another record has already.",
+        hint="Give every record an id of its own; the same command again begins with the same id.",
+        kind="id_taken",
     )
 
 

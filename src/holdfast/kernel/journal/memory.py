@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 
 from holdfast.kernel import jsontext
@@ -10,11 +11,13 @@ from holdfast.kernel.errors import Conflict
 from holdfast.kernel.journal.chain import ORIGIN, seal
 from holdfast.kernel.journal.interface import (
     Append,
+    id_taken,
     is_expected,
     refuse_unless_current,
     snapshot_is_due,
     version_conflict,
 )
+from holdfast.kernel.journal.scrub import scrubbed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +54,7 @@ class _Stream:
         self.delta_bytes = 0
 
     def records(self) -> list[Record]:
-        return [item["record"].copy() for item in self.sealed]
+        return [_handed_out(item) for item in self.sealed]
 
 
 class MemoryJournal:
@@ -79,14 +82,7 @@ class MemoryJournal:
             repeated = self._repeated(appends)
             if repeated:
                 return repeated
-            for append in appends:
-                try:
-                    self._admit(append)
-                except Conflict as conflict:
-                    if not conflict.retryable:
-                        self._keep_refused(append, conflict.message)
-                    raise
-            receipts = [self._append(append) for append in appends]
+            receipts = self._append_all(appends)
             for row in views:
                 self._views[row["worktree"], row["path"]] = row.copy()
             for effect in effects:
@@ -96,6 +92,26 @@ class MemoryJournal:
                 self._effects[effect["id"]] = effect.copy()
             return receipts
 
+    def _append_all(self, appends: Sequence[Append]) -> list[Receipt]:
+        """All or nothing: what the first ones wrote is taken back when a later one is refused."""
+        before = copy.deepcopy((self._streams, self._seq, self._fence))
+        receipts = []
+        for append in appends:
+            try:
+                self._admit(append)
+            except Conflict as conflict:
+                self._streams, self._seq, self._fence = before
+                self._ids = {
+                    item["record"]["id"]: item
+                    for stream in self._streams.values()
+                    for item in stream.sealed
+                }
+                if not conflict.retryable:
+                    self._keep_refused(append, conflict.message)
+                raise
+            receipts.append(self._append(append))
+        return receipts
+
     def _repeated(self, appends: Sequence[Append]) -> list[Receipt]:
         first = next((append.drafts[0]["id"] for append in appends if append.drafts), "")
         if first not in self._ids:
@@ -104,7 +120,7 @@ class MemoryJournal:
         for append in appends:
             stream = self._streams[append.stream]
             known = [self._ids[draft["id"]] for draft in append.drafts if draft["id"] in self._ids]
-            receipts.append(_receipt(stream, [item["record"].copy() for item in known], True))
+            receipts.append(_receipt(stream, [_handed_out(item) for item in known], True))
         return receipts
 
     def _admit(self, append: Append) -> None:
@@ -114,6 +130,8 @@ class MemoryJournal:
         if not is_expected(append, version, stream.hash if stream else ORIGIN):
             lost_to = self.read(append.stream, after=append.expected or 0, limit=1)
             raise version_conflict(append, version, lost_to[0] if lost_to else None)
+        if any(draft["id"] in self._ids for draft in append.drafts):
+            raise id_taken(append)
 
     def _append(self, append: Append) -> Receipt:
         stream = self._streams.setdefault(append.stream, _Stream(append.stream))
@@ -155,7 +173,7 @@ class MemoryJournal:
             stream.hash = record_hash
             stream.delta_bytes += len(body_text)
             head["seen_at"] = max(head["seen_at"], draft["at"])
-            written.append(record.copy())
+            written.append(_handed_out(item))
         if append.state is not None and snapshot_is_due(
             stream.delta_bytes, len(stream.snapshot[1])
         ):
@@ -215,9 +233,9 @@ class MemoryJournal:
     def find(self, prefix: str, *, limit: int = 2) -> list[Record]:
         with self._lock:
             if prefix in self._ids:
-                return [self._ids[prefix]["record"].copy()]
+                return [_handed_out(self._ids[prefix])]
             return [
-                self._ids[id]["record"].copy() for id in sorted(self._ids) if id.startswith(prefix)
+                _handed_out(self._ids[id]) for id in sorted(self._ids) if id.startswith(prefix)
             ][:limit]
 
     def heads(self, prefix: str = "") -> list[Head]:
@@ -235,12 +253,14 @@ class MemoryJournal:
 
     def touch(self, stream: str, at: str) -> None:
         with self._lock:
-            head = self._streams[stream].head
-            head["seen_at"] = max(head["seen_at"], at)
+            if stream in self._streams:
+                head = self._streams[stream].head
+                head["seen_at"] = max(head["seen_at"], at)
 
     def end(self, stream: str, at: str) -> None:
         with self._lock:
-            self._streams[stream].head["closed_at"] = at
+            if stream in self._streams:
+                self._streams[stream].head["closed_at"] = at
 
     def snapshot(self, stream: str, version: int, state: Any) -> None:
         with self._lock:
@@ -264,11 +284,10 @@ class MemoryJournal:
             collected: Collected = {"records": 0, "streams": 0}
             for stream in self._streams.values():
                 head = stream.head
-                last = head["version"] - keep
-                if head["closed_at"] is None:
-                    last = min(last, stream.snapshot[0])
-                else:
-                    last = head["version"] if head["closed_at"] < before else last
+                long_ended = head["closed_at"] is not None and head["closed_at"] < before
+                last = min(head["version"] - keep, stream.snapshot[0])
+                if long_ended:
+                    last = head["version"]
                 gone = 0
                 for item in stream.sealed:
                     record = item["record"]
@@ -313,9 +332,12 @@ class MemoryJournal:
                 and (not stream or row["stream"] == stream)
             ]
 
-    def effects(self, *, due: str = "", limit: int = 100) -> list[Effect]:
+    def effects(
+        self, *, due: str = "", kinds: Sequence[str] = (), limit: int = 100
+    ) -> list[Effect]:
         with self._lock:
             waiting = sorted(self._effects.values(), key=lambda effect: effect["due_at"])
+            waiting = [one for one in waiting if not kinds or one["kind"] in kinds]
             return [effect.copy() for effect in waiting if not due or effect["due_at"] <= due][
                 :limit
             ]
@@ -348,12 +370,9 @@ class MemoryJournal:
             changed = 0
             rows: list[Any] = [*self._effects.values(), *self._refusals]
             for row in rows:
-                for key, value in row.items():
-                    shown = jsontext.dumps(value)
-                    spelled = jsontext.dumps(text)[1:-1]
-                    if spelled in shown:
-                        row[key] = jsontext.loads(shown.replace(spelled, mark))
-                        changed += 1
+                clean = scrubbed(row, text, mark)
+                changed += clean != row
+                row.update(clean)
             return changed
 
     def get(self, key: str) -> str | None:
@@ -364,6 +383,14 @@ class MemoryJournal:
 
     def close(self) -> None:
         pass
+
+
+def _handed_out(item: Sealed) -> Record:
+    """A record that its reader may change without changing ours."""
+    record = item["record"].copy()
+    if item["body_text"] is not None:
+        record["body"] = jsontext.loads(item["body_text"])
+    return record
 
 
 def _receipt(stream: _Stream, records: list[Record], duplicate: bool) -> Receipt:

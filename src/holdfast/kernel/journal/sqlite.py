@@ -18,6 +18,7 @@ from holdfast.kernel.errors import Conflict, HoldfastError, NotFound
 from holdfast.kernel.journal.chain import ORIGIN, seal
 from holdfast.kernel.journal.interface import (
     Append,
+    id_taken,
     is_expected,
     refuse_unless_current,
     snapshot_is_due,
@@ -34,11 +35,13 @@ from holdfast.kernel.journal.sqlite_rows import (
     SEALED,
     VIEW_FIELDS,
     Transaction,
+    effect_of,
     head_of,
     named,
     next_fence,
     prefix_range,
     record_of,
+    refusal_of,
     store_effects,
     store_snapshot,
     store_views,
@@ -151,9 +154,12 @@ class SqliteJournal:
             repeated = self._repeated(appends)
             if repeated:
                 return repeated
-            if isinstance(error, Conflict) and not error.retryable and refused is not None:
-                self._keep_refused(refused, error.message)
-            raise
+            if refused is None:
+                raise
+            conflict = error if isinstance(error, Conflict) else id_taken(refused)
+            if not conflict.retryable:
+                self._keep_refused(refused, conflict.message)
+            raise conflict from None
 
     def _append(self, connection: apsw.Connection, append: Append) -> Receipt:
         stream = append.stream
@@ -402,7 +408,7 @@ class SqliteJournal:
             " ORDER BY at",
             (stream,),
         )
-        return [named(REFUSAL_FIELDS, (*row[:-1], jsontext.loads(row[-1]))) for row in rows]
+        return [refusal_of(row) for row in rows]
 
     def get(self, key: str) -> str | None:
         rows = self._rows("SELECT value FROM meta WHERE key = ?", (key,))
@@ -410,16 +416,17 @@ class SqliteJournal:
 
     # The outbox
 
-    def effects(self, *, due: str = "", limit: int = 100) -> list[Effect]:
+    def effects(
+        self, *, due: str = "", kinds: Sequence[str] = (), limit: int = 100
+    ) -> list[Effect]:
+        marks = ",".join("?" * len(kinds))
+        wanted = f" AND kind IN ({marks})" if kinds else ""
         rows = self._rows(
-            f"SELECT {', '.join(EFFECT_FIELDS)} FROM outbox WHERE ?1 = '' OR due_at <= ?1"
-            " ORDER BY due_at LIMIT ?2",
-            (due, limit),
+            f"SELECT {', '.join(EFFECT_FIELDS)} FROM outbox WHERE (? = '' OR due_at <= ?){wanted}"
+            " ORDER BY due_at LIMIT ?",
+            (due, due, *kinds, limit),
         )
-        return [
-            {**named(EFFECT_FIELDS, row), "body": jsontext.loads(row[4])}  # type: ignore[typeddict-item]
-            for row in rows
-        ]
+        return [effect_of(row) for row in rows]
 
     def claim(self, effect: str, *, now: str, until: str) -> bool:
         with self.transaction() as connection:

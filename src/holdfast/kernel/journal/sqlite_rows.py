@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from holdfast.kernel.journal.interface import Effect, Head, Record, ViewRow
+    from holdfast.kernel.journal.interface import Effect, Head, Record, Refusal, ViewRow
 
 BUSY_TIMEOUT_MS = 5000
 
@@ -51,6 +51,17 @@ def record_of(row: Sequence[Any]) -> Record:
 def head_of(row: Sequence[Any]) -> Head:
     head: Head = named(_HEAD_FIELDS, row)
     return head
+
+
+def effect_of(row: Sequence[Any]) -> Effect:
+    effect: Effect = named(EFFECT_FIELDS, row)
+    effect["body"] = jsontext.loads(effect["body"])
+    return effect
+
+
+def refusal_of(row: Sequence[Any]) -> Refusal:
+    refusal: Refusal = named(REFUSAL_FIELDS, (*row[:-1], jsontext.loads(row[-1])))
+    return refusal
 
 
 def prefix_range(prefix: str) -> tuple[str, str]:
@@ -107,10 +118,14 @@ class Transaction:
         self._durable = durable
 
     def __enter__(self) -> apsw.Connection:
-        with translated("writing the journal", self._path):
-            if not self._durable:
-                self._connection.execute("PRAGMA synchronous = NORMAL").fetchall()
-            self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            with translated("writing the journal", self._path):
+                if not self._durable:
+                    self._connection.execute("PRAGMA synchronous = NORMAL").fetchall()
+                self._connection.execute("BEGIN IMMEDIATE")
+        except BaseException:
+            self._end()
+            raise
         return self._connection
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
@@ -119,12 +134,15 @@ class Transaction:
                 with translated("writing the journal", self._path):
                     self._connection.execute("COMMIT")
         finally:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            if not self._durable:
-                self._connection.execute("PRAGMA synchronous = FULL").fetchall()
+            self._end()
         if isinstance(error, apsw.Error) and not isinstance(error, apsw.ConstraintError):
             raise _in_our_words(error, "writing the journal", self._path) from error
+
+    def _end(self) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+        if not self._durable:
+            self._connection.execute("PRAGMA synchronous = FULL").fetchall()
 
 
 class translated:

@@ -8,6 +8,7 @@ import apsw
 
 from holdfast.kernel import jsontext
 from holdfast.kernel.errors import HoldfastError, NotFound, from_os_error
+from holdfast.kernel.journal.scrub import scrubbed
 from holdfast.kernel.journal.sqlite import APPLICATION_ID, FORMAT, SqliteJournal
 from holdfast.kernel.journal.sqlite_rows import translated
 
@@ -39,11 +40,8 @@ def collect(connection: apsw.Connection, before: str, keep: int) -> Collected:
         " LEFT JOIN snapshots n ON n.stream = s.number"
     ).fetchall()
     for number, version, closed_at, snapshot_version in streams:
-        last = version - keep
-        if closed_at is None:
-            last = min(last, snapshot_version)
-        elif closed_at < before:
-            last = version
+        long_ended = closed_at is not None and closed_at < before
+        last = version if long_ended else min(version - keep, snapshot_version)
         first_kept: Any = connection.execute(
             "SELECT min(version) FROM records"
             " WHERE stream = ? AND (version > ? OR at >= ? OR seq = ?)",
@@ -66,20 +64,20 @@ def collect(connection: apsw.Connection, before: str, keep: int) -> Collected:
 
 
 def scrub(connection: apsw.Connection, text: str, mark: str) -> int:
-    spelled = jsontext.dumps(text)[1:-1]
+    """Replace a text in the effects that wait and the writes that were refused."""
     changed = 0
-    for table, column in (
-        ("outbox", "body"),
-        ("outbox", "error"),
-        ("refused", "drafts"),
-        ("refused", "reason"),
-    ):
-        connection.execute(
-            f"UPDATE {table} SET {column} = replace(replace({column}, ?1, ?3), ?2, ?3)"
-            f" WHERE instr({column}, ?1) OR instr({column}, ?2)",
-            (spelled, text, mark),
-        )
-        changed += connection.changes()
+    tables = {"outbox": ("body", "error"), "refused": ("drafts", "reason")}
+    for table, (structured, plain) in tables.items():
+        rows: Any = connection.execute(f"SELECT id, {structured}, {plain} FROM {table}").fetchall()
+        for id, value, words in rows:
+            before = [jsontext.loads(value), words]
+            after = scrubbed(before, text, mark)
+            if after != before:
+                connection.execute(
+                    f"UPDATE {table} SET {structured} = ?, {plain} = ? WHERE id = ?",
+                    (jsontext.dumps(after[0]), after[1], id),
+                )
+                changed += 1
     return changed
 
 
@@ -116,9 +114,9 @@ def backup(journal: SqliteJournal, destination: str) -> None:
             os.unlink(unfinished)
         copy = apsw.Connection(unfinished)
         with translated("copying the journal", journal.path):
+            # In one step: SQLite begins a copy anew whenever somebody wrote between two steps.
             with copy.backup("main", journal.connection(), "main") as steps:
-                while not steps.done:
-                    steps.step(256)
+                steps.step(-1)
             copy.execute("PRAGMA journal_mode = DELETE").fetchall()
         copy.close()
         descriptor = os.open(unfinished, os.O_RDONLY)
@@ -145,8 +143,7 @@ def restore(journal: SqliteJournal, source: str) -> None:
     connection = journal.connection()
     with translated("restoring the journal", journal.path):
         with connection.backup("main", copy, "main") as steps:
-            while not steps.done:
-                steps.step()
+            steps.step(-1)
         connection.execute("PRAGMA journal_mode = WAL").fetchall()
     copy.close()
 
@@ -170,6 +167,8 @@ def check_copy(source: str) -> None:
         (version,) = copy.execute("PRAGMA user_version").fetchone() or (0,)
         problems = integrity(copy)
         copy.close()
+    except apsw.CorruptError as error:
+        raise HoldfastError(f"{source} is damaged: {error}.", kind="journal_damaged") from error
     except apsw.Error as error:
         raise HoldfastError(f"{source} is not a journal: {error}.", kind="not_a_journal") from error
     if application_id != APPLICATION_ID:

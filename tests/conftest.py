@@ -1,0 +1,76 @@
+"""Fixtures for all tests: a repository to work in, and every kind of journal."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.journal_conformance.stores import STORES, Store
+
+if TYPE_CHECKING:
+    from holdfast.kernel.journal.interface import Journal
+
+Git = Callable[..., str]
+
+# A loaded machine is slow, not wrong.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
+
+
+@pytest.fixture(autouse=True)
+def no_settings_of_the_developer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests see neither this machine's HOLDFAST_* nor its git configuration."""
+    for name in os.environ:
+        if name.startswith(("HOLDFAST_", "GIT_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    monkeypatch.setenv("GIT_CONFIG_SYSTEM", "/dev/null")
+
+
+@pytest.fixture
+def git() -> Git:
+    """`git("status", at=folder)`: a real git, with somebody's name; what it printed."""
+
+    def run(*words: str, at: Path | str | None = None) -> str:
+        identity = ["-c", "user.name=holdfast tests", "-c", "user.email=tests@holdfast.invalid"]
+        # Submodules from a folder of this machine are refused by default (CVE-2022-39253).
+        local = ["-c", "protocol.file.allow=always", "-c", "init.defaultBranch=main"]
+        command = ["git", *identity, *local, *words]
+        done = subprocess.run(command, cwd=at, check=True, capture_output=True, text=True)
+        return done.stdout
+
+    return run
+
+
+@pytest.fixture
+def repository(tmp_path: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fresh git repository with one commit, which is the current folder."""
+    root = Path(os.path.realpath(tmp_path)) / "repository"
+    root.mkdir()
+    git("init", "--quiet", at=root)
+    (root / "README.md").write_text("A project.\n")
+    git("add", ".", at=root)
+    git("commit", "--quiet", "--message", "first", at=root)
+    monkeypatch.chdir(root)
+    return root
+
+
+@pytest.fixture(params=STORES, ids=lambda store: str(store.name))
+def store(request: pytest.FixtureRequest) -> Store:
+    """Each kind of journal there is."""
+    chosen: Store = request.param
+    return chosen
+
+
+@pytest.fixture
+def journal(store: Store, tmp_path: Path) -> Iterator[Journal]:
+    """An empty journal of each kind."""
+    opened = store.open(tmp_path)
+    yield opened
+    opened.close()

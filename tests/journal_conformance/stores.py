@@ -1,0 +1,72 @@
+"""The journals that are tested, and for each how somebody would tamper with it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import apsw
+
+from holdfast.kernel.journal.memory import MemoryJournal
+from holdfast.kernel.journal.sqlite import SqliteJournal
+
+if TYPE_CHECKING:
+    from holdfast.kernel.journal.interface import Journal
+
+
+class Store(Protocol):
+    """One kind of journal. The last three go behind the journal's back."""
+
+    name: str
+
+    def open(self, folder: Path) -> Journal: ...
+    def change_body(self, journal: Journal, id: str, text: str) -> None: ...
+    def change_actor(self, journal: Journal, id: str, actor: str) -> None: ...
+    def remove(self, journal: Journal, id: str) -> None: ...
+
+
+class InSqlite:
+    name = "sqlite"
+
+    def open(self, folder: Path) -> Journal:
+        return SqliteJournal(os.path.join(folder, "journal.db"))
+
+    def change_body(self, journal: Journal, id: str, text: str) -> None:
+        self._tamper(journal, "UPDATE records SET body = ?2 WHERE id = ?1", id, text)
+
+    def change_actor(self, journal: Journal, id: str, actor: str) -> None:
+        self._tamper(journal, "UPDATE records SET actor = ?2 WHERE id = ?1", id, actor)
+
+    def remove(self, journal: Journal, id: str) -> None:
+        self._tamper(journal, "DELETE FROM records WHERE id = ?1", id)
+
+    def _tamper(self, journal: Journal, sql: str, *values: str) -> None:
+        assert isinstance(journal, SqliteJournal)
+        other = apsw.Connection(journal.path)
+        other.execute(sql, values)
+        assert other.changes() == 1
+        other.close()
+
+
+class InMemory:
+    name = "memory"
+
+    def open(self, folder: Path) -> Journal:
+        return MemoryJournal()
+
+    def change_body(self, journal: Journal, id: str, text: str) -> None:
+        assert isinstance(journal, MemoryJournal)
+        journal._ids[id]["body_text"] = text
+
+    def change_actor(self, journal: Journal, id: str, actor: str) -> None:
+        assert isinstance(journal, MemoryJournal)
+        journal._ids[id]["record"]["actor"] = actor
+
+    def remove(self, journal: Journal, id: str) -> None:
+        assert isinstance(journal, MemoryJournal)
+        item = journal._ids[id]
+        journal._streams[item["record"]["stream"]].sealed.remove(item)
+
+
+STORES: tuple[Store, ...] = (InSqlite(), InMemory())

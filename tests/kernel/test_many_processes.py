@@ -1,0 +1,72 @@
+"""32 processes write at once: nothing lost, nothing twice, no gaps."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+from holdfast.kernel import workspace
+from holdfast.kernel.journal.chain import verify
+from holdfast.kernel.journal.sqlite import SqliteJournal
+from tests.kernel import processes
+
+PROCESSES, RECORDS, COMMANDS = 32, 200, 6
+
+
+def let_go_together(started: list[subprocess.Popen[str]]) -> None:
+    """All are ready before the first begins; all succeed."""
+    for process in started:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in started:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in started:
+        process.communicate()
+    assert [process.returncode for process in started] == [0] * len(started)
+
+
+def assert_all_there(journal: SqliteJournal, expected: Counter[str]) -> None:
+    heads = {head["stream"]: head["version"] for head in journal.heads()}
+    assert heads == expected
+    for stream, count in expected.items():
+        versions = [record["version"] for record in journal.read(stream)]
+        assert versions == list(range(1, count + 1)), f"{stream} has gaps"
+    assert [found["broken"] for found in verify(journal) if found["broken"]] == []
+
+
+def test_appends_of_many_processes_are_all_there_once(tmp_path: Path) -> None:
+    path = str(tmp_path / "journal.db")
+    actors = [f"process-{number}" for number in range(PROCESSES)]
+
+    let_go_together([processes.start("append_to_both", path, RECORDS, actor) for actor in actors])
+
+    journal = SqliteJournal(path)
+    own = Counter({f"note:{actor}": RECORDS // 2 for actor in actors})
+    assert_all_there(journal, own + Counter({"note:shared": PROCESSES * RECORDS // 2}))
+    everything = journal.since(0, limit=PROCESSES * RECORDS + 1)
+    written = Counter((record["body"]["by"], record["body"]["number"]) for record in everything)
+    assert set(written.values()) == {1}
+    assert len(written) == PROCESSES * RECORDS
+    for actor in actors:
+        numbers = [r["body"]["number"] for r in everything if r["actor"] == actor]
+        assert numbers == sorted(numbers), "the order of one writer is the order of its records"
+    journal.close()
+
+
+def test_commands_of_many_processes_are_all_there_once(repository: Path) -> None:
+    actors = [f"process-{number}" for number in range(PROCESSES)]
+
+    let_go_together([processes.start("execute", repository, COMMANDS, actor) for actor in actors])
+
+    here = workspace.discover(str(repository))
+    own = Counter({f"note:{actor}": COMMANDS // 2 for actor in actors})
+    assert_all_there(here.journal, own + Counter({"note:shared": PROCESSES * COMMANDS // 2}))
+    said = [record["body"]["text"] for record in here.journal.since(0)]
+    assert sorted(said) == sorted(f"{a} {number}" for a in actors for number in range(COMMANDS))
+    lines = (repository / ".notes" / "shared.md").read_text().splitlines()
+    shown = [line.partition(": ")[2] for line in lines if line.startswith("- ")]
+    assert shown == [record["body"]["text"] for record in here.journal.read("note:shared")]
+    here.close()

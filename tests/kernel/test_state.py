@@ -1,0 +1,134 @@
+"""The state of a stream is the same from all records as from a snapshot and the later ones."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast.kernel import clock, jsontext
+from holdfast.kernel.digest import new_id
+from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.journal import interface
+from holdfast.kernel.journal.interface import Append
+from holdfast.kernel.redact import Redactor
+from holdfast.kernel.state import RESTORED, at_version, fold, load
+from holdfast.kernel.workspace import discover
+from holdfast.kernel.write import Writer
+from holdfast.protocols import note
+from holdfast.subjects import subject_of
+from tests.journal_conformance.examples import NOON, draft, drafts, write
+from tests.journal_conformance.stores import STORES, Store
+
+if TYPE_CHECKING:
+    from holdfast.kernel.journal.interface import Journal
+
+STREAM = "note:plan"
+
+said = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40).filter(str.strip)
+commands = st.lists(st.fixed_dictionaries({"add": said, "by": st.sampled_from(["Ada", "Bob"])}))
+
+
+def obey(journal: Journal, command: Any, position: int) -> None:
+    """What the write path does to the journal, without files."""
+    state, head = load(journal, note, STREAM)
+    decision = note.decide(state, command, NOON + position * clock.MINUTE)
+    made = [draft(body, kind=kind) for kind, body in decision.records]
+    journal.commit(
+        [
+            Append(
+                STREAM,
+                made,
+                expected=head["version"] if head else 0,
+                state=fold(note, state, made),
+            )
+        ]
+    )
+
+
+@pytest.mark.parametrize("store", STORES, ids=lambda store: str(store.name))
+@settings(max_examples=25)
+@given(commands=commands, floor=st.sampled_from([0, 100, 400, interface.SNAPSHOT_FLOOR]))
+def test_a_state_is_the_same_with_and_without_its_snapshot(
+    store: Store, commands: list[Any], floor: int
+) -> None:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(interface, "SNAPSHOT_FLOOR", floor)
+        journal = store.open(Path(folder))
+        for position, command in enumerate(commands):
+            obey(journal, command, position)
+
+        state, head = load(journal, note, STREAM)
+
+        everything = journal.read(STREAM)
+        assert state == fold(note, note.initial(STREAM), everything)
+        assert [entry["text"] for entry in state["entries"]] == [
+            command["add"].strip() for command in commands
+        ]
+        assert (head["version"] if head else 0) == len(commands)
+        for version in range(len(commands) + 1):
+            assert at_version(journal, note, STREAM, version) == fold(
+                note, note.initial(STREAM), everything[:version]
+            )
+        journal.close()
+
+
+def test_snapshots_are_really_used(journal: Journal) -> None:
+    """Otherwise the property above would compare the same thing twice."""
+    obey(journal, {"add": "x" * (interface.SNAPSHOT_FLOOR + 1), "by": "Ada"}, 0)
+    journal.erase([journal.read(STREAM)[0]["id"]])
+
+    state, _ = load(journal, note, STREAM)
+
+    assert len(state["entries"]) == 1
+
+
+def test_an_erased_record_has_nothing_to_say(journal: Journal) -> None:
+    for position in range(3):
+        obey(journal, {"add": f"number {position}", "by": "Ada"}, position)
+
+    journal.erase([journal.read(STREAM)[1]["id"]])
+
+    state, _ = load(journal, note, STREAM)
+    assert [entry["text"] for entry in state["entries"]] == ["number 0", "number 2"]
+
+
+def test_a_restored_record_says_everything(journal: Journal) -> None:
+    for position in range(3):
+        obey(journal, {"add": f"number {position}", "by": "Ada"}, position)
+    earlier = at_version(journal, note, STREAM, 1)
+
+    write(journal, STREAM, draft({"version": 1, "state": earlier}, kind=RESTORED))
+
+    assert load(journal, note, STREAM)[0] == earlier
+    assert len(at_version(journal, note, STREAM, 3)["entries"]) == 3
+
+
+def test_a_version_whose_records_were_removed_is_refused(journal: Journal) -> None:
+    for position in range(4):
+        obey(journal, {"add": f"number {position}", "by": "Ada"}, position)
+    state, _ = load(journal, note, STREAM)
+    journal.snapshot(STREAM, 4, state)
+    write(journal, "note:newest", *drafts(1))
+    journal.collect(before=clock.precise(NOON + clock.DAY), keep=0)
+
+    assert load(journal, note, STREAM)[0] == state
+    assert at_version(journal, note, STREAM, 4) == state
+    with pytest.raises(HoldfastError) as refused:
+        at_version(journal, note, STREAM, 2)
+    assert refused.value.kind == "collected"
+
+
+def test_half_a_surrogate_pair_in_a_command_is_stored_as_it_is_shown(repository: Path) -> None:
+    """JSON from a hook can spell one; neither the journal nor a file can hold it."""
+    writer = Writer(discover(), subject_of, Redactor(environment={}))
+    command = {"add": jsontext.loads('"half \\ud800 pair"'), "by": "Ada"}
+
+    outcome = writer.execute(STREAM, command, actor="Ada", now=NOON, id=new_id())
+
+    assert outcome["records"][0]["body"]["text"] == "half ? pair"
+    assert "half ? pair" in (repository / ".notes" / "plan.md").read_text()
