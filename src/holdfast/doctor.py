@@ -216,7 +216,7 @@ def _inboxes(workspace: Workspace, now: int, fix: bool) -> Check:
     waiting = [path for root in roots for path in inbox.waiting(root)]
     refused = [path for root in roots for path in inbox.refused(root)]
     if waiting and fix and not workspace.journal.read_only:
-        taken = writer_of(workspace).take_in(roots, now)
+        taken = writer_of(workspace).take_in(roots)
         return _check("inbox", "No command waits", fixed=f"{taken} taken in")
     if waiting:
         return _check(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from holdfast.kernel.journal.interface import Journal, Record
-    from holdfast.kernel.write import Outcome
+    from holdfast.kernel.work import Outcome
 
 
 class Workspace:

@@ -43,7 +43,7 @@ MARK = "[purged]"
 def find(workspace: Workspace, *, id: str = "", text: str = "", now: int) -> Purged:
     """What would be erased. Outside edits and queued commands are taken in first, to be found."""
     writer = writer_of(workspace)
-    writer.take_in(worktrees(workspace), now)
+    writer.take_in(worktrees(workspace))
     journal = workspace.journal
     for stream in dict.fromkeys(row["stream"] for row in journal.views(worktree=workspace.root)):
         writer.repair(stream, now=now)

@@ -67,6 +67,7 @@ def view(path: str = ".notes/plan.md", *, worktree: str = "/w", digest: str = "a
         "found": None,
         "found_version": 0,
         "placed": "1:2:3:4",
+        "placed_version": 1,
         "digest": digest,
         "removed": False,
     }

@@ -58,7 +58,7 @@ def test_a_lost_race_is_not_kept_as_a_refusal(journal: Journal) -> None:
 
 
 def test_of_eight_threads_with_one_expected_version_exactly_one_wins(journal: Journal) -> None:
-    start = threading.Barrier(8)
+    start = threading.Barrier(8, timeout=30)
     won: list[str] = []
     lost: list[Conflict] = []
 

@@ -97,7 +97,7 @@ def test_an_effect_is_claimed_by_one_until_the_claim_lapses(journal: Journal) ->
 def test_of_eight_claimants_at_once_one_gets_it(journal: Journal) -> None:
     queued = effect(due=at(0))
     journal.commit([], effects=[queued])
-    start = threading.Barrier(8)
+    start = threading.Barrier(8, timeout=30)
     answers: list[bool] = []
 
     def claim() -> None:

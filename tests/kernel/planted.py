@@ -48,6 +48,7 @@ NAMED: dict[str, tuple[str, str]] = {
     "quoted": ('client_secret = "', "a-long-secret-value"),
     "json": ('"api_key": "', "0123456789abcdef"),
     "camel": ("apiKey: '", "0123456789abcdef"),
+    "upper case": ("ACCESS_KEY=", "0123456789abcdef"),
     "dashed": ("private-key=", "0123456789abcdef"),
     "url": ("postgres://ada:", "s3cr3t-words"),
     "bearer": ("Authorization: Bearer ", "abcdef.123456.ghijkl"),

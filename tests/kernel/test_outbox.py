@@ -106,7 +106,7 @@ def test_the_claim_of_a_process_that_died_lapses(journal: Journal) -> None:
 
 def test_of_two_deliverers_one_delivers(journal: Journal) -> None:
     journal.commit([], effects=[effect(f"issue-{number}") for number in range(10)])
-    tracker, start = Tracker(), threading.Barrier(2)
+    tracker, start = Tracker(), threading.Barrier(2, timeout=30)
 
     def work() -> None:
         start.wait()

@@ -29,16 +29,19 @@ def test_a_vendors_secret_is_taken_out_wherever_it_stands(secret: str) -> None:
     for before, after in (("", ""), ("use ", " please"), ('key="', '"'), ("(", ")"), ("\n", "\n")):
         shown = redact(before + secret + after)
         assert shown.startswith(before + "[redacted:")
-        # An unfinished key block reaches to the end of the text.
         assert secret[-12:] not in shown
+    assert redact_value([secret]) == [redact(secret)], "the quick test alone missed it"
 
 
 @pytest.mark.parametrize(("name", "secret"), NAMED.values(), ids=NAMED.keys())
 def test_a_named_secret_goes_and_its_name_stays(name: str, secret: str) -> None:
-    shown = redact(f"set {name}{secret}@host" if "://" in name else f"set {name}{secret}")
+    text = f"set {name}{secret}@host" if "://" in name else f"set {name}{secret}"
+
+    shown = redact(text)
 
     assert shown.startswith(f"set {name}[redacted:")
     assert secret not in shown
+    assert redact_value([text]) == [shown], "the quick test alone missed it"
 
 
 @pytest.mark.parametrize("text", PROSE)

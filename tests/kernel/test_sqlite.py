@@ -92,6 +92,22 @@ def test_many_processes_that_make_one_journal_at_once_all_succeed(path: str) -> 
     journal.close()
 
 
+def test_who_opens_a_journal_that_another_is_just_making_waits_for_it(path: str) -> None:
+    """Turning WAL on meets the other's lock, and there SQLite itself does not wait."""
+    other = apsw.Connection(path)
+    other.execute("BEGIN IMMEDIATE")
+    done = threading.Timer(0.1, lambda: other.execute("COMMIT"))
+    done.start()
+
+    journal = SqliteJournal(path)
+
+    done.join()
+    write(journal, "note:a")
+    assert pragma(journal, "journal_mode") == "wal"
+    journal.close()
+    other.close()
+
+
 def test_a_reader_without_the_right_to_write_reads_what_others_commit(
     journal: SqliteJournal, path: str
 ) -> None:
@@ -153,7 +169,7 @@ def test_a_sign_of_life_that_met_a_busy_journal_leaves_commits_synced(path: str)
 
 def test_each_thread_has_a_connection_of_its_own(journal: SqliteJournal) -> None:
     connections = {id(journal.connection())}
-    together = threading.Barrier(4)
+    together = threading.Barrier(4, timeout=30)
 
     def work() -> None:
         together.wait()

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.kernel.journal.sqlite import SqliteJournal
+    from holdfast.kernel.work import Outcome
     from holdfast.kernel.workspace import Workspace
-    from holdfast.kernel.write import Outcome, Writer
+    from holdfast.kernel.write import Writer
 
 SCHEMA = 1
 BUG, INTERRUPTED = 70, 130

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 
-from holdfast.kernel import jsontext
+from holdfast.kernel import clock, jsontext
+from holdfast.kernel.disk import write_synced
 from holdfast.kernel.errors import from_os_error
 from holdfast.kernel.workspace import TOOL_FOLDER
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 
 REFUSED = ".refused"
+FIELDS = ("id", "stream", "command", "actor", "fence", "at")
 
 
 def put(workspace: Workspace, queued: Queued) -> str:
@@ -38,14 +40,7 @@ def put(workspace: Workspace, queued: Queued) -> str:
     try:
         folder = workspace.prepare_tool_folder("inbox")
         path = os.path.join(folder, f"{queued['at'].replace(':', '')}-{queued['id']}.json")
-        unfinished = f"{path}.unfinished"
-        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(descriptor, jsontext.dumps(queued).encode())
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        os.rename(unfinished, path)
+        write_synced(path, jsontext.dumps(queued).encode())
         # Nothing else repairs this file's name after a power cut, so the folder is synced too.
         opened = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -81,19 +76,14 @@ def read(path: str) -> Queued | None:
     try:
         with open(path, encoding="utf-8") as file:
             value = jsontext.loads(file.read())
-        if isinstance(value["id"], str) and isinstance(value["stream"], str):
-            queued: Queued = {
-                "id": value["id"],
-                "stream": value["stream"],
-                "command": value["command"],
-                "actor": str(value["actor"]),
-                "fence": value["fence"],
-                "at": str(value["at"]),
-            }
-            return queued
+        queued: Queued = {name: value[name] for name in FIELDS}  # type: ignore[assignment]
+        clock.parse(queued["at"])
     except (OSError, ValueError, KeyError, TypeError):
-        pass
-    return None
+        return None
+    texts = (queued["id"], queued["stream"], queued["actor"])
+    is_sound = all(isinstance(text, str) and text for text in texts)
+    fence = queued["fence"]
+    return queued if is_sound and (fence is None or isinstance(fence, int)) else None
 
 
 def set_aside(path: str) -> None:

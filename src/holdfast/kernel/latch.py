@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from holdfast.kernel import clock, jsontext
+from holdfast.kernel.disk import write_synced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,10 +33,10 @@ def engage(workspace: Workspace, reason: str, *, by: str, now: int) -> None:
     everywhere, here = places(workspace)
     try:
         os.makedirs(workspace.home, 0o700, exist_ok=True)
-        _write(everywhere, text)
+        write_synced(everywhere, text.encode())
     except OSError:
         workspace.prepare_tool_folder()
-        _write(here, text)
+        write_synced(here, text.encode())
 
 
 def read(workspace: Workspace) -> Latch | None:
@@ -66,14 +67,3 @@ def release(workspace: Workspace) -> bool:
         except FileNotFoundError:
             continue
     return released
-
-
-def _write(place: str, text: str) -> None:
-    unfinished = f"{place}.{os.getpid()}"
-    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    try:
-        os.write(descriptor, text.encode())
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    os.rename(unfinished, place)

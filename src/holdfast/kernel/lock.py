@@ -23,6 +23,16 @@ class WorkspaceLock:
         self._descriptor = -1
 
     def __enter__(self) -> None:
+        self.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def release(self) -> None:
+        os.close(self._descriptor)
+
+    def acquire(self) -> None:
+        """OSError where the lock's file cannot be opened, StoreAway where others hold it too long."""
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
         path = f"{self._home}/{FILE}"
         try:
@@ -31,15 +41,12 @@ class WorkspaceLock:
             os.makedirs(self._home, 0o700, exist_ok=True)
             self._descriptor = os.open(path, flags, 0o600)
         try:
-            self._acquire()
+            self._wait()
         except BaseException:
             os.close(self._descriptor)
             raise
 
-    def __exit__(self, *_: object) -> None:
-        os.close(self._descriptor)
-
-    def _acquire(self) -> None:
+    def _wait(self) -> None:
         # Asking again and again instead of waiting in the kernel, which only a signal could end.
         # The monotonic clock: a wall clock that steps must not make us wait for hours.
         deadline = time.monotonic() + self._patience

@@ -83,6 +83,7 @@ if TYPE_CHECKING:
         found: str | None
         found_version: int
         placed: str | None
+        placed_version: int
         digest: str
         removed: bool
 

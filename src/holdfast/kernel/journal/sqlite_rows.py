@@ -27,7 +27,8 @@ HEAD = "SELECT name, version, fence, seen_at, closed_at, anchor_version FROM str
 ANCHOR_FIELDS = ("stream", "anchor_version", "anchor_hash", "version", "hash")
 ANCHOR = "SELECT name, anchor_version, anchor_hash, version, hash FROM streams"
 VIEW_FIELDS = (
-    *("worktree", "path", "stream", "found", "found_version", "placed", "digest", "removed"),
+    *("worktree", "path", "stream", "found", "found_version"),
+    *("placed", "placed_version", "digest", "removed"),
 )
 EFFECT_FIELDS = (
     *("id", "stream", "kind", "key", "body", "queued_at", "due_at", "attempts", "error"),
@@ -90,7 +91,7 @@ def store_views(connection: apsw.Connection, views: Sequence[ViewRow]) -> None:
     for row in views:
         values: Any = row
         connection.execute(
-            "INSERT OR REPLACE INTO views VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO views VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [values[field] for field in VIEW_FIELDS],
         )
 

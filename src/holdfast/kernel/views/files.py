@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 # More than this is no view of ours; it goes to quarantine unread.
 LARGEST_VIEW = 16 * 1024 * 1024
+# How often a file that somebody keeps writing to is read again.
+READS = 20
 
 
 class Unreadable(Exception):
@@ -73,17 +75,26 @@ def read_file(place: str) -> tuple[str, bytes]:
             raise Unreadable(f"a link to {os.readlink(place)}") from None
         raise Unreadable(f"cannot be read ({error.strerror})") from None
     try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise Unreadable("a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file")
-        if status.st_size > LARGEST_VIEW:
-            raise Unreadable(f"{status.st_size // 1_000_000} MB, too large for a view")
-        chunks = []
-        while chunk := os.read(descriptor, 1 << 20):
-            chunks.append(chunk)
-        return identity(os.fstat(descriptor)), b"".join(chunks)
+        for _ in range(READS):
+            before = os.fstat(descriptor)
+            _refuse_unlike_a_view(before)
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            chunks = []
+            while chunk := os.read(descriptor, 1 << 20):
+                chunks.append(chunk)
+            # Written to while we read: what we have is of no single instant.
+            if identity(os.fstat(descriptor)) == identity(before):
+                return identity(before), b"".join(chunks)
+        raise Unreadable("never still enough to be read")
     finally:
         os.close(descriptor)
+
+
+def _refuse_unlike_a_view(status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise Unreadable("a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file")
+    if status.st_size > LARGEST_VIEW:
+        raise Unreadable(f"{status.st_size // 1_000_000} MB, too large for a view")
 
 
 def text_of(content: bytes) -> str:

@@ -11,6 +11,8 @@ import stat
 import time
 
 from holdfast.kernel.digest import digest
+from holdfast.kernel.disk import write_all
+from holdfast.kernel.views import edits
 from holdfast.kernel.views.exchange import exchange, place_new
 from holdfast.kernel.views.files import identity, identity_of
 
@@ -48,11 +50,6 @@ def aside_of(stem: str, placed: str) -> str:
     return f"{stem}.{placed.split(':')[2]}"
 
 
-def raced_of(stem: str) -> str:
-    """Where a displaced edit is kept until it is a record."""
-    return f"{stem}.edited"
-
-
 def stage(workspace: Workspace, target: str, stem: str, content: bytes) -> str:
     """Write and sync the new content aside; the identity it will have in place."""
     os.makedirs(os.path.dirname(target), exist_ok=True)
@@ -65,9 +62,7 @@ def stage(workspace: Workspace, target: str, stem: str, content: bytes) -> str:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     descriptor = os.open(aside, flags, _mode_of(target))
     try:
-        view = memoryview(content)
-        while view:
-            view = view[os.write(descriptor, view) :]
+        write_all(descriptor, content)
         os.utime(descriptor, ns=(when, when))
         os.fsync(descriptor)
         return identity(os.fstat(descriptor))
@@ -86,8 +81,11 @@ def _mode_of(target: str) -> int:
     return stat.S_IMODE(status.st_mode) & 0o777 if stat.S_ISREG(status.st_mode) else 0o666
 
 
-def put_in_place(target: str, stem: str, placed: str, found: str | None) -> Placement:
-    """Exchange the staged content with what stands there, and look at what was displaced."""
+def put_in_place(target: str, stem: str, placed: str, found: str | None, base: int) -> Placement:
+    """Exchange the staged content with what stands there, and look at what was displaced.
+
+    `found` is what we expect to displace, and `base` the version that it shows.
+    """
     aside = aside_of(stem, placed)
     if found is None:
         try:
@@ -105,5 +103,5 @@ def put_in_place(target: str, stem: str, placed: str, found: str | None) -> Plac
         return "removed"
     if identity_of(aside) == found:
         return "placed"
-    os.rename(aside, raced_of(stem))
+    edits.keep(stem, aside, base)
     return "raced"

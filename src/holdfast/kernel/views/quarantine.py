@@ -7,6 +7,7 @@ import stat
 
 from holdfast.kernel import clock
 from holdfast.kernel.digest import new_id
+from holdfast.kernel.disk import write_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,9 +44,7 @@ def _copy(place: str, destination: int) -> None:
     source = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         while chunk := os.read(source, 1 << 20):
-            view = memoryview(chunk)
-            while view:
-                view = view[os.write(destination, view) :]
+            write_all(destination, chunk)
     finally:
         os.close(source)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.kernel.views import quarantine
+from holdfast.kernel.views import edits, quarantine
 from holdfast.kernel.views.files import (
     Unreadable,
     content_digest,
@@ -14,7 +14,7 @@ from holdfast.kernel.views.files import (
     target_of,
     text_of,
 )
-from holdfast.kernel.views.place import aside_of, put_in_place, raced_of, stem_of
+from holdfast.kernel.views.place import aside_of, put_in_place, stem_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
 
     class Change(TypedDict):
-        """What somebody did to a view. `base` is the version that they were looking at."""
+        """What somebody did to a view. `base` is the version that they were looking at, or UNKNOWN
+        for a file that we never wrote; `file` is where the edit waits, when not in its place."""
 
         kind: Literal["edited", "removed", "broken"]
         path: str
+        file: str
         text: str
         reason: str
         kept: str
@@ -35,16 +37,25 @@ if TYPE_CHECKING:
         base: int
 
 
+UNKNOWN = -1
+
+
 class Sighting:
     """What stands at a view's place now."""
 
-    __slots__ = ("blocked", "digest", "displaced", "found", "path", "placed", "stem", "target")
+    __slots__ = (
+        *("blocked", "digest", "displaced", "displaced_version", "expected"),
+        *("found", "path", "placed", "stem", "target"),
+    )
 
     def __init__(self, path: str, target: str, stem: str) -> None:
         self.path = path
         self.target = target
         self.stem = stem
+        # The file that the last write displaced, the version it showed, and its identity then.
         self.displaced = ""
+        self.displaced_version = UNKNOWN
+        self.expected: str | None = None
         self.found: str | None = None
         self.placed = ""
         self.digest = ""
@@ -52,17 +63,25 @@ class Sighting:
 
 
 def look(
-    workspace: Workspace, path: str, row: ViewRow | None, version: int, now: int
+    workspace: Workspace, path: str, row: ViewRow | None, now: int
 ) -> tuple[Sighting, list[Change]]:
     """One view's file against what the journal knows of it. Finishes a projection that a crash
     interrupted; everything else is reported as changes for the protocol to take in."""
     target = target_of(workspace, path)
     sighting = Sighting(path, target, stem_of(workspace, path, target))
     changes: list[Change] = []
+    shown = UNKNOWN
     if row is not None and row["placed"] is not None:
         sighting.displaced = aside_of(sighting.stem, row["placed"])
-        _finish(sighting, row, row["placed"])
-        changes += _displaced(workspace, sighting, row, now)
+        if _finish(sighting, row, row["placed"]):
+            sighting.expected, shown = row["found"], row["placed_version"]
+        else:
+            sighting.expected, shown = row["placed"], row["found_version"]
+        sighting.displaced_version = row["found_version"]
+        if identity_of(sighting.displaced) not in (None, sighting.expected):
+            edits.keep(sighting.stem, sighting.displaced, row["found_version"])
+    for file, base in edits.waiting(sighting.stem):
+        changes.append(_late(workspace, path, file, base, now))
     sighting.found = identity_of(target)
     if row is not None:
         sighting.digest = row["digest"]
@@ -70,44 +89,38 @@ def look(
             return sighting, changes
         if sighting.found is None:
             if row["placed"] is not None and not row["removed"]:
-                changes.append(_change("removed", path, row["placed"], version))
+                changes.append(_change("removed", path, row["placed"], shown))
             return sighting, changes
     if sighting.found is not None:
-        changes += _read(workspace, sighting, row, version, now)
+        changes += _read(workspace, sighting, row, shown, now)
     return sighting, changes
 
 
-def _finish(sighting: Sighting, row: ViewRow, placed: str) -> None:
-    """A staged file that still waits, with nothing else changed, is a crash before the exchange."""
+def _finish(sighting: Sighting, row: ViewRow, placed: str) -> bool:
+    """Whether our file was put in place. One that still waits aside, with nothing else changed, is a
+    crash before the exchange, and is put there now."""
     if row["removed"] or identity_of(sighting.displaced) != placed:
-        return
-    if identity_of(sighting.target) == row["found"]:
-        put_in_place(sighting.target, sighting.stem, placed, row["found"])
+        return True
+    if identity_of(sighting.target) != row["found"]:
+        return False
+    put_in_place(sighting.target, sighting.stem, placed, row["found"], row["found_version"])
+    return True
 
 
-def _displaced(workspace: Workspace, sighting: Sighting, row: ViewRow, now: int) -> list[Change]:
-    """Edits that reached the displaced file: at the exchange, or by an editor that held it open."""
-    raced = raced_of(sighting.stem)
-    left = identity_of(sighting.displaced)
-    if left is not None and left not in (row["found"], row["placed"]) and not os.path.exists(raced):
-        os.rename(sighting.displaced, raced)
-    if not os.path.lexists(raced):
-        return []
+def _late(workspace: Workspace, path: str, file: str, base: int, now: int) -> Change:
+    """An edit that reached a displaced file: at the exchange, or by an editor that held it open."""
+    edits.wait_until_quiet(file)
     try:
-        seen, content = read_file(raced)
-        return [_change("edited", row["path"], seen, row["found_version"], text=text_of(content))]
+        seen, content = read_file(file)
+        return _change("edited", path, seen, base, file=file, text=text_of(content))
     except Unreadable as problem:
-        kept = quarantine.keep(workspace, raced, now)
-        seen = identity_of(raced) or ""
-        return [
-            _change(
-                "broken", row["path"], seen, row["found_version"], reason=str(problem), kept=kept
-            )
-        ]
+        kept = quarantine.keep(workspace, file, now)
+        seen = identity_of(file) or ""
+        return _change("broken", path, seen, base, file=file, reason=str(problem), kept=kept)
 
 
 def _read(
-    workspace: Workspace, sighting: Sighting, row: ViewRow | None, version: int, now: int
+    workspace: Workspace, sighting: Sighting, row: ViewRow | None, shown: int, now: int
 ) -> list[Change]:
     path, seen = sighting.path, sighting.found or ""
     try:
@@ -116,7 +129,7 @@ def _read(
         sighting.digest = content_digest(content)
         if row is not None and row["digest"] == sighting.digest and not row["removed"]:
             return []
-        return [_change("edited", path, seen, version, text=text_of(content))]
+        return [_change("edited", path, seen, shown, text=text_of(content))]
     except FileNotFoundError:
         sighting.found = None
         return []
@@ -126,7 +139,7 @@ def _read(
             return []
         kept = quarantine.keep(workspace, sighting.target, now)
         sighting.digest = ""
-        return [_change("broken", path, seen, version, reason=str(problem), kept=kept)]
+        return [_change("broken", path, seen, shown, reason=str(problem), kept=kept)]
 
 
 def _can_be_kept(target: str) -> bool:
@@ -139,6 +152,7 @@ def _change(
     identity: str,
     base: int,
     *,
+    file: str = "",
     text: str = "",
     reason: str = "",
     kept: str = "",
@@ -146,6 +160,7 @@ def _change(
     return {
         "kind": kind,
         "path": path,
+        "file": file,
         "text": text,
         "reason": reason,
         "kept": kept,

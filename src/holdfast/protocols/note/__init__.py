@@ -8,7 +8,7 @@ from __future__ import annotations
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.subject import Decision
-from holdfast.protocols.note.document import heading, parse, write
+from holdfast.protocols.note.document import author, heading, parse, plain, write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ def initial(stream: str) -> NoteState:
 
 
 def decide(state: NoteState, command: Any, now: int) -> Decision:
-    """`{"add": text, "by": who}`; a note that is there already, word for word, last, is not doubled."""
-    text, by = str(command["add"]).strip(), str(command["by"])
+    """`{"add": text, "by": who}`"""
+    text, by = plain(str(command["add"])), author(str(command["by"]))
     if not text:
         raise Usage("A note needs a text.", hint='holdfast note "what the next reader must know"')
     if len(text) > LONGEST_NOTE:
@@ -66,12 +66,23 @@ def absorb(state: NoteState, base: NoteState, change: Change, now: int) -> list[
     if change["kind"] != "edited":
         return []
     entries, rest = parse(change["text"], heading(state), clock.stamp(now))
-    added: list[Entry] = [entry for entry in entries if entry not in base["entries"]]
+    known = [*base["entries"], *state["entries"]]
+    added: list[Entry] = [entry for entry in entries if entry not in known]
     removed = [entry for entry in base["entries"] if entry not in entries]
-    if not added and not removed and rest == base["rest"]:
+    rest = _merged(base["rest"], state["rest"], rest)
+    if not added and not removed and rest == state["rest"]:
         return []
     body = {"path": change["path"], "added": added, "removed": removed, "rest": rest}
     return [("edited_outside", body)]
+
+
+def _merged(base: str, ours: str, theirs: str) -> str:
+    """What stands below the entries, when both sides may have changed it: nothing is lost."""
+    if theirs in (base, ours):
+        return ours
+    if ours == base or ours in theirs:
+        return theirs
+    return ours if theirs in ours else f"{ours}\n\n{theirs}"
 
 
 def render(state: NoteState) -> dict[str, str]:

@@ -38,21 +38,38 @@ def write(state: NoteState) -> str:
     return f"{text}\n{state['rest']}\n" if state["rest"] else text
 
 
+def plain(text: str) -> str:
+    """A text as the file can hold it and give it back: one kind of line end, no blanks before it."""
+    unified = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
+    return "\n".join(line.rstrip() for line in unified.split("\n")).strip()
+
+
+def author(name: str) -> str:
+    """A name that cannot be taken for the beginning of the text."""
+    return " ".join(plain(name).replace(": ", " ").split()) or "unknown"
+
+
 def parse(text: str, title: str, now: str) -> tuple[list[Entry], str]:
     """Entries and the rest. A line without a date, written by hand, is dated now."""
     lines = text.rstrip("\n").split("\n")
     if lines[0].rstrip() != title:
         raise Unparsable(f"the first line is not `{title}`")
     entries: list[Entry] = []
-    position = 1
+    position, blanks = 1, 0
     while position < len(lines):
         line = lines[position].rstrip()
-        if line.startswith("- "):
+        if not line:
+            blanks += 1
+        elif line.startswith("- "):
             entries.append(_entry(line[2:], now))
+            blanks = 0
         elif line.startswith(INDENT) and entries:
+            # Blank lines before it belong to the note, as they do in a Markdown list.
             last = entries[-1]
-            entries[-1] = {**last, "text": f"{last['text']}\n{line[len(INDENT) :]}"}
-        elif line:
+            more = "\n" * (blanks + 1) + line[len(INDENT) :]
+            entries[-1] = {**last, "text": last["text"] + more}
+            blanks = 0
+        else:
             break
         position += 1
     return entries, "\n".join(lines[position:])

@@ -51,8 +51,9 @@ CREATE TABLE views (
     -- Identity of the file that the last write found, and the version that file showed.
     found TEXT,
     found_version INTEGER NOT NULL,
-    -- Identity and digest of the file that the last write puts there.
+    -- Identity, version and digest of the file that the last write puts there.
     placed TEXT,
+    placed_version INTEGER NOT NULL,
     digest TEXT NOT NULL,
     removed INTEGER NOT NULL,
     PRIMARY KEY (worktree, path)

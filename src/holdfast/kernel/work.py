@@ -1,0 +1,386 @@
+"""One command on one stream, under the lock: load, reconcile, decide, append, project."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.kernel import clock, jsontext
+from holdfast.kernel.digest import id_of
+from holdfast.kernel.errors import HoldfastError, VersionConflict
+from holdfast.kernel.journal.interface import Append
+from holdfast.kernel.state import at_version, fold, load
+from holdfast.kernel.subject import Decision, Unparsable
+from holdfast.kernel.views import edits, quarantine
+from holdfast.kernel.views.files import content_digest
+from holdfast.kernel.views.place import aside_of, put_in_place, stage
+from holdfast.kernel.views.reconcile import Sighting, look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypedDict
+
+    from holdfast.kernel.journal.interface import Draft, Effect, Record, ViewRow
+    from holdfast.kernel.views.reconcile import Change
+    from holdfast.kernel.write import Writer
+
+    class ViewReport(TypedDict):
+        """What became of one view: written, unchanged, removed (by its owner) or failed."""
+
+        path: str
+        status: str
+        reason: str
+
+    class Outcome(TypedDict):
+        """What a command made happen."""
+
+        id: str
+        stream: str
+        version: int
+        fence: int
+        records: list[Record]
+        views: list[ViewReport]
+        duplicate: bool
+        queued: str
+
+
+# How often a version conflict is decided again, and a raced edit taken in, before we give up.
+TRIES = 8
+# How many streams a writer remembers between two commands.
+REMEMBERED = 64
+
+
+class Known:
+    """A stream without views as this writer left it: its state, its version and its last hash."""
+
+    __slots__ = ("hash", "state", "version")
+
+    def __init__(self, state: Any, version: int, hash: str) -> None:
+        self.state = state
+        self.version = version
+        self.hash = hash
+
+
+class Work:
+    """One command on one stream, under the lock."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        stream: str,
+        actor: str,
+        now: int,
+        fence: int | None,
+        grant: bool,
+        *,
+        raise_removed: bool = False,
+    ) -> None:
+        self.writer = writer
+        self.workspace = writer.workspace
+        self.journal = writer.workspace.journal
+        self.subject = writer.subject_of(stream)
+        self.stream = stream
+        self.actor = actor
+        self.now = now
+        self.fence = fence
+        self.grant = grant
+        self.raise_removed = raise_removed
+        self.state: Any = None
+        self.version = 0
+        # The hash that the last record must have for what we remembered to hold; "" once loaded.
+        self.after = ""
+        self.rows: dict[str, ViewRow] = {}
+
+    def obey(self, id: str, command: Any) -> Outcome:
+        return self.run(id, lambda state: self.subject.decide(state, command, self.now))
+
+    def run(self, id: str, decide: Callable[[Any], Decision]) -> Outcome:
+        self._recall()
+        for attempt in range(TRIES):
+            if not self.after:
+                self._load()
+            try:
+                sightings = self._reconcile()
+                decision = decide(self.state)
+                if decision.records or not self.after:
+                    drafts = self.writer.draft(id, decision.records, self.actor, self.now)
+                    state = fold(self.subject, self.state, drafts)
+                    if not self._import_unseen(state, sightings):
+                        return self._append_and_project(id, drafts, state, decision, sightings)
+            except VersionConflict:
+                if attempt == TRIES - 1:
+                    raise
+            except HoldfastError:
+                if not self.after:
+                    raise
+            # Decided on what did not hold, or on what was never put to the test: once more.
+            self.after = ""
+        raise AssertionError("unreachable")
+
+    def _recall(self) -> None:
+        """Begin with what this writer remembers; the append tests whether it still holds."""
+        known = self.writer.known.pop(self.stream, None)
+        if known is not None:
+            self.state, self.version, self.after = known.state, known.version, known.hash
+
+    def _remember(self, state: Any, records: list[Record]) -> None:
+        known = self.writer.known
+        if len(known) >= REMEMBERED:
+            known.clear()
+        known[self.stream] = Known(state, records[-1]["version"], records[-1]["hash"])
+
+    def _load(self) -> None:
+        self.state, head = load(self.journal, self.subject, self.stream)
+        self.version = head["version"] if head else 0
+        rows = self.journal.views(worktree=self.workspace.root, stream=self.stream)
+        self.rows = {row["path"]: row for row in rows}
+
+    # Reconcile: what happened to the views since we wrote them
+
+    def _reconcile(self) -> dict[str, Sighting]:
+        rows = self.rows
+        sightings: dict[str, Sighting] = {}
+        for path in sorted(rows.keys() | self.subject.render(self.state).keys()):
+            row = rows.get(path)
+            sighting, changes = self._look(path, row)
+            for position, change in enumerate(changes):
+                self._absorb(sighting, change, last=position == len(changes) - 1)
+            was_removed = row is not None and row["removed"] and sighting.found is None
+            if was_removed or any(change["kind"] == "removed" for change in changes):
+                sighting.blocked = "" if self.raise_removed else "removed"
+            sightings[path] = sighting
+        return sightings
+
+    def _look(self, path: str, row: ViewRow | None) -> tuple[Sighting, list[Change]]:
+        """A view that cannot even be looked at fails alone; the record does not depend on it."""
+        try:
+            return look(self.workspace, path, row, self.now)
+        except OSError as error:
+            sighting = Sighting(path, "", "")
+            sighting.blocked = error.strerror or str(error)
+            return sighting, []
+
+    def _import_unseen(self, state: Any, sightings: dict[str, Sighting]) -> bool:
+        """Views that this state shows for the first time: whether a file that nobody told us of
+        stood there, and was taken in."""
+        imported = False
+        for path in self.subject.render(state).keys() - sightings.keys():
+            sighting, changes = self._look(path, None)
+            sightings[path] = sighting
+            for change in changes:
+                self._absorb(sighting, change, last=True)
+                imported = True
+        return imported
+
+    def _absorb(self, sighting: Sighting, change: Change, *, last: bool) -> None:
+        """One outside change becomes records, in a commit of its own.
+
+        Their id comes from the file's identity, so that a crash before the file is put away does
+        not make them twice.
+        """
+        events = self._events_of(sighting, change)
+        source = [self.workspace.root, change["path"], change["identity"], change["kind"]]
+        id = id_of(jsontext.dumps(source))
+        drafts = self.writer.draft(id, events, "outside", self.now)
+        state = fold(self.subject, self.state, drafts)
+        row = self._row(sighting, sighting.found, version=change["base"], digest=sighting.digest)
+        if change["kind"] == "removed":
+            row["removed"] = True
+        self.journal.commit(
+            [Append(self.stream, drafts, expected=self.version, state=state)] if drafts else [],
+            views=[row] if last else [],
+        )
+        if change["file"]:
+            edits.settle(change["file"], change["identity"])
+        self._load()
+
+    def _events_of(self, sighting: Sighting, change: Change) -> list[tuple[str, Any]]:
+        base = self._state_at(change["base"])
+        try:
+            events = self.subject.absorb(self.state, base, change, self.now)
+        except Unparsable as problem:
+            place = change["file"] or sighting.target
+            change["kind"] = "broken"
+            change["reason"] = str(problem)
+            change["kept"] = quarantine.keep(self.workspace, place, self.now)
+            events = self.subject.absorb(self.state, base, change, self.now)
+        if change["kind"] == "removed":
+            return [("removed_outside", {"path": change["path"]}), *events]
+        if change["kind"] == "broken":
+            body = {"path": change["path"], "reason": change["reason"], "kept": change["kept"]}
+            return [("quarantined", body), *events]
+        return events
+
+    def _state_at(self, version: int) -> Any:
+        """What a file of that version showed. Of an unknown file we assume that it never showed
+        anything, so that nothing counts as removed by its author."""
+        if version == self.version:
+            return self.state
+        try:
+            return at_version(self.journal, self.subject, self.stream, max(version, 0))
+        except HoldfastError:
+            return self.subject.initial(self.stream)
+
+    # Append and project
+
+    def _append_and_project(
+        self,
+        id: str,
+        drafts: list[Draft],
+        state: Any,
+        decision: Decision,
+        sightings: dict[str, Sighting],
+    ) -> Outcome:
+        staged, rows, reports = self._stage(state, sightings, self.version + len(drafts))
+        appends = []
+        if drafts or self.grant:
+            appends.append(
+                Append(
+                    self.stream,
+                    drafts,
+                    expected=self.version,
+                    after=self.after,
+                    fence=self.fence,
+                    grant=self.grant,
+                    state=state,
+                )
+            )
+        receipts = []
+        try:
+            if appends or rows:
+                effects = self._effects(id, decision)
+                receipts = self.journal.commit(appends, views=rows, effects=effects)
+        except BaseException:
+            _unstage(staged)
+            raise
+        outcome = outcome_of(id, self.stream, views=reports)
+        if receipts:
+            receipt = receipts[0]
+            outcome["version"], outcome["fence"] = receipt["version"], receipt["fence"]
+            outcome["records"], outcome["duplicate"] = receipt["records"], receipt["duplicate"]
+        else:
+            outcome["version"] = self.version
+        if outcome["duplicate"]:
+            _unstage(staged)
+        else:
+            self._project(staged, reports)
+            if outcome["records"] and not reports and not sightings:
+                self._remember(state, outcome["records"])
+        return outcome
+
+    def _stage(
+        self, state: Any, sightings: dict[str, Sighting], version: int
+    ) -> tuple[list[Sighting], list[ViewRow], list[ViewReport]]:
+        staged: list[Sighting] = []
+        rows: list[ViewRow] = []
+        reports: list[ViewReport] = []
+        for path, text in self.subject.render(state).items():
+            content = text.encode()
+            wanted = content_digest(content)
+            report: ViewReport = {"path": path, "status": "unchanged", "reason": ""}
+            reports.append(report)
+            sighting = sightings[path]
+            if sighting.blocked:
+                gone = sighting.blocked == "removed"
+                report["status"] = "removed" if gone else "failed"
+                report["reason"] = "" if gone else sighting.blocked
+                continue
+            if sighting.found is not None and sighting.digest == wanted:
+                continue
+            try:
+                sighting.placed = stage(self.workspace, sighting.target, sighting.stem, content)
+            except OSError as error:
+                report["status"], report["reason"] = "failed", error.strerror or str(error)
+                continue
+            row = self._row(sighting, sighting.placed, version=version, digest=wanted)
+            rows.append(row)
+            staged.append(sighting)
+        return staged, rows, reports
+
+    def _project(self, staged: list[Sighting], reports: list[ViewReport]) -> None:
+        """Put the staged views in place. An edit that came in between our look and the exchange was
+        displaced and kept: it becomes a record, and the views are written once more."""
+        for _ in range(TRIES):
+            if not self._put_in_place(staged, reports):
+                return
+            self._load()
+            sightings = self._reconcile()
+            staged, rows, _again = self._stage(self.state, sightings, self.version)
+            if rows:
+                self.journal.commit([], views=rows)
+
+    def _put_in_place(self, staged: list[Sighting], reports: list[ViewReport]) -> bool:
+        """Whether an edit was displaced."""
+        by_path = {report["path"]: report for report in reports}
+        raced = False
+        for sighting in staged:
+            report = by_path[sighting.path]
+            try:
+                placement = put_in_place(
+                    sighting.target, sighting.stem, sighting.placed, sighting.found, self.version
+                )
+                late = edits.put_away(
+                    sighting.stem,
+                    sighting.displaced,
+                    sighting.expected,
+                    sighting.displaced_version,
+                )
+            except OSError as error:
+                report["status"], report["reason"] = "failed", error.strerror or str(error)
+                continue
+            raced = raced or late or placement == "raced"
+            report["status"] = {"removed": "removed", "blocked": "failed"}.get(placement, "written")
+            if placement == "blocked":
+                report["reason"] = "a folder"
+        return raced
+
+    def _row(self, sighting: Sighting, placed: str | None, *, version: int, digest: str) -> ViewRow:
+        return {
+            "worktree": self.workspace.root,
+            "path": sighting.path,
+            "stream": self.stream,
+            "found": sighting.found,
+            "found_version": self.version,
+            "placed": placed,
+            "placed_version": version,
+            "digest": digest,
+            "removed": False,
+        }
+
+    def _effects(self, id: str, decision: Decision) -> list[Effect]:
+        at = clock.precise(self.now)
+        return [
+            {
+                "id": id_of(f"{id}/effect/{position}"),
+                "stream": self.stream,
+                "kind": wish["kind"],
+                "key": wish["key"],
+                "body": self.writer.redactor.value(wish["body"], jsontext.dumps(wish["body"])),
+                "queued_at": at,
+                "due_at": at,
+                "attempts": 0,
+                "error": "",
+            }
+            for position, wish in enumerate(decision.effects)
+        ]
+
+
+def _unstage(staged: list[Sighting]) -> None:
+    """Nothing was committed, so nothing will be put in place."""
+    for sighting in staged:
+        os.unlink(aside_of(sighting.stem, sighting.placed))
+
+
+def outcome_of(
+    id: str, stream: str, *, views: list[ViewReport] | None = None, queued: str = ""
+) -> Outcome:
+    return {
+        "id": id,
+        "stream": stream,
+        "version": 0,
+        "fence": 0,
+        "records": [],
+        "views": views or [],
+        "duplicate": False,
+        "queued": queued,
+    }
