@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.kernel import clock
-from holdfast.kernel.outbox import CLAIM, FIRST_PAUSE, LONGEST_PAUSE, deliver, pause_after
+from holdfast.kernel import clock, outbox
+from holdfast.kernel.outbox import CLAIM, FIRST_PAUSE, LONGEST_PAUSE, pause_after
+from holdfast.kernel.redact import Redactor
 from tests.journal_conformance.examples import NOON, at, effect
 
 if TYPE_CHECKING:
     from holdfast.kernel.journal.interface import Effect, Journal
+
+
+def deliver(journal: Any, handlers: Any, now: int, **options: Any) -> Any:
+    return outbox.deliver(journal, handlers, now, redactor=Redactor(environment={}), **options)
 
 
 class Tracker:
@@ -158,3 +163,15 @@ def test_when_the_time_is_up_the_rest_waits(journal: Journal) -> None:
 
     assert deliver(journal, {"comment": Tracker()}, NOON, seconds=-1) == []
     assert [waiting["attempts"] for waiting in journal.effects()] == [0, 0]
+
+
+def test_a_secret_in_an_error_is_not_kept(journal: Journal) -> None:
+    token = "ghp_" + "a1B2" * 9
+
+    def fails(_: Effect) -> None:
+        raise ConnectionError(f"bad credentials {token}")
+
+    journal.commit([], effects=[effect("one")])
+    deliver(journal, {"comment": fails}, NOON)
+
+    assert token not in journal.effects()[0]["error"]

@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from holdfast.kernel.errors import HoldfastError, NotFound, StoreAway
-from holdfast.kernel.journal import sqlite, upkeep
+from holdfast.kernel.journal import sqlite_rows, upkeep
 from holdfast.kernel.journal.chain import verify
 from holdfast.kernel.journal.sqlite import FORMAT, SqliteJournal
 from tests.journal_conformance.examples import at, draft, drafts, write
@@ -130,7 +130,7 @@ def test_a_reader_of_a_journal_that_is_not_there_is_told_so(path: str) -> None:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT_MS", 30)
+    monkeypatch.setattr(sqlite_rows, "BUSY_SECONDS", 0.03)
 
 
 @pytest.mark.usefixtures("impatient")

@@ -10,6 +10,7 @@ import os
 
 from holdfast.kernel import clock, jsontext
 from holdfast.kernel.disk import write_synced
+from holdfast.kernel.errors import from_os_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def read(workspace: Workspace) -> Latch | None:
         try:
             with open(place, encoding="utf-8", errors="replace") as file:
                 text = file.read(65536)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
             return {"reason": f"The latch cannot be read: {error.strerror}.", "by": "", "at": ""}
@@ -64,6 +65,8 @@ def release(workspace: Workspace) -> bool:
         try:
             os.unlink(place)
             released = True
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             continue
+        except OSError as error:
+            raise from_os_error(error, "releasing the latch") from error
     return released

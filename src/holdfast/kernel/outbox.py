@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from holdfast.kernel.journal.interface import Effect, Journal
+    from holdfast.kernel.redact import Redactor
 
     Handler = Callable[[Effect], None]
 
@@ -38,6 +39,7 @@ def deliver(
     handlers: Mapping[str, Handler],
     now: int,
     *,
+    redactor: Redactor,
     seconds: float = 5.0,
 ) -> list[Delivery]:
     """Try what is due, for at most so long; what was tried, and how it went."""
@@ -56,7 +58,7 @@ def deliver(
         try:
             handlers[effect["kind"]](effect)
         except Exception as failure:  # a handler is somebody else's world: anything can happen
-            error = str(failure) or type(failure).__name__
+            error = redactor.text(str(failure) or type(failure).__name__)
         again = now + pause_after(effect["attempts"] + 1)
         journal.settle(effect["id"], error=error, due_at=clock.precise(again))
         deliveries.append(

@@ -155,7 +155,9 @@ def _git_dir_at(folder: str) -> str:
         git_dir = _pointer(entry, "gitdir: ", folder)
         common = os.path.join(git_dir, "commondir")
         return _pointer(common, "", git_dir) if os.path.isfile(common) else git_dir
-    return folder if _is_bare_repository(folder) else ""
+    # From within a `.git` the search goes on: its work tree is above it.
+    is_bare = os.path.basename(folder) != ".git" and _is_bare_repository(folder)
+    return folder if is_bare else ""
 
 
 def worktrees(workspace: Workspace) -> list[str]:

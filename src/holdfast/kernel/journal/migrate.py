@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 
 import apsw
+
+from holdfast.kernel.journal.sqlite_rows import BUSY_SECONDS
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 
@@ -13,7 +16,7 @@ def migrate(connection: apsw.Connection, target: int, application_id: int) -> No
     """Bring the file from whatever format it has to `target`; safe when two try at once."""
     # Two records of 2 KB do not fit a page of 4 KB, four fit one of 8 KB. Only a new file takes it.
     connection.execute("PRAGMA page_size = 8192").fetchall()
-    connection.execute("PRAGMA journal_mode = WAL").fetchall()
+    _switch_to_wal(connection)
     for name in sorted(os.listdir(FOLDER)):
         number = int(name.split("_")[0])
         if number > target:
@@ -33,3 +36,16 @@ def migrate(connection: apsw.Connection, target: int, application_id: int) -> No
         except BaseException:
             connection.execute("ROLLBACK")
             raise
+
+
+def _switch_to_wal(connection: apsw.Connection) -> None:
+    """The pragma does not wait for another process that is making the same file, so we do."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").fetchall()
+            return
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.005)

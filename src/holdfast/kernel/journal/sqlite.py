@@ -27,7 +27,6 @@ from holdfast.kernel.journal.interface import (
 from holdfast.kernel.journal.sqlite_rows import (
     ANCHOR,
     ANCHOR_FIELDS,
-    BUSY_TIMEOUT_MS,
     EFFECT_FIELDS,
     HEAD,
     RECORD,
@@ -39,6 +38,7 @@ from holdfast.kernel.journal.sqlite_rows import (
     head_of,
     named,
     next_fence,
+    patience,
     prefix_range,
     record_of,
     refusal_of,
@@ -98,7 +98,7 @@ class SqliteJournal:
         else:
             flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         connection = apsw.Connection(self.path, flags=flags)
-        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        connection.set_busy_handler(patience())
         # Also keeps the WAL and its index in place, which read-only readers need.
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         row: Any = connection.execute("PRAGMA user_version").fetchone()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import apsw
 
 from holdfast.kernel import jsontext
@@ -9,12 +11,12 @@ from holdfast.kernel.errors import HoldfastError, StoreAway
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from holdfast.kernel.journal.interface import Effect, Head, Record, Refusal, ViewRow
 
-BUSY_TIMEOUT_MS = 5000
+BUSY_SECONDS = 5.0
 
 _RECORD_FIELDS = ("seq", "id", "stream", "version", "at", "actor", "fence", "kind")
 RECORD = (
@@ -34,6 +36,23 @@ EFFECT_FIELDS = (
     *("id", "stream", "kind", "key", "body", "queued_at", "due_at", "attempts", "error"),
 )
 REFUSAL_FIELDS = ("id", "stream", "at", "actor", "fence", "reason", "drafts")
+
+
+def patience() -> Callable[[int], bool]:
+    """A busy handler that asks again every few milliseconds. SQLite's own sleeps ever longer, so that
+    of 32 writers at once some never get their turn."""
+    deadline = 0.0
+
+    def wait(tries: int) -> bool:
+        nonlocal deadline
+        if tries == 0:
+            deadline = time.monotonic() + BUSY_SECONDS
+        elif time.monotonic() > deadline:
+            return False
+        time.sleep(0.001 + tries % 4 * 0.001)
+        return True
+
+    return wait
 
 
 def named(fields: Iterable[str], row: Sequence[Any]) -> Any:
@@ -166,7 +185,7 @@ class translated:
 def _in_our_words(error: apsw.Error, doing: str, path: str) -> HoldfastError:
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):
         return StoreAway(
-            f"The journal is busy: {doing} waited {BUSY_TIMEOUT_MS // 1000} s for another process.",
+            f"The journal is busy: {doing} waited {BUSY_SECONDS:.0f} s for another process.",
             hint="Try again in a moment.",
             kind="store_busy",
         )

@@ -141,11 +141,15 @@ def restore(journal: SqliteJournal, source: str) -> None:
     check_copy(source)
     copy = apsw.Connection(source, flags=apsw.SQLITE_OPEN_READONLY)
     connection = journal.connection()
+    fence = journal.get("fence") or "0"
     with translated("restoring the journal", journal.path):
         with connection.backup("main", copy, "main") as steps:
             steps.step(-1)
         connection.execute("PRAGMA journal_mode = WAL").fetchall()
     copy.close()
+    # A fence is given once: a life of the time after the copy must not find its number free again.
+    if int(fence) > int(journal.get("fence") or "0"):
+        journal.put("fence", fence)
 
 
 def set_aside(path: str, stamp: str) -> str:
