@@ -6,10 +6,12 @@ import os
 import signal
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
 from holdfast.kernel import clock
+from holdfast.kernel.errors import StoreAway
 from tests.views.scene import STREAM, Scene, run_git
 
 
@@ -157,6 +159,30 @@ def test_a_command_repeated_after_a_crash_is_done_once(scene: Scene) -> None:
     assert scene.text() == scene.rendered()
 
 
+def test_a_commit_whose_answer_was_lost_is_no_edit(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # An fsync that fails after the log was written: the commit may yet turn out to have happened.
+    scene.note("one")
+    journal = scene.workspace.journal
+    commit = journal.commit
+
+    def commit_without_answer(*arguments: Any, **options: Any) -> None:
+        commit(*arguments, **options)
+        raise StoreAway("disk I/O error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(journal, "commit", commit_without_answer)
+        with pytest.raises(StoreAway):
+            scene.note("two", id="a" * 32)
+
+    assert scene.note("two", id="a" * 32)["duplicate"]
+    scene.note("three")
+    assert scene.texts() == ["one", "two", "three"]
+    assert scene.kinds() == ["noted"] * 3
+    assert scene.text() == scene.rendered()
+
+
 def test_an_edit_after_a_crash_does_not_remove_what_the_editor_could_not_see(scene: Scene) -> None:
     scene.note("one")
     assert killed(scene.child(CRASH_BEFORE_PROJECTION, "two"))
@@ -191,6 +217,13 @@ note("two")
     assert scene.bodies().count('"text":"by hand"') == 1
     assert sorted(scene.texts()) == ["by hand", "one", "three", "two"]
     assert scene.text() == scene.rendered()
+
+
+def test_the_tool_folder_ignores_itself_also_after_a_crash_on_its_first_file(scene: Scene) -> None:
+    scene.tools.mkdir()
+    (scene.tools / ".gitignore").touch()
+    scene.note("one")
+    assert scene.git("status", "--porcelain", "-uall") == "?? .notes/default.md\n"
 
 
 # A writer that lives long remembers what it loaded, and must notice when that is no longer so

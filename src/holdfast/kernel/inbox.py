@@ -73,12 +73,13 @@ def _files(root: str, ending: str) -> list[str]:
 
 def read(path: str) -> Queued | None:
     """The command in a file; None when it is not one (its file is then set aside)."""
+    with open(path, "rb") as file:
+        content = file.read()
     try:
-        with open(path, encoding="utf-8") as file:
-            value = jsontext.loads(file.read())
+        value = jsontext.loads(content.decode())
         queued: Queued = {name: value[name] for name in FIELDS}  # type: ignore[assignment]
         clock.parse(queued["at"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         return None
     texts = (queued["id"], queued["stream"], queued["actor"])
     is_sound = all(isinstance(text, str) and text for text in texts)

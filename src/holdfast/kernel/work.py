@@ -6,7 +6,7 @@ import os
 
 from holdfast.kernel import clock, jsontext
 from holdfast.kernel.digest import id_of
-from holdfast.kernel.errors import HoldfastError, VersionConflict
+from holdfast.kernel.errors import Conflict, HoldfastError, VersionConflict
 from holdfast.kernel.journal.interface import Append
 from holdfast.kernel.state import at_version, fold, load
 from holdfast.kernel.subject import Decision, Unparsable
@@ -110,8 +110,8 @@ class Work:
             except VersionConflict:
                 if attempt == TRIES - 1:
                     raise
-            except HoldfastError:
-                if not self.after:
+            except HoldfastError as error:
+                if not self.after or isinstance(error, Conflict):
                     raise
             # Decided on what did not hold, or on what was never put to the test: once more.
             self.after = ""
@@ -154,11 +154,18 @@ class Work:
     def _look(self, path: str, row: ViewRow | None) -> tuple[Sighting, list[Change]]:
         """A view that cannot even be looked at fails alone; the record does not depend on it."""
         try:
-            return look(self.workspace, path, row, self.now)
+            return look(
+                self.workspace, path, row or self._row_of_another(path), self.stream, self.now
+            )
         except OSError as error:
             sighting = Sighting(path, "", "")
             sighting.blocked = error.strerror or str(error)
             return sighting, []
+
+    def _row_of_another(self, path: str) -> ViewRow | None:
+        """A file can be shown by one stream after another, such as the progress of two sessions."""
+        rows = self.journal.views(worktree=self.workspace.root, path=path)
+        return rows[0] if rows else None
 
     def _import_unseen(self, state: Any, sightings: dict[str, Sighting]) -> bool:
         """Views that this state shows for the first time: whether a file that nobody told us of
@@ -250,7 +257,9 @@ class Work:
             if appends or rows:
                 effects = self._effects(id, decision)
                 receipts = self.journal.commit(appends, views=rows, effects=effects)
-        except BaseException:
+        except Conflict:
+            # Refused, so nothing will be put in place. After any other failure the commit may still
+            # turn out to have happened, and its views with it: then the staged files are needed.
             _unstage(staged)
             raise
         outcome = outcome_of(id, self.stream, views=reports)
@@ -366,7 +375,6 @@ class Work:
 
 
 def _unstage(staged: list[Sighting]) -> None:
-    """Nothing was committed, so nothing will be put in place."""
     for sighting in staged:
         os.unlink(aside_of(sighting.stem, sighting.placed))
 

@@ -74,7 +74,8 @@ class Workspace:
         if not os.path.isdir(self.tool_folder):
             os.makedirs(self.tool_folder, 0o700, exist_ok=True)
         ignore = os.path.join(self.tool_folder, ".gitignore")
-        if not os.path.exists(ignore):
+        # Empty is what a crash between making and writing it leaves.
+        if not os.path.exists(ignore) or os.path.getsize(ignore) == 0:
             with open(ignore, "w", encoding="ascii") as file:
                 file.write("*\n")
         folder = os.path.join(self.tool_folder, name) if name else self.tool_folder

@@ -10,7 +10,7 @@ import os
 
 from holdfast.kernel import clock, inbox, jsontext
 from holdfast.kernel.digest import derived_id, new_id
-from holdfast.kernel.errors import StoreAway, from_os_error
+from holdfast.kernel.errors import StoreAway, Usage, from_os_error
 from holdfast.kernel.state import RESTORED, at_version
 from holdfast.kernel.subject import Decision
 from holdfast.kernel.work import Work, outcome_of
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.work import Known, Outcome
     from holdfast.kernel.workspace import Workspace
 
+LONGEST_ID = 128
 _NO_PERMISSION = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
@@ -58,6 +59,8 @@ class Writer:
         Where the journal cannot be written, the command is left in the inbox and `queued` says so.
         """
         id = id or new_id()
+        if not id.isascii() or len(id) > LONGEST_ID:
+            raise Usage(f"An id is at most {LONGEST_ID} plain characters.")
         lock = self.workspace.lock()
         try:
             lock.acquire()
@@ -93,7 +96,7 @@ class Writer:
 
     def restore(self, stream: str, version: int, *, actor: str, now: int) -> Outcome:
         """Make a stream's state what it was after a version; itself a record, so it can be undone."""
-        with self.workspace.lock():
+        with _Held(self.workspace):
             work = Work(self, stream, actor, now, None, False, raise_removed=True)
             state = at_version(self.workspace.journal, work.subject, stream, version)
             body = {"version": version, "state": state}
@@ -101,19 +104,19 @@ class Writer:
 
     def record(self, stream: str, kind: str, body: Any, *, actor: str, now: int) -> Outcome:
         """Write down something that was done to a stream from outside its protocol."""
-        with self.workspace.lock():
+        with _Held(self.workspace):
             work = Work(self, stream, actor, now, None, False)
             return work.run(new_id(), lambda _: Decision([(kind, body)]))
 
     def repair(self, stream: str, *, now: int, raise_removed: bool = False) -> Outcome:
         """Take in outside edits and finish projections, and nothing else."""
-        with self.workspace.lock():
+        with _Held(self.workspace):
             work = Work(self, stream, "holdfast", now, None, False, raise_removed=raise_removed)
             return work.run(new_id(), lambda _: Decision())
 
     def take_in(self, roots: Sequence[str]) -> int:
         """Execute what waits in the inboxes of these worktrees."""
-        with self.workspace.lock():
+        with _Held(self.workspace):
             return sum(self._take_in(root) for root in roots)
 
     def _take_in(self, root: str) -> int:
@@ -127,7 +130,7 @@ class Writer:
             try:
                 work = Work(self, queued["stream"], queued["actor"], at, queued["fence"], False)
                 work.obey(queued["id"], queued["command"])
-            except StoreAway:
+            except (StoreAway, OSError):
                 raise
             except Exception:
                 # Refused for good, such as a lost fence, or no command of ours at all: whoever could
@@ -144,6 +147,7 @@ class Writer:
         """Records with their ids, redacted: the choke point that every text passes once."""
         drafts: list[Draft] = []
         at = clock.precise(now)
+        actor, _ = jsontext.settled(actor)
         for position, (kind, said) in enumerate(records):
             body, text = jsontext.settled(said)
             clean = self.redactor.value(body, text)
@@ -160,3 +164,23 @@ class Writer:
                 }
             )
         return drafts
+
+
+class _Held:
+    """The workspace's lock, with the system's complaints in our words."""
+
+    __slots__ = ("_lock",)
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._lock = workspace.lock()
+
+    def __enter__(self) -> None:
+        try:
+            self._lock.acquire()
+        except OSError as error:
+            raise from_os_error(error, "taking the workspace's lock") from error
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        self._lock.release()
+        if isinstance(error, OSError):
+            raise from_os_error(error, "writing to the workspace") from error

@@ -323,13 +323,14 @@ class MemoryJournal:
     def sealed(self, stream: str) -> Iterator[Sealed]:
         return iter(list(self._streams[stream].sealed))
 
-    def views(self, *, worktree: str = "", stream: str = "") -> list[ViewRow]:
+    def views(self, *, worktree: str = "", stream: str = "", path: str = "") -> list[ViewRow]:
         with self._lock:
             return [
                 row.copy()
                 for row in self._views.values()
                 if (not worktree or row["worktree"] == worktree)
                 and (not stream or row["stream"] == stream)
+                and (not path or row["path"] == path)
             ]
 
     def effects(

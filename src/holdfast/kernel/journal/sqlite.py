@@ -394,11 +394,11 @@ class SqliteJournal:
                     "hash": record_hash,
                 }
 
-    def views(self, *, worktree: str = "", stream: str = "") -> list[ViewRow]:
+    def views(self, *, worktree: str = "", stream: str = "", path: str = "") -> list[ViewRow]:
         rows = self._rows(
             f"SELECT {', '.join(VIEW_FIELDS)} FROM views WHERE (?1 = '' OR worktree = ?1)"
-            " AND (?2 = '' OR stream = ?2) ORDER BY worktree, path",
-            (worktree, stream),
+            " AND (?2 = '' OR stream = ?2) AND (?3 = '' OR path = ?3) ORDER BY worktree, path",
+            (worktree, stream, path),
         )
         return [named(VIEW_FIELDS, (*row[:-1], bool(row[-1]))) for row in rows]
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
 ENDING = ".edited"
+SIGURG = 23  # on Linux, the only system with leases; ignored by default
 # How long we wait for an editor between its opening of a file and its last write.
 PATIENCE_SECONDS = 0.05
 
@@ -78,6 +79,8 @@ def is_quiet(file: str) -> bool:
     except OSError:
         return True
     try:
+        # Should somebody open it right now, we would be told by a signal, whose default is to kill.
+        fcntl.fcntl(descriptor, fcntl.F_SETSIG, SIGURG)
         fcntl.fcntl(descriptor, ask, fcntl.F_RDLCK)
         fcntl.fcntl(descriptor, ask, fcntl.F_UNLCK)
         return True

@@ -63,10 +63,14 @@ class Sighting:
 
 
 def look(
-    workspace: Workspace, path: str, row: ViewRow | None, now: int
+    workspace: Workspace, path: str, row: ViewRow | None, stream: str, now: int
 ) -> tuple[Sighting, list[Change]]:
     """One view's file against what the journal knows of it. Finishes a projection that a crash
-    interrupted; everything else is reported as changes for the protocol to take in."""
+    interrupted; everything else is reported as changes for the protocol to take in.
+
+    The row may be another stream's. What that one put there is no edit; but an edit of it was made on
+    a version that says nothing about this stream.
+    """
     target = target_of(workspace, path)
     sighting = Sighting(path, target, stem_of(workspace, path, target))
     changes: list[Change] = []
@@ -80,15 +84,17 @@ def look(
         sighting.displaced_version = row["found_version"]
         if identity_of(sighting.displaced) not in (None, sighting.expected):
             edits.keep(sighting.stem, sighting.displaced, row["found_version"])
+    is_ours = row is not None and row["stream"] == stream
+    shown = shown if is_ours else UNKNOWN
     for file, base in edits.waiting(sighting.stem):
-        changes.append(_late(workspace, path, file, base, now))
+        changes.append(_late(workspace, path, file, base if is_ours else UNKNOWN, now))
     sighting.found = identity_of(target)
     if row is not None:
         sighting.digest = row["digest"]
         if sighting.found is not None and sighting.found == row["placed"]:
             return sighting, changes
         if sighting.found is None:
-            if row["placed"] is not None and not row["removed"]:
+            if is_ours and row["placed"] is not None and not row["removed"]:
                 changes.append(_change("removed", path, row["placed"], shown))
             return sighting, changes
     if sighting.found is not None:
