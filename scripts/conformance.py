@@ -16,6 +16,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 # The clauses that this version promises. A protocol adds its own when it lands.
 PROMISED: dict[str, list[str]] = {
+    "CCC": [f"CCC-{number:02d}" for number in range(1, 68)],
+    "AMB-CCC": [f"AMB-CCC-{number:02d}" for number in range(1, 28)],
     "AMB-X": [f"AMB-X-{number:02d}" for number in range(1, 8)],
 }
 

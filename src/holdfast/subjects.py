@@ -15,6 +15,10 @@ def subject_of(stream: str) -> Subject:
         from holdfast.protocols import note
 
         return note
+    if kind == "session":
+        from holdfast.protocols import session
+
+        return session
     raise NotFound(
         f"This holdfast knows no streams of the kind {kind!r}.",
         hint="A newer holdfast may have written it.",

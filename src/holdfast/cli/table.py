@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 VERBS = {
+    "checkpoint": "Capture this session before its context ends.",
+    "resume": "Whether the world is as it was left, and the text to go on from.",
+    "go": "The same as resume.",
     "status": "Where the journal is, what it holds, and what needs attention.",
     "history": "What happened, newest first.",
     "show": "One record, or the state of a stream.",
     "diff": "What changed between two records.",
     "restore": "Bring a stream back to an earlier record; can be undone.",
+    "snapshot": "The whole work tree, untracked files too, under a private ref.",
+    "tracker": "The status comment on the issue.",
     "note": "Leave a note for whoever comes next.",
     "verify": "Walk the hash chains; names the first broken record.",
     "doctor": "Check everything that can go wrong, and fix what can be fixed.",
@@ -15,6 +20,9 @@ VERBS = {
     "purge": "Erase a secret that was found too late.",
     "export": "Everything, as JSON lines.",
     "backup": "A consistent copy of the journal, and back.",
+    "init": "Let an agent's client call holdfast by itself.",
+    "uninstall": "Take holdfast out of a client's settings, byte for byte.",
+    "hook": "What a client's hook calls.",
     "demo": "The main story, in a temporary repository.",
     "completion": "Completions for your shell.",
 }

@@ -34,31 +34,63 @@ def command(*arguments: str) -> list[str]:
 
 
 def run(arguments: list[str]) -> NoReturn:
-    answer: dict[str, Any] = {}
-    workspace: Workspace | None = None
-    try:
-        workspace = discover()
-        stopped = latch.read(workspace)
-        if stopped is not None:
-            answer["stopped"] = stopped["reason"]
-        answer.update(_obey(arguments, workspace))
-    except Exception as error:
-        message = error.message if isinstance(error, HoldfastError) else _described(error)
-        answer["failed"] = message
-        if workspace is not None:
-            failures.note(workspace, " ".join(arguments[:2]), message, clock.now())
-    try:
-        os.write(1, f"{jsontext.dumps(answer)}\n".encode())
-    except OSError:
-        pass
+    answer = respond(arguments)
+    if answer:
+        try:
+            os.write(1, f"{jsontext.dumps(answer)}\n".encode())
+        except OSError:
+            pass
     # Without the interpreter's long goodbye: what must be durable is, and nothing is buffered.
     os._exit(0)
 
 
-def _obey(arguments: list[str], workspace: Workspace) -> dict[str, Any]:
-    if arguments != ["note"]:
-        raise HoldfastError(f"There is no hook {' '.join(arguments)!r}.", kind="unknown_hook")
-    payload = _payload()
+def respond(arguments: list[str]) -> dict[str, Any]:
+    """What to print for a hook, if anything. Never raises."""
+    is_client = arguments[:1] != ["note"]
+    answer: dict[str, Any] = {}
+    workspace: Workspace | None = None
+    try:
+        payload = _payload()
+        workspace = discover(_folder(payload))
+        stopped = latch.read(workspace)
+        if stopped is not None and not is_client:
+            answer["stopped"] = stopped["reason"]
+        answer.update(_obey(arguments, payload, workspace))
+    except Exception as error:
+        message = error.message if isinstance(error, HoldfastError) else _described(error)
+        if not is_client:
+            answer["failed"] = message
+        if workspace is None:
+            workspace = _workspace_or_none()
+        if workspace is not None:
+            failures.note(workspace, " ".join(arguments[:2]), message, clock.now())
+    return answer
+
+
+def _folder(payload: dict[str, Any]) -> str | None:
+    """Where the client says it is; by itself it may have started us elsewhere."""
+    folder = payload.get("cwd")
+    return folder if isinstance(folder, str) and os.path.isdir(folder) else None
+
+
+def _workspace_or_none() -> Workspace | None:
+    try:
+        return discover()
+    except HoldfastError:
+        return None
+
+
+def _obey(arguments: list[str], payload: dict[str, Any], workspace: Workspace) -> dict[str, Any]:
+    if arguments == ["note"]:
+        return _note(payload, workspace)
+    if len(arguments) == 2 and arguments[0] == "claude":
+        from holdfast.hooks.claude import handle
+
+        return handle(arguments[1], payload, workspace, clock.now())
+    raise HoldfastError(f"There is no hook {' '.join(arguments)!r}.", kind="unknown_hook")
+
+
+def _note(payload: dict[str, Any], workspace: Workspace) -> dict[str, Any]:
     from holdfast.protocols.note import stream_of
     from holdfast.writing import actor, writer_of
 

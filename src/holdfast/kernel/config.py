@@ -32,8 +32,32 @@ SETTINGS: dict[str, tuple[Any, str]] = {
         "Your own redaction rules: a table of names and regular expressions. "
         "A group named `keep` stays in front of the mark.",
     ),
+    "session.stale_hours": (24, "A session older than this resumes with the verdict STALE."),
+    "session.commit_message": (
+        "wip({issue}): checkpoint — task {number} of {total}: {task}",
+        "The message of a checkpoint's commit.",
+    ),
+    "session.pack_characters": (9000, "How long the text for a resumed session may be."),
+    "probe.seconds": (60, "How long one probe of a claim may run."),
+    "probe.tests": ("", "The command behind the probe `tests`."),
+    "snapshot.keep": (20, "So many snapshots of each worktree stay at `holdfast gc`."),
+    "snapshot.largest_mb": (50, "A snapshot leaves larger files out, and names them."),
+    "tracker.kind": (
+        "auto",
+        "`auto`, `linear`, `github` or `none`; auto goes by the issue's form.",
+    ),
+    "tracker.linear_url": ("", "Another address for Linear."),
+    "tracker.github_url": ("", "Another address for GitHub."),
+    "tracker.github_repository": ("", "`owner/name`, for issues such as `#12`."),
+    "tracker.key_variable": ("", "A variable of your own that holds the key."),
+    "tracker.key_command": (
+        "",
+        "A command that prints the key. Only from the environment: a file that came with a "
+        "repository must not say what is run.",
+    ),
     "quarantine.days": (30, "Files in quarantine older than this are removed by `holdfast gc`."),
 }
+ENVIRONMENT_ONLY = ("tracker.key_command",)
 # Variables that are no settings: they are needed before a file can be found.
 VARIABLES: dict[str, str] = {
     "HOLDFAST_HOME": "A local folder for the journal, when the usual place will not do.",
@@ -117,6 +141,12 @@ def checked(settings: Mapping[str, Any], source: str) -> dict[str, Any]:
             raise HoldfastError(
                 f"{source}: there is no setting {name!r}.",
                 hint=_nearest(name, SETTINGS),
+                kind="bad_config",
+            )
+        if name in ENVIRONMENT_ONLY:
+            raise HoldfastError(
+                f"{source}: {name} cannot be set in a file.",
+                hint=f"Set {variable_of(name)} in your own environment.",
                 kind="bad_config",
             )
         wanted = type(SETTINGS[name][0])

@@ -1,0 +1,1 @@
+"""Git: where the work stands, the commit of a checkpoint, and snapshots of the whole work tree."""

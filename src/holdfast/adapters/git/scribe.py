@@ -1,0 +1,46 @@
+"""Two gits that wait for their input, so that a snapshot does not wait for them.
+
+A process of git takes longer to start than to write one object. These start while the work tree is
+still being looked at; with no input, as when their parent was killed, they write nothing.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from holdfast.adapters.git.place import Place
+from holdfast.adapters.git.run import Running
+from holdfast.adapters.git.shadow import SETTINGS
+
+HASH = ("hash-object", "-t", "commit", "-w", "--stdin")
+UPDATE = ("update-ref", "--no-deref", "--stdin", "-z")
+
+
+class Scribe:
+    """Writes one commit and one ref: `with Scribe(place) as scribe`."""
+
+    def __init__(self, place: Place) -> None:
+        self._commit = Running(place.top, (*SETTINGS, *HASH))
+        try:
+            self._ref = Running(place.top, (*SETTINGS, *UPDATE))
+        except BaseException:
+            self._commit.end()
+            raise
+
+    def __enter__(self) -> Scribe:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._commit.end()
+        self._ref.end()
+
+    def write(self, commit: bytes, ref: str) -> str:
+        """The name of the commit, which is durable under a new ref when this returns."""
+        name = self._commit.answer(commit).decode("ascii").strip()
+        self._ref.answer(f"create {ref}\0{name}\0".encode())
+        return name

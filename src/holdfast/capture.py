@@ -1,0 +1,500 @@
+"""A checkpoint: the four steps of CCC, each on its own, and a report that hides nothing.
+
+Everything heavy (git, probes, a tracker) is imported where it is used: the automated profile runs in
+hooks, and starts no git process at all.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast import sessions
+from holdfast.adapters.git.head import read_head
+from holdfast.handoff_files import folder_of, read_state
+from holdfast.kernel import config
+from holdfast.kernel.digest import new_id
+from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.views.files import Unreadable, read_file, text_of
+from holdfast.protocols import session as rules
+from holdfast.protocols.session import progress, report
+from holdfast.protocols.session.prompt import boxed, generic, weaknesses
+from holdfast.protocols.session.words import PROGRESS_FILE, STATE_FILE, UNKNOWN_ISSUE
+from holdfast.writing import writer_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, TypedDict
+
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.kernel.write import Writer
+    from holdfast.protocols.session.report import Step
+    from holdfast.protocols.session.words import Profile, SessionState, World
+
+    class Request(TypedDict, total=False):
+        """What a checkpoint is asked for. `given` holds the fields of the progress that are new."""
+
+        profile: Profile
+        reason: str
+        session: str
+        given: dict[str, Any]
+        files: list[str]
+        claims: list[dict[str, Any]]
+        skip_git: bool
+        skip_tracker: str
+        at_gate: bool
+        require_verified: bool
+        strict: bool
+        dry_run: bool
+
+    class Result(TypedDict):
+        """What became of it. `lines` is what belongs on standard output, before the report."""
+
+        id: str
+        session: str
+        profile: Profile
+        reason: str
+        steps: list[Step]
+        report: str
+        prompt: str
+        snapshot: str
+        warnings: list[str]
+        lines: list[str]
+
+    Ask = Callable[[str], str]
+
+
+MOST_FILES = 200
+CONTROL_FILES = (PROGRESS_FILE, STATE_FILE, ".holdfast")
+
+
+def checkpoint(
+    workspace: Workspace, request: Request, *, actor: str, now: int, ask: Ask | None = None
+) -> Result:
+    """Run the steps of a profile. Only what makes the request itself wrong is raised."""
+    return _Checkpoint(workspace, request, actor, now, ask).run()
+
+
+class _Checkpoint:
+    def __init__(
+        self, workspace: Workspace, request: Request, actor: str, now: int, ask: Ask | None
+    ) -> None:
+        self.workspace = workspace
+        self.request = request
+        self.actor = actor
+        self.now = now
+        self.id = new_id()
+        self.profile: Profile = request.get("profile", "manual")
+        # The automated profile never asks anybody anything; CCC-10.
+        self.ask = ask if self.profile == "manual" else None
+        self.settings = config.load(workspace, workspace.journal if workspace.exists() else None)
+        self.folder = folder_of(workspace)
+        self.writer: Writer = writer_of(workspace)
+        self.steps: list[Step] = []
+        self.lines: list[str] = []
+        self.warnings: list[str] = []
+        self.snapshot = ""
+        self.state_file, self.state_problem = self._state_file()
+        self.session, self.adopted = self._session()
+
+    def run(self) -> Result:
+        claims = self._claims()
+        self._refuse_bad_input(claims)
+        if self.request.get("dry_run"):
+            return self._result(self._preview(claims)["progress"]["prompt"])
+        self._step(report.PERSIST, lambda: self._persist(claims))
+        if self.profile == "manual":
+            self._step(report.SNAPSHOT, self._git)
+            self._keep_work_tree()
+            self._survey()
+        self._step(report.TRACKER, self._tracker)
+        prompt, warning = self._prompt()
+        if self.profile == "manual":
+            self._step(report.PROMPT, lambda: self._show(prompt, warning))
+        return self._result(prompt)
+
+    def _result(self, prompt: str) -> Result:
+        return {
+            "id": self.id,
+            "session": self.session,
+            "profile": self.profile,
+            "reason": self.request.get("reason", ""),
+            "steps": self.steps,
+            "report": report.write(self.steps) if self.steps else "Dry run: nothing was changed.",
+            "prompt": prompt,
+            "snapshot": self.snapshot,
+            "warnings": self.warnings,
+            "lines": self.lines,
+        }
+
+    def _step(self, name: str, do: Callable[[], Step]) -> None:
+        """Fail forward: whatever happens in a step is its own affair."""
+        try:
+            step = do()
+        except HoldfastError as error:
+            step = report.failed(name, error.message.rstrip("."))
+        except Exception as error:
+            step = report.failed(name, str(error) or type(error).__name__)
+        self.steps.append(step)
+        if step["status"] == "failed":
+            self.warnings.append(step["message"])
+            self.lines.append(f"Warning: {step['message']}")
+        elif step["message"]:
+            self.lines.append(step["message"])
+
+    def _refuse_bad_input(self, claims: list[Any]) -> None:
+        """What is wrong with the request itself is said before anything is done."""
+        from holdfast.adapters.trackers.issues import check_issue
+
+        given = self.request.get("given", {}).get("issue")
+        if given:
+            check_issue(str(given))
+        if self.request.get("strict") and self.profile == "manual":
+            weak = weaknesses(self._preview(claims)["progress"]["prompt"])
+            if weak:
+                raise HoldfastError(
+                    f"The continuation prompt is too vague: {'; '.join(weak)}.",
+                    hint="Give --issue, --task, --file and --next, or leave --strict out.",
+                    kind="weak_prompt",
+                )
+
+    def _preview(self, claims: list[Any]) -> SessionState:
+        """The state as it would be afterwards; nothing is written."""
+        state = sessions.read_or_new(self.workspace, self.session)
+        decision = rules.decide(state, self._command(claims), self.now)
+        kind, body = decision.records[0]
+        after = rules.apply(
+            state,
+            {"id": self.id, "kind": kind, "body": body, "at": body["at"], "actor": self.actor},
+        )
+        for path, text in rules.render(after).items():
+            self.lines += [path, "", *text.split("\n")]
+        return after
+
+    # What is known before the first step
+
+    def _state_file(self) -> tuple[dict[str, Any], str]:
+        try:
+            return read_state(self.workspace), ""
+        except HoldfastError as error:
+            self.warnings.append(error.message)
+            return {}, error.message
+
+    def _session(self) -> tuple[str, SessionState | None]:
+        """The session's id, and for a new one the session that it takes over."""
+        wanted = self.request.get("session") or sessions.own_id()
+        if wanted:
+            is_new = (
+                not self.workspace.exists()
+                or sessions.read(self.workspace, wanted)["captures"] == 0
+            )
+        else:
+            at_work = sessions.at_work(self.workspace)
+            wanted, is_new = (at_work["session"], False) if at_work else (new_id(), True)
+        return wanted, sessions.predecessor(self.workspace, wanted) if is_new else None
+
+    def _issue(self, kept: str) -> str:
+        """AMB-CCC-14: what is given, the state file, what the progress says, the branch, a person."""
+        from holdfast.adapters.trackers.issues import check_issue
+
+        given = self.request.get("given", {}).get("issue")
+        if given:
+            return str(given)
+        for key in ("linearIssue", "activeIssue"):
+            named = self.state_file.get(key)
+            if isinstance(named, str) and named:
+                check_issue(named)
+                return named
+        if kept != UNKNOWN_ISSUE:
+            return kept
+        found = _issue_in(self.head["branch"] or "")
+        if found:
+            return found
+        if self.ask is not None:
+            answer = self.ask("Which issue should this checkpoint be associated with?").strip()
+            if answer:
+                check_issue(answer)
+                return answer
+        return UNKNOWN_ISSUE
+
+    def _claims(self) -> list[Any]:
+        self.head = head_now(self.workspace)
+        asked = self.request.get("claims", [])
+        if not asked:
+            return []
+        from holdfast.probes import run_all
+
+        claims = run_all(asked, self.workspace.root, self.settings, self.head["commit"], self.now)
+        failing = [claim for claim in claims if not claim["ok"]]
+        if failing and self.request.get("require_verified"):
+            lines = "; ".join(f"{claim['claim']}: {claim['output'].strip()}" for claim in failing)
+            raise HoldfastError(
+                f"The handoff is refused: {len(failing)} of {len(claims)} claims are unverified. {lines}",
+                hint="Make them true, or leave --require-verified out.",
+                kind="unverified",
+            )
+        return list(claims)
+
+    def _world(self) -> World:
+        world = world_now(self.workspace, self.head)
+        if self.profile == "manual":
+            look_at_work_tree(self.workspace, world, self._control_files())
+        return world
+
+    def _control_files(self) -> list[str]:
+        return [os.path.join(self.folder, name) for name in CONTROL_FILES]
+
+    # Step 1
+
+    def _persist(self, claims: list[Any]) -> Step:
+        if self.adopted is not None:
+            self._adopt()
+        command = self._command(claims)
+        outcome = self.writer.execute(
+            rules.stream_of(self.session), command, actor=self.actor, now=self.now, id=self.id
+        )
+        if outcome["queued"]:
+            return report.done(
+                report.PERSIST, "Progress queued: the journal cannot be written here."
+            )
+        for record in outcome["records"]:
+            self._weak(record["body"])
+        for view in outcome["views"]:
+            if view["status"] == "failed":
+                return report.failed(report.PERSIST, view["reason"])
+        return report.done(report.PERSIST)
+
+    def _command(self, claims: list[Any]) -> dict[str, Any]:
+        given = dict(self.request.get("given", {}))
+        if self.adopted is not None:
+            given = {**sessions.carried_over(self.adopted), **given}
+            kept = self.adopted["progress"]["issue"]
+        else:
+            kept = sessions.read_or_new(self.workspace, self.session)["progress"]["issue"]
+        given["issue"] = self._issue(_known_issue(kept, self.workspace, self.folder))
+        if "mode" not in given and isinstance(self.state_file.get("executionMode"), str):
+            given["mode"] = self.state_file["executionMode"]
+        return {
+            "do": "capture",
+            "given": given,
+            "files": self._files(),
+            "position": self._position(),
+            "folder": self.folder,
+            "profile": self.profile,
+            "reason": self.request.get("reason", ""),
+            "adopts": self.adopted["session"] if self.adopted else "",
+            "world": self._world(),
+            "claims": claims,
+            "tracker": self._tracker_wish(given["issue"]),
+        }
+
+    def _adopt(self) -> None:
+        """One record, one winner: somebody else may have been faster."""
+        assert self.adopted is not None
+        if not sessions.adopt(
+            self.workspace, self.adopted["session"], self.session, actor=self.actor, now=self.now
+        ):
+            self.adopted = None
+
+    def _files(self) -> list[str]:
+        if self.request.get("files"):
+            return self.request["files"]
+        active = self.state_file.get("activeTaskFiles")
+        return [str(name) for name in active] if isinstance(active, list) else []
+
+    def _position(self) -> tuple[int, int] | None:
+        """AMB-CCC-15: the engine counts from 0, people from 1."""
+        index, total = self.state_file.get("taskIndex"), self.state_file.get("totalTasks")
+        if isinstance(index, int) and isinstance(total, int) and total > 0:
+            return min(index + 1, total), total
+        return None
+
+    def _tracker_wish(self, issue: str) -> str:
+        """`always`, `changed` (a plain stop says only what is new) or nothing."""
+        if self.request.get("skip_tracker") or issue == UNKNOWN_ISSUE:
+            return ""
+        if self.settings["tracker.kind"] == "none":
+            return ""
+        plain_stop = self.profile == "automated" and not self.request.get("at_gate")
+        return "changed" if plain_stop else "always"
+
+    def _weak(self, body: Mapping[str, Any]) -> None:
+        """CCC-24: a weak prompt is a warning; only --strict in the manual profile refuses it."""
+        prompt = body["set"].get("prompt") if "set" in body else None
+        for weakness in weaknesses(prompt) if prompt else []:
+            self.warnings.append(f"The continuation prompt is weak: {weakness}.")
+
+    # Step 2
+
+    def _git(self) -> Step:
+        if self.request.get("skip_git"):
+            return report.skipped(report.SNAPSHOT, "Git snapshot skipped (--skip-git).")
+        from holdfast.adapters.git.commit import commit_files
+
+        files = self._files()
+        if not files and self.ask is not None and self._is_dirty():
+            files = self.ask("Which files belong to this checkpoint's commit?").split()
+        done = commit_files(
+            self.workspace.root,
+            files,
+            self._message(),
+            self.id,
+            exclude=self._control_files(),
+        )
+        for name in done["untracked"]:
+            self.warnings.append(f"{name} is in scope but not tracked, so it was not committed.")
+        outcome = done["outcome"]
+        if outcome in ("committed", "already"):
+            return report.done(report.SNAPSHOT, f"Git snapshot {(done['commit'] or '')[:12]}.")
+        if outcome == "clean":
+            return report.skipped(report.SNAPSHOT, "Git snapshot skipped — working tree clean.")
+        if outcome == "nothing":
+            why = "nothing to stage" if files else f"no activeTaskFiles in {STATE_FILE}"
+            return report.skipped(report.SNAPSHOT, f"Git snapshot skipped — {why}.")
+        if outcome == "hook_failed":
+            hook = f"{done['hook'] or 'pre-commit'} hook"
+            message = f"Git snapshot skipped — {hook} said no: {done['message']}"
+            return report.skipped(report.SNAPSHOT, message, cause=hook, counts=False)
+        return report.failed(report.SNAPSHOT, done["message"].rstrip("."))
+
+    def _is_dirty(self) -> bool:
+        from holdfast.adapters.git.errors import GitError
+        from holdfast.adapters.git.status import read_status
+
+        try:
+            return bool(read_status(self.workspace.root, exclude=self._control_files()))
+        except GitError:
+            return False
+
+    def _message(self) -> str:
+        from holdfast.protocols.session.prompt import position_of
+
+        now = sessions.read(self.workspace, self.session)["progress"]
+        number, total = self._position() or position_of(now) or (0, 0)
+        return str(self.settings["session.commit_message"]).format(
+            issue=now["issue"], number=number, total=total, task=now["current"] or "no current task"
+        )
+
+    def _keep_work_tree(self) -> None:
+        """The whole work tree under a private ref. No step of the protocol: a failure is a warning."""
+        from holdfast.adapters.git.snapshot import create
+
+        try:
+            limit = int(self.settings["snapshot.largest_mb"]) * 1_000_000
+            kept = create(self.workspace.root, session=self.session, limit=limit, now=self.now)
+            self.snapshot = kept["id"]
+            for left_out in kept["skipped"]:
+                self.warnings.append(f"{left_out['path']} is too large for the snapshot.")
+        except HoldfastError as error:
+            self.warnings.append(f"No snapshot of the work tree: {error.message}")
+
+    def _survey(self) -> None:
+        """Step 2 moved HEAD: the world as it is left is the one to compare with at resume."""
+        before = self.head
+        self.head = head_now(self.workspace)
+        if self.head == before:
+            return
+        try:
+            self.writer.execute(
+                rules.stream_of(self.session),
+                {"do": "survey", "world": self._world()},
+                actor=self.actor,
+                now=self.now,
+            )
+        except HoldfastError as error:
+            self.warnings.append(f"The commit was not noted: {error.message}")
+
+    # Step 3
+
+    def _tracker(self) -> Step:
+        flag = self.request.get("skip_tracker")
+        if flag:
+            return report.skipped(report.TRACKER, f"Linear update skipped ({flag}).")
+        if self.state_problem:
+            return report.failed(report.TRACKER, self.state_problem.rstrip("."))
+        from holdfast.tracking import deliver_now
+
+        issue = self._last_issue()
+        return deliver_now(self.workspace, self.writer, issue, self.settings, self.now)
+
+    # Step 4
+
+    def _prompt(self) -> tuple[str, str]:
+        """The section as the file has it, and what is wrong with it."""
+        path = os.path.join(self.workspace.root, self.folder, PROGRESS_FILE)
+        try:
+            _, content = read_file(path)
+            read = progress.parse(text_of(content))
+        except (OSError, Unreadable, rules.Unparsable) as problem:
+            return generic(self._last_issue()), f"{PROGRESS_FILE} cannot be read: {problem}"
+        persisted = self.steps[0]["status"] == "ok"
+        if not persisted:
+            stamp = progress.session_of(text_of(content))
+            return read["prompt"], f"Step 1 failed; this prompt is of {stamp}"
+        return read["prompt"], ""
+
+    def _last_issue(self) -> str:
+        return sessions.read_or_new(self.workspace, self.session)["progress"]["issue"]
+
+    def _show(self, prompt: str, warning: str) -> Step:
+        if warning:
+            self.lines.append(f"Warning: {warning}")
+            self.warnings.append(warning)
+        self.lines.append(boxed(prompt))
+        if warning.startswith(PROGRESS_FILE):
+            return report.failed(report.PROMPT, f"{PROGRESS_FILE} cannot be read")
+        return report.done(report.PROMPT)
+
+
+def head_now(workspace: Workspace) -> Any:
+    """HEAD and branch, from the files alone; unknown where there is no git."""
+    try:
+        return read_head(workspace.root)
+    except HoldfastError:
+        return {"commit": None, "branch": None, "detached": False, "known": False}
+
+
+def world_now(workspace: Workspace, head: Any) -> World:
+    """What is true around a session, as far as files say; the work tree is not looked at."""
+    return {
+        "worktree": workspace.root,
+        "repository": workspace.home,
+        "commit": head["commit"],
+        "branch": head["branch"],
+        "dirty": None,
+        "dirty_files": [],
+    }
+
+
+def look_at_work_tree(workspace: Workspace, world: World, exclude: list[str]) -> None:
+    """Ask git which files differ, and remember in what state they are."""
+    from holdfast.adapters.git.errors import GitError
+    from holdfast.adapters.git.status import digest_of, read_status
+
+    try:
+        changes = read_status(workspace.root, exclude=exclude)
+        world["dirty"] = digest_of(workspace.root, changes)
+        world["dirty_files"] = [change["path"] for change in changes[:MOST_FILES]]
+    except GitError:
+        return
+
+
+def _issue_in(branch: str) -> str:
+    """`CIA-123` in a branch name; by hand, because `re` is not on the hook path."""
+    for part in branch.replace("/", " ").replace("_", " ").split():
+        prefix, _, rest = part.partition("-")
+        number = rest.partition("-")[0]
+        if prefix.isalpha() and prefix.isascii() and prefix.isupper() and number.isdigit():
+            return f"{prefix}-{number}"
+    return ""
+
+
+def _known_issue(kept: str, workspace: Workspace, folder: str) -> str:
+    """What the progress file names, when no record knows it yet; AMB-CCC-26."""
+    if kept != UNKNOWN_ISSUE:
+        return kept
+    try:
+        _, content = read_file(os.path.join(workspace.root, folder, PROGRESS_FILE))
+        return progress.parse(text_of(content))["issue"]
+    except (OSError, Unreadable, rules.Unparsable):
+        return kept

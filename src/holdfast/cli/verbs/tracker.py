@@ -1,0 +1,50 @@
+"""holdfast tracker"""
+
+from __future__ import annotations
+
+import click
+
+from holdfast.cli.frame import Call, Reply
+from holdfast.cli.parser import verb
+from holdfast.cli.terminal import ago, plural, safe, table
+from holdfast.kernel import config
+from holdfast.protocols.session import TRACKER
+
+
+@click.group()
+def command() -> None:
+    """The status comment on the issue: what waits to be delivered, and delivering it."""
+
+
+@command.command("sync")
+@verb
+def sync(call: Call) -> Reply:
+    """Deliver what waits for the tracker, now."""
+    from holdfast.tracking import deliver
+
+    settings = config.load(call.workspace, call.journal)
+    # What failed waits for its next turn; a person who asks is a turn.
+    later = call.now + 7 * 24 * 3_600_000
+    done = deliver(call.workspace, call.writer, settings, later)
+    failed = [delivery for delivery in done if not delivery["delivered"]]
+    lines = [f"Delivered {plural(len(done) - len(failed), 'comment')}."]
+    lines += [f"Not delivered: {delivery['key']} ({delivery['error']})" for delivery in failed]
+    return Reply({"deliveries": done}, lines, exit_code=1 if failed else 0)
+
+
+@command.command("show")
+@verb
+def show(call: Call) -> Reply:
+    """What waits for the tracker, and why."""
+    waiting = call.journal.effects(kinds=[TRACKER])
+    rows = [
+        [
+            safe(effect["key"]),
+            ago(effect["queued_at"], call.now),
+            plural(effect["attempts"], "try", "tries"),
+            safe(effect["error"]),
+        ]
+        for effect in waiting
+    ]
+    next = ["holdfast tracker sync"] if waiting else []
+    return Reply({"waiting": waiting}, list(table(rows)) or ["Nothing waits."], next=next)

@@ -1,0 +1,114 @@
+"""The files that users of the CCC protocol already have: `.ccc-state.json`, `.ccc-preferences.yaml`.
+
+`.ccc-state.json` belongs to the execution engine; of its keys we write two, and leave the others and
+a file that cannot be read as they are.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.kernel import jsontext
+from holdfast.kernel.errors import HoldfastError, NotAllowed, from_os_error
+from holdfast.kernel.views.edits import put_away
+from holdfast.kernel.views.files import Unreadable, identity_of, read_file, text_of
+from holdfast.kernel.views.place import put_in_place, stage, stem_of
+from holdfast.protocols.session.words import STATE_FILE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.kernel.workspace import Workspace
+
+COMMENT, COMMENT_ISSUE = "checkpointCommentId", "checkpointCommentIssue"
+TRIES = 5
+
+
+def folder_of(workspace: Workspace) -> str:
+    """Where the protocol's files are, seen from the worktree's top: CCC_PROJECT_ROOT, or the top."""
+    wanted = os.environ.get("CCC_PROJECT_ROOT")
+    if not wanted:
+        return ""
+    real = os.path.realpath(wanted)
+    if real == workspace.root:
+        return ""
+    if not real.startswith(workspace.root + os.sep):
+        raise NotAllowed(
+            f"CCC_PROJECT_ROOT is {wanted}, outside of the workspace {workspace.root}.",
+            hint="Run holdfast in that project, or unset it.",
+        )
+    return os.path.relpath(real, workspace.root)
+
+
+def read_state(workspace: Workspace) -> dict[str, Any]:
+    """What `.ccc-state.json` says; nothing when it is missing; HoldfastError when it is damaged."""
+    path = _path(workspace)
+    try:
+        _, content = read_file(path)
+    except FileNotFoundError:
+        return {}
+    except Unreadable as problem:
+        raise _damaged(str(problem)) from None
+    return _parsed(content)
+
+
+def store_comment(workspace: Workspace, comment: str, issue: str) -> None:
+    """Write the comment's id into `.ccc-state.json`, every other field untouched.
+
+    The same exchange as for a view: a write of the engine's in between is seen and tried again.
+    """
+    path = _path(workspace)
+    stem = stem_of(workspace, STATE_FILE, path)
+    try:
+        for _ in range(TRIES):
+            found, state = identity_of(path), {}
+            if found is not None:
+                found, content = read_file(path)
+                state = _parsed(content)
+            if state.get(COMMENT) == comment and state.get(COMMENT_ISSUE) == issue:
+                return
+            import json
+
+            stored = {**state, COMMENT: comment, COMMENT_ISSUE: issue}
+            text = json.dumps(stored, indent=2, ensure_ascii=False)
+            placed = stage(workspace, path, stem, f"{text}\n".encode())
+            if put_in_place(path, stem, placed, found, 0) == "placed":
+                put_away(stem, f"{stem}.{placed.split(':')[2]}", found, 0)
+                return
+            _bring_back(path, stem)
+        raise HoldfastError(f"{STATE_FILE} is being written all the time.", kind="busy_file")
+    except Unreadable as problem:
+        raise _damaged(str(problem)) from None
+    except OSError as error:
+        raise from_os_error(error, f"writing {STATE_FILE}") from error
+
+
+def _bring_back(path: str, stem: str) -> None:
+    """The engine wrote in between: its file goes back into place, and we begin anew."""
+    from holdfast.kernel.views import edits
+
+    for file, _ in edits.waiting(stem):
+        os.rename(file, path)
+
+
+def _path(workspace: Workspace) -> str:
+    return os.path.join(workspace.root, folder_of(workspace), STATE_FILE)
+
+
+def _parsed(content: bytes) -> dict[str, Any]:
+    try:
+        value = jsontext.loads(text_of(content))
+    except ValueError as error:
+        raise _damaged(str(error)) from None
+    if not isinstance(value, dict):
+        raise _damaged("not an object")
+    return value
+
+
+def _damaged(why: str) -> HoldfastError:
+    return HoldfastError(
+        f"{STATE_FILE} is damaged: {why}.",
+        hint="Correct it, or remove it to begin anew.",
+        kind="damaged_state_file",
+    )

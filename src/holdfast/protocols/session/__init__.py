@@ -1,0 +1,251 @@
+"""CCC: capture a session in four fail-forward steps, and hand it over with a prompt.
+
+The rules of the `session:<id>` streams. What a step does outside (git, the tracker, the terminal) is
+composed in `holdfast.capture`; here is what a session knows and how that changes.
+"""
+
+from __future__ import annotations
+
+from holdfast.kernel import clock
+from holdfast.kernel.errors import Conflict, Usage
+from holdfast.kernel.subject import Decision, Unparsable
+from holdfast.protocols.session import comment
+from holdfast.protocols.session import progress as progress_file
+from holdfast.protocols.session.progress import blocker_of, decision_of, one_line
+from holdfast.protocols.session.prompt import compose, next_action_of, position_of
+from holdfast.protocols.session.words import PROGRESS_FILE, empty_progress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.kernel.journal.interface import Event
+    from holdfast.kernel.views.reconcile import Change
+    from holdfast.protocols.session.words import Blocker, Progress, SessionState
+    from holdfast.protocols.session.words import Decision as Made
+
+# The kind of effect that a capture asks for.
+TRACKER = "tracker"
+__all__ = ["TRACKER", "Unparsable", "absorb", "apply", "decide", "initial", "render", "stream_of"]
+MOST_TASKS = 20_000
+LONGEST_LINE = 10_000
+_LISTS = ("completed", "remaining")
+_LINES = ("issue", "title", "mode", "current", "status")
+
+
+def stream_of(session: str) -> str:
+    return f"session:{session}"
+
+
+def initial(stream: str) -> SessionState:
+    return {
+        "session": stream.partition(":")[2],
+        "folder": "",
+        "begun_at": "",
+        "progress": empty_progress(),
+        "last": None,
+        "captures": 0,
+        "fresh": [],
+        "resumed": False,
+        "resuming": False,
+        "comment": None,
+        "ended_at": "",
+        "adopts": "",
+        "adopted_by": "",
+    }
+
+
+def decide(state: SessionState, command: Any, now: int) -> Decision:
+    """`capture`, `survey`, `commented`, `ended`, `adopted` (by another session), `resumed`."""
+    what = command["do"]
+    if what == "capture":
+        return _capture_decision(state, command, now)
+    if what == "survey":
+        return Decision([("surveyed", {"world": command["world"]})])
+    if what == "commented":
+        return Decision([("commented", {"id": command["id"], "issue": command["issue"]})])
+    if what == "ended":
+        if state["ended_at"]:
+            return Decision()
+        return Decision([("ended", {"at": clock.stamp(now), "reason": command.get("reason", "")})])
+    if what == "resumed":
+        return Decision([("resumed", {"by": command["by"]})])
+    if what == "adopted":
+        if state["adopted_by"]:
+            raise Conflict(
+                f"Session {state['session']} was adopted by {state['adopted_by']} already.",
+                hint="`holdfast resume --session ID` reads any session without adopting it.",
+                kind="adopted",
+            )
+        return Decision([("adopted", {"by": command["by"]})])
+    raise Usage(f"A session cannot {what!r}.")
+
+
+def _capture_decision(state: SessionState, command: Any, now: int) -> Decision:
+    """The checkpoint's record, and the status comment that it wants on the issue."""
+    body = _capture(state, command, now)
+    if not command.get("tracker"):
+        return Decision([("captured", body)])
+    event: Event = {"id": "", "kind": "captured", "body": body, "at": body["at"], "actor": ""}
+    after = apply(state, event)
+    if command["tracker"] == "changed" and not comment.says_more(after, state):
+        return Decision([("captured", body)])
+    issue = after["progress"]["issue"]
+    wish = {"session": state["session"], "issue": issue, "body": comment.write(after)}
+    return Decision([("captured", body)], [{"kind": TRACKER, "key": issue, "body": wish}])
+
+
+def _capture(state: SessionState, command: Any, now: int) -> dict[str, Any]:
+    """The record of a checkpoint: what changed, and what was true around it."""
+    before = state["progress"]
+    after = _merged(before, command["given"])
+    if command.get("position") or command["given"].get("next") or not after["prompt"]:
+        action = command["given"].get("next") or next_action_of(after["prompt"])
+        after["prompt"] = compose(
+            after["issue"],
+            command.get("position") or position_of(after),
+            command.get("files") or [],
+            one_line(action) or after["current"] or "continue with the first remaining task",
+        )
+    changed = {name: value for name, value in after.items() if value != before[name]}  # type: ignore[literal-required]
+    return {
+        "set": changed,
+        "folder": command["folder"],
+        "at": clock.stamp(now),
+        "profile": command["profile"],
+        "reason": command["reason"],
+        "adopts": command.get("adopts", ""),
+        "world": command["world"],
+        "claims": command["claims"],
+    }
+
+
+def _merged(before: Progress, given: Any) -> Progress:
+    """What is not given is kept; completed tasks only grow."""
+    after: Any = {**before}
+    for name in _LINES:
+        if given.get(name) is not None:
+            after[name] = one_line(str(given[name]))[:LONGEST_LINE]
+    for name in _LISTS:
+        if given.get(name) is not None:
+            after[name] = [one_line(str(task))[:LONGEST_LINE] for task in given[name]]
+    if given.get("completed") is not None:
+        kept = [task for task in before["completed"] if task not in after["completed"]]
+        after["completed"] = [*kept, *after["completed"]]
+    if given.get("done"):
+        _finish(after, [one_line(str(task)) for task in given["done"]])
+    if given.get("decisions") is not None:
+        made = [_decision(one) for one in given["decisions"]]
+        after["decisions"] = before["decisions"] + [
+            one for one in made if one not in before["decisions"]
+        ]
+    if given.get("blockers") is not None:
+        after["blockers"] = [_blocker(one) for one in given["blockers"]]
+    tasks = len(after["completed"]) + len(after["remaining"])
+    if tasks > MOST_TASKS:
+        raise Usage(f"{tasks} tasks are more than the {MOST_TASKS} a session can hold.")
+    result: Progress = after
+    return result
+
+
+def _finish(after: Any, done: list[str]) -> None:
+    """Tasks that were finished: out of the others, into the completed."""
+    after["completed"] = after["completed"] + [
+        task for task in done if task not in after["completed"]
+    ]
+    after["remaining"] = [task for task in after["remaining"] if task not in done]
+    if after["current"] in done:
+        after["current"] = after["remaining"].pop(0) if after["remaining"] else ""
+        after["status"] = ""
+
+
+def _decision(one: Any) -> Made:
+    if isinstance(one, str):
+        return decision_of(one_line(one))
+    return {
+        "decision": one_line(str(one["decision"])),
+        "rationale": one_line(str(one.get("rationale") or "not given")),
+    }
+
+
+def _blocker(one: Any) -> Blocker:
+    if isinstance(one, str):
+        return blocker_of(one_line(one))
+    return {
+        "blocker": one_line(str(one["blocker"])),
+        "until": one_line(str(one.get("until") or "not given")),
+    }
+
+
+def apply(state: SessionState, event: Event) -> SessionState:
+    kind, body = event["kind"], event["body"]
+    if kind == "captured":
+        return _captured(state, event)
+    if kind == "edited_outside":
+        return {**state, "progress": {**state["progress"], **body["set"]}}
+    if kind == "surveyed" and state["last"] is not None:
+        return {**state, "last": {**state["last"], "world": body["world"]}}
+    if kind == "commented":
+        return {**state, "comment": {"id": body["id"], "issue": body["issue"]}}
+    if kind == "ended":
+        return {**state, "ended_at": body["at"]}
+    if kind == "resumed":
+        return {**state, "resumed": True, "ended_at": ""}
+    if kind == "adopted":
+        return {**state, "adopted_by": body["by"]}
+    return state
+
+
+def _captured(state: SessionState, event: Event) -> SessionState:
+    body = event["body"]
+    after: Progress = {**state["progress"], **body["set"]}
+    known = state["progress"]["decisions"]
+    return {
+        **state,
+        "folder": body["folder"],
+        "begun_at": state["begun_at"] or body["at"],
+        "progress": after,
+        "fresh": [one for one in after["decisions"] if one not in known],
+        # The first checkpoint after a resume says so, the next no more; AMB-CCC-20.
+        "resuming": state["resumed"] or (bool(body["adopts"]) and state["captures"] == 0),
+        "resumed": False,
+        "adopts": body["adopts"] or state["adopts"],
+        "ended_at": "",
+        "captures": state["captures"] + 1,
+        "last": {
+            "id": event["id"],
+            "at": body["at"],
+            "profile": body["profile"],
+            "reason": body["reason"],
+            "world": body["world"],
+            "claims": body["claims"],
+        },
+    }
+
+
+def absorb(
+    state: SessionState, base: SessionState, change: Change, now: int
+) -> list[tuple[str, Any]]:
+    """A hand-edited progress file: what it says, field by field, where it differs from what it said."""
+    if change["kind"] != "edited":
+        return []
+    read = progress_file.parse(change["text"])
+    changed: dict[str, Any] = {
+        name: value
+        for name, value in read.items()
+        if value != base["progress"][name] and value != state["progress"][name]  # type: ignore[literal-required]
+    }
+    if not changed:
+        return []
+    if "completed" in changed:
+        known = [task for task in state["progress"]["completed"] if task not in read["completed"]]
+        changed["completed"] = [*known, *read["completed"]]
+    return [("edited_outside", {"path": change["path"], "set": changed})]
+
+
+def render(state: SessionState) -> dict[str, str]:
+    if state["last"] is None:
+        return {}
+    path = f"{state['folder']}/{PROGRESS_FILE}" if state["folder"] else PROGRESS_FILE
+    last = state["last"]
+    return {path: progress_file.write(state["progress"], last["at"], last["claims"])}

@@ -1,0 +1,108 @@
+"""What a session knows about its work, as plain data."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal, TypedDict
+
+    Profile = Literal["manual", "automated"]
+
+    class Decision(TypedDict):
+        decision: str
+        rationale: str
+
+    class Blocker(TypedDict):
+        blocker: str
+        until: str
+
+    class Progress(TypedDict):
+        """What `.ccc-progress.md` says. `prompt` is its last section, as it stands there."""
+
+        issue: str
+        title: str
+        mode: str
+        completed: list[str]
+        current: str
+        status: str
+        remaining: list[str]
+        decisions: list[Decision]
+        blockers: list[Blocker]
+        prompt: str
+        extra: str
+
+    class World(TypedDict):
+        """What was true around the session when it was captured; None is what was not looked at."""
+
+        worktree: str
+        repository: str
+        commit: str | None
+        branch: str | None
+        dirty: str | None
+        dirty_files: list[str]
+
+    class Claim(TypedDict):
+        """A line of the handoff with a probe behind it, and what the probe said."""
+
+        claim: str
+        probe: dict[str, Any]
+        ok: bool
+        exit_code: int | None
+        output: str
+        at: str
+        commit: str | None
+
+    class Capture(TypedDict):
+        """One checkpoint, as the state remembers the last one."""
+
+        id: str
+        at: str
+        profile: Profile
+        reason: str
+        world: World
+        claims: list[Claim]
+
+    class Comment(TypedDict):
+        """The one comment on the issue, and the issue that it is on."""
+
+        id: str
+        issue: str
+
+    class SessionState(TypedDict):
+        session: str
+        folder: str
+        begun_at: str
+        progress: Progress
+        last: Capture | None
+        captures: int
+        fresh: list[Decision]
+        resumed: bool
+        resuming: bool
+        comment: Comment | None
+        ended_at: str
+        adopts: str
+        adopted_by: str
+
+
+PROGRESS_FILE = ".ccc-progress.md"
+STATE_FILE = ".ccc-state.json"
+UNKNOWN_ISSUE = "unknown issue"
+DEFAULT_MODE = "checkpoint"
+# The three boundaries before which the protocol is meant to run; CCC-02.
+REASONS = ("session-split", "context-threshold", "handoff")
+
+
+def empty_progress() -> Progress:
+    return {
+        "issue": UNKNOWN_ISSUE,
+        "title": "",
+        "mode": DEFAULT_MODE,
+        "completed": [],
+        "current": "",
+        "status": "",
+        "remaining": [],
+        "decisions": [],
+        "blockers": [],
+        "prompt": "",
+        "extra": "",
+    }

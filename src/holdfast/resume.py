@@ -1,0 +1,134 @@
+"""Resuming: first whether the world is still as it was left, then one text that restarts the work."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast import sessions
+from holdfast.capture import CONTROL_FILES, head_now, look_at_work_tree, world_now
+from holdfast.handoff_files import folder_of, read_state
+from holdfast.kernel import clock, config
+from holdfast.kernel.errors import HoldfastError, NotFound
+from holdfast.kernel.views.files import Unreadable, read_file, text_of
+from holdfast.protocols import session as rules
+from holdfast.protocols.session import pack, progress
+from holdfast.protocols.session.verdict import judge
+from holdfast.protocols.session.words import PROGRESS_FILE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypedDict
+
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.protocols.session.verdict import Reason, Word
+    from holdfast.protocols.session.words import SessionState, World
+
+    class Resumption(TypedDict):
+        """What a new session is told."""
+
+        verdict: Word
+        reasons: list[Reason]
+        pack: str
+        prompt: str
+        checkpoint: str
+        session: str
+
+
+def resume(
+    workspace: Workspace,
+    *,
+    session: str = "",
+    issue: str = "",
+    budget: int = 0,
+    look: bool = True,
+    now: int,
+) -> Resumption:
+    """The verdict and the pack. `look` asks git and runs the probes again; a hook does neither."""
+    settings = config.load(workspace, workspace.journal if workspace.exists() else None)
+    state = sessions.named(workspace, session) if session else _whose(workspace)
+    budget = budget or int(settings["session.pack_characters"])
+    if state is None:
+        state = _from_file(workspace)
+    present = _world(workspace, look)
+    last = state["last"]
+    claims: Any = []
+    if last is not None and last["claims"] and look:
+        from holdfast.probes import run_all
+
+        claims = run_all(last["claims"], workspace.root, settings, present["commit"], now)
+        state = {**state, "last": {**last, "claims": claims}}
+    verdict, reasons = judge(
+        state if last is None else {**state, "last": last},
+        present,
+        issue=issue or _issue_here(workspace),
+        claims=claims,
+        stale_after=int(settings["session.stale_hours"]) * clock.HOUR,
+        now=now,
+    )
+    return {
+        "verdict": verdict,
+        "reasons": reasons,
+        "pack": pack.write(state, verdict, reasons, budget=budget),
+        "prompt": state["progress"]["prompt"],
+        "checkpoint": last["id"] if last else "",
+        "session": state["session"],
+    }
+
+
+def _whose(workspace: Workspace) -> SessionState | None:
+    """The session at work here, or the one to take over, or nothing that any record knows."""
+    found = sessions.at_work(workspace) or sessions.to_adopt(workspace)
+    if found is not None:
+        return found
+    elsewhere = sessions.latest(workspace)
+    if elsewhere and not _has_file(workspace):
+        raise NotFound(
+            f"No session of this worktree waits; {len(elsewhere)} are known in other places.",
+            hint="`holdfast resume --list` lists them, `--session ID` reads one.",
+        )
+    return None
+
+
+def _from_file(workspace: Workspace) -> SessionState:
+    """A progress file that no record knows, from another tool or another machine; AMB-CCC-26."""
+    try:
+        _, content = read_file(_file(workspace))
+        read = progress.parse(text_of(content))
+    except FileNotFoundError:
+        raise NotFound(
+            "There is nothing to resume here.",
+            hint="`holdfast checkpoint` captures a session; the next one resumes it.",
+        ) from None
+    except (Unreadable, rules.Unparsable) as problem:
+        raise HoldfastError(
+            f"{PROGRESS_FILE} cannot be read: {problem}.",
+            hint="Correct it; `holdfast checkpoint` keeps a copy of it in quarantine.",
+        ) from None
+    state = rules.initial(rules.stream_of(""))
+    return {**state, "progress": read, "folder": folder_of(workspace)}
+
+
+def _has_file(workspace: Workspace) -> bool:
+    return os.path.exists(_file(workspace))
+
+
+def _file(workspace: Workspace) -> str:
+    return os.path.join(workspace.root, folder_of(workspace), PROGRESS_FILE)
+
+
+def _issue_here(workspace: Workspace) -> str:
+    """What the engine is set to work on, when it says so."""
+    try:
+        state = read_state(workspace)
+    except HoldfastError:
+        return ""
+    issue = state.get("linearIssue") or state.get("activeIssue")
+    return issue if isinstance(issue, str) else ""
+
+
+def _world(workspace: Workspace, look: bool) -> World:
+    world = world_now(workspace, head_now(workspace))
+    if look:
+        folder = folder_of(workspace)
+        look_at_work_tree(workspace, world, [os.path.join(folder, name) for name in CONTROL_FILES])
+    return world

@@ -1,0 +1,122 @@
+"""Which session is meant: the one that is named, the one at work here, or the one to take over."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.kernel.errors import Conflict, NotFound
+from holdfast.kernel.state import load
+from holdfast.protocols import session as rules
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.protocols.session.words import SessionState
+
+# So many of the latest sessions are looked at.
+LOOK_BACK = 50
+
+
+def read(workspace: Workspace, session: str) -> SessionState:
+    state: SessionState = load(workspace.journal, rules, rules.stream_of(session))[0]
+    return state
+
+
+def read_or_new(workspace: Workspace, session: str) -> SessionState:
+    """The session, or the empty state of one that nobody knows yet."""
+    if workspace.exists():
+        return read(workspace, session)
+    return rules.initial(rules.stream_of(session))
+
+
+def latest(workspace: Workspace) -> list[SessionState]:
+    """Sessions that were captured, newest first."""
+    if not workspace.exists():
+        return []
+    heads = sorted(
+        workspace.journal.heads(rules.stream_of("")), key=lambda head: head["seen_at"], reverse=True
+    )
+    states = [read(workspace, head["stream"].partition(":")[2]) for head in heads[:LOOK_BACK]]
+    return [state for state in states if state["last"] is not None]
+
+
+def here(workspace: Workspace) -> list[SessionState]:
+    """Those that were captured in this worktree."""
+    return [state for state in latest(workspace) if _worktree(state) == workspace.root]
+
+
+def _worktree(state: SessionState) -> str:
+    return state["last"]["world"]["worktree"] if state["last"] else ""
+
+
+def named(workspace: Workspace, prefix: str) -> SessionState:
+    """The session with this id, or the only one that begins so."""
+    found = [state for state in latest(workspace) if state["session"].startswith(prefix)]
+    exact = [state for state in found if state["session"] == prefix]
+    if len(exact or found) != 1:
+        what = "no session" if not found else f"{len(found)} sessions"
+        raise NotFound(
+            f"There is {what} with the id {prefix}.", hint="`holdfast resume --list` lists them."
+        )
+    return (exact or found)[0]
+
+
+def own_id() -> str:
+    """The id that the client gives this process, when it runs inside one."""
+    return os.environ.get("CLAUDE_CODE_SESSION_ID", "")
+
+
+def at_work(workspace: Workspace) -> SessionState | None:
+    """The session that a command without a name belongs to: the newest here that has not ended."""
+    own = own_id()
+    for state in here(workspace):
+        if state["session"] == own or (
+            not own and not state["ended_at"] and not state["adopted_by"]
+        ):
+            return state
+    return None
+
+
+def to_adopt(workspace: Workspace) -> SessionState | None:
+    """The newest session of this worktree that ended and that nobody has taken over."""
+    for state in here(workspace):
+        if state["ended_at"] and not state["adopted_by"]:
+            return state
+    return None
+
+
+def predecessor(workspace: Workspace, session: str) -> SessionState | None:
+    """The session that a new one took over at its start, or that it can take over now."""
+    for state in here(workspace):
+        if state["adopted_by"] == session:
+            return state
+    return to_adopt(workspace)
+
+
+def adopt(workspace: Workspace, old: str, new: str, *, actor: str, now: int) -> bool:
+    """Take an ended session over: one record, one winner. False when somebody else was faster."""
+    if read(workspace, old)["adopted_by"] == new:
+        return True
+    from holdfast.writing import writer_of
+
+    try:
+        writer_of(workspace).execute(
+            rules.stream_of(old), {"do": "adopted", "by": new}, actor=actor, now=now
+        )
+    except Conflict:
+        return False
+    return True
+
+
+def carried_over(state: SessionState) -> dict[str, Any]:
+    """What a new session takes over from the one before it, as the input of its first capture."""
+    progress = state["progress"]
+    return {
+        name: progress[name]
+        for name in (
+            *("issue", "title", "mode", "completed", "current", "status", "remaining"),
+            *("decisions", "blockers"),
+        )
+    }

@@ -1,0 +1,113 @@
+"""The status comment on the issue: what waits in the outbox is delivered, and what comes back is kept."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from holdfast.handoff_files import COMMENT, COMMENT_ISSUE, read_state, store_comment
+from holdfast.kernel import outbox
+from holdfast.protocols import session as rules
+from holdfast.protocols.session import report
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from holdfast.kernel.journal.interface import Effect
+    from holdfast.kernel.outbox import Delivery
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.kernel.write import Writer
+    from holdfast.protocols.session.report import Step
+
+# A checkpoint waits at most this long for the tracker.
+PATIENCE_SECONDS = 5.0
+# One comment an issue and workspace, whichever session writes.
+KEY = "checkpoint-status"
+
+
+class NotSetUp(Exception):
+    """No key, or no tracker that such an issue could belong to: nothing to do, and no failure."""
+
+
+def deliver_now(
+    workspace: Workspace, writer: Writer, issue: str, settings: Mapping[str, Any], now: int
+) -> Step:
+    """Step 3 of a checkpoint."""
+    if not workspace.exists() or workspace.journal.read_only:
+        return report.skipped(
+            report.TRACKER, "Linear update skipped — the journal cannot be written."
+        )
+    waiting = [
+        effect
+        for effect in workspace.journal.effects(kinds=[rules.TRACKER])
+        if effect["key"] == issue
+    ]
+    if not waiting:
+        return report.skipped(report.TRACKER, "Linear update skipped — nothing to say.")
+    mine = waiting[-1]
+    for delivery in deliver(workspace, writer, settings, now):
+        if delivery["id"] != mine["id"]:
+            continue
+        if delivery["delivered"]:
+            return report.done(report.TRACKER)
+        if delivery["error"] == NOT_SET_UP:
+            workspace.journal.settle(mine["id"])
+            return report.skipped(report.TRACKER, "Linear update skipped — no tracker configured.")
+        return report.failed(report.TRACKER, delivery["error"].rstrip("."))
+    return report.failed(report.TRACKER, (mine["error"] or "waits for its turn").rstrip("."))
+
+
+NOT_SET_UP = "no tracker is set up"
+
+
+def deliver(
+    workspace: Workspace, writer: Writer, settings: Mapping[str, Any], now: int
+) -> list[Delivery]:
+    """Try everything that waits for a tracker and is due."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+
+    def handle(effect: Effect) -> None:
+        _upsert(workspace, writer, effect, settings, deadline, now)
+
+    return outbox.deliver(
+        workspace.journal,
+        {rules.TRACKER: handle},
+        now,
+        redactor=writer.redactor,
+        seconds=PATIENCE_SECONDS,
+    )
+
+
+def _upsert(
+    workspace: Workspace,
+    writer: Writer,
+    effect: Effect,
+    settings: Mapping[str, Any],
+    deadline: float,
+    now: int,
+) -> None:
+    from holdfast.adapters.trackers.choose import tracker_for
+
+    wish = effect["body"]
+    issue = wish["issue"]
+    tracker = tracker_for(issue, settings, os.environ, deadline=deadline)
+    if tracker is None:
+        raise NotSetUp(NOT_SET_UP)
+    state = read_state(workspace)
+    known = state.get(COMMENT) if state.get(COMMENT_ISSUE, issue) == issue else ""
+    receipt = tracker.upsert(
+        issue,
+        wish["body"],
+        comment=str(known or ""),
+        key=f"{KEY}:{workspace.home}",
+        deadline=deadline,
+    )
+    writer.execute(
+        rules.stream_of(wish["session"]),
+        {"do": "commented", "id": receipt["comment"], "issue": issue},
+        actor="holdfast",
+        now=now,
+    )
+    store_comment(workspace, receipt["comment"], issue)

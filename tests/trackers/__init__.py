@@ -1,0 +1,1 @@
+"""Trackers: the port, Linear and GitHub, against servers that answer from the vendors' schemas."""
