@@ -22,7 +22,14 @@ import apsw
 from bench.harness import Plan, Row, say, workplace
 from holdfast.kernel.filesystem import kind_of
 
-MEASUREMENTS = ("hook_process", "durable_record", "growth", "latest_state", "status_command")
+MEASUREMENTS = (
+    "hook_process",
+    "durable_record",
+    "growth",
+    "latest_state",
+    "status_command",
+    "snapshot",
+)
 RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results")
 PACKAGES = ("holdfast", "apsw", "click", "langgraph-checkpoint-sqlite", "dbos")
 # Above this share of processor time that others take, ratios say little.

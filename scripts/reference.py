@@ -38,6 +38,9 @@ def command_line() -> str:
         assert command is not None
         child = click.Context(command, info_name=name, parent=context)
         sections += [f"## holdfast {name}", _block(command.get_help(child))]
+        for inner in getattr(command, "commands", {}).values():
+            below = click.Context(inner, info_name=inner.name, parent=child)
+            sections += [f"### holdfast {name} {inner.name}", _block(inner.get_help(below))]
     sections += ["## Exit codes", _table(["code", "meaning"], _exit_rows())]
     return "\n\n".join(sections) + "\n"
 

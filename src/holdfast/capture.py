@@ -10,7 +10,7 @@ import os
 
 from holdfast import sessions
 from holdfast.adapters.git.head import read_head
-from holdfast.handoff_files import folder_of, read_state
+from holdfast.handoff_files import folder_of, read_preferences, read_state
 from holdfast.kernel import config
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError
@@ -266,14 +266,16 @@ class _Checkpoint:
 
     def _command(self, claims: list[Any]) -> dict[str, Any]:
         given = dict(self.request.get("given", {}))
+        known = sessions.read_or_new(self.workspace, self.session)
         if self.adopted is not None:
             given = {**sessions.carried_over(self.adopted), **given}
-            kept = self.adopted["progress"]["issue"]
-        else:
-            kept = sessions.read_or_new(self.workspace, self.session)["progress"]["issue"]
+        kept = (self.adopted or known)["progress"]["issue"]
         given["issue"] = self._issue(_known_issue(kept, self.workspace, self.folder))
-        if "mode" not in given and isinstance(self.state_file.get("executionMode"), str):
-            given["mode"] = self.state_file["executionMode"]
+        mode = self.state_file.get("executionMode")
+        if "mode" not in given and isinstance(mode, str):
+            given["mode"] = mode
+        elif "mode" not in given and not known["captures"]:
+            given["mode"] = read_preferences(self.workspace)["default_mode"] or None
         return {
             "do": "capture",
             "given": given,

@@ -17,10 +17,18 @@ from holdfast.protocols.session.words import STATE_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypedDict
 
     from holdfast.kernel.workspace import Workspace
 
+    class Preferences(TypedDict):
+        max_task_iterations: int
+        default_mode: str
+
+
+PREFERENCES_FILE = ".ccc-preferences.yaml"
+LARGEST_PREFERENCES = 1 << 20
+MOST_ITERATIONS = 20
 COMMENT, COMMENT_ISSUE = "checkpointCommentId", "checkpointCommentIssue"
 TRIES = 5
 
@@ -51,6 +59,34 @@ def read_state(workspace: Workspace) -> dict[str, Any]:
     except Unreadable as problem:
         raise _damaged(str(problem)) from None
     return _parsed(content)
+
+
+def read_preferences(workspace: Workspace) -> Preferences:
+    """What `.ccc-preferences.yaml` says about the loop; its defaults where it says nothing useful.
+
+    YAML is loaded only when there is such a file: hooks read this too.
+    """
+    path = os.path.join(workspace.root, folder_of(workspace), PREFERENCES_FILE)
+    found: Preferences = {"max_task_iterations": 5, "default_mode": ""}
+    try:
+        with open(path, "rb") as file:
+            content = file.read(LARGEST_PREFERENCES)
+    except OSError:
+        return found
+    import yaml
+
+    try:
+        # BaseLoader: everything is text, nothing is code.
+        document = yaml.load(content, yaml.BaseLoader)  # noqa: S506
+    except yaml.YAMLError:
+        return found
+    execution = document.get("execution") if isinstance(document, dict) else None
+    if isinstance(execution, dict):
+        wanted = str(execution.get("max_task_iterations", ""))
+        if wanted.isascii() and wanted.isdigit() and 1 <= int(wanted) <= MOST_ITERATIONS:
+            found["max_task_iterations"] = int(wanted)
+        found["default_mode"] = " ".join(str(execution.get("default_mode", "")).split())
+    return found
 
 
 def store_comment(workspace: Workspace, comment: str, issue: str) -> None:

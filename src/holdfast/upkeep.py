@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         streams: int
         quarantined: int
         leftovers: int
+        snapshots: int
         bytes: int
 
 
@@ -55,8 +56,22 @@ def collect(workspace: Workspace, now: int, *, dry_run: bool = False) -> Freed:
         "streams": collected["streams"],
         "quarantined": removed,
         "leftovers": leftovers,
+        "snapshots": _prune_snapshots(workspace, int(settings["snapshot.keep"])),
         "bytes": freed,
     }
+
+
+def _prune_snapshots(workspace: Workspace, keep: int) -> int:
+    """Old snapshots of this worktree; where there is no git there are none."""
+    if not workspace.git_dir:
+        return 0
+    from holdfast.adapters.git.errors import GitError
+    from holdfast.adapters.git.snapshot import prune
+
+    try:
+        return len(prune(workspace.root, keep))
+    except GitError:
+        return 0
 
 
 def _would_free(journal: Journal, before: str, keep: int) -> Freed:
@@ -69,7 +84,14 @@ def _would_free(journal: Journal, before: str, keep: int) -> Freed:
             old += 1
         records += old
         streams += bool(old)
-    return {"records": records, "streams": streams, "quarantined": 0, "leftovers": 0, "bytes": 0}
+    return {
+        "records": records,
+        "streams": streams,
+        "quarantined": 0,
+        "leftovers": 0,
+        "snapshots": 0,
+        "bytes": 0,
+    }
 
 
 def leftovers(workspace: Workspace, now: int) -> list[str]:

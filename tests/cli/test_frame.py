@@ -13,6 +13,8 @@ from holdfast.cli.terminal import ago, one_line, safe, size, unstyle
 from holdfast.kernel.clock import DAY, precise
 from tests.cli.conftest import Holdfast
 
+GROUPS = {"snapshot": ["create", "list", "show", "restore"], "tracker": ["sync", "show"]}
+
 
 @pytest.mark.usefixtures("repository")
 def test_one_envelope_for_success_and_failure(holdfast: Holdfast) -> None:
@@ -63,7 +65,9 @@ def test_no_words_print_the_help(holdfast: Holdfast) -> None:
 def test_every_verb_has_help_and_json(holdfast: Holdfast, name: str) -> None:
     answer = holdfast(name, "--help")
     assert answer.code == 0
-    assert "--json" in answer.out
+    inner = GROUPS.get(name, [])
+    for words in [[name, verb] for verb in inner] or [[name]]:
+        assert "--json" in holdfast(*words, "--help").out
     assert VERBS[name].split()[0] in holdfast("--help").out
 
 

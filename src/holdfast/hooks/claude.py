@@ -10,7 +10,7 @@ import sys
 
 from holdfast import sessions
 from holdfast.capture import checkpoint
-from holdfast.handoff_files import read_state
+from holdfast.handoff_files import read_preferences, read_state
 from holdfast.kernel import jsontext
 from holdfast.kernel.disk import write_synced
 from holdfast.kernel.errors import HoldfastError, NotFound
@@ -82,6 +82,9 @@ def _stop(workspace: Workspace, session: str, now: int) -> dict[str, Any]:
         loop = read_state(workspace)
     except HoldfastError:
         loop = {}
+    if loop:
+        most = read_preferences(workspace)["max_task_iterations"]
+        loop = {"maxTaskIterations": most, **loop}
     counter = _Counter(workspace, session)
     ruling = judge(loop, counter.of(loop.get("taskIndex")))
     result = _capture(workspace, session, "handoff", now, at_gate=ruling["why"] == "gate")

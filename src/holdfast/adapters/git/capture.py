@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TypedDict
 
 from holdfast.adapters.git.candidates import Candidates, Skipped
@@ -30,34 +31,41 @@ class Capture(TypedDict):
     """Submodules with changes of their own, which a tree cannot hold."""
 
 
-def capture(shadow: Shadow, limit: int = LIMIT) -> Capture:
+def capture(
+    shadow: Shadow, limit: int = LIMIT, meanwhile: Callable[[], None] = lambda: None
+) -> Capture:
     """Bring the index up to the work tree, and write it as a tree.
 
+    `meanwhile` is called once git is busy with its look at the work tree.
     An index that git cannot use, for whatever reason, is not worth a repair: it is made anew.
     """
     try:
         try:
             if not shadow.load():
                 shadow.seed()
-            return _capture(shadow, limit)
+            return _capture(shadow, limit, meanwhile)
         except GitError as error:
             if error.kind != "git_failed":
                 raise
             shadow.seed()
-            return _capture(shadow, limit)
+            return _capture(shadow, limit, meanwhile)
     except OSError as error:
         raise from_os_error(error, "taking a snapshot") from error
 
 
-def _capture(shadow: Shadow, limit: int) -> Capture:
+def _capture(shadow: Shadow, limit: int, meanwhile: Callable[[], None]) -> Capture:
     seen = shadow.look()
     moved = seen != shadow.facts["seen"]
     candidates = Candidates(shadow.place.top, limit)
     # The user's git was at work: what it touched without changing is learned again.
     options = ("-q", "--refresh", *UPDATE) if moved else UPDATE
     # Started before the look, which it has no part in: it reads the index meanwhile.
-    with shadow.start("update-index", *options) as update:
-        candidates.add_listing(shadow.git(*CHANGED))
+    with (
+        shadow.start("update-index", *options) as update,
+        shadow.start(*CHANGED, fed=False) as look,
+    ):
+        meanwhile()
+        candidates.add_listing(look.answer(seconds=SECONDS))
         candidates.add(shadow.facts["unmerged"])
         candidates.add(path for path in shadow.facts["gone"] if shadow.has_file(path))
         rules = seen[1:] != shadow.facts["seen"][1:] or candidates.touches_ignore_rules()

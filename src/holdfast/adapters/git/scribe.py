@@ -12,20 +12,18 @@ from holdfast.adapters.git.place import Place
 from holdfast.adapters.git.run import Running
 from holdfast.adapters.git.shadow import SETTINGS
 
-HASH = ("hash-object", "-t", "commit", "-w", "--stdin")
-UPDATE = ("update-ref", "--no-deref", "--stdin", "-z")
+WORDS = (
+    ("hash-object", "-t", "commit", "-w", "--stdin"),
+    ("update-ref", "--no-deref", "--stdin", "-z"),
+)
 
 
 class Scribe:
     """Writes one commit and one ref: `with Scribe(place) as scribe`."""
 
     def __init__(self, place: Place) -> None:
-        self._commit = Running(place.top, (*SETTINGS, *HASH))
-        try:
-            self._ref = Running(place.top, (*SETTINGS, *UPDATE))
-        except BaseException:
-            self._commit.end()
-            raise
+        self._place = place
+        self._waiting: list[Running] = []
 
     def __enter__(self) -> Scribe:
         return self
@@ -36,11 +34,19 @@ class Scribe:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._commit.end()
-        self._ref.end()
+        for process in self._waiting:
+            process.end()
+
+    def prepare(self) -> None:
+        """Start both; without it, the writing does."""
+        while len(self._waiting) < len(WORDS):
+            words = WORDS[len(self._waiting)]
+            self._waiting.append(Running(self._place.top, (*SETTINGS, *words)))
 
     def write(self, commit: bytes, ref: str) -> str:
         """The name of the commit, which is durable under a new ref when this returns."""
-        name = self._commit.answer(commit).decode("ascii").strip()
-        self._ref.answer(f"create {ref}\0{name}\0".encode())
+        self.prepare()
+        for_commit, for_ref = self._waiting
+        name = for_commit.answer(commit).decode("ascii").strip()
+        for_ref.answer(f"create {ref}\0{name}\0".encode())
         return name

@@ -133,14 +133,14 @@ class Shadow:
         """Begin anew from the user's index; from nothing when that is broken or not there."""
         for name in os.listdir(self.folder):
             if name != LOCK:
-                os.unlink(os.path.join(self.folder, name))
+                _remove(os.path.join(self.folder, name))
         self.facts = _empty()
         if os.path.exists(self.theirs):
             _copy(self.theirs, self.index)
             try:
                 self._adopt()
             except GitError:
-                os.unlink(self.index)
+                _remove(self.index)
         if not os.path.exists(self.index):
             self.git("read-tree", "--empty")
 
@@ -215,6 +215,14 @@ def _identity(path: str) -> list[int]:
     except OSError:
         return []
     return [facts.st_dev, facts.st_ino, facts.st_mtime_ns, facts.st_size]
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        # An orphan removed its own lock between our look and this.
+        pass
 
 
 def _copy(source: str, target: str) -> None:

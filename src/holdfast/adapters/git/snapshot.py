@@ -40,7 +40,7 @@ def create(
     if not ID_LETTERS.issuperset(id):
         raise Usage(f"{id!r} cannot be the id of a snapshot.", hint="Use letters, digits, - and _.")
     with Shadow(locate(root)) as shadow, Scribe(shadow.place) as scribe:
-        present = capture(shadow, limit)
+        present = capture(shadow, limit, meanwhile=scribe.prepare)
         return record(shadow, scribe, present, session=session, id=id, now=now)
 
 

@@ -28,6 +28,8 @@ def command(call: Call, dry_run: bool) -> Reply:
     lines = [f"{did}; freed {size(max(0, freed['bytes']))}."]
     if freed["quarantined"]:
         lines.append(f"Removed {plural(freed['quarantined'], 'old file')} from quarantine.")
+    if freed["snapshots"]:
+        lines.append(f"Removed {plural(freed['snapshots'], 'old snapshot')}.")
     if freed["leftovers"]:
         lines.append(f"Removed {plural(freed['leftovers'], 'leftover')} of interrupted writes.")
     return Reply({**freed, "dry_run": False}, lines)
