@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 
 from holdfast import sessions
-from holdfast.adapters.git.head import read_head
 from holdfast.handoff_files import folder_of, read_preferences, read_state
 from holdfast.kernel import config
 from holdfast.kernel.digest import new_id
@@ -19,6 +18,7 @@ from holdfast.protocols import session as rules
 from holdfast.protocols.session import progress, report
 from holdfast.protocols.session.prompt import boxed, generic, weaknesses
 from holdfast.protocols.session.words import PROGRESS_FILE, STATE_FILE, UNKNOWN_ISSUE
+from holdfast.surroundings import CONTROL_FILES, head_now, look_at_work_tree, world_now
 from holdfast.writing import writer_of
 
 TYPE_CHECKING = False
@@ -62,10 +62,6 @@ if TYPE_CHECKING:
         lines: list[str]
 
     Ask = Callable[[str], str]
-
-
-MOST_FILES = 200
-CONTROL_FILES = (PROGRESS_FILE, STATE_FILE, ".holdfast")
 
 
 def checkpoint(
@@ -446,39 +442,6 @@ class _Checkpoint:
         if warning.startswith(PROGRESS_FILE):
             return report.failed(report.PROMPT, f"{PROGRESS_FILE} cannot be read")
         return report.done(report.PROMPT)
-
-
-def head_now(workspace: Workspace) -> Any:
-    """HEAD and branch, from the files alone; unknown where there is no git."""
-    try:
-        return read_head(workspace.root)
-    except HoldfastError:
-        return {"commit": None, "branch": None, "detached": False, "known": False}
-
-
-def world_now(workspace: Workspace, head: Any) -> World:
-    """What is true around a session, as far as files say; the work tree is not looked at."""
-    return {
-        "worktree": workspace.root,
-        "repository": workspace.home,
-        "commit": head["commit"],
-        "branch": head["branch"],
-        "dirty": None,
-        "dirty_files": [],
-    }
-
-
-def look_at_work_tree(workspace: Workspace, world: World, exclude: list[str]) -> None:
-    """Ask git which files differ, and remember in what state they are."""
-    from holdfast.adapters.git.errors import GitError
-    from holdfast.adapters.git.status import digest_of, read_status
-
-    try:
-        changes = read_status(workspace.root, exclude=exclude)
-        world["dirty"] = digest_of(workspace.root, changes)
-        world["dirty_files"] = [change["path"] for change in changes[:MOST_FILES]]
-    except GitError:
-        return
 
 
 def _issue_in(branch: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from holdfast import sessions
-from holdfast.capture import CONTROL_FILES, head_now, look_at_work_tree, world_now
 from holdfast.handoff_files import folder_of, read_state
 from holdfast.kernel import clock, config
 from holdfast.kernel.errors import HoldfastError, NotFound
@@ -14,6 +13,7 @@ from holdfast.protocols import session as rules
 from holdfast.protocols.session import pack, progress
 from holdfast.protocols.session.verdict import judge
 from holdfast.protocols.session.words import PROGRESS_FILE
+from holdfast.surroundings import CONTROL_FILES, head_now, look_at_work_tree, world_now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -113,7 +113,10 @@ def test_a_bad_payload_lets_the_agent_go_on_and_is_written_down(
 
 
 def test_an_unknown_hook_lets_the_agent_go_on(repository: Path) -> None:
-    assert "There is no hook" in answer(start(PAYLOAD, "claude", "Dance"))["failed"]
+    done = start(PAYLOAD, "claude", "Dance")
+    assert (done.returncode, done.stdout) == (0, b""), "a client gets nothing it cannot read"
+    (failure,) = failures.read(discover())
+    assert "no hook for Claude's Dance" in failure["reason"]
 
 
 def test_outside_of_any_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,50 @@
+"""What is true around a session: HEAD, branch and work tree, as far as it is looked at."""
+
+from __future__ import annotations
+
+from holdfast.adapters.git.head import read_head
+from holdfast.kernel.errors import HoldfastError
+from holdfast.protocols.session.words import PROGRESS_FILE, STATE_FILE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.protocols.session.words import World
+
+MOST_FILES = 200
+CONTROL_FILES = (PROGRESS_FILE, STATE_FILE, ".holdfast")
+
+
+def head_now(workspace: Workspace) -> Any:
+    """HEAD and branch, from the files alone; unknown where there is no git."""
+    try:
+        return read_head(workspace.root)
+    except HoldfastError:
+        return {"commit": None, "branch": None, "detached": False, "known": False}
+
+
+def world_now(workspace: Workspace, head: Any) -> World:
+    """What is true around a session, as far as files say; the work tree is not looked at."""
+    return {
+        "worktree": workspace.root,
+        "repository": workspace.home,
+        "commit": head["commit"],
+        "branch": head["branch"],
+        "dirty": None,
+        "dirty_files": [],
+    }
+
+
+def look_at_work_tree(workspace: Workspace, world: World, exclude: list[str]) -> None:
+    """Ask git which files differ, and remember in what state they are."""
+    from holdfast.adapters.git.errors import GitError
+    from holdfast.adapters.git.status import digest_of, read_status
+
+    try:
+        changes = read_status(workspace.root, exclude=exclude)
+        world["dirty"] = digest_of(workspace.root, changes)
+        world["dirty_files"] = [change["path"] for change in changes[:MOST_FILES]]
+    except GitError:
+        return
