@@ -1,0 +1,104 @@
+"""The documentation cannot drift: what it says is run, generated, or looked up."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from scripts import reference
+
+from holdfast.cli.table import VERBS
+from holdfast.kernel import config, errors
+
+ROOT = Path(__file__).parent.parent
+PAGES = [
+    path
+    for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    if path.name != "CHANGELOG.md"
+]
+
+
+def blocks(page: str, language: str) -> list[str]:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [block for name, block in found if name == language]
+
+
+def test_the_generated_pages_are_up_to_date(capsys: pytest.CaptureFixture[str]) -> None:
+    assert reference.main(["--check"]) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", text):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_verb_is_in_the_json_reference() -> None:
+    text = (ROOT / "docs/reference/json.md").read_text(encoding="utf-8")
+    for name in VERBS:
+        assert f"`{name}" in text, name
+
+
+def test_every_exit_code_of_an_error_is_documented() -> None:
+    used = {kind.exit_code for kind in reference._descendants(errors.HoldfastError)}
+    assert used <= set(reference.EXIT_CODES)
+
+
+def test_every_setting_and_variable_is_documented() -> None:
+    text = (ROOT / "docs/reference/settings.md").read_text(encoding="utf-8")
+    for name in [*config.SETTINGS, *config.VARIABLES]:
+        assert f"`{name}`" in text, name
+
+
+def test_every_decision_is_listed() -> None:
+    listed = (ROOT / "docs/adr/README.md").read_text(encoding="utf-8")
+    for page in (ROOT / "docs/adr").glob("0*.md"):
+        assert page.name in listed
+
+
+def _holdfast_lines(page: str) -> list[list[str]]:
+    """The commands of a page, without its comments; those that need an id are left to their tests."""
+    found = []
+    for block in blocks(page, ""):
+        for line in block.splitlines():
+            words = shlex.split(line, comments=True)
+            if words[:1] == ["holdfast"] and not {"ID", "FILE"} & set(words) and "|" not in words:
+                found.append(words[1:])
+    return found
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/how-to/README.md", "docs/how-to/sessions.md"])
+def test_the_commands_of_a_page_work_in_their_order(repository: Path, page: str) -> None:
+    commands = _holdfast_lines(page)
+    assert commands
+    for words in [["note", "Something to look at."], *commands]:
+        done = subprocess.run(
+            [sys.executable, "-m", "holdfast", *words],
+            capture_output=True,
+            text=True,
+            input="",
+            check=False,
+        )
+        asked_for_input = words[:2] == ["purge", "--matching"]
+        expected = 2 if asked_for_input else 0
+        assert done.returncode == expected, f"{words}: {done.stderr}"
+
+
+def test_the_python_of_the_readme_works(repository: Path) -> None:
+    for block in blocks("README.md", "python"):
+        subprocess.run([sys.executable, "-c", block], check=True, capture_output=True)
+
+
+def test_the_configuration_of_the_how_to_is_accepted(repository: Path) -> None:
+    from holdfast.kernel.workspace import discover
+
+    for block in blocks("docs/how-to/README.md", "toml"):
+        Path("holdfast.toml").write_text(block, encoding="utf-8")
+        config.load(discover())
