@@ -19,6 +19,7 @@ from holdfast.protocols.session import progress, report
 from holdfast.protocols.session.prompt import boxed, generic, weaknesses
 from holdfast.protocols.session.words import PROGRESS_FILE, STATE_FILE, UNKNOWN_ISSUE
 from holdfast.surroundings import CONTROL_FILES, head_now, look_at_work_tree, world_now
+from holdfast.tracking import is_set_up
 from holdfast.writing import writer_of
 
 TYPE_CHECKING = False
@@ -140,11 +141,9 @@ class _Checkpoint:
 
     def _refuse_bad_input(self, claims: list[Any]) -> None:
         """What is wrong with the request itself is said before anything is done."""
-        from holdfast.adapters.trackers.issues import check_issue
-
         given = self.request.get("given", {}).get("issue")
         if given:
-            check_issue(str(given))
+            refuse_bad_issue(str(given))
         if self.request.get("strict") and self.profile == "manual":
             weak = weaknesses(self._preview(claims)["progress"]["prompt"])
             if weak:
@@ -191,15 +190,13 @@ class _Checkpoint:
 
     def _issue(self, kept: str) -> str:
         """AMB-CCC-14: what is given, the state file, what the progress says, the branch, a person."""
-        from holdfast.adapters.trackers.issues import check_issue
-
         given = self.request.get("given", {}).get("issue")
         if given:
             return str(given)
         for key in ("linearIssue", "activeIssue"):
             named = self.state_file.get(key)
             if isinstance(named, str) and named:
-                check_issue(named)
+                refuse_bad_issue(named)
                 return named
         if kept != UNKNOWN_ISSUE:
             return kept
@@ -209,7 +206,7 @@ class _Checkpoint:
         if self.ask is not None:
             answer = self.ask("Which issue should this checkpoint be associated with?").strip()
             if answer:
-                check_issue(answer)
+                refuse_bad_issue(answer)
                 return answer
         return UNKNOWN_ISSUE
 
@@ -311,7 +308,7 @@ class _Checkpoint:
         """`always`, `changed` (a plain stop says only what is new) or nothing."""
         if self.request.get("skip_tracker") or issue == UNKNOWN_ISSUE:
             return ""
-        if self.settings["tracker.kind"] == "none":
+        if not is_set_up(self.settings):
             return ""
         plain_stop = self.profile == "automated" and not self.request.get("at_gate")
         return "changed" if plain_stop else "always"
@@ -442,6 +439,14 @@ class _Checkpoint:
         if warning.startswith(PROGRESS_FILE):
             return report.failed(report.PROMPT, f"{PROGRESS_FILE} cannot be read")
         return report.done(report.PROMPT)
+
+
+def refuse_bad_issue(issue: str) -> None:
+    """The usual form is known at a glance; the rules for the others are not on the hook path."""
+    if _issue_in(issue) != issue:
+        from holdfast.adapters.trackers.issues import check_issue
+
+        check_issue(issue)
 
 
 def _issue_in(branch: str) -> str:

@@ -104,11 +104,8 @@ def store_comment(workspace: Workspace, comment: str, issue: str) -> None:
                 state = _parsed(content)
             if state.get(COMMENT) == comment and state.get(COMMENT_ISSUE) == issue:
                 return
-            import json
-
             stored = {**state, COMMENT: comment, COMMENT_ISSUE: issue}
-            text = json.dumps(stored, indent=2, ensure_ascii=False)
-            placed = stage(workspace, path, stem, f"{text}\n".encode())
+            placed = stage(workspace, path, stem, _written(stored))
             if put_in_place(path, stem, placed, found, 0) == "placed":
                 put_away(stem, f"{stem}.{placed.split(':')[2]}", found, 0)
                 return
@@ -135,11 +132,20 @@ def _path(workspace: Workspace) -> str:
 def _parsed(content: bytes) -> dict[str, Any]:
     try:
         value = jsontext.loads(text_of(content))
-    except ValueError as error:
-        raise _damaged(str(error)) from None
+    except (ValueError, Unreadable) as problem:
+        raise _damaged(str(problem)) from None
     if not isinstance(value, dict):
         raise _damaged("not an object")
     return value
+
+
+def _written(state: dict[str, Any]) -> bytes:
+    import json
+
+    try:
+        return f"{json.dumps(state, indent=2, ensure_ascii=False)}\n".encode()
+    except UnicodeEncodeError:  # half a letter, which JSON allows and UTF-8 does not
+        return f"{json.dumps(state, indent=2)}\n".encode()
 
 
 def _damaged(why: str) -> HoldfastError:

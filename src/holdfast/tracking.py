@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from holdfast.adapters.trackers.keys import GITHUB_VARIABLES, LINEAR_VARIABLES
 from holdfast.handoff_files import COMMENT, COMMENT_ISSUE, read_state, store_comment
 from holdfast.kernel import outbox
 from holdfast.protocols import session as rules
@@ -27,6 +28,14 @@ PATIENCE_SECONDS = 5.0
 KEY = "checkpoint-status"
 
 
+def is_set_up(settings: Mapping[str, Any]) -> bool:
+    """Whether there can be a key at all; cheap, because every stop of an agent asks."""
+    if settings["tracker.kind"] == "none":
+        return False
+    names = (*LINEAR_VARIABLES, *GITHUB_VARIABLES, settings["tracker.key_variable"])
+    return bool(settings["tracker.key_command"]) or any(os.environ.get(name) for name in names)
+
+
 class NotSetUp(Exception):
     """No key, or no tracker that such an issue could belong to: nothing to do, and no failure."""
 
@@ -45,7 +54,8 @@ def deliver_now(
         if effect["key"] == issue
     ]
     if not waiting:
-        return report.skipped(report.TRACKER, "Linear update skipped — nothing to say.")
+        why = "nothing new to say" if is_set_up(settings) else "no tracker configured"
+        return report.skipped(report.TRACKER, f"Linear update skipped — {why}.")
     mine = waiting[-1]
     for delivery in deliver(workspace, writer, settings, now):
         if delivery["id"] != mine["id"]:

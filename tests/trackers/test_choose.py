@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from holdfast.adapters.trackers import TrackerError, check_issue, tracker_for
+from holdfast.adapters.trackers.choose import check_issue, tracker_for
+from holdfast.adapters.trackers.port import TrackerError
 from holdfast.kernel.errors import Usage
 from tests.trackers.fake_github import FakeGitHub
 from tests.trackers.fake_linear import FakeLinear

@@ -1,8 +1,4 @@
-"""Issue trackers behind one port: `tracker_for(issue, ...)` chooses, `upsert` does the rest."""
+"""Issue trackers behind one port: `choose.tracker_for(issue, ...)`, and `upsert` does the rest.
 
-from __future__ import annotations
-
-from holdfast.adapters.trackers.choose import check_issue, tracker_for
-from holdfast.adapters.trackers.port import TrackerError
-
-__all__ = ["TrackerError", "check_issue", "tracker_for"]
+Nothing is imported here: hooks ask this package only whether there is a key.
+"""

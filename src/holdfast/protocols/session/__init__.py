@@ -12,7 +12,14 @@ from holdfast.kernel.subject import Decision, Unparsable
 from holdfast.protocols.session import comment
 from holdfast.protocols.session import progress as progress_file
 from holdfast.protocols.session.progress import blocker_of, decision_of, one_line
-from holdfast.protocols.session.prompt import compose, next_action_of, position_of
+from holdfast.protocols.session.prompt import (
+    compose,
+    files_in,
+    is_composed,
+    next_action_of,
+    position_in,
+    position_of,
+)
 from holdfast.protocols.session.words import PROGRESS_FILE, empty_progress
 
 TYPE_CHECKING = False
@@ -99,14 +106,7 @@ def _capture(state: SessionState, command: Any, now: int) -> dict[str, Any]:
     """The record of a checkpoint: what changed, and what was true around it."""
     before = state["progress"]
     after = _merged(before, command["given"])
-    if command.get("position") or command["given"].get("next") or not after["prompt"]:
-        action = command["given"].get("next") or next_action_of(after["prompt"])
-        after["prompt"] = compose(
-            after["issue"],
-            command.get("position") or position_of(after),
-            command.get("files") or [],
-            one_line(action) or after["current"] or "continue with the first remaining task",
-        )
+    after["prompt"] = _prompt(before, after, command)
     changed = {name: value for name, value in after.items() if value != before[name]}  # type: ignore[literal-required]
     return {
         "set": changed,
@@ -120,6 +120,25 @@ def _capture(state: SessionState, command: Any, now: int) -> dict[str, Any]:
     }
 
 
+def _prompt(before: Progress, after: Progress, command: Any) -> str:
+    """The prompt as it is now. What a person wrote in its place stays until a next action is given."""
+    kept, given = before["prompt"], command["given"].get("next")
+    if kept and not given and not is_composed(kept):
+        return kept
+    action = one_line(given or "")
+    if not action and next_action_of(kept) != before["current"].rstrip("."):
+        action = next_action_of(kept)
+    tasks = ("completed", "current", "remaining")
+    moved = any(before[name] != after[name] for name in tasks)  # type: ignore[literal-required]
+    said = None if moved else position_in(kept)
+    return compose(
+        after["issue"],
+        command.get("position") or said or position_of(after),
+        command.get("files") or files_in(kept),
+        action or after["current"] or "continue with the first remaining task",
+    )
+
+
 def _merged(before: Progress, given: Any) -> Progress:
     """What is not given is kept; completed tasks only grow."""
     after: Any = {**before}
@@ -128,19 +147,22 @@ def _merged(before: Progress, given: Any) -> Progress:
             after[name] = one_line(str(given[name]))[:LONGEST_LINE]
     for name in _LISTS:
         if given.get(name) is not None:
-            after[name] = [one_line(str(task))[:LONGEST_LINE] for task in given[name]]
+            after[name] = _tasks(given[name])
     if given.get("completed") is not None:
-        kept = [task for task in before["completed"] if task not in after["completed"]]
+        again = set(after["completed"])
+        kept = [task for task in before["completed"] if task not in again]
         after["completed"] = [*kept, *after["completed"]]
     if given.get("done"):
-        _finish(after, [one_line(str(task)) for task in given["done"]])
+        _finish(after, _tasks(given["done"]))
+    if given.get("extra"):
+        after["extra"] = given["extra"]
     if given.get("decisions") is not None:
-        made = [_decision(one) for one in given["decisions"]]
+        made = [_decision(one) for one in given["decisions"] if one]
         after["decisions"] = before["decisions"] + [
             one for one in made if one not in before["decisions"]
         ]
     if given.get("blockers") is not None:
-        after["blockers"] = [_blocker(one) for one in given["blockers"]]
+        after["blockers"] = [_blocker(one) for one in given["blockers"] if one]
     tasks = len(after["completed"]) + len(after["remaining"])
     if tasks > MOST_TASKS:
         raise Usage(f"{tasks} tasks are more than the {MOST_TASKS} a session can hold.")
@@ -148,13 +170,17 @@ def _merged(before: Progress, given: Any) -> Progress:
     return result
 
 
+def _tasks(given: Any) -> list[str]:
+    lines = (one_line(str(task))[:LONGEST_LINE] for task in given)
+    return [line for line in lines if line]
+
+
 def _finish(after: Any, done: list[str]) -> None:
     """Tasks that were finished: out of the others, into the completed."""
-    after["completed"] = after["completed"] + [
-        task for task in done if task not in after["completed"]
-    ]
-    after["remaining"] = [task for task in after["remaining"] if task not in done]
-    if after["current"] in done:
+    known, finished = set(after["completed"]), set(done)
+    after["completed"] = after["completed"] + [task for task in done if task not in known]
+    after["remaining"] = [task for task in after["remaining"] if task not in finished]
+    if after["current"] in finished:
         after["current"] = after["remaining"].pop(0) if after["remaining"] else ""
         after["status"] = ""
 
@@ -230,15 +256,18 @@ def absorb(
     if change["kind"] != "edited":
         return []
     read = progress_file.parse(change["text"])
+    # Read back, because not every value reads as it was written: `a — b` in a task's name does not.
+    shown = progress_file.parse(progress_file.write(base["progress"], ""))
     changed: dict[str, Any] = {
         name: value
         for name, value in read.items()
-        if value != base["progress"][name] and value != state["progress"][name]  # type: ignore[literal-required]
+        if value != shown[name] and value != state["progress"][name]  # type: ignore[literal-required]
     }
     if not changed:
         return []
     if "completed" in changed:
-        known = [task for task in state["progress"]["completed"] if task not in read["completed"]]
+        listed = set(read["completed"])
+        known = [task for task in state["progress"]["completed"] if task not in listed]
         changed["completed"] = [*known, *read["completed"]]
     return [("edited_outside", {"path": change["path"], "set": changed})]
 

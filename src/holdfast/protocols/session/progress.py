@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from holdfast.kernel import clock
 from holdfast.kernel.subject import Unparsable
-from holdfast.protocols.session.words import DEFAULT_MODE, UNKNOWN_ISSUE, empty_progress
+from holdfast.protocols.session.words import (
+    DEFAULT_MODE,
+    UNKNOWN_ISSUE,
+    empty_progress,
+    is_issue,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,6 +87,43 @@ def parse(text: str) -> Progress:
     return progress
 
 
+def shortcomings(text: str) -> list[str]:
+    """What the protocol requires of the file and this one lacks, whoever wrote it; CCC-23.
+
+    Said as warnings only: a checkpoint is never refused for it.
+    """
+    lines = text.rstrip("\n").split("\n")
+    first = next((line for line in lines if line.strip()), "")
+    found = [] if first.rstrip() == TITLE else [f"the first line is not `{TITLE}`"]
+    head, sections = _split(lines)
+    fields = [mark for line in head for mark in (ISSUE, SESSION, MODE) if line.startswith(mark)]
+    values = {mark: line[len(mark) :] for line in head for mark in fields if line.startswith(mark)}
+    for mark in (ISSUE, SESSION, MODE):
+        if mark not in values:
+            found.append(f"it has no line `{mark.split(' exec')[0].strip()}`")
+    if fields != sorted(fields, key=(ISSUE, SESSION, MODE).index):
+        found.append("its header lines are out of order")
+    issue, _, title = values.get(ISSUE, "").partition(DASH)
+    if ISSUE in values and not (is_issue(issue) and title.strip()):
+        found.append("its issue line is not `ID — title`")
+    if SESSION in values and not _is_time(values[SESSION].strip()):
+        found.append("its session line holds no timestamp")
+    names = [name for name, _ in sections if name in SECTIONS]
+    found += [f"it has no section `## {name}`" for name in SECTIONS if name not in names]
+    found += [f"it has `## {name}` twice" for name in SECTIONS if names.count(name) > 1]
+    if names != sorted(names, key=SECTIONS.index):
+        found.append("its sections are out of order")
+    return found
+
+
+def _is_time(text: str) -> bool:
+    try:
+        clock.parse(text)
+    except ValueError:
+        return False
+    return True
+
+
 def session_of(text: str) -> str:
     """The time in the header of a file."""
     for line in text.split("\n"):
@@ -92,8 +135,11 @@ def session_of(text: str) -> str:
 def _split(lines: list[str]) -> tuple[list[str], list[tuple[str, list[str]]]]:
     head: list[str] = []
     sections: list[tuple[str, list[str]]] = []
+    in_code = False
     for line in lines:
-        if line.startswith("## "):
+        if line.startswith(("```", "~~~")):
+            in_code = not in_code
+        if line.startswith("## ") and not in_code:
             sections.append((line[3:].strip(), []))
         elif sections:
             sections[-1][1].append(line)
@@ -103,23 +149,29 @@ def _split(lines: list[str]) -> tuple[list[str], list[tuple[str, list[str]]]]:
 
 
 def _bullets(body: list[str]) -> Iterator[str]:
+    """Each with the lines that belong to it: an editor may have broken it in two."""
+    bullets: list[str] = []
     for line in body:
-        bullet = line[2:].strip() if line.startswith(("- ", "* ")) else ""
+        if line.startswith(("- ", "* ")):
+            bullets.append(line[2:])
+        elif bullets and line.strip():
+            bullets[-1] += f" {line}"
+    for bullet in map(one_line, bullets):
         if bullet and bullet != NONE:
             yield bullet
 
 
 def _take(progress: Progress, name: str, bullets: list[str]) -> None:
     if name == COMPLETED:
-        progress["completed"] = [_undone(bullet) for bullet in bullets]
+        progress["completed"] += [_undone(bullet) for bullet in bullets]
     elif name == CURRENT and bullets:
         progress["current"], _, progress["status"] = bullets[0].partition(DASH)
     elif name == REMAINING:
-        progress["remaining"] = bullets
+        progress["remaining"] += bullets
     elif name == DECISIONS:
-        progress["decisions"] = [decision_of(bullet) for bullet in bullets]
+        progress["decisions"] += [decision_of(bullet) for bullet in bullets]
     elif name == BLOCKERS:
-        progress["blockers"] = [blocker_of(bullet) for bullet in bullets]
+        progress["blockers"] += [blocker_of(bullet) for bullet in bullets]
 
 
 def _undone(bullet: str) -> str:
@@ -129,14 +181,17 @@ def _undone(bullet: str) -> str:
 
 def decision_of(text: str) -> Decision:
     decision, _, rationale = text.partition(": ")
-    return {"decision": decision.strip(), "rationale": rationale.strip() or "not given"}
+    return {
+        "decision": decision.strip() or "unnamed",
+        "rationale": rationale.strip() or "not given",
+    }
 
 
 def blocker_of(text: str) -> Blocker:
     blocker, found, until = text.partition(" (unblocked by: ")
     return {
-        "blocker": blocker.strip(),
-        "until": until.rstrip(")").strip() if found else "not given",
+        "blocker": blocker.strip() or "unnamed",
+        "until": (until.removesuffix(")").strip() if found else "") or "not given",
     }
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from holdfast.protocols.session.words import UNKNOWN_ISSUE
+from holdfast.protocols.session.progress import one_line
+from holdfast.protocols.session.words import is_issue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 BOX_WIDTH = 50
 CLOSING = "Copy this prompt into your next session's first message."
 NEXT = "Next action: "
+TASK, FILES = "Current task: ", "Key files: "
+NO_FILES = "see git status"
 
 
 def compose(
@@ -20,10 +23,8 @@ def compose(
 ) -> str:
     """The two lines of the protocol."""
     task = f"task {position[0]} of {position[1]}" if position else "unknown"
-    named = ", ".join(files) if files else "see git status"
-    return (
-        f"Resume {issue}. Current task: {task}. Key files: {named}.\n{NEXT}{_sentence(next_action)}"
-    )
+    named = ", ".join(one_line(file) for file in files) or NO_FILES
+    return f"Resume {issue}. {TASK}{task}. {FILES}{named}.\n{NEXT}{_sentence(next_action)}"
 
 
 def generic(issue: str) -> str:
@@ -40,6 +41,34 @@ def position_of(progress: Progress) -> tuple[int, int] | None:
     return min(done + 1, total), total
 
 
+def is_composed(prompt: str) -> bool:
+    """Whether it is the protocol's two lines and nothing that a person put in their place."""
+    first, _, second = prompt.partition("\n")
+    return (
+        first.startswith("Resume ")
+        and f". {TASK}" in first
+        and f". {FILES}" in first
+        and second.startswith(NEXT)
+        and "\n" not in second
+    )
+
+
+def position_in(prompt: str) -> tuple[int, int] | None:
+    """Which task of how many, as the prompt says."""
+    for word in prompt.partition("\n")[0].split(". "):
+        if _is_position(word):
+            number, _, total = word.removeprefix(f"{TASK}task ").partition(" of ")
+            return int(number), int(total.rstrip("."))
+    return None
+
+
+def files_in(prompt: str) -> list[str]:
+    """The key files that the prompt names."""
+    _, found, named = prompt.partition("\n")[0].partition(f". {FILES}")
+    named = named.removesuffix(".")
+    return named.split(", ") if found and named not in ("", NO_FILES) else []
+
+
 def next_action_of(prompt: str) -> str:
     for line in prompt.split("\n"):
         if line.startswith(NEXT):
@@ -52,12 +81,11 @@ def weaknesses(prompt: str) -> list[str]:
     found = []
     first, _, rest = prompt.partition("\n")
     words = first.split(". ")
-    if not first.startswith("Resume ") or words[0] == f"Resume {UNKNOWN_ISSUE}":
+    if not first.startswith("Resume ") or not is_issue(words[0][len("Resume ") :].rstrip(".")):
         found.append("it names no issue")
-    if not any(_is_position(word) for word in words):
+    if position_in(first) is None:
         found.append("it does not say which task of how many")
-    files = next((word for word in words if word.startswith("Key files: ")), "")
-    if files.removeprefix("Key files: ").rstrip(".") in ("", "see git status"):
+    if not files_in(first):
         found.append("it names no key files")
     if not next_action_of(rest or first):
         found.append("it names no next action")
@@ -67,9 +95,13 @@ def weaknesses(prompt: str) -> list[str]:
 
 
 def _is_position(word: str) -> bool:
-    number, _, total = word.removeprefix("Current task: task ").partition(" of ")
+    number, _, total = word.removeprefix(f"{TASK}task ").partition(" of ")
+    total = total.rstrip(".")
     return (
-        word.startswith("Current task: task ") and number.isdigit() and total.rstrip(".").isdigit()
+        word.startswith(f"{TASK}task ")
+        and f"{number}{total}".isascii()
+        and number.isdigit()
+        and total.isdigit()
     )
 
 

@@ -92,6 +92,16 @@ DEFAULT_MODE = "checkpoint"
 REASONS = ("session-split", "context-threshold", "handoff")
 
 
+def is_issue(text: str) -> bool:
+    """`CIA-123`, `#12` or `owner/repository#12`; by hand, because `re` is not on the hook path."""
+    key, dash, number = text.partition("-")
+    if dash and key.isascii() and key.isalnum() and key[0].isalpha() and key == key.upper():
+        return number.isascii() and number.isdigit()
+    repository, hash, number = text.rpartition("#")
+    named = not repository or ("/" in repository and " " not in repository)
+    return bool(hash) and named and number.isascii() and number.isdigit()
+
+
 def empty_progress() -> Progress:
     return {
         "issue": UNKNOWN_ISSUE,
