@@ -10,21 +10,21 @@ import os
 
 from holdfast import sessions
 from holdfast.handoff_files import folder_of, read_preferences, read_state
-from holdfast.kernel import config
+from holdfast.kernel import config, jsontext
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
 from holdfast.protocols import session as rules
 from holdfast.protocols.session import progress, report
 from holdfast.protocols.session.prompt import boxed, generic, weaknesses
-from holdfast.protocols.session.words import PROGRESS_FILE, STATE_FILE, UNKNOWN_ISSUE
+from holdfast.protocols.session.words import PROGRESS_FILE, STATE_FILE, UNKNOWN_ISSUE, issue_in
 from holdfast.surroundings import CONTROL_FILES, head_now, look_at_work_tree, world_now
 from holdfast.tracking import is_set_up
 from holdfast.writing import writer_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from typing import Any, TypedDict
 
     from holdfast.kernel.workspace import Workspace
@@ -91,6 +91,8 @@ class _Checkpoint:
         self.lines: list[str] = []
         self.warnings: list[str] = []
         self.snapshot = ""
+        # What a person said when asked for the issue: nobody is asked twice.
+        self.answer: str | None = None
         self.state_file, self.state_problem = self._state_file()
         self.session, self.adopted = self._session()
 
@@ -98,7 +100,10 @@ class _Checkpoint:
         claims = self._claims()
         self._refuse_bad_input(claims)
         if self.request.get("dry_run"):
-            return self._result(self._preview(claims)["progress"]["prompt"])
+            after = self._preview(claims)
+            for path, text in rules.render(after).items():
+                self.lines += [path, "", *text.split("\n")]
+            return self._result(after["progress"]["prompt"])
         self._step(report.PERSIST, lambda: self._persist(claims))
         if self.profile == "manual":
             self._step(report.SNAPSHOT, self._git)
@@ -106,6 +111,7 @@ class _Checkpoint:
             self._survey()
         self._step(report.TRACKER, self._tracker)
         prompt, warning = self._prompt()
+        self._weak(prompt)
         if self.profile == "manual":
             self._step(report.PROMPT, lambda: self._show(prompt, warning))
         return self._result(prompt)
@@ -158,13 +164,10 @@ class _Checkpoint:
         state = sessions.read_or_new(self.workspace, self.session)
         decision = rules.decide(state, self._command(claims), self.now)
         kind, body = decision.records[0]
-        after = rules.apply(
+        return rules.apply(
             state,
             {"id": self.id, "kind": kind, "body": body, "at": body["at"], "actor": self.actor},
         )
-        for path, text in rules.render(after).items():
-            self.lines += [path, "", *text.split("\n")]
-        return after
 
     # What is known before the first step
 
@@ -195,20 +198,30 @@ class _Checkpoint:
             return str(given)
         for key in ("linearIssue", "activeIssue"):
             named = self.state_file.get(key)
-            if isinstance(named, str) and named:
-                refuse_bad_issue(named)
+            if isinstance(named, str) and named and self._is_issue(named, f"{STATE_FILE}, {key}"):
                 return named
         if kept != UNKNOWN_ISSUE:
             return kept
-        found = _issue_in(self.head["branch"] or "")
+        found = issue_in(self.head["branch"] or "")
         if found:
             return found
-        if self.ask is not None:
-            answer = self.ask("Which issue should this checkpoint be associated with?").strip()
-            if answer:
-                refuse_bad_issue(answer)
-                return answer
+        if self.ask is not None and self.answer is None:
+            question = "Which issue should this checkpoint be associated with?"
+            self.answer = self.ask(question).strip()
+        if self.answer and self._is_issue(self.answer, "The answer"):
+            return self.answer
         return UNKNOWN_ISSUE
+
+    def _is_issue(self, named: str, source: str) -> bool:
+        """The work is captured all the same when somebody else's file names what is no issue."""
+        try:
+            refuse_bad_issue(named)
+        except HoldfastError as error:
+            warning = f"{source}: {error.message}"
+            if warning not in self.warnings:
+                self.warnings.append(warning)
+            return False
+        return True
 
     def _claims(self) -> list[Any]:
         self.head = head_now(self.workspace)
@@ -242,27 +255,46 @@ class _Checkpoint:
     def _persist(self, claims: list[Any]) -> Step:
         if self.adopted is not None:
             self._adopt()
-        command = self._command(claims)
-        outcome = self.writer.execute(
-            rules.stream_of(self.session), command, actor=self.actor, now=self.now, id=self.id
-        )
+        command, stream = self._command(claims), rules.stream_of(self.session)
+        before = self._version(stream)
+        outcome = self.writer.execute(stream, command, actor=self.actor, now=self.now, id=self.id)
         if outcome["queued"]:
             return report.done(
                 report.PERSIST, "Progress queued: the journal cannot be written here."
             )
-        for record in outcome["records"]:
-            self._weak(record["body"])
+        if any(view["status"] == "removed" for view in outcome["views"]):
+            # A checkpoint creates the file when it is absent, whoever removed it; CCC-12.
+            outcome = self.writer.repair(stream, now=self.now, raise_removed=True)
+        self._say_where_broken_files_are(stream, before)
         for view in outcome["views"]:
             if view["status"] == "failed":
                 return report.failed(report.PERSIST, view["reason"])
         return report.done(report.PERSIST)
 
+    def _version(self, stream: str) -> int:
+        head = self.workspace.journal.head(stream) if self.workspace.exists() else None
+        return head["version"] if head else 0
+
+    def _say_where_broken_files_are(self, stream: str, before: int) -> None:
+        for record in self.workspace.journal.read(stream, after=before):
+            if record["kind"] == "quarantined":
+                words = "{path} was broken ({reason}); it is kept in {kept}"
+                warning = words.format(**record["body"])
+                self.warnings.append(warning)
+                self.lines.append(f"Warning: {warning}")
+
     def _command(self, claims: list[Any]) -> dict[str, Any]:
-        given = dict(self.request.get("given", {}))
+        given, text = jsontext.settled(dict(self.request.get("given", {})))
+        # Before it is taken apart: in `password: hunter2`, neither half alone is a secret.
+        given = dict(self.writer.redactor.value(given, text))
         known = sessions.read_or_new(self.workspace, self.session)
-        if self.adopted is not None:
-            given = {**sessions.carried_over(self.adopted), **given}
-        kept = (self.adopted or known)["progress"]["issue"]
+        source = self.adopted
+        if source is None and not known["captures"] and self._has_file():
+            # Nobody ended the session before, so nobody adopts it; but its work is not forgotten.
+            source = sessions.unended(self.workspace)
+        if source is not None:
+            given = {**sessions.carried_over(source), **given}
+        kept = (source or known)["progress"]["issue"]
         given["issue"] = self._issue(_known_issue(kept, self.workspace, self.folder))
         mode = self.state_file.get("executionMode")
         if "mode" not in given and isinstance(mode, str):
@@ -282,6 +314,9 @@ class _Checkpoint:
             "claims": claims,
             "tracker": self._tracker_wish(given["issue"]),
         }
+
+    def _has_file(self) -> bool:
+        return os.path.exists(os.path.join(self.workspace.root, self.folder, PROGRESS_FILE))
 
     def _adopt(self) -> None:
         """One record, one winner: somebody else may have been faster."""
@@ -313,10 +348,9 @@ class _Checkpoint:
         plain_stop = self.profile == "automated" and not self.request.get("at_gate")
         return "changed" if plain_stop else "always"
 
-    def _weak(self, body: Mapping[str, Any]) -> None:
+    def _weak(self, prompt: str) -> None:
         """CCC-24: a weak prompt is a warning; only --strict in the manual profile refuses it."""
-        prompt = body["set"].get("prompt") if "set" in body else None
-        for weakness in weaknesses(prompt) if prompt else []:
+        for weakness in weaknesses(prompt):
             self.warnings.append(f"The continuation prompt is weak: {weakness}.")
 
     # Step 2
@@ -328,7 +362,9 @@ class _Checkpoint:
 
         files = self._files()
         if not files and self.ask is not None and self._is_dirty():
-            files = self.ask("Which files belong to this checkpoint's commit?").split()
+            import shlex
+
+            files = shlex.split(self.ask("Which files belong to this checkpoint's commit?"))
         done = commit_files(
             self.workspace.root,
             files,
@@ -366,9 +402,11 @@ class _Checkpoint:
 
         now = sessions.read(self.workspace, self.session)["progress"]
         number, total = self._position() or position_of(now) or (0, 0)
-        return str(self.settings["session.commit_message"]).format(
+        message = str(self.settings["session.commit_message"]).format(
             issue=now["issue"], number=number, total=total, task=now["current"] or "no current task"
         )
+        # The commit names its issue, whatever the setting says; AMB-CCC-01.
+        return message if now["issue"] in message else f"{message} ({now['issue']})"
 
     def _keep_work_tree(self) -> None:
         """The whole work tree under a private ref. No step of the protocol: a failure is a warning."""
@@ -380,8 +418,8 @@ class _Checkpoint:
             self.snapshot = kept["id"]
             for left_out in kept["skipped"]:
                 self.warnings.append(f"{left_out['path']} is too large for the snapshot.")
-        except HoldfastError as error:
-            self.warnings.append(f"No snapshot of the work tree: {error.message}")
+        except Exception as error:
+            self.warnings.append(f"No snapshot of the work tree: {error}")
 
     def _survey(self) -> None:
         """Step 2 moved HEAD: the world as it is left is the one to compare with at resume."""
@@ -420,6 +458,8 @@ class _Checkpoint:
         try:
             _, content = read_file(path)
             read = progress.parse(text_of(content))
+            for shortcoming in progress.shortcomings(text_of(content)):
+                self.warnings.append(f"{PROGRESS_FILE}: {shortcoming}.")
         except (OSError, Unreadable, rules.Unparsable) as problem:
             return generic(self._last_issue()), f"{PROGRESS_FILE} cannot be read: {problem}"
         persisted = self.steps[0]["status"] == "ok"
@@ -443,20 +483,10 @@ class _Checkpoint:
 
 def refuse_bad_issue(issue: str) -> None:
     """The usual form is known at a glance; the rules for the others are not on the hook path."""
-    if _issue_in(issue) != issue:
+    if issue_in(issue) != issue:
         from holdfast.adapters.trackers.issues import check_issue
 
         check_issue(issue)
-
-
-def _issue_in(branch: str) -> str:
-    """`CIA-123` in a branch name; by hand, because `re` is not on the hook path."""
-    for part in branch.replace("/", " ").replace("_", " ").split():
-        prefix, _, rest = part.partition("-")
-        number = rest.partition("-")[0]
-        if prefix.isalpha() and prefix.isascii() and prefix.isupper() and number.isdigit():
-            return f"{prefix}-{number}"
-    return ""
 
 
 def _known_issue(kept: str, workspace: Workspace, folder: str) -> str:

@@ -81,9 +81,8 @@ def _with_hooks(before: bytes | None, command: Callable[..., list[str]]) -> byte
     if all(wanted[event] in hooks.get(event, []) for event in wanted):
         return before
     for event, handler in wanted.items():
-        others = [one for one in hooks.get(event, []) if not _is_ours(one)]
-        hooks[event] = [*others, handler]
-    return (json.dumps(settings, indent=2, ensure_ascii=False) + "\n").encode()
+        hooks[event] = [*_others(hooks.get(event, [])), handler]
+    return _written(settings)
 
 
 def _handler(words: list[str], limit: int) -> dict[str, Any]:
@@ -93,20 +92,39 @@ def _handler(words: list[str], limit: int) -> dict[str, Any]:
     }
 
 
+def _others(groups: list[Any]) -> list[Any]:
+    """What is not ours: whole groups, and handlers that somebody put into a group of ours."""
+    kept = []
+    for group in groups:
+        inside = group.get("hooks") if isinstance(group, dict) else None
+        if not _is_ours(group) or not isinstance(inside, list):
+            kept.append(group)
+        elif left := [handler for handler in inside if not _is_ours(handler)]:
+            kept.append({**group, "hooks": left})
+    return kept
+
+
 def _is_ours(handler: Any) -> bool:
     return MARK in json.dumps(handler)
+
+
+def _written(settings: dict[str, Any]) -> bytes:
+    try:
+        return (json.dumps(settings, indent=2, ensure_ascii=False) + "\n").encode()
+    except UnicodeEncodeError:  # half a letter, which JSON allows and UTF-8 does not
+        return (json.dumps(settings, indent=2) + "\n").encode()
 
 
 def _without_hooks(present: bytes, path: str) -> bytes:
     settings = _parsed(present, path)
     hooks = settings.get("hooks", {})
     for event in list(hooks):
-        hooks[event] = [one for one in hooks[event] if not _is_ours(one)]
+        hooks[event] = _others(hooks[event])
         if not hooks[event]:
             del hooks[event]
     if not hooks:
         settings.pop("hooks", None)
-    return (json.dumps(settings, indent=2, ensure_ascii=False) + "\n").encode()
+    return _written(settings)
 
 
 def _parsed(content: bytes, path: str) -> dict[str, Any]:
@@ -116,9 +134,11 @@ def _parsed(content: bytes, path: str) -> dict[str, Any]:
         raise HoldfastError(
             f"{path} is not JSON: {error}.", hint="Correct it first; nothing was changed."
         ) from None
-    if not isinstance(value, dict) or not isinstance(value.get("hooks", {}), dict):
+    hooks = value.get("hooks", {}) if isinstance(value, dict) else None
+    if not isinstance(hooks, dict) or not all(isinstance(one, list) for one in hooks.values()):
         raise HoldfastError(f"{path} does not hold settings.", hint="Nothing was changed.")
-    return value
+    found: dict[str, Any] = value
+    return found
 
 
 def _read(path: str) -> bytes | None:
@@ -139,7 +159,13 @@ def _keep_original(
 ) -> None:
     record = _record(workspace, client)
     known = _kept(workspace, client)
-    original = known["original"] if known and known["installed"] == _text(before) else _text(before)
+    if known and known["installed"] == _text(before):
+        original = known["original"]
+    elif before is not None and MARK.encode() in before:
+        # Edited since: what it was without us is the best that can be given back.
+        original = _text(_without_hooks(before, path))
+    else:
+        original = _text(before)
     made_folder = known["made_folder"] if known else not os.path.isdir(os.path.dirname(path))
     os.makedirs(os.path.dirname(record), 0o700, exist_ok=True)
     kept = {

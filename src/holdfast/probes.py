@@ -123,6 +123,9 @@ def _command(command: str, root: str, seconds: float) -> tuple[bool, int | None,
         output, _ = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, 9)
-        output, _ = process.communicate()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()  # a child in a session of its own may hold the other end
         return False, None, f"took longer than {seconds:.0f} s"
-    return process.returncode == 0, process.returncode, output.decode(errors="replace")
+    code, said = process.returncode, output.decode(errors="replace")
+    return code == 0, code, said if said.strip() or code == 0 else f"ended with {code}"

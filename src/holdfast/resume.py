@@ -11,7 +11,7 @@ from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
 from holdfast.protocols import session as rules
 from holdfast.protocols.session import pack, progress
-from holdfast.protocols.session.verdict import judge
+from holdfast.protocols.session.verdict import is_foreign, judge
 from holdfast.protocols.session.words import PROGRESS_FILE
 from holdfast.surroundings import CONTROL_FILES, head_now, look_at_work_tree, world_now
 
@@ -47,12 +47,12 @@ def resume(
     settings = config.load(workspace, workspace.journal if workspace.exists() else None)
     state = sessions.named(workspace, session) if session else _whose(workspace)
     budget = budget or int(settings["session.pack_characters"])
-    if state is None:
-        state = _from_file(workspace)
+    state = _from_file(workspace) if state is None else _as_edited(workspace, state, now)
     present = _world(workspace, look)
+    issue = issue or _issue_here(workspace)
     last = state["last"]
     claims: Any = []
-    if last is not None and last["claims"] and look:
+    if last is not None and last["claims"] and look and not is_foreign(state, present, issue):
         from holdfast.probes import run_all
 
         claims = run_all(last["claims"], workspace.root, settings, present["commit"], now)
@@ -60,7 +60,7 @@ def resume(
     verdict, reasons = judge(
         state if last is None else {**state, "last": last},
         present,
-        issue=issue or _issue_here(workspace),
+        issue=issue,
         claims=claims,
         stale_after=int(settings["session.stale_hours"]) * clock.HOUR,
         now=now,
@@ -77,9 +77,12 @@ def resume(
 
 def _whose(workspace: Workspace) -> SessionState | None:
     """The session at work here, or the one to take over, or nothing that any record knows."""
-    found = sessions.at_work(workspace) or sessions.to_adopt(workspace)
+    found = sessions.at_work(workspace) or sessions.predecessor(workspace, sessions.own_id())
     if found is not None:
         return found
+    taken_over = sessions.here(workspace)
+    if taken_over:
+        return taken_over[0]
     elsewhere = sessions.latest(workspace)
     if elsewhere and not _has_file(workspace):
         raise NotFound(
@@ -106,6 +109,26 @@ def _from_file(workspace: Workspace) -> SessionState:
         ) from None
     state = rules.initial(rules.stream_of(""))
     return {**state, "progress": read, "folder": folder_of(workspace)}
+
+
+def _as_edited(workspace: Workspace, state: SessionState, now: int) -> SessionState:
+    """With what a person wrote into the file since; the next checkpoint makes a record of it."""
+    stream = rules.stream_of(state["session"])
+    for path, written in rules.render(state).items():
+        if not workspace.journal.views(worktree=workspace.root, stream=stream, path=path):
+            continue  # the file shows a session that was captured later
+        try:
+            _, content = read_file(os.path.join(workspace.root, path))
+            base: SessionState = {**state, "progress": progress.parse(written)}
+            change: Any = {"kind": "edited", "path": path, "text": text_of(content)}
+            edits = rules.absorb(state, base, change, now)
+        except (OSError, Unreadable, rules.Unparsable):
+            continue
+        for kind, body in edits:
+            state = rules.apply(
+                state, {"id": "", "kind": kind, "body": body, "at": "", "actor": ""}
+            )
+    return state
 
 
 def _has_file(workspace: Workspace) -> bool:

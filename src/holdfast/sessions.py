@@ -71,10 +71,15 @@ def own_id() -> str:
 def at_work(workspace: Workspace) -> SessionState | None:
     """The session that a command without a name belongs to: the newest here that has not ended."""
     own = own_id()
+    if not own:
+        return unended(workspace)
+    return next((state for state in here(workspace) if state["session"] == own), None)
+
+
+def unended(workspace: Workspace) -> SessionState | None:
+    """The newest session here that nobody ended: at work, or killed."""
     for state in here(workspace):
-        if state["session"] == own or (
-            not own and not state["ended_at"] and not state["adopted_by"]
-        ):
+        if not state["ended_at"] and not state["adopted_by"]:
             return state
     return None
 
@@ -90,7 +95,7 @@ def to_adopt(workspace: Workspace) -> SessionState | None:
 def predecessor(workspace: Workspace, session: str) -> SessionState | None:
     """The session that a new one took over at its start, or that it can take over now."""
     for state in here(workspace):
-        if state["adopted_by"] == session:
+        if session and state["adopted_by"] == session:
             return state
     return to_adopt(workspace)
 
@@ -112,11 +117,6 @@ def adopt(workspace: Workspace, old: str, new: str, *, actor: str, now: int) -> 
 
 def carried_over(state: SessionState) -> dict[str, Any]:
     """What a new session takes over from the one before it, as the input of its first capture."""
-    progress = state["progress"]
-    return {
-        name: progress[name]
-        for name in (
-            *("issue", "title", "mode", "completed", "current", "status", "remaining"),
-            *("decisions", "blockers"),
-        )
-    }
+    progress: Any = state["progress"]
+    names = ("issue", "title", "mode", "completed", "current", "status", "remaining", "extra")
+    return {name: progress[name] for name in (*names, "decisions", "blockers", "prompt")}

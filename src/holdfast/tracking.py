@@ -7,7 +7,8 @@ import time
 
 from holdfast.adapters.trackers.keys import GITHUB_VARIABLES, LINEAR_VARIABLES
 from holdfast.handoff_files import COMMENT, COMMENT_ISSUE, read_state, store_comment
-from holdfast.kernel import outbox
+from holdfast.kernel import clock, outbox
+from holdfast.kernel.errors import HoldfastError
 from holdfast.protocols import session as rules
 from holdfast.protocols.session import report
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from holdfast.adapters.trackers.port import Receipt
     from holdfast.kernel.journal.interface import Effect
     from holdfast.kernel.outbox import Delivery
     from holdfast.kernel.workspace import Workspace
@@ -57,7 +59,7 @@ def deliver_now(
         why = "nothing new to say" if is_set_up(settings) else "no tracker configured"
         return report.skipped(report.TRACKER, f"Linear update skipped — {why}.")
     mine = waiting[-1]
-    for delivery in deliver(workspace, writer, settings, now):
+    for delivery in deliver(workspace, writer, settings, now, current=issue, first=mine["id"]):
         if delivery["id"] != mine["id"]:
             continue
         if delivery["delivered"]:
@@ -73,21 +75,55 @@ NOT_SET_UP = "no tracker is set up"
 
 
 def deliver(
-    workspace: Workspace, writer: Writer, settings: Mapping[str, Any], now: int
+    workspace: Workspace,
+    writer: Writer,
+    settings: Mapping[str, Any],
+    now: int,
+    *,
+    current: str = "",
+    first: str = "",
 ) -> list[Delivery]:
-    """Try everything that waits for a tracker and is due."""
+    """Try everything that waits for a tracker and is due. `current` is the issue that is worked on:
+    `.ccc-state.json` holds the id of its comment, not of another that was late."""
     deadline = time.monotonic() + PATIENCE_SECONDS
+    pauses: dict[str, int] = {}
 
     def handle(effect: Effect) -> None:
-        _upsert(workspace, writer, effect, settings, deadline, now)
+        try:
+            receipt = _upsert(workspace, writer, effect, settings, deadline, now)
+            if current in ("", effect["key"]):
+                store_comment(workspace, receipt["comment"], effect["key"])
+        except HoldfastError as error:
+            wanted = int((getattr(error, "retry_after", 0) or 0) * 1000)
+            if wanted > outbox.pause_after(effect["attempts"] + 1):
+                pauses[effect["id"]] = wanted
+            raise
 
-    return outbox.deliver(
+    done = outbox.deliver(
         workspace.journal,
         {rules.TRACKER: handle},
         now,
         redactor=writer.redactor,
         seconds=PATIENCE_SECONDS,
+        first=first,
     )
+    for delivery in done:
+        # A tracker that says when to come back is not asked before.
+        if delivery["id"] in pauses:
+            due = clock.precise(now + pauses[delivery["id"]])
+            workspace.journal.settle(delivery["id"], error=delivery["error"], due_at=due)
+    return done
+
+
+def deliver_all(
+    workspace: Workspace, writer: Writer, settings: Mapping[str, Any], now: int
+) -> list[Delivery]:
+    """Try everything that waits: a person who asks is a turn."""
+    for effect in workspace.journal.effects(kinds=[rules.TRACKER]):
+        if effect["due_at"] > clock.precise(now):
+            error = effect["error"] or "begun and not finished"
+            workspace.journal.settle(effect["id"], error=error, due_at=clock.precise(now))
+    return deliver(workspace, writer, settings, now)
 
 
 def _upsert(
@@ -97,7 +133,7 @@ def _upsert(
     settings: Mapping[str, Any],
     deadline: float,
     now: int,
-) -> None:
+) -> Receipt:
     from holdfast.adapters.trackers.choose import tracker_for
 
     wish = effect["body"]
@@ -120,4 +156,4 @@ def _upsert(
         actor="holdfast",
         now=now,
     )
-    store_comment(workspace, receipt["comment"], issue)
+    return receipt

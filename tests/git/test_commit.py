@@ -13,7 +13,7 @@ from holdfast.kernel.errors import Usage
 from tests.conftest import Git
 from tests.git.conftest import Untouched, answer, contents, merge
 
-MESSAGE = "wip(CIA-1): checkpoint — task 1 of 2: #1 the parser"
+MESSAGE = "wip(CIA-1): checkpoint — task 1 of 2\n\n#1 the parser"
 
 
 @pytest.fixture(autouse=True)
@@ -184,7 +184,9 @@ def test_names_are_taken_literally(project: Path, git: Git) -> None:
     assert status(project) == [b" M a", b" M b"]
 
 
-def test_more_names_than_a_command_has_room_for(project: Path, git: Git) -> None:
+def test_more_names_than_a_command_has_room_for(
+    project: Path, git: Git, heard: list[list[str]]
+) -> None:
     (project / "many").mkdir()
     names = [f"many/{'x' * 200}-{number}" for number in range(700)]
     for name in names:
@@ -196,6 +198,7 @@ def test_more_names_than_a_command_has_room_for(project: Path, git: Git) -> None
 
     assert commit(project, *names)["outcome"] == "committed"
     assert committed(project) == set(names)
+    assert max(sum(map(len, command)) for command in heard) < 10_000
 
 
 @pytest.mark.clause("CCC-30", "AMB-CCC-10")

@@ -13,11 +13,6 @@ from holdfast.adapters.git.head import read_head
 from tests.conftest import Git
 
 
-@pytest.fixture(autouse=True)
-def no_process(heard: list[list[str]]) -> None:
-    """Filled by our own git calls only, of which there must be none: see the last test."""
-
-
 def commit_of(git: Git, at: Path) -> str:
     return git("rev-parse", "HEAD", at=at).strip()
 
@@ -38,7 +33,7 @@ def test_from_a_folder_inside(repository: Path) -> None:
 
 
 def test_a_branch_with_slashes_in_packed_refs(repository: Path, git: Git) -> None:
-    git("switch", "--quiet", "--create", "feature/a b".replace(" ", "-"))
+    git("switch", "--quiet", "--create", "feature/a-b")
     git("tag", "--annotate", "--message", "t", "v1")
     git("branch", "feature/a-b-longer", "HEAD")
     git("pack-refs", "--all")
@@ -107,9 +102,10 @@ def test_a_circle_of_refs_ends(repository: Path) -> None:
     assert (head["commit"], head["known"]) == (None, False)
 
 
-def test_a_repository_with_reftables_is_unknown(repository: Path) -> None:
+@pytest.mark.parametrize("name", [".invalid", "main"])
+def test_a_repository_with_reftables_is_unknown(repository: Path, name: str) -> None:
     (repository / ".git/reftable").mkdir()
-    (repository / ".git/HEAD").write_text("ref: refs/heads/.invalid\n")
+    (repository / ".git/HEAD").write_text(f"ref: refs/heads/{name}\n")
 
     expected = {"commit": None, "branch": None, "detached": False, "known": False}
     assert read_head(str(repository)) == expected

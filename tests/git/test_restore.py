@@ -198,6 +198,11 @@ def test_submodules_are_left_alone(
     (repository / "sub").write_text("a file")
     file = create(str(repository))
     (repository / "sub").unlink()
+    (repository / "sub").mkdir()
+    (repository / "sub" / "another").write_text("in a folder")
+    folder = create(str(repository))
+    (repository / "sub" / "another").unlink()
+    (repository / "sub").rmdir()
     submodule(repository, tmp_path, git)
     snapshot = create(str(repository))
     git("commit", "--quiet", "--allow-empty", "--message", "moved", at=repository / "sub")
@@ -214,6 +219,7 @@ def test_submodules_are_left_alone(
 
     with untouched(repository):
         assert "sub" in refused(repository, file["id"]).message
+        assert "sub" in refused(repository, folder["id"]).message
 
 
 def test_a_change_in_the_last_instant_is_not_lost(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from holdfast.adapters.git.errors import GitError
 from holdfast.adapters.git.snapshot import create, find, listing, prune, show
 from holdfast.kernel.errors import NotFound, Usage
 from tests.conftest import Git
-from tests.git.conftest import Untouched, merge, text_of, tree_of
+from tests.git.conftest import Untouched, answer, merge, text_of, tree_of
 from tests.git.test_status import BYTES, NAMES, submodule
 
 
@@ -142,6 +143,7 @@ def test_files_folders_and_links_change_places(repository: Path, git: Git) -> No
     snapshot = create(str(repository))
     expected = {"README.md", "file/inner", "folder", "linked", "elsewhere/inner"}
     assert paths(repository, snapshot["commit"]) == expected
+    assert snapshot["skipped"] == []
 
     (repository / "linked").unlink()
     (repository / "linked").mkdir()
@@ -220,6 +222,35 @@ def test_repositories_inside_that_are_no_submodules(repository: Path, git: Git) 
     assert snapshot["skipped"] == [{"path": "young", "reason": "a repository without a commit"}]
 
 
+def test_a_file_that_became_a_repository(repository: Path, git: Git) -> None:
+    (repository / "place").write_text("a file")
+    create(str(repository))
+    (repository / "place").unlink()
+    git("init", "--quiet", "place")
+    git("commit", "--quiet", "--allow-empty", "--message", "x", at=repository / "place")
+    snapshot = create(str(repository))
+    assert tree_of(repository, snapshot["commit"])["place"].startswith("160000")
+    assert create(str(repository))["duplicate"]
+
+
+def test_a_folder_that_became_a_repository(repository: Path, git: Git) -> None:
+    """Files that the user tracks in it are files; if there are none, it is one thing."""
+    for folder in ("tracked", "new"):
+        (repository / folder).mkdir()
+        (repository / folder / "file").write_text("1")
+    git("add", "tracked")
+    create(str(repository))
+    for folder in ("tracked", "new"):
+        git("init", "--quiet", folder)
+        git("commit", "--quiet", "--allow-empty", "--message", "x", at=repository / folder)
+        (repository / folder / "file").write_text("2")
+    for text in ("3", "4"):
+        (repository / "tracked" / "file").write_text(text)
+        snapshot = create(str(repository))
+        assert paths(repository, snapshot["commit"]) == {"README.md", "tracked/file", "new"}
+        assert text_of(repository, snapshot["commit"], "tracked/file") == text.encode()
+
+
 def test_filters_run_as_they_do_for_add(repository: Path, git: Git, untouched: Untouched) -> None:
     """As with LFS: what is stored is what the clean filter gives; no smudge is ever run."""
     git("config", "filter.pointer.clean", "sed s/large/pointer/")
@@ -234,6 +265,9 @@ def test_filters_run_as_they_do_for_add(repository: Path, git: Git, untouched: U
 
 
 def test_a_filter_that_fails_costs_one_file(repository: Path, git: Git) -> None:
+    (repository / "b.bin").write_text("from before the filter")
+    git("add", ".")
+    git("commit", "--quiet", "--message", "before")
     git("config", "filter.broken.clean", "false")
     git("config", "filter.broken.required", "true")
     (repository / ".gitattributes").write_text("*.bin filter=broken\n")
@@ -261,6 +295,10 @@ def test_large_files_are_left_out_and_named(repository: Path, git: Git) -> None:
     assert "100 bytes" in snapshot["skipped"][0]["reason"]
     assert listing(str(repository)) == [snapshot]
     assert create(str(repository), limit=100)["duplicate"]
+    (repository / "another").write_text("x" * 101)
+    # The same tree, but it does not hold the same.
+    assert not create(str(repository), limit=100)["duplicate"]
+    (repository / "another").unlink()
     (repository / "tracked").write_text("small again")
     assert "tracked" in paths(repository, create(str(repository), limit=100)["commit"])
 
@@ -373,14 +411,26 @@ def test_a_conflict_is_held_as_it_stands(repository: Path, git: Git, untouched: 
 
 def test_the_instant_after_the_user_added(repository: Path, git: Git) -> None:
     """A file changed in the same tick and to the same size as its entry in the index."""
-    for number in range(20):
-        (repository / "quick").write_text("one")
-        git("add", "quick")
-        (repository / "quick").write_text("two")
-        if number:
-            (repository / ".git" / "holdfast" / "index-main" / "facts.json").unlink()
-        snapshot = create(str(repository))
-        assert text_of(repository, snapshot["commit"], "quick") == b"two", number
+    git("config", "core.trustctime", "false")
+    instant = (1_700_000_000, 1_700_000_000)
+    (repository / "quick").write_text("one")
+    os.utime(repository / "quick", instant)
+    git("add", "quick")
+    (repository / "quick").write_text("two")
+    os.utime(repository / "quick", instant)
+    os.utime(repository / ".git" / "index", instant)
+    snapshot = create(str(repository))
+    assert text_of(repository, snapshot["commit"], "quick") == b"two"
+
+
+def test_a_conflict_of_which_one_side_is_left(repository: Path) -> None:
+    """As after two renames of one file: nothing differs, and yet it is not merged."""
+    object = answer(repository, "rev-parse", "HEAD:README.md").decode().strip()
+    line = f"0 {'0' * 40}\tREADME.md\n100644 {object} 2\tREADME.md\n"
+    command = ["git", "update-index", "--index-info"]
+    subprocess.run(command, cwd=repository, check=True, input=line, text=True)
+    assert answer(repository, "status", "--porcelain") == b"AU README.md\n"
+    assert paths(repository, create(str(repository))["commit"]) == {"README.md"}
 
 
 def test_hooks_and_reflogs_of_the_user_stay_silent(repository: Path, git: Git) -> None:

@@ -60,11 +60,9 @@ def _start(workspace: Workspace, session: str, source: str, now: int) -> dict[st
         stream = rules.stream_of(session)
         writer_of(workspace).execute(stream, command, actor=ACTOR, now=now)
     else:
-        old = sessions.to_adopt(workspace)
-        taken = old is not None and sessions.adopt(
-            workspace, old["session"], session, actor=ACTOR, now=now
-        )
-        whose = old["session"] if old is not None and taken else ""
+        whose = _predecessor(workspace, session, now)
+        if not whose and sessions.here(workspace):
+            return {}  # others took over what was left here
     try:
         found = resume(workspace, session=whose, budget=LONGEST_CONTEXT, look=False, now=now)
     except NotFound:
@@ -75,6 +73,16 @@ def _start(workspace: Workspace, session: str, source: str, now: int) -> dict[st
             "additionalContext": found["pack"],
         }
     }
+
+
+def _predecessor(workspace: Workspace, session: str, now: int) -> str:
+    """The session that this one takes over, else the one here that was never ended."""
+    old = sessions.predecessor(workspace, session)
+    if old is None:
+        killed = sessions.unended(workspace)
+        return killed["session"] if killed else ""
+    taken = sessions.adopt(workspace, old["session"], session, actor=ACTOR, now=now)
+    return old["session"] if taken else ""
 
 
 def _stop(workspace: Workspace, session: str, now: int) -> dict[str, Any]:

@@ -47,6 +47,9 @@ def _accelerated() -> tuple[Any, Any]:
             value, end = scan(text, start)
         except StopIteration as stop:
             raise ValueError(f"no JSON value at character {stop.value}") from None
+        except SystemError:
+            # The scanner wants to raise the `json` module's error and finds that module not loaded.
+            raise ValueError("JSON that is cut off or malformed") from None
         if text[end:].strip(" \t\n\r"):
             raise ValueError(f"text after the JSON value at character {end}")
         return value

@@ -41,13 +41,16 @@ def deliver(
     *,
     redactor: Redactor,
     seconds: float = 5.0,
+    first: str = "",
 ) -> list[Delivery]:
-    """Try what is due, for at most so long; what was tried, and how it went."""
+    """Try what is due, for at most so long; what was tried, and how it went. `first` is the effect
+    that somebody waits for: it does not queue behind others that may hang."""
     deliveries: list[Delivery] = []
     if not handlers:
         return deliveries
     deadline = time.monotonic() + seconds
-    for effect in journal.effects(due=clock.precise(now), kinds=list(handlers)):
+    due = journal.effects(due=clock.precise(now), kinds=list(handlers))
+    for effect in sorted(due, key=lambda effect: effect["id"] != first):
         if time.monotonic() > deadline:
             break
         if not journal.claim(

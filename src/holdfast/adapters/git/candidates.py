@@ -27,7 +27,7 @@ class Candidates:
         self.updated: set[str] = set()
         self.removed: set[str] = set()
         self.skipped: list[Skipped] = []
-        self.has_folders = False
+        self.repositories: set[str] = set()
         self.given_up = 0
         self._top = top
         self._limit = limit
@@ -58,6 +58,18 @@ class Candidates:
         """Whether a file changed that decides what is ignored."""
         return any(path.rpartition("/")[2] == ".gitignore" for path in self._named)
 
+    def inner_repositories(self) -> set[str]:
+        """Folders with a `.git` of their own in which git named single files."""
+        folders: set[str] = set()
+        for path in self._named:
+            folder = os.path.dirname(path)
+            while folder and folder not in folders:
+                folders.add(folder)
+                folder = os.path.dirname(folder)
+        return {
+            folder for folder in folders if os.path.lexists(os.path.join(self._top, folder, ".git"))
+        }
+
     def sort_out(self) -> None:
         """Decide about every path, by what is on the disk now."""
         for path, indexed in self._named.items():
@@ -69,6 +81,13 @@ class Candidates:
                 self.removed.add(path)
             if reason:
                 self.skipped.append({"path": path, "reason": reason})
+
+    def for_git(self) -> list[str]:
+        """The paths to hand to `git update-index`.
+
+        A repository twice: where a file was before, git removes that at the first time only.
+        """
+        return sorted([*self.updated, *(self.repositories & self.updated)])
 
     def give_up(self, path: str, reason: str) -> None:
         """A path that git refused to take in."""
@@ -89,18 +108,18 @@ class Candidates:
         if stat.S_ISLNK(facts.st_mode):
             return None
         if stat.S_ISDIR(facts.st_mode):
-            return self._folder(whole)
+            return self._folder(path, whole)
         if not stat.S_ISREG(facts.st_mode):
             return "not a regular file"
         if facts.st_size > self._limit:
             return f"larger than {self._limit} bytes"
         return None if os.access(whole, os.R_OK) else "not readable"
 
-    def _folder(self, whole: str) -> str | None:
+    def _folder(self, path: str, whole: str) -> str | None:
         """A folder is named when it is a repository, or where a tracked file was before."""
         if not os.path.lexists(os.path.join(whole, ".git")):
             return None
-        self.has_folders = True
+        self.repositories.add(path)
         try:
             head = read_head(whole)
         except GitError as error:

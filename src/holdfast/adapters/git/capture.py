@@ -58,7 +58,7 @@ def _capture(shadow: Shadow, limit: int, meanwhile: Callable[[], None]) -> Captu
     moved = seen != shadow.facts["seen"]
     candidates = Candidates(shadow.place.top, limit)
     # The user's git was at work: what it touched without changing is learned again.
-    options = ("-q", "--refresh", *UPDATE) if moved else UPDATE
+    options = ("-q", "--unmerged", "--refresh", *UPDATE) if moved else UPDATE
     # Started before the look, which it has no part in: it reads the index meanwhile.
     with (
         shadow.start("update-index", *options) as update,
@@ -66,17 +66,18 @@ def _capture(shadow: Shadow, limit: int, meanwhile: Callable[[], None]) -> Captu
     ):
         meanwhile()
         candidates.add_listing(look.answer(seconds=SECONDS))
+        _expect_no_new_repository(shadow, candidates)
         candidates.add(shadow.facts["unmerged"])
         candidates.add(path for path in shadow.facts["gone"] if shadow.has_file(path))
         rules = seen[1:] != shadow.facts["seen"][1:] or candidates.touches_ignore_rules()
         if moved or rules:
             _follow_ignored(shadow, candidates, rules=rules)
         candidates.sort_out()
-        _take_in(shadow, candidates, sorted(candidates.updated), update)
+        _take_in(shadow, candidates, candidates.for_git(), update)
     if candidates.removed:
         shadow.git(*FORGET, input=joined(candidates.removed))
     tree = shadow.git("write-tree").decode("ascii").strip()
-    gitlinks = shadow.facts["gitlinks"] or candidates.has_folders
+    gitlinks = shadow.facts["gitlinks"] or bool(candidates.repositories)
     gone = _absent(shadow, candidates)
     shadow.facts.update({"seen": seen, "gone": gone, "gitlinks": gitlinks, "unmerged": []})
     return {
@@ -85,6 +86,17 @@ def _capture(shadow: Shadow, limit: int, meanwhile: Callable[[], None]) -> Captu
         "skipped": sorted(candidates.skipped, key=lambda skipped: skipped["path"]),
         "submodules": _dirty_submodules(shadow) if gitlinks else [],
     }
+
+
+def _expect_no_new_repository(shadow: Shadow, candidates: Candidates) -> None:
+    """A folder that we followed may have become a submodule: only the user's index can tell.
+
+    An index that was just made from it is right, whatever it says.
+    """
+    found = candidates.inner_repositories() - set(shadow.facts["inner"])
+    if found and shadow.facts["seen"]:
+        raise GitError(f"A folder became a repository: {', '.join(sorted(found))}.")
+    shadow.facts["inner"] += sorted(found)
 
 
 def _follow_ignored(shadow: Shadow, candidates: Candidates, *, rules: bool) -> None:

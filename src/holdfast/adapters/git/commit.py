@@ -194,7 +194,7 @@ def _failed_hook(events: str) -> str:
             hooks[event["child_id"]] = event.get("hook_name") or "a hook"
         elif event.get("event") == "child_exit" and event.get("code"):
             name = hooks.get(event["child_id"], "")
-            if name and not name.startswith("post-"):
+            if name:
                 return name
     return ""
 

@@ -49,6 +49,8 @@ class Facts(TypedDict):
     """The forced ones that this index has not got."""
     unmerged: list[str]
     """What was in conflict in the user's index when this one began."""
+    inner: list[str]
+    """Repositories inside this one whose files the user tracks one by one."""
     sparse: bool
     gitlinks: bool
     newest: Any
@@ -203,6 +205,7 @@ def _empty() -> Facts:
         "forced": [],
         "gone": [],
         "unmerged": [],
+        "inner": [],
         "sparse": False,
         "gitlinks": False,
         "newest": None,

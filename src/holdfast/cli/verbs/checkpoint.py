@@ -10,6 +10,7 @@ import click
 from holdfast.capture import checkpoint
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
+from holdfast.cli.terminal import safe
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.probes import parse
 from holdfast.protocols.session.words import REASONS
@@ -92,7 +93,7 @@ def command(call: Call, **options: Any) -> Reply:
             if not any(warning in line for line in shown):
                 warn(warning)
     data = {name: value for name, value in result.items() if name != "lines"}
-    lines = [*result["lines"], result["report"]]
+    lines = [safe(line) for line in [*result["lines"], result["report"]]]
     return Reply(data, lines, next=["holdfast resume"])
 
 
@@ -142,9 +143,40 @@ def _document(source: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     for name in ("completed", "done", "remaining", "decisions", "blockers"):
         if not isinstance(document.get(name, []), list):
             raise Usage(f"The document's {name} must be a list.")
+        for item in document.get(name, []):
+            _check_item(name, item)
+    if "decisions" in document:
+        document["decisions"] = [_as_text(made) for made in document["decisions"]]
+    for name in ("issue", "title", "mode", "current", "status", "next"):
+        if not isinstance(document.get(name, ""), str | None):
+            raise Usage(f"The document's {name} must be text.")
     if not isinstance(claims, list) or not all(_is_claim(claim) for claim in claims):
         raise HoldfastError("The document's claims must be a list of {claim, probe}.", kind="usage")
     return document, claims
+
+
+def _check_item(name: str, item: object) -> None:
+    """A line of text; a decision and a blocker may also be an object with their two parts."""
+    parts = {"decisions": ("decision", "rationale"), "blockers": ("blocker", "until")}.get(name)
+    if isinstance(item, str) and item.strip():
+        return
+    if parts is None or not isinstance(item, dict):
+        raise Usage(f"Each of the document's {name} must be text, not {item!r:.80}.")
+    first, second = parts
+    wanted = isinstance(item.get(first), str) and item[first].strip()
+    if not wanted or not isinstance(item.get(second, ""), str) or not {*parts}.issuperset(item):
+        raise Usage(
+            f"Each of the document's {name} must hold {first} and {second}, not {item!r:.80}."
+        )
+
+
+def _as_text(made: Any) -> str:
+    """A decision as the file shows it, so that a secret that spans both parts is seen."""
+    return (
+        made
+        if isinstance(made, str)
+        else ": ".join(filter(None, (made["decision"], made.get("rationale"))))
+    )
 
 
 def _is_claim(claim: object) -> bool:

@@ -20,12 +20,10 @@ def command() -> None:
 @verb
 def sync(call: Call) -> Reply:
     """Deliver what waits for the tracker, now."""
-    from holdfast.tracking import deliver
+    from holdfast.tracking import deliver_all
 
     settings = config.load(call.workspace, call.journal)
-    # What failed waits for its next turn; a person who asks is a turn.
-    later = call.now + 7 * 24 * 3_600_000
-    done = deliver(call.workspace, call.writer, settings, later)
+    done = deliver_all(call.workspace, call.writer, settings, call.now)
     failed = [delivery for delivery in done if not delivery["delivered"]]
     lines = [f"Delivered {plural(len(done) - len(failed), 'comment')}."]
     lines += [f"Not delivered: {delivery['key']} ({delivery['error']})" for delivery in failed]

@@ -56,6 +56,7 @@ def initial(stream: str) -> SessionState:
         "resumed": False,
         "resuming": False,
         "comment": None,
+        "told": "",
         "ended_at": "",
         "adopts": "",
         "adopted_by": "",
@@ -95,8 +96,10 @@ def _capture_decision(state: SessionState, command: Any, now: int) -> Decision:
         return Decision([("captured", body)])
     event: Event = {"id": "", "kind": "captured", "body": body, "at": body["at"], "actor": ""}
     after = apply(state, event)
-    if command["tracker"] == "changed" and not comment.says_more(after, state):
+    gist = comment.gist(after)
+    if command["tracker"] == "changed" and gist == state["told"]:
         return Decision([("captured", body)])
+    body["told"] = gist
     issue = after["progress"]["issue"]
     wish = {"session": state["session"], "issue": issue, "body": comment.write(after)}
     return Decision([("captured", body)], [{"kind": TRACKER, "key": issue, "body": wish}])
@@ -122,7 +125,9 @@ def _capture(state: SessionState, command: Any, now: int) -> dict[str, Any]:
 
 def _prompt(before: Progress, after: Progress, command: Any) -> str:
     """The prompt as it is now. What a person wrote in its place stays until a next action is given."""
-    kept, given = before["prompt"], command["given"].get("next")
+    # A new session is given the prompt of the one before it, to begin with.
+    kept = command["given"].get("prompt") or before["prompt"]
+    given = command["given"].get("next")
     if kept and not given and not is_composed(kept):
         return kept
     action = one_line(given or "")
@@ -236,6 +241,7 @@ def _captured(state: SessionState, event: Event) -> SessionState:
         "resuming": state["resumed"] or (bool(body["adopts"]) and state["captures"] == 0),
         "resumed": False,
         "adopts": body["adopts"] or state["adopts"],
+        "told": body.get("told") or state["told"],
         "ended_at": "",
         "captures": state["captures"] + 1,
         "last": {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from holdfast.kernel.digest import id_of
 from holdfast.protocols.session.prompt import next_action_of, position_of
 
 TYPE_CHECKING = False
@@ -46,11 +47,7 @@ def write(state: SessionState) -> str:
     )
 
 
-def says_more(after: SessionState, before: SessionState) -> bool:
-    """Whether the comment changes in anything but its time."""
-    return before["last"] is None or _timeless(after) != _timeless(before)
-
-
-def _timeless(state: SessionState) -> list[str]:
-    lines = write({**state, "fresh": []}).split("\n")
-    return [line for line in lines if not line.startswith("**Updated:**")]
+def gist(state: SessionState) -> str:
+    """What the comment says in everything but its time; the same gist need not be told again."""
+    lines = write({**state, "fresh": state["progress"]["decisions"]}).split("\n")
+    return id_of("\n".join(line for line in lines if not line.startswith("**Updated:**")))

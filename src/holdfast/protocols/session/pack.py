@@ -5,24 +5,32 @@ Everything that an agent wrote stands between fences that its content cannot clo
 
 from __future__ import annotations
 
-from holdfast.protocols.session.progress import claim_line
+from holdfast.protocols.session.progress import claim_line, one_line
 from holdfast.protocols.session.words import PROGRESS_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from holdfast.protocols.session.verdict import Reason
     from holdfast.protocols.session.words import SessionState
 
 SMALLEST_BUDGET = 400
+MOST_REASONS = 12
+# A line with more backticks in a row is withheld: the fence around it would be all that fits.
+LONGEST_RUN = 30
 
 
 def write(state: SessionState, verdict: str, reasons: Sequence[Reason], *, budget: int) -> str:
     """The most important first; what does not fit is counted, with where to read it."""
-    heading = _heading(state, verdict, reasons)
-    sections = _sections(state)
-    fence = _fence(line for _, lines in sections for line in lines)
+    heading = _heading(state, verdict)
+    # File names, branches and claims are not our words either.
+    changed = [
+        ("What is not as it was", [f"- {one_line(one['what'])}" for one in reasons[:MOST_REASONS]])
+    ]
+    sections = [*(changed if reasons else []), *_sections(state)]
+    runs = [_longest_run(line) for _, lines in sections for line in lines]
+    fence = "`" * max([3, *(run + 1 for run in runs if run <= LONGEST_RUN)])
     where = f"{state['folder']}/{PROGRESS_FILE}" if state["folder"] else PROGRESS_FILE
     closing = f"Withheld for length: {{}} lines; read them in {where}."
     room = max(budget, SMALLEST_BUDGET) - len(heading) - 2 * len(fence) - len(closing) - 60
@@ -34,12 +42,11 @@ def write(state: SessionState, verdict: str, reasons: Sequence[Reason], *, budge
     return text if len(text) <= budget else text[: max(0, budget - 1)] + "…"
 
 
-def _heading(state: SessionState, verdict: str, reasons: Sequence[Reason]) -> str:
+def _heading(state: SessionState, verdict: str) -> str:
     last = state["last"]
-    lines = [f"Holdfast: {verdict}. Session {state['session'][:12]}"]
+    lines = [f"Holdfast: {verdict}. Session {one_line(state['session'])[:12]}"]
     if last is not None:
         lines[0] += f", captured {last['at']} ({last['profile']})."
-    lines += [f"- {reason['what']}" for reason in reasons[:12]]
     if verdict == "FOREIGN":
         lines.append(
             "This state is of another place. Do not continue it here without being asked to."
@@ -87,6 +94,8 @@ def _fitted(sections: list[tuple[str, list[str]]], room: int) -> tuple[list[str]
         for line in lines:
             if left < len(line) + 1:
                 break
+            if _longest_run(line) > LONGEST_RUN:
+                continue
             fitting.append(line)
             left -= len(line) + 1
         withheld += len(lines) - len(fitting)
@@ -96,12 +105,10 @@ def _fitted(sections: list[tuple[str, list[str]]], room: int) -> tuple[list[str]
     return kept, withheld
 
 
-def _fence(lines: Iterable[str]) -> str:
-    """Longer than any run of backticks inside, so that nothing inside can end it."""
-    longest = 2
-    for line in lines:
-        run = 0
-        for letter in line:
-            run = run + 1 if letter == "`" else 0
-            longest = max(longest, run)
-    return "`" * (longest + 1)
+def _longest_run(line: str) -> int:
+    """Of backticks. The fence is longer than any inside, so that nothing inside can end it."""
+    longest = run = 0
+    for letter in line:
+        run = run + 1 if letter == "`" else 0
+        longest = max(longest, run)
+    return longest

@@ -180,7 +180,7 @@ def _undone(bullet: str) -> str:
 
 
 def decision_of(text: str) -> Decision:
-    decision, _, rationale = text.partition(": ")
+    decision, _, rationale = text.strip().removesuffix(":").partition(": ")
     return {
         "decision": decision.strip() or "unnamed",
         "rationale": rationale.strip() or "not given",

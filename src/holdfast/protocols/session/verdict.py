@@ -49,6 +49,14 @@ def judge(
     return (reasons[0]["verdict"] if reasons else "CLEAN"), reasons
 
 
+def is_foreign(state: SessionState, present: World, issue: str) -> bool:
+    """Of another place or issue: none of its commands is run here."""
+    last = state["last"]
+    return last is not None and bool(
+        _foreign(last["world"], present, state["progress"]["issue"], issue)
+    )
+
+
 def _foreign(then: World, now: World, issue_then: str, issue_now: str) -> list[Reason]:
     found: list[Reason] = []
     if then["repository"] != now["repository"]:

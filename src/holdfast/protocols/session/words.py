@@ -79,6 +79,7 @@ if TYPE_CHECKING:
         resumed: bool
         resuming: bool
         comment: Comment | None
+        told: str
         ended_at: str
         adopts: str
         adopted_by: str
@@ -100,6 +101,17 @@ def is_issue(text: str) -> bool:
     repository, hash, number = text.rpartition("#")
     named = not repository or ("/" in repository and " " not in repository)
     return bool(hash) and named and number.isascii() and number.isdigit()
+
+
+def issue_in(branch: str) -> str:
+    """`CIA-123` in a branch name, or nothing."""
+    for part in branch.replace("/", " ").replace("_", " ").split():
+        words = part.split("-")
+        for position, key in enumerate(words[:-1]):
+            named = f"{key}-{words[position + 1]}"
+            if key.isalpha() and is_issue(named):
+                return named
+    return ""
 
 
 def empty_progress() -> Progress:

@@ -1,0 +1,1 @@
+"""CCC: the four steps of a checkpoint, and resuming from it."""

@@ -1,0 +1,94 @@
+"""A project to capture sessions in, the command line, and everybody that a checkpoint talks to."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from holdfast.adapters.git import run
+from tests.conftest import Git
+from tests.session import world
+
+holdfast = world.holdfast
+linear_server, linear = world.linear_server, world.linear
+nothing_of_the_developer = world.nothing_of_the_developer
+
+Calls = list[list[str]]
+Break = Callable[[], None]
+BROAD = (".", "-A", "--all", "-u", "--update", "-a", ":/")
+
+
+@pytest.fixture(autouse=True)
+def calls() -> Iterator[Calls]:
+    """The argument list of every git process of holdfast's; none may ever stage everything."""
+    made: Calls = []
+
+    def listen(command: Sequence[str]) -> None:
+        made.append([*command])
+
+    run.listeners.append(listen)
+    yield made
+    run.listeners.remove(listen)
+    for command in made:
+        if "add" in command or "commit" in command:
+            assert not set(BROAD).intersection(command), command
+
+
+@pytest.fixture
+def project(repository: Path, git: Git) -> Path:
+    """A repository with somebody's name and three tracked files, `a.py`, `b.py`, `name with spaces.py`."""
+    git("config", "user.name", "a developer", at=repository)
+    git("config", "user.email", "developer@holdfast.invalid", at=repository)
+    for name in ("a.py", "b.py", "name with spaces.py"):
+        (repository / name).write_text("one\n")
+    git("add", "a.py", "b.py", "name with spaces.py", at=repository)
+    git("commit", "--quiet", "--message", "files", at=repository)
+    return repository
+
+
+@pytest.fixture
+def blocked_view(project: Path) -> Break:
+    """From now on `.ccc-progress.md` can be read but no longer be written: a file is in the way."""
+
+    def block() -> None:
+        shutil.rmtree(project / ".holdfast", ignore_errors=True)
+        (project / ".holdfast").write_text("in the way\n")
+
+    return block
+
+
+@pytest.fixture
+def no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Break:
+    """From now on there is no `git` on the PATH."""
+
+    def remove() -> None:
+        empty = tmp_path / "empty"
+        empty.mkdir()
+        monkeypatch.setenv("PATH", str(empty))
+
+    return remove
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """`terminal("a.py")`: somebody sits at a terminal and gives these answers; what they were asked."""
+
+    def sit_down(*answers: str) -> list[str]:
+        asked: list[str] = []
+        waiting = list(answers)
+
+        def answer(question: str) -> str:
+            asked.append(question)
+            return waiting.pop(0)
+
+        for stream in (sys.stdin, sys.stdout):
+            monkeypatch.setattr(stream, "isatty", lambda: True)
+        monkeypatch.setenv("NO_COLOR", "1")
+        monkeypatch.setattr("holdfast.cli.verbs.checkpoint._ask", answer)
+        return asked
+
+    return sit_down

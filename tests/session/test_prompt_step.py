@@ -1,0 +1,161 @@
+"""Step 4 and the prompt: what the next session is started with."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from holdfast.protocols.session.prompt import weaknesses
+from tests.session import world
+from tests.session.conftest import Break
+from tests.session.world import PROGRESS, PROMPT, WORK, Holdfast, set_state
+
+TOP = "╔══════════════════════════════════════════════════╗"
+TITLE = "║  CONTINUATION PROMPT                             ║"
+BOTTOM = "╚══════════════════════════════════════════════════╝"
+CLOSING = "Copy this prompt into your next session's first message."
+
+
+def shown(out: str) -> str:
+    """What stands from the box on, without the report."""
+    return out[out.index("╔") : out.index("Checkpoint complete: ")]
+
+
+@pytest.mark.clause("CCC-55", "AMB-CCC-22")
+def test_the_box_to_the_letter(project: Path, holdfast: Holdfast) -> None:
+    lines = shown(holdfast("checkpoint", *WORK).out).split("\n")
+    assert lines[:3] == [TOP, TITLE, BOTTOM]
+    assert lines[0] == "╔" + "═" * 50 + "╗"
+    assert [len(line) for line in lines[:3]] == [52, 52, 52]
+
+
+@pytest.mark.clause("CCC-56", "AMB-CCC-22")
+def test_the_prompt_below_the_box(project: Path, holdfast: Holdfast) -> None:
+    answer = holdfast("checkpoint", *WORK)
+    assert shown(answer.out) == f"{TOP}\n{TITLE}\n{BOTTOM}\n\n{PROMPT}\n\n{CLOSING}\n"
+
+
+@pytest.mark.clause("CCC-56", "CCC-25")
+def test_it_is_the_section_of_the_file(project: Path, holdfast: Holdfast) -> None:
+    holdfast("checkpoint", *WORK)
+    prompt = "Ask Ada about leap years.\n\nThen write parse_date; see [1]."
+    text = PROGRESS.read_text("utf-8").replace(PROMPT, prompt)
+    PROGRESS.write_text(text, "utf-8")
+    answer = holdfast("checkpoint", "--status", "nearly")
+    assert f"\n\n{prompt}\n\n{CLOSING}\n" in answer.out
+    assert prompt in PROGRESS.read_text("utf-8")
+    for verb in ("resume", "go"):
+        assert holdfast(verb, "--json").data["prompt"] == prompt
+        assert holdfast(verb, "--prompt-only").out == f"{prompt}\n"
+
+
+@pytest.mark.clause("CCC-54")
+@pytest.mark.parametrize("words", [[], ["--skip-git"], ["--skip-tracker"]])
+def test_it_is_always_there_in_the_manual_profile(
+    project: Path, holdfast: Holdfast, words: list[str]
+) -> None:
+    for _ in range(2):
+        assert TITLE in holdfast("checkpoint", *WORK, *words).out
+
+
+@pytest.mark.clause("CCC-54")
+def test_the_hook_carries_the_prompt_in_its_reason(project: Path, holdfast: Holdfast) -> None:
+    holdfast("checkpoint", *WORK, "--session", "hooked")
+    loop = {"phase": "execution", "taskIndex": 0, "totalTasks": 3, "linearIssue": "ENG-12"}
+    set_state(**loop)
+    done = world.hook("Stop", session_id="hooked")
+    assert "╔" not in done.stdout.decode()
+    answer = world.said(done)
+    assert answer["decision"] == "block"
+    assert answer["reason"].startswith("Resume ENG-12. Current task: task 1 of 3.")
+
+
+@pytest.mark.clause("AMB-CCC-24")
+def test_a_stale_prompt_says_how_old_it_is(
+    project: Path, holdfast: Holdfast, blocked_view: Break
+) -> None:
+    holdfast("checkpoint", *WORK)
+    old = PROGRESS.read_text("utf-8")
+    (time,) = re.findall(r"^\*\*Session:\*\* (.+)$", old, re.MULTILINE)
+    blocked_view()
+    answer = holdfast("checkpoint", "--next", "something new")
+    warning, *rest = answer.out[answer.out.index("Warning: Step 1") :].split("\n")
+    assert warning == f"Warning: Step 1 failed; this prompt is of {time}"
+    assert rest[:3] == [TOP, TITLE, BOTTOM]
+    assert "finish parse_date" in answer.out
+    assert PROGRESS.read_text("utf-8") == old
+
+
+@pytest.mark.clause("CCC-57", "AMB-CCC-19")
+def test_the_template_of_a_session_without_an_issue(project: Path, holdfast: Holdfast) -> None:
+    PROGRESS.mkdir()
+    answer = holdfast("checkpoint")
+    assert (
+        "Resume unknown issue. Current task: unknown. Key files: see git status.\n"
+        "Next action: re-read the issue and git log, then continue.\n"
+    ) in answer.out
+    assert "Warning: .ccc-progress.md cannot be read" in answer.out
+
+
+GOOD = "Resume CIA-1. Current task: task 2 of 3. Key files: a.py, b.py.\nNext action: test a.py."
+
+
+@pytest.mark.clause("CCC-24")
+@pytest.mark.parametrize(
+    ("prompt", "weakness"),
+    [
+        (GOOD.replace("Resume CIA-1. ", ""), "it names no issue"),
+        (GOOD.replace("CIA-1", "unknown issue"), "it names no issue"),
+        (GOOD.replace("CIA-1", "the dates"), "it names no issue"),
+        (GOOD.replace("task 2 of 3", "unknown"), "it does not say which task of how many"),
+        (GOOD.replace("2 of 3", "N of M"), "it does not say which task of how many"),
+        (GOOD.replace("a.py, b.py", "see git status"), "it names no key files"),
+        (GOOD.replace(" Key files: a.py, b.py.", ""), "it names no key files"),
+        (GOOD.replace("Next action: test a.py.", ""), "it names no next action"),
+        (GOOD.replace("test a.py.", ""), "it names no next action"),
+        (GOOD.replace("test a.py", "[specific next step]"), "it still holds a placeholder"),
+        (GOOD.replace("a.py, b.py", "[file list]"), "it still holds a placeholder"),
+        (GOOD.replace("CIA-1", "CIA-XXX"), "it still holds a placeholder"),
+        ("Go on.", "it names no issue"),
+        ("", "it names no next action"),
+    ],
+)
+def test_a_vague_prompt_is_found_out(prompt: str, weakness: str) -> None:
+    assert weaknesses(GOOD) == []
+    assert weakness in weaknesses(prompt)
+
+
+@pytest.mark.clause("CCC-24")
+@pytest.mark.parametrize("issue", ["CIA-1", "A1-20", "#7", "owner/name#7"])
+def test_issues_of_every_tracker_are_good_enough(issue: str) -> None:
+    assert weaknesses(GOOD.replace("CIA-1", issue)) == []
+
+
+@pytest.mark.clause("CCC-24")
+def test_a_vague_prompt_is_a_warning_each_time(project: Path, holdfast: Holdfast) -> None:
+    for _ in range(2):
+        answer = holdfast("checkpoint", "--issue", "CIA-7", "--task", "It")
+        assert answer.code == 0
+        assert "The continuation prompt is weak: it names no key files." in answer.err
+        automated = holdfast("checkpoint", "--auto", "--json")
+        weak = "The continuation prompt is weak: it names no key files."
+        assert weak in automated.data["warnings"]
+        assert automated.data["report"] == "Checkpoint complete: 2/2 steps succeeded."
+
+
+@pytest.mark.clause("CCC-24")
+def test_strict_refuses_a_vague_prompt_before_anything_is_written(
+    project: Path, holdfast: Holdfast
+) -> None:
+    before = world.every_byte_under(project)
+    answer = holdfast("checkpoint", "--issue", "CIA-7", "--task", "It", "--strict")
+    assert answer.code == 1
+    assert "The continuation prompt is too vague: it names no key files." in answer.err
+    assert answer.out == ""
+    assert world.every_byte_under(project) == before
+    whole = ("--issue", "CIA-7", "--task", "It", "--file", "a.py", "--next", "begin")
+    assert holdfast("checkpoint", *whole, "--strict").code == 0
+    vague = holdfast("checkpoint", "--auto", "--session", "x", "--strict")
+    assert vague.code == 0, "the automated profile only warns"

@@ -1,0 +1,139 @@
+"""What the tests of the tracker, of resuming and of the hooks share.
+
+A module takes the fixtures that it needs by name: `linear = world.linear`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.hooks.run import command
+from tests.cli import conftest as command_line
+from tests.trackers import fixtures
+from tests.trackers.fake_github import REPOSITORY, FakeGitHub
+from tests.trackers.fake_linear import FakeLinear
+
+Answer = command_line.Answer
+Holdfast = command_line.Holdfast
+holdfast = command_line.holdfast
+linear_server = fixtures.linear_server
+github_server = fixtures.github_server
+
+STATE = Path(".ccc-state.json")
+PROGRESS = Path(".ccc-progress.md")
+SAMPLES = Path(__file__).parent / "samples"
+PATIENCE = 30.0  # seconds for what must happen; a loaded machine is slow, not wrong
+WORK = (
+    *("--issue", "ENG-12", "--title", "Parse dates", "--task", "Write the parser"),
+    *("--status", "half done", "--done", "Read the issue", "--remaining", "Write the docs"),
+    *("--next", "finish parse_date", "--file", "src/dates.py"),
+)
+PROMPT = (
+    "Resume ENG-12. Current task: task 2 of 3. Key files: src/dates.py.\n"
+    "Next action: finish parse_date."
+)
+
+
+@pytest.fixture(autouse=True)
+def nothing_of_the_developer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No key, no session and no project of whoever runs the tests."""
+    for name in ("LINEAR_API_KEY", "GITHUB_TOKEN", "GH_TOKEN", "CCC_PROJECT_ROOT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("CLAUDE_CODE_SESSION_ID", raising=False)
+
+
+@pytest.fixture
+def linear(linear_server: FakeLinear, monkeypatch: pytest.MonkeyPatch) -> FakeLinear:
+    """Linear with the issue ENG-12, to which the environment leads."""
+    monkeypatch.setenv("HOLDFAST_TRACKER_LINEAR_URL", linear_server.url)
+    monkeypatch.setenv("LINEAR_API_KEY", linear_server.key)
+    return linear_server
+
+
+@pytest.fixture
+def github(github_server: FakeGitHub, monkeypatch: pytest.MonkeyPatch) -> FakeGitHub:
+    """GitHub with the issue #12, likewise."""
+    monkeypatch.setenv("HOLDFAST_TRACKER_GITHUB_URL", github_server.url)
+    monkeypatch.setenv("HOLDFAST_TRACKER_GITHUB_REPOSITORY", REPOSITORY)
+    for name, value in github_server.environment().items():
+        monkeypatch.setenv(name, value)
+    return github_server
+
+
+def step_of(answer: Answer, name: str = "Linear update") -> dict[str, Any]:
+    """What became of one step of a checkpoint with `--json`."""
+    (found,) = [step for step in answer.data["steps"] if step["name"] == name]
+    return dict(found)
+
+
+def state() -> dict[str, Any]:
+    value = json.loads(STATE.read_text("utf-8"))
+    assert isinstance(value, dict)
+    return value
+
+
+def set_state(**fields: object) -> None:
+    STATE.write_text(json.dumps(fields), "utf-8")
+
+
+def every_byte_under(root: Path) -> bytes:
+    """All files of a folder, `.git` too, one after the other."""
+    return b"\n".join(path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file())
+
+
+def hook(
+    event: str, sample: str = "", *, words: list[str] | None = None, **changes: object
+) -> subprocess.CompletedProcess[bytes]:
+    """Start Claude Code's hook as it does, with its own payload from this folder."""
+    payload = json.loads((SAMPLES / f"claude.{sample or event}.json").read_text("utf-8"))
+    payload = {**payload, "cwd": str(Path.cwd()), **changes}
+    return send(json.dumps(payload).encode(), event, words=words)
+
+
+def send(
+    payload: bytes, event: str, *, words: list[str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    started = words or command("claude", event)
+    return subprocess.run(started, input=payload, capture_output=True, timeout=PATIENCE)
+
+
+def said(done: subprocess.CompletedProcess[bytes]) -> dict[str, Any]:
+    """The hook's answer: one JSON object, or nothing; the exit code is always 0."""
+    assert done.returncode == 0, done.stderr
+    value = json.loads(done.stdout or b"{}")
+    assert isinstance(value, dict)
+    return value
+
+
+def fake_git(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A `git` first in PATH that writes a marker and fails; the marker."""
+    folder.mkdir()
+    marker = folder / "called"
+    program = folder / "git"
+    program.write_text(f'#!/bin/sh\necho "$@" >> {marker}\nexit 1\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    return marker
+
+
+def wait_for(what: Callable[[], object]) -> None:
+    """Until it is true; a test must not wait for ever."""
+    end = time.monotonic() + PATIENCE
+    while not what():
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.02)
+
+
+def holdfast_process(*words: str) -> subprocess.CompletedProcess[str]:
+    """The command line in a process of its own."""
+    started = [sys.executable, "-m", "holdfast", *words]
+    return subprocess.run(started, capture_output=True, text=True, timeout=PATIENCE)
