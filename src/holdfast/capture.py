@@ -17,7 +17,13 @@ from holdfast.kernel.views.files import Unreadable, read_file, text_of
 from holdfast.protocols import session as rules
 from holdfast.protocols.session import progress, report
 from holdfast.protocols.session.prompt import boxed, generic, weaknesses
-from holdfast.protocols.session.words import PROGRESS_FILE, STATE_FILE, UNKNOWN_ISSUE, issue_in
+from holdfast.protocols.session.words import (
+    PROGRESS_FILE,
+    STATE_FILE,
+    UNKNOWN_ISSUE,
+    empty_progress,
+    issue_in,
+)
 from holdfast.surroundings import CONTROL_FILES, head_now, look_at_work_tree, world_now
 from holdfast.tracking import is_set_up
 from holdfast.writing import writer_of
@@ -30,7 +36,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.write import Writer
     from holdfast.protocols.session.report import Step
-    from holdfast.protocols.session.words import Profile, SessionState, World
+    from holdfast.protocols.session.words import Profile, Progress, SessionState, World
 
     class Request(TypedDict, total=False):
         """What a checkpoint is asked for. `given` holds the fields of the progress that are new."""
@@ -84,9 +90,10 @@ class _Checkpoint:
         self.profile: Profile = request.get("profile", "manual")
         # The automated profile never asks anybody anything; CCC-10.
         self.ask = ask if self.profile == "manual" else None
-        self.settings = config.load(workspace, workspace.journal if workspace.exists() else None)
+        self.settings = self._settings()
+        self._writer: Writer | None = None
         self.folder = folder_of(workspace)
-        self.writer: Writer = writer_of(workspace)
+        self.queued = False
         self.steps: list[Step] = []
         self.lines: list[str] = []
         self.warnings: list[str] = []
@@ -171,6 +178,17 @@ class _Checkpoint:
 
     # What is known before the first step
 
+    def _settings(self) -> dict[str, Any]:
+        """From the journal's copy of the file where there is one; a damaged journal fails step 1
+        alone."""
+        try:
+            journal = self.workspace.journal if self.workspace.exists() else None
+            return config.load(self.workspace, journal)
+        except HoldfastError as error:
+            if error.kind == "bad_config":
+                raise
+            return config.load(self.workspace)
+
     def _state_file(self) -> tuple[dict[str, Any], str]:
         try:
             return read_state(self.workspace), ""
@@ -181,6 +199,12 @@ class _Checkpoint:
     def _session(self) -> tuple[str, SessionState | None]:
         """The session's id, and for a new one the session that it takes over."""
         wanted = self.request.get("session") or sessions.own_id()
+        try:
+            return self._known_session(wanted)
+        except HoldfastError:
+            return wanted or new_id(), None
+
+    def _known_session(self, wanted: str) -> tuple[str, SessionState | None]:
         if wanted:
             is_new = (
                 not self.workspace.exists()
@@ -259,6 +283,7 @@ class _Checkpoint:
         before = self._version(stream)
         outcome = self.writer.execute(stream, command, actor=self.actor, now=self.now, id=self.id)
         if outcome["queued"]:
+            self.queued = True
             return report.done(
                 report.PERSIST, "Progress queued: the journal cannot be written here."
             )
@@ -330,7 +355,9 @@ class _Checkpoint:
         if self.request.get("files"):
             return self.request["files"]
         active = self.state_file.get("activeTaskFiles")
-        return [str(name) for name in active] if isinstance(active, list) else []
+        names = [str(name) for name in active] if isinstance(active, list) else []
+        # The engine's names are seen from its own root.
+        return [os.path.join(self.folder, name) for name in names]
 
     def _position(self) -> tuple[int, int] | None:
         """AMB-CCC-15: the engine counts from 0, people from 1."""
@@ -358,68 +385,34 @@ class _Checkpoint:
     def _git(self) -> Step:
         if self.request.get("skip_git"):
             return report.skipped(report.SNAPSHOT, "Git snapshot skipped (--skip-git).")
-        from holdfast.adapters.git.commit import commit_files
+        from holdfast import commit_step
 
-        files = self._files()
-        if not files and self.ask is not None and self._is_dirty():
+        files, exclude = self._files(), self._control_files()
+        if not files and self.ask is not None and commit_step.is_dirty(self.workspace, exclude):
             import shlex
 
             files = shlex.split(self.ask("Which files belong to this checkpoint's commit?"))
-        done = commit_files(
-            self.workspace.root,
-            files,
-            self._message(),
-            self.id,
-            exclude=self._control_files(),
+        message = commit_step.message_of(
+            str(self.settings["session.commit_message"]), self._progress(), self._position()
         )
-        for name in done["untracked"]:
-            self.warnings.append(f"{name} is in scope but not tracked, so it was not committed.")
-        outcome = done["outcome"]
-        if outcome in ("committed", "already"):
-            return report.done(report.SNAPSHOT, f"Git snapshot {(done['commit'] or '')[:12]}.")
-        if outcome == "clean":
-            return report.skipped(report.SNAPSHOT, "Git snapshot skipped — working tree clean.")
-        if outcome == "nothing":
-            why = "nothing to stage" if files else f"no activeTaskFiles in {STATE_FILE}"
-            return report.skipped(report.SNAPSHOT, f"Git snapshot skipped — {why}.")
-        if outcome == "hook_failed":
-            hook = f"{done['hook'] or 'pre-commit'} hook"
-            message = f"Git snapshot skipped — {hook} said no: {done['message']}"
-            return report.skipped(report.SNAPSHOT, message, cause=hook, counts=False)
-        return report.failed(report.SNAPSHOT, done["message"].rstrip("."))
-
-    def _is_dirty(self) -> bool:
-        from holdfast.adapters.git.errors import GitError
-        from holdfast.adapters.git.status import read_status
-
-        try:
-            return bool(read_status(self.workspace.root, exclude=self._control_files()))
-        except GitError:
-            return False
-
-    def _message(self) -> str:
-        from holdfast.protocols.session.prompt import position_of
-
-        now = sessions.read(self.workspace, self.session)["progress"]
-        number, total = self._position() or position_of(now) or (0, 0)
-        message = str(self.settings["session.commit_message"]).format(
-            issue=now["issue"], number=number, total=total, task=now["current"] or "no current task"
-        )
-        # The commit names its issue, whatever the setting says; AMB-CCC-01.
-        return message if now["issue"] in message else f"{message} ({now['issue']})"
+        step, warnings = commit_step.commit(self.workspace, files, message, self.id, exclude)
+        self.warnings += warnings
+        return step
 
     def _keep_work_tree(self) -> None:
-        """The whole work tree under a private ref. No step of the protocol: a failure is a warning."""
-        from holdfast.adapters.git.snapshot import create
+        from holdfast.commit_step import keep_work_tree
 
-        try:
-            limit = int(self.settings["snapshot.largest_mb"]) * 1_000_000
-            kept = create(self.workspace.root, session=self.session, limit=limit, now=self.now)
-            self.snapshot = kept["id"]
-            for left_out in kept["skipped"]:
-                self.warnings.append(f"{left_out['path']} is too large for the snapshot.")
-        except Exception as error:
-            self.warnings.append(f"No snapshot of the work tree: {error}")
+        largest = int(self.settings["snapshot.largest_mb"])
+        self.snapshot, warnings = keep_work_tree(
+            self.workspace, self.session, largest_mb=largest, now=self.now
+        )
+        self.warnings += warnings
+
+    @property
+    def writer(self) -> Writer:
+        if self._writer is None:
+            self._writer = writer_of(self.workspace)
+        return self._writer
 
     def _survey(self) -> None:
         """Step 2 moved HEAD: the world as it is left is the one to compare with at resume."""
@@ -447,7 +440,7 @@ class _Checkpoint:
             return report.failed(report.TRACKER, self.state_problem.rstrip("."))
         from holdfast.tracking import deliver_now
 
-        issue = self._last_issue()
+        issue = self._progress()["issue"]
         return deliver_now(self.workspace, self.writer, issue, self.settings, self.now)
 
     # Step 4
@@ -461,15 +454,20 @@ class _Checkpoint:
             for shortcoming in progress.shortcomings(text_of(content)):
                 self.warnings.append(f"{PROGRESS_FILE}: {shortcoming}.")
         except (OSError, Unreadable, rules.Unparsable) as problem:
-            return generic(self._last_issue()), f"{PROGRESS_FILE} cannot be read: {problem}"
-        persisted = self.steps[0]["status"] == "ok"
+            return generic(self._progress()["issue"]), f"{PROGRESS_FILE} cannot be read: {problem}"
+        persisted = self.steps[0]["status"] == "ok" and not self.queued
         if not persisted:
             stamp = progress.session_of(text_of(content))
-            return read["prompt"], f"Step 1 failed; this prompt is of {stamp}"
+            why = "Progress is queued" if self.queued else "Step 1 failed"
+            return read["prompt"], f"{why}; this prompt is of {stamp}"
         return read["prompt"], ""
 
-    def _last_issue(self) -> str:
-        return sessions.read_or_new(self.workspace, self.session)["progress"]["issue"]
+    def _progress(self) -> Progress:
+        """What the session knows by now; nothing where the journal cannot say."""
+        try:
+            return sessions.read_or_new(self.workspace, self.session)["progress"]
+        except HoldfastError:
+            return empty_progress()
 
     def _show(self, prompt: str, warning: str) -> Step:
         if warning:

@@ -191,3 +191,20 @@ def test_a_damaged_state_file_fails_the_third_step_only(
     assert lines[-1].endswith(") — status not persisted to issue tracker.")
     assert world.STATE.read_text() == '{"activeTaskFiles": ["a.py"'
     assert PROGRESS.exists()
+
+
+@pytest.mark.clause("CCC-04")
+def test_a_damaged_journal_fails_step_one_alone(project: Path, holdfast: Holdfast) -> None:
+    """Whatever the journal says, the work is committed and the prompt is printed."""
+    holdfast("checkpoint", "--issue", "CIA-1", "--next", "go on")
+    for name in ("journal.db-wal", "journal.db-shm"):
+        Path(".git/holdfast", name).unlink(missing_ok=True)
+    Path(".git/holdfast/journal.db").write_bytes(b"garbage" * 999)
+    answer = holdfast("checkpoint", "--json")
+    assert answer.code == 0
+    first, second, _, fourth = answer.data["steps"]
+    assert first["status"] == "failed"
+    assert "damaged" in first["message"]
+    assert second["status"] != "failed"
+    assert fourth["status"] == "ok"
+    assert "Resume CIA-1." in answer.data["prompt"]
