@@ -183,3 +183,12 @@ def shape(value: Any) -> Any:
     if isinstance(value, list):
         return [shape(item) for item in value]
     return type(value)
+
+
+@pytest.mark.parametrize("before", ["\n", "\t", "\r", "\x1b", "\x00", '"', "/", " ", "=", "\\"])
+@pytest.mark.parametrize("token", PLANTED.values(), ids=PLANTED.keys())
+def test_a_token_is_caught_whatever_stands_before_it(before: str, token: str) -> None:
+    """In JSON a line break is spelled with a letter, which must not hide the beginning of a word."""
+    shown = redact_value({"text": f"see{before}{token}"})
+
+    assert token not in shown["text"]

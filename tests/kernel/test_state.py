@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from holdfast.kernel import clock, jsontext
 from holdfast.kernel.digest import new_id
-from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.journal import interface
 from holdfast.kernel.journal.interface import Append
 from holdfast.kernel.redact import Redactor
 from holdfast.kernel.state import RESTORED, at_version, fold, load
+from holdfast.kernel.subject import Decision
 from holdfast.kernel.workspace import discover
 from holdfast.kernel.write import Writer
 from holdfast.protocols import note
@@ -25,7 +26,7 @@ from tests.journal_conformance.examples import NOON, draft, drafts, write
 from tests.journal_conformance.stores import STORES, Store
 
 if TYPE_CHECKING:
-    from holdfast.kernel.journal.interface import Journal
+    from holdfast.kernel.journal.interface import Event, Journal
 
 STREAM = "note:plan"
 
@@ -132,3 +133,52 @@ def test_half_a_surrogate_pair_in_a_command_is_stored_as_it_is_shown(repository:
 
     assert outcome["records"][0]["body"]["text"] == "half ? pair"
     assert "half ? pair" in (repository / ".notes" / "plan.md").read_text()
+
+
+class Counting:
+    """A subject without views: the short way of a writer."""
+
+    def initial(self, stream: str) -> Any:
+        return {"total": 0}
+
+    def apply(self, state: Any, event: Event) -> Any:
+        return {"total": state["total"] + event["body"]["by"]}
+
+    def decide(self, state: Any, command: Any, now: int) -> Decision:
+        if state["total"] + command["by"] > 10:
+            raise Usage("too much")
+        return Decision([("added", {"by": command["by"]})])
+
+    def absorb(self, state: Any, base: Any, change: Any, now: int) -> list[tuple[str, Any]]:
+        return []
+
+    def render(self, state: Any) -> dict[str, str]:
+        return {}
+
+
+def test_two_writers_of_one_stream_see_each_other(repository: Path) -> None:
+    """Each remembers what it wrote last; neither decides on what the other made old."""
+    one, other = (
+        Writer(discover(), lambda _: Counting(), Redactor(environment={})) for _ in range(2)
+    )
+
+    def add(writer: Writer, by: int) -> int:
+        return writer.execute("count:a", {"by": by}, actor="tester", now=NOON)["version"]
+
+    assert [add(one, 1), add(one, 2), add(other, 3), add(one, 1), add(other, 1)] == [1, 2, 3, 4, 5]
+    with pytest.raises(Usage):
+        add(one, 3)
+    assert add(other, 2) == 6
+    records = discover().journal.read("count:a")
+    assert [record["version"] for record in records] == [1, 2, 3, 4, 5, 6]
+    assert sum(record["body"]["by"] for record in records) == 10
+
+
+def test_a_repeated_id_on_the_short_way_is_a_no_op(repository: Path) -> None:
+    writer = Writer(discover(), lambda _: Counting(), Redactor(environment={}))
+    for _ in range(3):
+        outcome = writer.execute("count:a", {"by": 1}, actor="tester", now=NOON, id="first")
+    writer.execute("count:a", {"by": 1}, actor="tester", now=NOON, id="second")
+    again = writer.execute("count:a", {"by": 1}, actor="tester", now=NOON, id="first")
+    assert (outcome["duplicate"], again["duplicate"]) == (True, True)
+    assert len(discover().journal.read("count:a")) == 2

@@ -113,8 +113,15 @@ _LITERALS = {literal for _, literals, _ in RULES for literal in literals}.differ
 _WORDS = {sign: tuple(word[:-1] for word in _LITERALS if word.endswith(sign)) for sign in "_-"}
 _TAILS = {sign: frozenset(word[-2:] for word in words) for sign, words in _WORDS.items()}
 _OTHERS = {word for word in _LITERALS if word[-1] not in "_-"}
-_ANY_CASE = tuple(literal for literal in _OTHERS if literal.islower())
-_THIS_CASE = tuple(literal for literal in _OTHERS if not literal.islower())
+# Each with a letter of it that is rare in most texts: looking for one letter costs next to nothing.
+_RARE = "jqzxJKQZXG9"
+_GATED = tuple((word, next((one for one in _RARE if one in word), "")) for word in _OTHERS)
+_ANY_CASE = tuple(pair for pair in _GATED if pair[0].islower())
+_THIS_CASE = tuple(pair for pair in _GATED if not pair[0].islower())
+
+# Rules whose literal does not stand at the beginning of what they find.
+ANYWHERE = ("url-password", "slack-webhook")
+_NAMES = frozenset(name for name, _, _ in RULES)
 
 _compiled: dict[str, re.Pattern[str]] = {}
 
@@ -133,9 +140,10 @@ class Redactor:
 
     def value(self, body: Any, serialised: str) -> Any:
         """The JSON value without secrets: itself, untouched, when there are none."""
-        if self._is_clean(serialised):
+        rules = self._suspects(serialised)
+        if not rules and not self._holds_exact(serialised):
             return body
-        walked = self._walk(body, self._suspects(serialised))
+        walked = self._walk(body, rules)
         return body if walked == body else walked
 
     def text(self, text: str) -> str:
@@ -146,39 +154,23 @@ class Redactor:
             if secret in text:
                 self._count("environment", text.count(secret))
                 text = text.replace(secret, "[redacted:environment]")
-        for name, _, pattern in rules:
-            text = self._apply(name, pattern, text)
+        for rule in rules:
+            text = self._apply(rule, text)
         return text
 
-    def _suspects(self, text: str) -> list[Rule]:
-        """The rules of which a literal occurs."""
-        lowered = text.lower()
-        return [
-            rule
-            for rule in self._rules
-            if any(literal in lowered or literal in text for literal in rule[1])
-        ]
+    def _holds_exact(self, serialised: str) -> bool:
+        return any(secret in serialised or _escaped(secret) in serialised for secret in self._exact)
 
-    def _is_clean(self, text: str) -> bool:
-        lowered = text.lower()
-        for literal in _ANY_CASE:
-            if literal in lowered:
-                return False
-        for literal in _THIS_CASE:
-            if literal in text:
-                return False
-        if "key" in lowered and any(literal in lowered for literal in _KEYS):
-            return False
-        for sign, tails in _TAILS.items():
-            for piece in text.split(sign):
-                if piece[-2:] in tails and _ends_in_word(piece, _WORDS[sign]):
-                    return False
-        for secret in self._exact:
-            if secret in text or _escaped(secret) in text:
-                return False
-        return len(self._rules) == len(RULES)
+    def _suspects(self, text: str) -> Sequence[Rule]:
+        """The rules of which a literal occurs; the user's own always."""
+        found = _literals_in(text)
+        own = self._rules[len(RULES) :]
+        if not found:
+            return own
+        return [rule for rule in RULES if not found.isdisjoint(rule[1])] + list(own)
 
-    def _apply(self, name: str, pattern: str, text: str) -> str:
+    def _apply(self, rule: Rule, text: str) -> str:
+        name, literals, pattern = rule
         compiled = _compiled.get(pattern)
         if compiled is None:
             import re
@@ -193,7 +185,17 @@ class Redactor:
             self._count(name, 1)
             return f"{keep}[redacted:{name}]"
 
-        return compiled.sub(mark, text)
+        lowered = text.lower()
+        if name in ANYWHERE or name not in _NAMES or len(lowered) != len(text):
+            return compiled.sub(mark, text)
+        # Only where a literal stands: a search over all of the text costs five times as much.
+        parts, end = [], 0
+        for start in _positions(text, lowered, literals):
+            match = compiled.match(text, start) if start >= end else None
+            if match is not None:
+                parts += [text[end:start], mark(match)]
+                end = match.end()
+        return "".join(parts) + text[end:] if parts else text
 
     def _walk(self, value: Any, rules: Sequence[Rule]) -> Any:
         if isinstance(value, str):
@@ -238,9 +240,41 @@ def _secret_values(environment: Mapping[str, str]) -> Iterable[str]:
     return sorted(values, key=lambda value: (-len(value), value))
 
 
-def _ends_in_word(text: str, words: tuple[str, ...]) -> bool:
-    """Whether it ends in one of the words, and not merely in the end of a longer one."""
-    return any(text.endswith(word) and not text[: -len(word)][-1:].isalnum() for word in words)
+def _literals_in(text: str) -> set[str]:
+    """Every literal of the rules that occurs in a text, or in the JSON spelling of one."""
+    lowered = text.lower()
+    found = {literal for literal, rare in _ANY_CASE if rare in lowered and literal in lowered}
+    found.update([literal for literal, rare in _THIS_CASE if rare in text and literal in text])
+    if "key" in lowered:
+        found.update([literal for literal in _KEYS if literal in lowered])
+    for sign, tails in _TAILS.items():
+        for piece in text.split(sign):
+            if piece[-2:] in tails:
+                found.update([word + sign for word in _WORDS[sign] if _ends_in(piece, word)])
+    return found
+
+
+def _ends_in(text: str, word: str) -> bool:
+    """Whether it ends in the word, and not merely in the end of a longer one.
+
+    In JSON, the letter before it may be the end of an escape, such as the n of a line break.
+    """
+    if not text.endswith(word):
+        return False
+    before = text[: -len(word)]
+    return not before[-1:].isalnum() or before[-2:-1] == "\\" or before[-6:-4] == "\\u"
+
+
+def _positions(text: str, lowered: str, literals: Sequence[str]) -> list[int]:
+    """Where the literals stand, in order."""
+    found = set()
+    for literal in literals:
+        where = lowered if literal.islower() else text
+        start = where.find(literal)
+        while start >= 0:
+            found.add(start)
+            start = where.find(literal, start + 1)
+    return sorted(found)
 
 
 def _escaped(secret: str) -> str:
