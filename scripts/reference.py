@@ -7,10 +7,13 @@ from pathlib import Path
 
 import click
 
+from holdfast.adapters.git.errors import GitError
+from holdfast.adapters.trackers.port import TrackerError
 from holdfast.cli.parser import root
 from holdfast.kernel import config, errors
 
 DOCS = Path(__file__).parent.parent / "docs" / "reference"
+SOURCES = {kind.__module__ for kind in (errors.HoldfastError, GitError, TrackerError)}
 NOTICE = "<!-- Written by `make docs`; do not edit. -->"
 
 EXIT_CODES = {
@@ -31,7 +34,10 @@ EXIT_CODES = {
 
 def command_line() -> str:
     """Every command with its help, as it is printed."""
-    context = click.Context(root, info_name="holdfast")
+    # As the tool itself does it, whatever terminal and whatever calls came before.
+    context = click.Context(
+        root, info_name="holdfast", terminal_width=100, help_option_names=["-h", "--help"]
+    )
     sections = ["# The command line", NOTICE, _block(root.get_help(context))]
     for name in root.list_commands(context):
         command = root.get_command(context, name)
@@ -74,6 +80,7 @@ def error_kinds() -> str:
     rows = [
         [f"`{kind.__name__}`", f"`{kind.kind}`", str(kind.exit_code), _yes(kind.retryable)]
         for kind in _descendants(errors.HoldfastError)
+        if kind.__module__ in SOURCES
     ]
     tree = (errors.__doc__ or "").split("\n\n", 1)[1].rstrip()
     return (

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from holdfast import sessions
-from holdfast.handoff_files import folder_of, read_preferences, read_state
+from holdfast.handoff_files import folder_of, issue_of_file, read_preferences, read_state
 from holdfast.kernel import config, jsontext
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError
@@ -25,7 +25,7 @@ from holdfast.protocols.session.words import (
     issue_in,
 )
 from holdfast.surroundings import CONTROL_FILES, head_now, look_at_work_tree, world_now
-from holdfast.tracking import is_set_up
+from holdfast.tracking import is_set_up, refuse_bad_issue
 from holdfast.writing import writer_of
 
 TYPE_CHECKING = False
@@ -263,6 +263,9 @@ class _Checkpoint:
                 hint="Make them true, or leave --require-verified out.",
                 kind="unverified",
             )
+        for claim in failing:
+            why = claim["output"].strip().split("\n")[-1]
+            self.lines.append(f"Unverified: {claim['claim']} ({why})")
         return list(claims)
 
     def _world(self) -> World:
@@ -320,7 +323,9 @@ class _Checkpoint:
         if source is not None:
             given = {**sessions.carried_over(source), **given}
         kept = (source or known)["progress"]["issue"]
-        given["issue"] = self._issue(_known_issue(kept, self.workspace, self.folder))
+        given["issue"] = self._issue(
+            kept if kept != UNKNOWN_ISSUE else issue_of_file(self.workspace)
+        )
         mode = self.state_file.get("executionMode")
         if "mode" not in given and isinstance(mode, str):
             given["mode"] = mode
@@ -477,22 +482,3 @@ class _Checkpoint:
         if warning.startswith(PROGRESS_FILE):
             return report.failed(report.PROMPT, f"{PROGRESS_FILE} cannot be read")
         return report.done(report.PROMPT)
-
-
-def refuse_bad_issue(issue: str) -> None:
-    """The usual form is known at a glance; the rules for the others are not on the hook path."""
-    if issue_in(issue) != issue:
-        from holdfast.adapters.trackers.issues import check_issue
-
-        check_issue(issue)
-
-
-def _known_issue(kept: str, workspace: Workspace, folder: str) -> str:
-    """What the progress file names, when no record knows it yet; AMB-CCC-26."""
-    if kept != UNKNOWN_ISSUE:
-        return kept
-    try:
-        _, content = read_file(os.path.join(workspace.root, folder, PROGRESS_FILE))
-        return progress.parse(text_of(content))["issue"]
-    except (OSError, Unreadable, rules.Unparsable):
-        return kept

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 
 from holdfast.kernel.disk import write_synced
 from holdfast.kernel.errors import HoldfastError, from_os_error
@@ -38,7 +39,7 @@ def install(
     workspace: Workspace, client: str, command: Callable[..., list[str]], *, dry_run: bool = False
 ) -> Installed:
     """Add our hooks to the client's settings; everything else in them stays."""
-    path = os.path.join(workspace.root, SETTINGS)
+    path = _settings_of(workspace)
     before = _read(path)
     after = _with_hooks(before, command)
     if after == before:
@@ -47,7 +48,7 @@ def install(
         try:
             _keep_original(workspace, client, path, before, after)
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            write_synced(path, after or b"")
+            write_synced(path, after or b"", _mode_of(path))
         except OSError as error:
             raise from_os_error(error, f"writing {path}") from error
     return {"client": client, "path": path, "status": "installed"}
@@ -55,7 +56,7 @@ def install(
 
 def uninstall(workspace: Workspace, client: str, *, dry_run: bool = False) -> Installed:
     """Put the file back as it was; when somebody changed it since, only our hooks are taken out."""
-    path = os.path.join(workspace.root, SETTINGS)
+    path = _settings_of(workspace)
     present = _read(path)
     if present is None or MARK.encode() not in present:
         return {"client": client, "path": path, "status": "absent"}
@@ -67,11 +68,23 @@ def uninstall(workspace: Workspace, client: str, *, dry_run: bool = False) -> In
         if kept is not None and untouched:
             _restore(path, kept)
         else:
-            write_synced(path, _without_hooks(present, path))
+            write_synced(path, _without_hooks(present, path), _mode_of(path))
         _forget(workspace, client)
     except OSError as error:
         raise from_os_error(error, f"writing {path}") from error
     return {"client": client, "path": path, "status": "restored" if untouched else "removed"}
+
+
+def _settings_of(workspace: Workspace) -> str:
+    """The file itself, when it is a link: the link stays."""
+    return os.path.realpath(os.path.join(workspace.root, SETTINGS))
+
+
+def _mode_of(path: str) -> int:
+    try:
+        return stat.S_IMODE(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return 0o644
 
 
 def _with_hooks(before: bytes | None, command: Callable[..., list[str]]) -> bytes | None:
@@ -190,7 +203,7 @@ def _restore(path: str, kept: dict[str, Any]) -> None:
         if kept["made_folder"] and not os.listdir(os.path.dirname(path)):
             os.rmdir(os.path.dirname(path))
     else:
-        write_synced(path, kept["original"].encode(errors="surrogateescape"))
+        write_synced(path, kept["original"].encode(errors="surrogateescape"), _mode_of(path))
 
 
 def _forget(workspace: Workspace, client: str) -> None:

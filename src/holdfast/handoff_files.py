@@ -10,10 +10,12 @@ import os
 
 from holdfast.kernel import jsontext
 from holdfast.kernel.errors import HoldfastError, NotAllowed, from_os_error
+from holdfast.kernel.subject import Unparsable
 from holdfast.kernel.views.edits import put_away
 from holdfast.kernel.views.files import Unreadable, identity_of, read_file, text_of
 from holdfast.kernel.views.place import put_in_place, stage, stem_of
-from holdfast.protocols.session.words import STATE_FILE
+from holdfast.protocols.session import progress
+from holdfast.protocols.session.words import PROGRESS_FILE, STATE_FILE, UNKNOWN_ISSUE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,6 +61,15 @@ def read_state(workspace: Workspace) -> dict[str, Any]:
     except Unreadable as problem:
         raise _damaged(str(problem)) from None
     return _parsed(content)
+
+
+def issue_of_file(workspace: Workspace) -> str:
+    """What the progress file names, when no record knows it yet; AMB-CCC-26."""
+    try:
+        _, content = read_file(os.path.join(workspace.root, folder_of(workspace), PROGRESS_FILE))
+        return progress.parse(text_of(content))["issue"]
+    except (OSError, Unreadable, Unparsable):
+        return UNKNOWN_ISSUE
 
 
 def read_preferences(workspace: Workspace) -> Preferences:

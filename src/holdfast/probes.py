@@ -121,6 +121,10 @@ def _command(command: str, root: str, seconds: float) -> tuple[bool, int | None,
         return False, None, f"cannot be run: {error}"
     try:
         output, _ = process.communicate(timeout=seconds)
+    except KeyboardInterrupt:
+        os.killpg(process.pid, 9)
+        process.wait()
+        raise
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, 9)
         process.wait()

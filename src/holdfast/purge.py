@@ -1,7 +1,8 @@
 """Erasing a secret that was found too late, wherever holdfast keeps it.
 
 Bodies, states, what waits and what was refused, views, displaced files, quarantine, and the copies
-that a restore made. Git history, backups and exports belong to the user.
+that a restore made. Snapshots of the work tree that hold it are dropped; git removes what they held at
+its next gc. Git history, backups and exports belong to the user.
 """
 
 from __future__ import annotations
@@ -34,10 +35,12 @@ if TYPE_CHECKING:
         streams: list[str]
         waiting: int
         files: list[str]
+        snapshots: list[str]
         elsewhere: list[str]
 
 
 MARK = "[purged]"
+SNAPSHOTS = "refs/holdfast/snapshots"
 
 
 def find(workspace: Workspace, *, id: str = "", text: str = "", now: int) -> Purged:
@@ -54,6 +57,7 @@ def find(workspace: Workspace, *, id: str = "", text: str = "", now: int) -> Pur
         "streams": sorted(streams),
         "waiting": 0,
         "files": [*_quarantined_with(workspace, text), *_copies(workspace)] if records else [],
+        "snapshots": _snapshots_with(workspace, text) if text else [],
         "elsewhere": sorted(
             os.path.join(row["worktree"], row["path"])
             for row in journal.views()
@@ -83,6 +87,7 @@ def erase(workspace: Workspace, found: Purged, *, text: str = "", actor: str, no
         for path in [*found["files"], *_displaced(workspace, found["streams"])]:
             if os.path.lexists(path):
                 os.unlink(path)
+        _drop_snapshots(workspace, found["snapshots"])
         # Rewrites the file, so that the freed pages hold nothing any more.
         upkeep.compact(journal, always=True)
     return found
@@ -140,6 +145,33 @@ def _quarantined_with(workspace: Workspace, text: str) -> list[str]:
                     break
                 tail = chunk[-len(wanted) :]
     return found
+
+
+def _snapshots_with(workspace: Workspace, text: str) -> list[str]:
+    """Refs of the snapshots that hold the text. It is given on standard input: other programs can
+    see a command line."""
+    if not workspace.git_dir:
+        return []
+    from holdfast.adapters.git.errors import GitError
+    from holdfast.adapters.git.run import git, run
+
+    try:
+        refs = git(workspace.root, "for-each-ref", "--format=%(refname)", SNAPSHOTS).decode()
+    except GitError:
+        return []
+    wanted = ["grep", "--quiet", "--fixed-strings", "-f", "-"]
+    return [
+        ref
+        for ref in refs.split()
+        if run(workspace.root, *wanted, ref, input=text.encode()).code == 0
+    ]
+
+
+def _drop_snapshots(workspace: Workspace, refs: list[str]) -> None:
+    from holdfast.adapters.git.run import git
+
+    for ref in refs:
+        git(workspace.root, "update-ref", "-d", ref)
 
 
 def _copies(workspace: Workspace) -> list[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from holdfast.kernel import failures, inbox, latch
+from holdfast.kernel import config, failures, inbox, latch
+from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.journal import upkeep
 from holdfast.kernel.views import quarantine
 from holdfast.kernel.workspace import worktrees
@@ -80,6 +81,10 @@ def attention(workspace: Workspace) -> list[Attention]:
     if stopped is not None:
         by = f" by {stopped['by']}" if stopped["by"] else ""
         add(f"Stopped{by}: {stopped['reason']}", "holdfast doctor")
+    try:
+        config.load(workspace, workspace.journal if workspace.exists() else None)
+    except HoldfastError as error:
+        add(error.message, "holdfast doctor")
     failed = failures.read(workspace)
     if failed:
         add(f"{_count(failed, 'hook')} failed; last: {failed[-1]['reason']}", "holdfast doctor")

@@ -11,6 +11,7 @@ from holdfast.kernel import clock, outbox
 from holdfast.kernel.errors import HoldfastError
 from holdfast.protocols import session as rules
 from holdfast.protocols.session import report
+from holdfast.protocols.session.words import issue_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +37,14 @@ def is_set_up(settings: Mapping[str, Any]) -> bool:
         return False
     names = (*LINEAR_VARIABLES, *GITHUB_VARIABLES, settings["tracker.key_variable"])
     return bool(settings["tracker.key_command"]) or any(os.environ.get(name) for name in names)
+
+
+def refuse_bad_issue(issue: str) -> None:
+    """The usual form is known at a glance; the rules for the others are not on the hook path."""
+    if issue_in(issue) != issue:
+        from holdfast.adapters.trackers.issues import check_issue
+
+        check_issue(issue)
 
 
 class NotSetUp(Exception):

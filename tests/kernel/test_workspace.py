@@ -158,7 +158,9 @@ def test_worktrees_of_a_bare_repository_share_the_home(
 
     assert found(base / "one") == (str(base / "one"), f"{bare}/holdfast")
     assert found(base / "two") == (str(base / "two"), f"{bare}/holdfast")
-    assert discover(str(bare)).home == f"{bare}/holdfast"
+    with pytest.raises(NotFound) as refused:
+        discover(str(bare))
+    assert "worktrees" in refused.value.hint
 
 
 def test_a_submodule_is_a_workspace_of_its_own(repository: Path, git: Git, tmp_path: Path) -> None:

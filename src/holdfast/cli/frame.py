@@ -87,8 +87,8 @@ class Call:
 
     def answer(self, verb: Callable[..., Reply], **arguments: Any) -> int:
         """Run a verb and print what it replies; the exit code."""
+        reply = verb(self, **arguments)
         try:
-            reply = verb(self, **arguments)
             if self.as_json:
                 answer = {"schema": SCHEMA, "ok": True, "data": reply.data, "next": reply.next}
                 print_json(answer)
@@ -97,6 +97,11 @@ class Call:
             sys.stdout.flush()
         except BrokenPipeError:
             raise ReaderGone from None
+        except OSError as error:
+            raise HoldfastError(
+                f"The answer could not be printed: {error.strerror}. What was asked for is done.",
+                kind="not_printed",
+            ) from error
         return reply.exit_code
 
 
@@ -109,6 +114,9 @@ def warn_of_views(outcome: Outcome) -> None:
     for view in outcome["views"]:
         if view["status"] == "failed":
             warn(f"{view['path']} was not written: {view['reason']}. The record is safe.")
+        elif view["status"] == "removed" and outcome["records"]:
+            back = f"holdfast restore {outcome['records'][-1]['id'][:8]}"
+            warn(f"{view['path']} was removed and stays so; `{back}` writes it again.")
 
 
 def print_json(value: Any) -> None:
@@ -135,6 +143,9 @@ def _print_lines(reply: Reply) -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run the command line; the exit code. Whatever fails is said once, in one form."""
     as_json = "--json" in arguments
+    # Closed by whoever started us: what is said goes nowhere, and the work is done all the same.
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         # A file name that is no UTF-8 must not end a command that has done its work.
         getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")

@@ -174,7 +174,12 @@ def _check_rules(rules: Mapping[str, Any], source: str) -> None:
 
     for name, pattern in rules.items():
         try:
-            re.compile(pattern)
+            if re.compile(pattern).search("") is not None:
+                raise HoldfastError(
+                    f"{source}: redact.rules.{name} matches everything, even nothing.",
+                    hint="Write a rule that needs at least one character.",
+                    kind="bad_config",
+                )
         except (re.error, TypeError) as error:
             raise HoldfastError(
                 f"{source}: redact.rules.{name} is not a regular expression: {error}.",

@@ -12,12 +12,14 @@ def write_all(descriptor: int, content: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def write_synced(path: str, content: bytes) -> None:
-    """A whole, synced, private file under its name, or none: written aside and renamed."""
+def write_synced(path: str, content: bytes, mode: int = 0o600) -> None:
+    """A whole, synced file under its name, or none: written aside and renamed. Private by default."""
     unfinished = f"{path}.{os.getpid()}.unfinished"
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
     descriptor = os.open(unfinished, flags, 0o600)
     try:
+        if mode != 0o600:
+            os.fchmod(descriptor, mode)
         write_all(descriptor, content)
         os.fsync(descriptor)
         os.rename(unfinished, path)

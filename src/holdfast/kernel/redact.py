@@ -105,6 +105,7 @@ SECRET_NAMES = (
     "PRIVATE_KEY",
 )
 SHORTEST_SECRET = 8
+LONGEST_FIELD = 24
 LONGEST_WORD = 12  # a shorter value of lower-case letters is a word such as "disabled"
 
 # The literals again, as the quick test wants them. Words that end in `_` or `-` are found by looking
@@ -203,7 +204,9 @@ class Redactor:
         if isinstance(value, dict):
             shown: dict[str, Any] = {}
             for key, item in value.items():
-                name = clean = self._clean(key, rules)
+                # A short plain name is a field of ours or of an agent's, not a secret.
+                is_field = key.isidentifier() and len(key) < LONGEST_FIELD
+                name = clean = key if is_field else self._clean(key, rules)
                 while name in shown:  # two secrets as keys must not become one member
                     name = f"{clean}#{len(shown)}"
                 shown[name] = self._member(key, item, rules)

@@ -100,6 +100,12 @@ def discover(start: str | None = None) -> Workspace:
     if not os.path.isdir(start):
         raise NotFound(f"There is no folder {start}.")
     root, git_dir = _find(start)
+    if root and root == git_dir:
+        raise NotFound(
+            f"{root} is a bare repository.",
+            hint="Go to one of its worktrees; they share one journal.",
+            kind="no_workspace",
+        )
     if not root:
         raise NotFound(
             f"{start} is in no workspace: no git repository, no {CONFIG_FILE} above it.",

@@ -11,7 +11,7 @@ from holdfast.capture import checkpoint
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe
-from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.errors import Usage
 from holdfast.probes import parse
 from holdfast.protocols.session.words import REASONS
 
@@ -69,6 +69,11 @@ def command(call: Call, **options: Any) -> Reply:
     report names every step that failed; the exit code is 0 all the same.
     """
     given, claims = _given(options)
+    for name in options["files"]:
+        if name.strip() in ("", ".", "./"):
+            raise Usage(
+                f"--file {name!r} names the whole work tree.", hint="Name the files in scope."
+            )
     flag = "--skip-linear" if options["skip_linear"] else "--skip-tracker"
     request: Request = {
         "profile": "automated" if options["auto"] else "manual",
@@ -138,7 +143,11 @@ def _document(source: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
             import difflib
 
             close = difflib.get_close_matches(name, FIELDS, n=1)
-            hint = f"Did you mean {close[0]}?" if close else f"Known are: {', '.join(FIELDS)}."
+            hint = (
+                f"Did you mean {close[0]}?"
+                if close
+                else f"Known are: {', '.join((*FIELDS, 'claims'))}."
+            )
             raise Usage(f"The document has an unknown field {name!r}.", hint=hint)
     for name in ("completed", "done", "remaining", "decisions", "blockers"):
         if not isinstance(document.get(name, []), list):
@@ -151,7 +160,7 @@ def _document(source: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         if not isinstance(document.get(name, ""), str | None):
             raise Usage(f"The document's {name} must be text.")
     if not isinstance(claims, list) or not all(_is_claim(claim) for claim in claims):
-        raise HoldfastError("The document's claims must be a list of {claim, probe}.", kind="usage")
+        raise Usage("The document's claims must be a list of {claim, probe}.")
     return document, claims
 
 

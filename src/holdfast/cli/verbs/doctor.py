@@ -42,7 +42,8 @@ def command(call: Call, fix: bool) -> Reply:
 
 
 def _is_readable(checks: list[Check]) -> bool:
-    return not any(check["id"] == "journal" and check["status"] == "problem" for check in checks)
+    about = ("journal", "integrity", "chains")
+    return not any(check["id"] in about and check["status"] == "problem" for check in checks)
 
 
 def _lines(checks: list[Check]) -> Iterator[str]:

@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from holdfast.cli.frame import Call, Reply
+from holdfast.cli.frame import Call, ReaderGone, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import plural
 from holdfast.kernel.errors import HoldfastError
@@ -32,9 +32,12 @@ def command(call: Call, output: str | None) -> Reply:
     lines = _export(call.workspace.journal) if call.workspace.exists() else iter(())
     if output is None:
         count = 0
-        for line in lines:
-            sys.stdout.write(f"{line}\n")
-            count += 1
+        try:
+            for line in lines:
+                sys.stdout.write(f"{line}\n")
+                count += 1
+        except BrokenPipeError:
+            raise ReaderGone from None
         return Reply({"lines": count})
     if os.path.exists(output):
         raise HoldfastError(f"{output} exists already.", hint="Name a file that does not.")

@@ -10,37 +10,51 @@ from holdfast.cli.frame import Call, Reply, warn_of_views
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe
 from holdfast.history import picture, state_now
-from holdfast.kernel.errors import NotFound
+from holdfast.kernel.errors import NotFound, Usage
 from holdfast.protocols.note import stream_of
 
 
 @click.command()
-@click.argument("text", required=False, default="")
+@click.argument("text", required=False)
 @click.option("--to", "name", default="default", show_default=True, help="Which note.")
-@click.option("--id", default="", help="An id of your own: the same id again changes nothing.")
+@click.option("--id", help="An id of your own: the same id again changes nothing.")
 @verb
-def command(call: Call, text: str, name: str, id: str) -> Reply:
+def command(call: Call, text: str | None, name: str, id: str | None) -> Reply:
     """Leave a note for whoever comes next, in .notes/NAME.md; without TEXT, show it.
 
     `-` reads the text from standard input.
     """
     stream = stream_of(name)
-    if not text:
+    if text is None:
         return _show(call, stream)
+    if id is not None and not id.strip():
+        raise Usage("An id needs at least one character.", hint="Leave --id out for a random one.")
     if text == "-":
-        text = sys.stdin.read()
+        text = _standard_input()
     command = {"add": text, "by": call.actor}
-    outcome = call.writer.execute(stream, command, actor=call.actor, now=call.now, id=id)
+    outcome = call.writer.execute(stream, command, actor=call.actor, now=call.now, id=id or "")
     warn_of_views(outcome)
     if outcome["queued"]:
         return Reply(
             {**outcome},
             [
-                "Queued: the journal cannot be written from here; the next process that can takes it in."
+                "Queued in .holdfast/inbox: the journal cannot be written from here. The next process",
+                "that can takes it in; until then `git clean -fdx` would remove it.",
             ],
         )
     said = "Noted already." if outcome["duplicate"] else f"Noted as {outcome['id'][:8]}"
     return Reply({**outcome}, [said], next=["holdfast history"])
+
+
+def _standard_input() -> str:
+    """A text that is no UTF-8 is refused rather than changed."""
+    if sys.stdin is None:
+        raise Usage("There is no standard input to read from.")
+    try:
+        raw = getattr(sys.stdin, "buffer", None)
+        return raw.read().decode() if raw is not None else sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise Usage(f"The text is not UTF-8 at byte {error.start}.") from None
 
 
 def _show(call: Call, stream: str) -> Reply:

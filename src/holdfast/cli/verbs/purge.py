@@ -40,12 +40,16 @@ def command(call: Call, id: str, matching: bool, dry_run: bool, yes: bool) -> Re
     what = f"{plural(len(found['records']), 'record')} in {plural(len(found['streams']), 'stream')}"
     if found["files"]:
         what += f", {plural(len(found['files']), 'file')} in the journal's folder"
+    if found["snapshots"]:
+        what += f", {plural(len(found['snapshots']), 'snapshot')} of the work tree"
     if dry_run:
         return Reply({**found, "dry_run": True}, [f"Would erase {what}."])
     if not yes:
         _confirm(f"Erase {what} for good?")
     done = erase(call.workspace, found, text=text, actor=call.actor, now=call.now)
     lines = [f"Erased {what}."]
+    if done["snapshots"]:
+        lines.append("Git still holds what the snapshots held, until `git gc --prune=now`.")
     if done["elsewhere"]:
         lines.append("Still shown in other worktrees; run `holdfast doctor --fix` there:")
         lines += [f"  {safe(path)}" for path in done["elsewhere"]]

@@ -31,12 +31,16 @@ def command(call: Call, id: str, dry_run: bool) -> Reply:
     newest = journal.latest(stream=stream, limit=1)[0]
     data = {"stream": stream, "to": record["id"], "from": newest["id"], "dry_run": dry_run}
     data["diff"] = [terminal.unstyle(line) for line in lines]
+    here = journal.views(worktree=call.workspace.root, stream=stream)
+    again = [row["path"] for row in here if row["removed"]]
     if dry_run:
+        lines += [f"Would write again: {path}" for path in again]
         return Reply(data, lines or ["Nothing would change."])
     if not lines and version == record["version"]:
         outcome = call.writer.repair(stream, now=call.now, raise_removed=True)
         warn_of_views(outcome)
-        return Reply({**data, "views": outcome["views"]}, ["It is there already."])
+        written = [f"Wrote again: {path}" for path in again]
+        return Reply({**data, "views": outcome["views"]}, written or ["It is there already."])
     outcome = call.writer.restore(stream, record["version"], actor=call.actor, now=call.now)
     warn_of_views(outcome)
     data["record"], data["views"] = outcome["id"], outcome["views"]

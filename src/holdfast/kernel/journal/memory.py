@@ -114,7 +114,8 @@ class MemoryJournal:
 
     def _repeated(self, appends: Sequence[Append]) -> list[Receipt]:
         first = next((append.drafts[0]["id"] for append in appends if append.drafts), "")
-        if first not in self._ids:
+        known_streams = [append.stream for append in appends]
+        if first not in self._ids or self._ids[first]["record"]["stream"] not in known_streams:
             return []
         receipts = []
         for append in appends:

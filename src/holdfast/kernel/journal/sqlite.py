@@ -225,7 +225,8 @@ class SqliteJournal:
 
     def _repeated(self, appends: Sequence[Append]) -> list[Receipt]:
         first = next((append.drafts[0]["id"] for append in appends if append.drafts), "")
-        if not first or not self._by_ids([first]):
+        before = self._by_ids([first]) if first else []
+        if not before or before[0]["stream"] not in [append.stream for append in appends]:
             return []
         receipts: list[Receipt] = []
         for append in appends:

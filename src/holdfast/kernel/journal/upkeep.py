@@ -108,6 +108,9 @@ def size(journal: SqliteJournal) -> int:
 def backup(journal: SqliteJournal, destination: str) -> None:
     """A consistent copy while others write, whole or not at all."""
     refuse_existing(destination)
+    folder = os.path.dirname(destination) or "."
+    if not os.path.isdir(folder):
+        raise NotFound(f"There is no folder {folder}.")
     unfinished = f"{destination}.unfinished"
     try:
         if os.path.exists(unfinished):
@@ -189,7 +192,10 @@ def check_copy(source: str) -> None:
 
 def integrity(connection: apsw.Connection) -> list[str]:
     """What SQLite's own check complains about."""
-    rows: Any = connection.execute("PRAGMA integrity_check(20)").fetchall()
+    try:
+        rows: Any = connection.execute("PRAGMA integrity_check(20)").fetchall()
+    except apsw.Error as error:
+        return [str(error)]
     return [row[0] for row in rows if row[0] != "ok"]
 
 

@@ -44,9 +44,11 @@ def write(state: SessionState, verdict: str, reasons: Sequence[Reason], *, budge
 
 def _heading(state: SessionState, verdict: str) -> str:
     last = state["last"]
-    lines = [f"Holdfast: {verdict}. Session {one_line(state['session'])[:12]}"]
-    if last is not None:
-        lines[0] += f", captured {last['at']} ({last['profile']})."
+    if last is None:
+        lines = [f"Holdfast: {verdict}. A progress file that no record knows: nothing to compare."]
+    else:
+        name = one_line(state["session"])[:12]
+        lines = [f"Holdfast: {verdict}. Session {name}, captured {last['at']} ({last['profile']})."]
     if verdict == "FOREIGN":
         lines.append(
             "This state is of another place. Do not continue it here without being asked to."

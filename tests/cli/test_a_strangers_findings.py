@@ -1,0 +1,151 @@
+"""What somebody with only the README ran into, so that nobody does again."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Holdfast
+from tests.conftest import Git
+
+pytestmark = pytest.mark.usefixtures("repository")
+
+
+def test_an_id_of_another_note_is_a_conflict(holdfast: Holdfast) -> None:
+    holdfast("note", "one", "--id", "k")
+    answer = holdfast("note", "two", "--id", "k", "--to", "other", "--json")
+    assert answer.code == 5
+    assert answer.envelope["error"]["kind"] == "id_taken"
+    assert "two" in str(holdfast("doctor", "--json").data["refused"])
+
+
+def test_an_empty_note_or_id_is_no_note(holdfast: Holdfast) -> None:
+    holdfast("note", "one")
+    assert holdfast("note", "").code == 2
+    assert holdfast("note", "two", "--id", "").code == 2
+
+
+def test_doctor_survives_a_journal_with_damaged_pages(holdfast: Holdfast) -> None:
+    for number in range(40):
+        holdfast("note", "x" * 2000, "--to", f"n{number}")
+    holdfast("gc")
+    with Path(".git/holdfast/journal.db").open("r+b") as file:
+        file.seek(100)
+        file.write(os.urandom(3000))
+    answer = holdfast("doctor")
+    assert answer.code == 1
+    assert "damaged" in answer.out
+
+
+@pytest.mark.parametrize("name", ["", " ", ".", "./"])
+def test_a_scope_is_never_the_whole_tree(holdfast: Holdfast, git: Git, name: str) -> None:
+    Path("README.md").write_text("changed")
+    assert holdfast("checkpoint", "--file", name).code == 2
+    assert git("status", "--porcelain").split() == ["M", "README.md"]
+
+
+@pytest.mark.parametrize("rule", ["", ".*", "a?"])
+def test_a_rule_that_matches_everything_is_refused(holdfast: Holdfast, rule: str) -> None:
+    Path("holdfast.toml").write_text(f"[redact.rules]\na = '{rule}'\n")
+    answer = holdfast("note", "x", "--json")
+    assert answer.envelope["error"]["kind"] == "bad_config"
+    assert "matches everything" in holdfast("status").out
+
+
+def test_a_greedy_rule_leaves_the_fields_of_records_alone(holdfast: Holdfast) -> None:
+    Path("holdfast.toml").write_text("[redact.rules]\na = '[a-z]'\n")
+    assert holdfast("note", "secret words").code == 0
+    assert holdfast("verify").code == 0
+
+
+def test_a_linked_settings_file_stays_a_link(holdfast: Holdfast, tmp_path: Path) -> None:
+    real = tmp_path / "real.json"
+    real.write_text('{"mine": true}')
+    real.chmod(0o644)
+    Path(".claude").mkdir()
+    Path(".claude/settings.local.json").symlink_to(real)
+    holdfast("init")
+    holdfast("uninstall")
+    assert Path(".claude/settings.local.json").is_symlink()
+    assert real.read_text() == '{"mine": true}'
+    assert stat.S_IMODE(real.stat().st_mode) == 0o644
+
+
+def test_a_copy_into_a_folder_that_is_not_there(holdfast: Holdfast) -> None:
+    holdfast("note", "one")
+    answer = holdfast("backup", "nowhere/copy.db")
+    assert answer.code == 3
+    assert "There is no folder" in answer.err
+
+
+def test_a_text_that_is_no_utf8_is_refused(
+    holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"caf\xe9")))
+    assert holdfast("note", "-").code == 2
+
+
+def test_a_closed_standard_output_is_no_bug() -> None:
+    command = f"{sys.executable} -m holdfast note closed >&-"
+    assert subprocess.run(["bash", "-c", command], check=False).returncode == 0
+
+
+def test_a_full_standard_output_does_not_ask_for_a_second_note(holdfast: Holdfast) -> None:
+    command = f"{sys.executable} -m holdfast note once >/dev/full"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "What was asked for is done" in done.stderr
+    assert holdfast("note").out.count("once") == 1
+
+
+def test_a_purge_drops_the_snapshots_that_hold_the_secret(
+    holdfast: Holdfast, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("plan.txt").write_text("harmless")
+    holdfast("snapshot", "create")
+    holdfast("note", "the word is swordfish99")
+    holdfast("checkpoint", "--task", "say swordfish99")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("swordfish99"))
+    answer = holdfast("purge", "--matching", "--yes", "--json")
+    assert len(answer.data["snapshots"]) == 1
+    (kept,) = git("for-each-ref", "--format=%(refname)", "refs/holdfast").split()
+    found = subprocess.run(["git", "grep", "-q", "swordfish99", kept], check=False)
+    assert found.returncode == 1
+
+
+def test_a_claim_that_does_not_hold_is_said(holdfast: Holdfast) -> None:
+    answer = holdfast("checkpoint", "--claim", "it is there", "file:nowhere.txt")
+    assert "Unverified: it is there (nowhere.txt does not exist)" in answer.out
+
+
+def test_a_note_whose_file_was_removed_says_how_to_get_it_back(holdfast: Holdfast) -> None:
+    holdfast("note", "one")
+    Path(".notes/default.md").unlink()
+    answer = holdfast("note", "two")
+    assert "was removed and stays so" in answer.err
+    command = answer.err.split("`")[1].split()[1:]
+    assert "Would write again" in holdfast(*command, "--dry-run").out
+    holdfast(*command)
+    assert "two" in Path(".notes/default.md").read_text()
+
+
+def test_interrupting_a_checkpoint_ends_its_probe(tmp_path: Path) -> None:
+    import signal
+    import time
+
+    mark = tmp_path / "alive"
+    probe = f"run:{sys.executable} -c \"import time,pathlib; time.sleep(3); pathlib.Path('{mark}').touch()\""
+    waiting = subprocess.Popen(
+        [sys.executable, "-m", "holdfast", "checkpoint", "--claim", "slow", probe]
+    )
+    time.sleep(1.2)
+    waiting.send_signal(signal.SIGINT)
+    assert waiting.wait(timeout=20) == 130
+    time.sleep(3)
+    assert not mark.exists()
