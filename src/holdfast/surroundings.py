@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 from holdfast.adapters.git.head import read_head
+from holdfast.handoff_files import folder_of, read_state
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.views.files import Unreadable, content_digest, read_file
 from holdfast.protocols.session.words import PROGRESS_FILE, STATE_FILE
 
 TYPE_CHECKING = False
@@ -34,7 +38,30 @@ def world_now(workspace: Workspace, head: Any) -> World:
         "branch": head["branch"],
         "dirty": None,
         "dirty_files": [],
+        "plan": _plan(workspace),
     }
+
+
+def _plan(workspace: Workspace) -> str | None:
+    """What the engine is to carry out: the number of tasks and the specification it follows.
+
+    None where `.ccc-state.json` names no plan, or cannot be read.
+    """
+    try:
+        state = read_state(workspace)
+    except HoldfastError:
+        return None
+    named, total = state.get("specPath"), state.get("totalTasks")
+    if not isinstance(named, str) and not isinstance(total, int):
+        return None
+    content = b""
+    if isinstance(named, str):
+        try:
+            path = os.path.join(workspace.root, folder_of(workspace), named)
+            _, content = read_file(path)
+        except (OSError, Unreadable):
+            content = b"cannot be read"
+    return content_digest(f"{named}\0{total}\0".encode() + content)
 
 
 def look_at_work_tree(workspace: Workspace, world: World, exclude: list[str]) -> None:

@@ -54,7 +54,7 @@ def states(draw: some.DrawFn) -> SessionState:
         "claims": [],
         "world": {
             "worktree": "/work",
-            "repository": "/work/.git",
+            "repository": "/project/.git",
             "commit": None,
             "branch": None,
             "dirty": None,

@@ -418,3 +418,19 @@ def test_a_session_that_was_killed_is_not_emptied_by_the_next(
     assert "- Read the issue ✓" in text
     assert "- No regex: too slow" in text
     assert PROMPT in text
+
+
+@pytest.mark.parametrize("how", ["spec", "tasks"])
+def test_a_plan_that_changed_is_drift(repository: Path, holdfast: Holdfast, how: str) -> None:
+    Path("plan.md").write_text("one\ntwo\n", encoding="utf-8")
+    state = {"linearIssue": "ENG-12", "specPath": "plan.md", "totalTasks": 2}
+    Path(".ccc-state.json").write_text(json.dumps(state), encoding="utf-8")
+    holdfast("checkpoint", "--auto")
+    assert holdfast("resume", "--json").data["verdict"] == "CLEAN"
+    if how == "spec":
+        Path("plan.md").write_text("one\nthree\n", encoding="utf-8")
+    else:
+        Path(".ccc-state.json").write_text(json.dumps({**state, "totalTasks": 3}), encoding="utf-8")
+    found = holdfast("resume", "--json").data
+    assert found["verdict"] == "DRIFTED"
+    assert any("the plan changed" in reason["what"] for reason in found["reasons"])

@@ -78,6 +78,11 @@ def _drifted(then: World, now: World) -> list[Reason]:
     if then["branch"] != now["branch"]:
         before, after = then["branch"] or "no branch", now["branch"] or "no branch"
         found.append({"verdict": "DRIFTED", "what": f"branch was {before}, is {after}"})
+    plans = then.get("plan"), now.get("plan")
+    if None not in plans and plans[0] != plans[1]:
+        found.append(
+            {"verdict": "DRIFTED", "what": "the plan changed: its tasks or its specification"}
+        )
     if then["dirty"] is None or now["dirty"] is None:
         found.append({"verdict": "CLEAN", "what": "unknown: whether the work tree changed"})
     elif then["dirty"] != now["dirty"]:

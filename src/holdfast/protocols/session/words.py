@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal, TypedDict
+    from typing import Any, Literal, NotRequired, TypedDict
 
     Profile = Literal["manual", "automated"]
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         branch: str | None
         dirty: str | None
         dirty_files: list[str]
+        plan: NotRequired[str | None]
 
     class Claim(TypedDict):
         """A line of the handoff with a probe behind it, and what the probe said."""
