@@ -103,7 +103,8 @@ def summary(body: Any, width: int = 72) -> str:
         for key in ("text", "reason", "message", "summary", "path"):
             if isinstance(body.get(key), str) and body[key]:
                 return one_line(body[key], width)
-        return one_line(", ".join(f"{key}: {value}" for key, value in body.items()), width)
+        plain = {key: value for key, value in body.items() if isinstance(value, (str, int, float))}
+        return one_line(", ".join(f"{key}: {value}" for key, value in plain.items()), width)
     return one_line(str(body), width)
 
 

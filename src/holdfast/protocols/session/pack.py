@@ -61,7 +61,7 @@ def _heading(state: SessionState, verdict: str) -> str:
 
 def _sections(state: SessionState) -> list[tuple[str, list[str]]]:
     progress, last = state["progress"], state["last"]
-    current = f"{progress['current']} — {progress['status']}" if progress["current"] else ""
+    current = f"{progress['current']} — {progress['status']}".rstrip(" —")
     found = [
         ("Continuation prompt", progress["prompt"].split("\n") if progress["prompt"] else []),
         ("Issue", [f"{progress['issue']} — {progress['title']}".rstrip(" —")]),
