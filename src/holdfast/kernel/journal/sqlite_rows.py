@@ -139,20 +139,20 @@ class Transaction:
 
     def __enter__(self) -> apsw.Connection:
         try:
-            with translated("writing the journal", self._path):
-                if not self._durable:
-                    self._connection.execute("PRAGMA synchronous = NORMAL").fetchall()
-                self._connection.execute("BEGIN IMMEDIATE")
-        except BaseException:
+            if not self._durable:
+                self._connection.execute("PRAGMA synchronous = NORMAL").fetchall()
+            self._connection.execute("BEGIN IMMEDIATE")
+        except apsw.Error as error:
             self._end()
-            raise
+            raise _in_our_words(error, "writing the journal", self._path) from error
         return self._connection
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         try:
             if error is None:
-                with translated("writing the journal", self._path):
-                    self._connection.execute("COMMIT")
+                self._connection.execute("COMMIT")
+        except apsw.Error as failure:
+            raise _in_our_words(failure, "writing the journal", self._path) from failure
         finally:
             self._end()
         if isinstance(error, apsw.Error) and not isinstance(error, apsw.ConstraintError):
