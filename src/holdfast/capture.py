@@ -98,6 +98,7 @@ class _Checkpoint:
         self.lines: list[str] = []
         self.warnings: list[str] = []
         self.snapshot = ""
+        self.prompt = ""
         # What a person said when asked for the issue: nobody is asked twice.
         self.answer: str | None = None
         self.state_file, self.state_problem = self._state_file()
@@ -111,16 +112,19 @@ class _Checkpoint:
             for path, text in rules.render(after).items():
                 self.lines += [path, "", *text.split("\n")]
             return self._result(after["progress"]["prompt"])
-        self._step(report.PERSIST, lambda: self._persist(claims))
-        if self.profile == "manual":
-            self._step(report.SNAPSHOT, self._git)
-            self._keep_work_tree()
-            self._survey()
-        self._step(report.TRACKER, self._tracker)
-        prompt, warning = self._prompt()
+        does: dict[str, Callable[[], Step]] = {
+            report.PERSIST: lambda: self._persist(claims),
+            report.SNAPSHOT: self._git,
+            report.TRACKER: self._tracker,
+            report.PROMPT: self._show,
+        }
+        for name in report.STEPS[self.profile]:
+            self._step(name, does[name])
+            if name == report.SNAPSHOT:
+                self._keep_work_tree()
+                self._survey()
+        prompt = self.prompt or self._prompt()[0]
         self._weak(prompt)
-        if self.profile == "manual":
-            self._step(report.PROMPT, lambda: self._show(prompt, warning))
         return self._result(prompt)
 
     def _result(self, prompt: str) -> Result:
@@ -474,11 +478,12 @@ class _Checkpoint:
         except HoldfastError:
             return empty_progress()
 
-    def _show(self, prompt: str, warning: str) -> Step:
+    def _show(self) -> Step:
+        self.prompt, warning = self._prompt()
         if warning:
             self.lines.append(f"Warning: {warning}")
             self.warnings.append(warning)
-        self.lines.append(boxed(prompt))
+        self.lines.append(boxed(self.prompt))
         if warning.startswith(PROGRESS_FILE):
             return report.failed(report.PROMPT, f"{PROGRESS_FILE} cannot be read")
         return report.done(report.PROMPT)

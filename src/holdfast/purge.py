@@ -148,23 +148,34 @@ def _quarantined_with(workspace: Workspace, text: str) -> list[str]:
 
 
 def _snapshots_with(workspace: Workspace, text: str) -> list[str]:
-    """Refs of the snapshots that hold the text. It is given on standard input: other programs can
-    see a command line."""
+    """Refs of the snapshots that hold the text, whole."""
     if not workspace.git_dir:
         return []
     from holdfast.adapters.git.errors import GitError
-    from holdfast.adapters.git.run import git, run
+    from holdfast.adapters.git.place import locate
+    from holdfast.adapters.git.run import git
 
     try:
-        refs = git(workspace.root, "for-each-ref", "--format=%(refname)", SNAPSHOTS).decode()
+        top = locate(workspace.root).top
+        refs = git(top, "for-each-ref", "--format=%(refname)", SNAPSHOTS).decode().split()
     except GitError:
         return []
-    wanted = ["grep", "--quiet", "--fixed-strings", "-f", "-"]
-    return [
-        ref
-        for ref in refs.split()
-        if run(workspace.root, *wanted, ref, input=text.encode()).code == 0
-    ]
+    return [ref for ref in refs if _holds(top, ref, text)]
+
+
+def _holds(top: str, ref: str, text: str) -> bool:
+    """Git looks for single lines, of which one may be empty and stand everywhere: so it is asked for
+    the longest, and what it names is read. On standard input: others can see a command line."""
+    from holdfast.adapters.git.run import git, run
+
+    longest = max(text.splitlines(), key=len, default="")
+    words = ["grep", "-z", "--files-with-matches", "--fixed-strings", "-f", "-", ref]
+    found = run(top, *words, input=longest.encode()).output
+    return any(
+        text.encode() in git(top, "cat-file", "blob", os.fsdecode(name))
+        for name in found.split(b"\0")
+        if name
+    )
 
 
 def _drop_snapshots(workspace: Workspace, refs: list[str]) -> None:

@@ -119,6 +119,21 @@ def test_a_purge_drops_the_snapshots_that_hold_the_secret(
     assert found.returncode == 1
 
 
+def test_a_purge_of_several_lines_leaves_other_snapshots_alone(
+    holdfast: Holdfast, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line of the secret may be empty, or stand in every file."""
+    Path("plan.txt").write_text("first line\n\nharmless\n")
+    holdfast("snapshot", "create")
+    Path("plan.txt").write_text("first line\n\nswordfish99\n")
+    holdfast("snapshot", "create")
+    holdfast("note", "so that there is a journal")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("first line\n\nswordfish99"))
+    answer = holdfast("purge", "--matching", "--yes", "--json")
+    assert len(answer.data["snapshots"]) == 1
+    assert len(git("for-each-ref", "refs/holdfast").splitlines()) == 1
+
+
 def test_a_claim_that_does_not_hold_is_said(holdfast: Holdfast) -> None:
     answer = holdfast("checkpoint", "--claim", "it is there", "file:nowhere.txt")
     assert "Unverified: it is there (nowhere.txt does not exist)" in answer.out

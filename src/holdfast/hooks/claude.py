@@ -104,7 +104,8 @@ def _stop(workspace: Workspace, session: str, now: int) -> dict[str, Any]:
 
 
 def _end(workspace: Workspace, session: str, reason: str, now: int) -> dict[str, Any]:
-    _capture(workspace, session, "session-split", now)
+    # A payload without an id means the session at work here, whichever that is.
+    session = _capture(workspace, session, "session-split", now)["session"]
     writer_of(workspace).execute(
         rules.stream_of(session), {"do": "ended", "reason": reason}, actor=ACTOR, now=now
     )

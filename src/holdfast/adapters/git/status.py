@@ -18,7 +18,6 @@ OPTIONS = ("-c", "status.showUntrackedFiles=all", "-c", "status.renames=true")
 # Larger files are known by size and time: reading them would take longer than the checkpoint.
 READ_BELOW = 1_000_000
 UNTRACKED = "?"
-UNMERGED = ("DD", "AU", "UD", "UA", "DU", "AA", "UU")
 
 
 class Change(TypedDict):
