@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.git.snapshot import create, listing
-from holdfast.kernel.errors import StoreAway
 from tests.conftest import Git
 from tests.git.conftest import Untouched, answer, text_of, tree_of
 
@@ -133,14 +132,3 @@ def test_a_broken_index_of_the_users_is_no_obstacle(repository: Path) -> None:
     (repository / "newer").write_text("x")
     assert "newer" in tree_of(repository, create(str(repository))["commit"])
     assert (repository / ".git" / "index").read_bytes() == b"broken"
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
-def test_a_read_only_git_dir_says_so(repository: Path) -> None:
-    (repository / ".git").chmod(0o500)
-    try:
-        with pytest.raises(StoreAway) as caught:
-            create(str(repository))
-        assert caught.value.kind == "read_only"
-    finally:
-        (repository / ".git").chmod(0o700)
