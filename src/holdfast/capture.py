@@ -12,7 +12,7 @@ from holdfast import sessions
 from holdfast.handoff_files import folder_of, issue_of_file, read_preferences, read_state
 from holdfast.kernel import config, jsontext
 from holdfast.kernel.digest import new_id
-from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
 from holdfast.protocols import session as rules
 from holdfast.protocols.session import progress, report
@@ -161,6 +161,9 @@ class _Checkpoint:
         given = self.request.get("given", {}).get("issue")
         if given:
             refuse_bad_issue(str(given))
+        for name in self.request.get("files", []):
+            if not _names_files(name):
+                raise Usage(f"{name!r} names the whole work tree.", hint="Name the files in scope.")
         if self.request.get("strict") and self.profile == "manual":
             weak = weaknesses(self._preview(claims)["progress"]["prompt"])
             if weak:
@@ -365,6 +368,8 @@ class _Checkpoint:
             return self.request["files"]
         active = self.state_file.get("activeTaskFiles")
         names = [str(name) for name in active] if isinstance(active, list) else []
+        # An empty name would be the whole tree, which is never the scope.
+        names = [name for name in names if _names_files(name)]
         # The engine's names are seen from its own root.
         return [os.path.join(self.folder, name) for name in names]
 
@@ -487,3 +492,7 @@ class _Checkpoint:
         if warning.startswith(PROGRESS_FILE):
             return report.failed(report.PROMPT, f"{PROGRESS_FILE} cannot be read")
         return report.done(report.PROMPT)
+
+
+def _names_files(name: str) -> bool:
+    return os.path.normpath(name.strip() or ".") != "."

@@ -50,6 +50,15 @@ def test_a_scope_is_never_the_whole_tree(holdfast: Holdfast, git: Git, name: str
     assert git("status", "--porcelain").split() == ["M", "README.md"]
 
 
+@pytest.mark.parametrize("name", ["", ".", "./", "x/.."])
+def test_nor_when_the_engines_file_says_so(holdfast: Holdfast, git: Git, name: str) -> None:
+    Path("README.md").write_text("changed")
+    Path(".ccc-state.json").write_text(f'{{"activeTaskFiles": ["{name}"]}}')
+    answer = holdfast("checkpoint", "--json")
+    assert answer.data["steps"][1]["status"] == "skipped"
+    assert " M README.md" in git("status", "--porcelain")
+
+
 @pytest.mark.parametrize("rule", ["", ".*", "a?"])
 def test_a_rule_that_matches_everything_is_refused(holdfast: Holdfast, rule: str) -> None:
     Path("holdfast.toml").write_text(f"[redact.rules]\na = '{rule}'\n")

@@ -39,7 +39,6 @@ nothing_of_the_developer = world.nothing_of_the_developer
 
 SCRIPT = Path(entry.__file__).parent / "scripts" / "ccc-stop-handler.sh"
 SNAPSHOT_REFS = "refs/holdfast"
-# `jsontext.loads` lets the C scanner's SystemError through where `json.decoder` is not loaded.
 
 
 def loop(**changes: object) -> None:
@@ -472,3 +471,17 @@ def test_the_verb_answers_like_the_entry(repository: Path) -> None:
     for event, text in (("Stop", "garbage"), ("Dance", payload)):
         done = subprocess.run([*words, event], input=text, capture_output=True, text=True)
         assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_a_payload_without_a_session_means_the_one_at_work(
+    repository: Path, holdfast: Holdfast
+) -> None:
+    holdfast("checkpoint", *WORK, "--session", "first")
+    hook("SessionEnd", "SessionEnd.other", session_id="")
+    given = said(hook("SessionStart", "SessionStart.startup", session_id=""))
+    assert "Next action: finish parse_date." in given["hookSpecificOutput"]["additionalContext"]
+    streams = {record["stream"] for record in holdfast("history", "--json").data["records"]}
+    assert streams == {"session:first"}
+    kinds = [record["kind"] for record in holdfast("history", "--json").data["records"]]
+    assert "ended" in kinds
+    assert "adopted" not in kinds, "nobody took it over"

@@ -60,8 +60,9 @@ def _start(workspace: Workspace, session: str, source: str, now: int) -> dict[st
         stream = rules.stream_of(session)
         writer_of(workspace).execute(stream, command, actor=ACTOR, now=now)
     else:
-        whose = _predecessor(workspace, session, now)
-        if not whose and sessions.here(workspace):
+        # Nobody can take anything over without a name; what is here is told all the same.
+        whose = _predecessor(workspace, session, now) if session else ""
+        if session and not whose and sessions.here(workspace):
             return {}  # others took over what was left here
     try:
         found = resume(workspace, session=whose, budget=LONGEST_CONTEXT, look=False, now=now)

@@ -18,6 +18,7 @@ from holdfast.adapters.git.head import head_of
 from holdfast.adapters.git.place import Place, locate
 from holdfast.adapters.git.run import Finished, git, run
 from holdfast.adapters.git.status import UNTRACKED, Change, covered, read_status
+from holdfast.kernel.errors import Usage
 
 TRAILER = "Holdfast-Checkpoint"
 # How many commits back a checkpoint's own commit is looked for.
@@ -60,12 +61,15 @@ def commit_files(
 ) -> CommitOutcome:
     """Commit the tracked ones among these files and folders; `exclude` never counts as dirty.
 
-    No failure of git is raised: it is an outcome. Only a path that leaves the root is.
+    No failure of git is raised: it is an outcome. Only a path that leaves the root is, and one that
+    is the root: a scope is never everything, AMB-CCC-07.
     """
     report = _report("failed")
     try:
         place = locate(root)
         scope = [place.from_top(file) for file in files]
+        if any(path in ("", place.inside) for path in scope):
+            raise Usage("The scope names the whole work tree.", hint="Name the files in scope.")
         hidden = [place.from_top(file) for file in exclude]
         changes = [
             change for change in read_status(place.top) if not covered(change["path"], hidden)
