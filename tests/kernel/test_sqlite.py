@@ -95,6 +95,8 @@ def test_many_processes_that_make_one_journal_at_once_all_succeed(path: str) -> 
 def test_who_opens_a_journal_that_another_is_just_making_waits_for_it(path: str) -> None:
     """Turning WAL on meets the other's lock, and there SQLite itself does not wait."""
     other = apsw.Connection(path)
+    # As every writer of ours: its commit waits for the instant in which we look at the file.
+    other.set_busy_handler(sqlite_rows.patience())
     other.execute("BEGIN IMMEDIATE")
     done = threading.Timer(0.1, lambda: other.execute("COMMIT"))
     done.start()
