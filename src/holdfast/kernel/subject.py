@@ -38,15 +38,20 @@ if TYPE_CHECKING:
 
 
 class Decision:
-    """Records to append, and effects to be tried once they are durable."""
+    """Records to append, effects to be tried once they are durable, and views to be moved aside:
+    whatever stands at the first path is renamed to the second, before the views are written."""
 
-    __slots__ = ("effects", "records")
+    __slots__ = ("effects", "moves", "records")
 
     def __init__(
-        self, records: Sequence[tuple[str, Any]] = (), effects: Sequence[Wish] = ()
+        self,
+        records: Sequence[tuple[str, Any]] = (),
+        effects: Sequence[Wish] = (),
+        moves: Sequence[tuple[str, str]] = (),
     ) -> None:
         self.records = records
         self.effects = effects
+        self.moves = moves
 
 
 class Unparsable(Exception):

@@ -1,4 +1,4 @@
-"""One command on one stream, under the lock: load, reconcile, decide, append, project."""
+"""Commands on streams, under the lock: load, reconcile, decide, append, project."""
 
 from __future__ import annotations
 
@@ -10,17 +10,24 @@ from holdfast.kernel.errors import Conflict, HoldfastError, VersionConflict
 from holdfast.kernel.journal.interface import Append
 from holdfast.kernel.state import at_version, fold, load
 from holdfast.kernel.subject import Decision, Unparsable
-from holdfast.kernel.views import edits, quarantine
+from holdfast.kernel.views import edits, moves, quarantine
 from holdfast.kernel.views.files import content_digest
 from holdfast.kernel.views.place import aside_of, put_in_place, stage
 from holdfast.kernel.views.reconcile import Sighting, look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any, TypedDict
 
-    from holdfast.kernel.journal.interface import Draft, Effect, Record, ViewRow
+    from holdfast.kernel.journal.interface import (
+        Draft,
+        Effect,
+        Journal,
+        Receipt,
+        Record,
+        ViewRow,
+    )
     from holdfast.kernel.views.reconcile import Change
     from holdfast.kernel.write import Writer
 
@@ -95,29 +102,23 @@ class Work:
         return self.run(id, lambda state: self.subject.decide(state, command, self.now))
 
     def run(self, id: str, decide: Callable[[Any], Decision]) -> Outcome:
-        self._recall()
-        for attempt in range(TRIES):
-            if not self.after:
-                self._load()
-            try:
-                sightings = self._reconcile()
-                decision = decide(self.state)
-                if decision.records or not self.after:
-                    drafts = self.writer.draft(id, decision.records, self.actor, self.now)
-                    state = fold(self.subject, self.state, drafts)
-                    if not self._import_unseen(state, sightings):
-                        return self._append_and_project(id, drafts, state, decision, sightings)
-            except VersionConflict:
-                if attempt == TRIES - 1:
-                    raise
-            except HoldfastError as error:
-                if not self.after or isinstance(error, Conflict):
-                    raise
-            # Decided on what did not hold, or on what was never put to the test: once more.
-            self.after = ""
-        raise AssertionError("unreachable")
+        return run_together([self], id, [decide])[0]
 
-    def _recall(self) -> None:
+    def prepare(self, id: str, decide: Callable[[Any], Decision]) -> Part | None:
+        """What this stream has to add to the commit; None when it must be decided again."""
+        if not self.after:
+            self._load()
+        sightings = self._reconcile()
+        decision = decide(self.state)
+        if not decision.records and self.after:
+            return None  # decided on what was never put to the test
+        drafts = self.writer.draft(id, decision.records, self.actor, self.now)
+        state = fold(self.subject, self.state, drafts)
+        if self._import_unseen(state, sightings):
+            return None
+        return self._part(id, drafts, state, decision, sightings)
+
+    def recall(self) -> None:
         """Begin with what this writer remembers; the append tests whether it still holds."""
         known = self.writer.known.pop(self.stream, None)
         if known is not None:
@@ -132,6 +133,7 @@ class Work:
     def _load(self) -> None:
         self.state, head = load(self.journal, self.subject, self.stream)
         self.version = head["version"] if head else 0
+        moves.finish(self.workspace, self.stream)
         rows = self.journal.views(worktree=self.workspace.root, stream=self.stream)
         self.rows = {row["path"]: row for row in rows}
 
@@ -230,65 +232,66 @@ class Work:
 
     # Append and project
 
-    def _append_and_project(
+    def _part(
         self,
         id: str,
         drafts: list[Draft],
         state: Any,
         decision: Decision,
         sightings: dict[str, Sighting],
-    ) -> Outcome:
-        staged, rows, reports = self._stage(state, sightings, self.version + len(drafts))
-        appends = []
+    ) -> Part:
+        part = Part(self, id, state, sightings)
+        part.effects = self._effects(id, decision)
+        for path, archive in decision.moves:
+            self._move(part, path, archive)
+        self._stage(part, self.version + len(drafts))
         if drafts or self.grant:
-            appends.append(
-                Append(
-                    self.stream,
-                    drafts,
-                    expected=self.version,
-                    after=self.after,
-                    fence=self.fence,
-                    grant=self.grant,
-                    state=state,
-                )
+            part.append = Append(
+                self.stream,
+                drafts,
+                expected=self.version,
+                after=self.after,
+                fence=self.fence,
+                grant=self.grant,
+                state=state,
             )
-        receipts = []
-        try:
-            if appends or rows:
-                effects = self._effects(id, decision)
-                receipts = self.journal.commit(appends, views=rows, effects=effects)
-        except Conflict:
-            # Refused, so nothing will be put in place. After any other failure the commit may still
-            # turn out to have happened, and its views with it: then the staged files are needed.
-            _unstage(staged)
-            raise
-        outcome = outcome_of(id, self.stream, views=reports)
-        if receipts:
-            receipt = receipts[0]
+        return part
+
+    def _move(self, part: Part, path: str, archive: str) -> None:
+        """Leave the place of a view empty, as far as this commit is concerned."""
+        sighting = part.sightings.get(path)
+        if sighting is None or sighting.found is None:
+            return
+        wish = moves.wish(self.workspace, path, archive)
+        part.effects += self._effects(f"{part.id}/{path}", Decision(effects=[wish]))
+        sighting.found, sighting.digest = None, ""
+        part.rows.append(self._row(sighting, None, version=self.version, digest=""))
+
+    def finish(self, part: Part, receipt: Receipt | None) -> Outcome:
+        """After the commit: put the views in place."""
+        outcome = outcome_of(part.id, self.stream, views=part.reports)
+        if receipt is None:
+            outcome["version"] = self.version
+        else:
             outcome["version"], outcome["fence"] = receipt["version"], receipt["fence"]
             outcome["records"], outcome["duplicate"] = receipt["records"], receipt["duplicate"]
-        else:
-            outcome["version"] = self.version
         if outcome["duplicate"]:
-            _unstage(staged)
-        else:
-            self._project(staged, reports)
-            if outcome["records"] and not reports and not sightings:
-                self._remember(state, outcome["records"])
+            part.unstage()
+            return outcome
+        if part.effects:
+            moves.finish(self.workspace, self.stream)
+        self._project(part.staged, part.reports)
+        if outcome["records"] and not part.reports and not part.sightings:
+            self._remember(part.state, outcome["records"])
         return outcome
 
-    def _stage(
-        self, state: Any, sightings: dict[str, Sighting], version: int
-    ) -> tuple[list[Sighting], list[ViewRow], list[ViewReport]]:
-        staged: list[Sighting] = []
-        rows: list[ViewRow] = []
-        reports: list[ViewReport] = []
-        for path, text in self.subject.render(state).items():
+    def _stage(self, part: Part, version: int) -> None:
+        for path, text in self.subject.render(part.state).items():
             content = text.encode()
             wanted = content_digest(content)
             report: ViewReport = {"path": path, "status": "unchanged", "reason": ""}
-            reports.append(report)
-            sighting = sightings[path]
+            part.reports.append(report)
+            sighting = part.sightings[path]
             if sighting.blocked:
                 gone = sighting.blocked == "removed"
                 report["status"] = "removed" if gone else "failed"
@@ -302,9 +305,8 @@ class Work:
                 report["status"], report["reason"] = "failed", error.strerror or str(error)
                 continue
             row = self._row(sighting, sighting.placed, version=version, digest=wanted)
-            rows.append(row)
-            staged.append(sighting)
-        return staged, rows, reports
+            part.rows.append(row)
+            part.staged.append(sighting)
 
     def _project(self, staged: list[Sighting], reports: list[ViewReport]) -> None:
         """Put the staged views in place. An edit that came in between our look and the exchange was
@@ -314,9 +316,11 @@ class Work:
                 return
             self._load()
             sightings = self._reconcile()
-            staged, rows, _again = self._stage(self.state, sightings, self.version)
-            if rows:
-                self.journal.commit([], views=rows)
+            again = Part(self, "", self.state, sightings)
+            self._stage(again, self.version)
+            if again.rows:
+                self.journal.commit([], views=again.rows)
+            staged = again.staged
 
     def _put_in_place(self, staged: list[Sighting], reports: list[ViewReport]) -> bool:
         """Whether an edit was displaced."""
@@ -374,9 +378,92 @@ class Work:
         ]
 
 
-def _unstage(staged: list[Sighting]) -> None:
-    for sighting in staged:
-        os.unlink(aside_of(sighting.stem, sighting.placed))
+class Part:
+    """What one stream adds to a commit: its records, its effects, and its views, staged."""
+
+    __slots__ = (
+        *("append", "effects", "id", "reports", "rows"),
+        *("sightings", "staged", "state", "work"),
+    )
+
+    def __init__(self, work: Work, id: str, state: Any, sightings: dict[str, Sighting]) -> None:
+        self.work = work
+        self.id = id
+        self.state = state
+        self.sightings = sightings
+        self.append: Append | None = None
+        self.effects: list[Effect] = []
+        self.rows: list[ViewRow] = []
+        self.staged: list[Sighting] = []
+        self.reports: list[ViewReport] = []
+
+    def unstage(self) -> None:
+        for sighting in self.staged:
+            os.unlink(aside_of(sighting.stem, sighting.placed))
+        self.staged = []
+
+
+def run_together(
+    works: Sequence[Work], id: str, decides: Sequence[Callable[[Any], Decision]]
+) -> list[Outcome]:
+    """Decide on every stream and append to all of them in one transaction."""
+    for work in works:
+        work.recall()
+    for attempt in range(TRIES):
+        try:
+            parts = _prepare(works, id, decides)
+            if parts is not None:
+                return _commit(works[0].journal, parts)
+        except VersionConflict:
+            if attempt == TRIES - 1:
+                raise
+        except HoldfastError as error:
+            if isinstance(error, Conflict) or not any(work.after for work in works):
+                raise
+        # Decided on what did not hold, or on what was never put to the test: once more.
+        for work in works:
+            work.after = ""
+    raise AssertionError("unreachable")
+
+
+def _prepare(
+    works: Sequence[Work], id: str, decides: Sequence[Callable[[Any], Decision]]
+) -> list[Part] | None:
+    """The parts of one commit; None when one of them must be decided again."""
+    parts: list[Part] = []
+    try:
+        for position, (work, decide) in enumerate(zip(works, decides, strict=True)):
+            part = work.prepare(part_id(id, position), decide)
+            if part is None:
+                return None
+            parts.append(part)
+        return parts
+    finally:
+        if len(parts) < len(works):
+            for part in parts:
+                part.unstage()
+
+
+def part_id(id: str, position: int) -> str:
+    return id if position == 0 else id_of(f"{id}/part/{position}")
+
+
+def _commit(journal: Journal, parts: Sequence[Part]) -> list[Outcome]:
+    appends = [part.append for part in parts if part.append is not None]
+    rows = [row for part in parts for row in part.rows]
+    receipts: list[Receipt] = []
+    try:
+        if appends or rows:
+            effects = [effect for part in parts for effect in part.effects]
+            receipts = journal.commit(appends, views=rows, effects=effects)
+    except Conflict:
+        # Refused, so nothing will be put in place. After any other failure the commit may still
+        # turn out to have happened, and its views with it: then the staged files are needed.
+        for part in parts:
+            part.unstage()
+        raise
+    by_stream = {receipt["stream"]: receipt for receipt in receipts}
+    return [part.work.finish(part, by_stream.get(part.work.stream)) for part in parts]
 
 
 def outcome_of(

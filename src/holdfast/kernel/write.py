@@ -20,7 +20,7 @@ from holdfast.kernel.errors import (
 from holdfast.kernel.journal.interface import Append
 from holdfast.kernel.state import RESTORED, at_version, fold
 from holdfast.kernel.subject import Decision
-from holdfast.kernel.work import Known, Work, outcome_of
+from holdfast.kernel.work import Known, Work, outcome_of, run_together
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,10 +63,12 @@ class Writer:
         id: str = "",
         fence: int | None = None,
         grant: bool = False,
+        raise_removed: bool = False,
     ) -> Outcome:
         """Do what a command asks, once: the same id again is a no-op.
 
         Where the journal cannot be written, the command is left in the inbox and `queued` says so.
+        `raise_removed` writes a view again that its owner deleted.
         """
         id = id or new_id()
         if not id.isascii() or len(id) > LONGEST_ID:
@@ -85,7 +87,8 @@ class Writer:
             return self._leave_in_inbox(id, stream, command, actor, now, fence)
         try:
             self._take_in(self.workspace.root)
-            return Work(self, stream, actor, now, fence, grant).obey(id, command)
+            work = Work(self, stream, actor, now, fence, grant, raise_removed=raise_removed)
+            return work.obey(id, command)
         except OSError as error:
             raise from_os_error(error, "writing to the workspace") from error
         except StoreAway as away:
@@ -140,6 +143,27 @@ class Writer:
             "at": clock.precise(now),
         }
         return outcome_of(id, stream, queued=inbox.put(self.workspace, queued))
+
+    def execute_together(
+        self, orders: Sequence[Order], *, actor: str, now: int, id: str = ""
+    ) -> list[Outcome]:
+        """Do what several commands ask, each on its own stream: all of them in one transaction, or
+        none. They are not left in the inbox: a fence, or another stream's state, is wanted now."""
+        with _Held(self.workspace):
+            self.locked_at = now
+            self._take_in(self.workspace.root)
+            works = [
+                Work(
+                    *(self, order.stream, actor, now, order.fence, order.grant),
+                    raise_removed=order.raise_removed,
+                )
+                for order in orders
+            ]
+            decides = [
+                lambda state, work=work, order=order: work.subject.decide(state, order.command, now)
+                for work, order in zip(works, orders, strict=True)
+            ]
+            return run_together(works, id or new_id(), decides)
 
     def restore(self, stream: str, version: int, *, actor: str, now: int) -> Outcome:
         """Make a stream's state what it was after a version; itself a record, so it can be undone."""
@@ -211,6 +235,27 @@ class Writer:
                 }
             )
         return drafts
+
+
+class Order:
+    """One command on one stream, of several that belong together."""
+
+    __slots__ = ("command", "fence", "grant", "raise_removed", "stream")
+
+    def __init__(
+        self,
+        stream: str,
+        command: Any,
+        *,
+        fence: int | None = None,
+        grant: bool = False,
+        raise_removed: bool = False,
+    ) -> None:
+        self.stream = stream
+        self.command = command
+        self.fence = fence
+        self.grant = grant
+        self.raise_removed = raise_removed
 
 
 class _Held:
