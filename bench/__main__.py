@@ -29,6 +29,9 @@ MEASUREMENTS = (
     "latest_state",
     "status_command",
     "snapshot",
+    "step_done",
+    "staleness",
+    "beat_process",
 )
 RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results")
 PACKAGES = ("holdfast", "apsw", "click", "langgraph-checkpoint-sqlite", "dbos")

@@ -18,6 +18,12 @@ ROOT = Path(__file__).parent.parent
 PROMISED: dict[str, list[str]] = {
     "CCC": [f"CCC-{number:02d}" for number in range(1, 68)],
     "AMB-CCC": [f"AMB-CCC-{number:02d}" for number in range(1, 28)],
+    "FLEET": [f"FLEET-{number:02d}" for number in range(1, 95)],
+    "AMB-FLEET": [f"AMB-FLEET-{number:02d}" for number in range(1, 29)],
+    "RFC": [f"RFC-{number:02d}" for number in range(1, 55)],
+    "AMB-RFC": [f"AMB-RFC-{number:02d}" for number in range(1, 25)],
+    "LOOP": [f"LOOP-{number:02d}" for number in range(1, 49)],
+    "AMB-LOOP": [f"AMB-LOOP-{number:02d}" for number in range(1, 19)],
     "AMB-X": [f"AMB-X-{number:02d}" for number in range(1, 8)],
 }
 

@@ -11,9 +11,14 @@ from holdfast.adapters.git.errors import GitError
 from holdfast.adapters.trackers.port import TrackerError
 from holdfast.cli.parser import root
 from holdfast.kernel import config, errors
+from holdfast.loops.lock import LockTimeout
+from holdfast.protocols.rfc.words import BootstrapError
 
 DOCS = Path(__file__).parent.parent / "docs" / "reference"
-SOURCES = {kind.__module__ for kind in (errors.HoldfastError, GitError, TrackerError)}
+SOURCES = {
+    kind.__module__
+    for kind in (errors.HoldfastError, GitError, TrackerError, BootstrapError, LockTimeout)
+}
 NOTICE = "<!-- Written by `make docs`; do not edit. -->"
 
 EXIT_CODES = {
@@ -44,11 +49,19 @@ def command_line() -> str:
         assert command is not None
         child = click.Context(command, info_name=name, parent=context)
         sections += [f"## holdfast {name}", _block(command.get_help(child))]
-        for inner in getattr(command, "commands", {}).values():
-            below = click.Context(inner, info_name=inner.name, parent=child)
-            sections += [f"### holdfast {name} {inner.name}", _block(inner.get_help(below))]
+        for word, inner in _below(command, child):
+            below = click.Context(inner, info_name=word, parent=child)
+            sections += [f"### holdfast {name} {word}", _block(inner.get_help(below))]
     sections += ["## Exit codes", _table(["code", "meaning"], _exit_rows())]
     return "\n\n".join(sections) + "\n"
+
+
+def _below(command: click.Command, context: click.Context) -> list[tuple[str, click.Command]]:
+    """The verbs of a noun, in its order."""
+    if not isinstance(command, click.Group):
+        return []
+    found = {name: command.get_command(context, name) for name in command.list_commands(context)}
+    return [(name, inner) for name, inner in found.items() if inner is not None]
 
 
 def settings() -> str:

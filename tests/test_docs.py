@@ -69,18 +69,29 @@ def _holdfast_lines(page: str) -> list[list[str]]:
     for block in blocks(page, ""):
         for line in block.splitlines():
             words = shlex.split(line, comments=True)
-            if words[:1] == ["holdfast"] and not {"ID", "FILE"} & set(words) and "|" not in words:
-                found.append(words[1:])
+            is_ours = words[:1] == ["holdfast"] or words[:2] == ["git", "worktree"]
+            if is_ours and not {"ID", "FILE"} & set(words) and "|" not in words:
+                found.append(words)
     return found
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/how-to/README.md", "docs/how-to/sessions.md"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "README.md",
+        "docs/how-to/README.md",
+        "docs/how-to/sessions.md",
+        "docs/how-to/loop.md",
+        "docs/how-to/rfc.md",
+    ],
+)
 def test_the_commands_of_a_page_work_in_their_order(repository: Path, page: str) -> None:
     commands = _holdfast_lines(page)
     assert commands
-    for words in [["note", "Something to look at."], *commands]:
+    for program, *words in [["holdfast", "note", "Something to look at."], *commands]:
+        ours = [sys.executable, "-m", "holdfast"]
         done = subprocess.run(
-            [sys.executable, "-m", "holdfast", *words],
+            [*(ours if program == "holdfast" else [program]), *words],
             capture_output=True,
             text=True,
             input="",
@@ -91,14 +102,25 @@ def test_the_commands_of_a_page_work_in_their_order(repository: Path, page: str)
         assert done.returncode == expected, f"{words}: {done.stderr}"
 
 
-def test_the_python_of_the_readme_works(repository: Path) -> None:
-    for block in blocks("README.md", "python"):
+@pytest.mark.parametrize("page", ["README.md", "docs/how-to/loop.md"])
+def test_the_python_of_a_page_works(repository: Path, page: str) -> None:
+    for block in blocks(page, "python"):
         subprocess.run([sys.executable, "-c", block], check=True, capture_output=True)
+
+
+def test_the_file_of_a_run_is_accepted(repository: Path) -> None:
+    from holdfast.loops import run_plan
+
+    (block,) = blocks("docs/how-to/loop.md", "toml")
+    Path("steps.toml").write_text(block, encoding="utf-8")
+    plan = run_plan.read("steps.toml")
+    assert run_plan.is_per_task(plan, "EXECUTE")
 
 
 def test_the_configuration_of_the_how_to_is_accepted(repository: Path) -> None:
     from holdfast.kernel.workspace import discover
 
-    for block in blocks("docs/how-to/README.md", "toml"):
+    pages = ("docs/how-to/README.md", "docs/how-to/rfc.md")
+    for block in [block for page in pages for block in blocks(page, "toml")]:
         Path("holdfast.toml").write_text(block, encoding="utf-8")
         config.load(discover())

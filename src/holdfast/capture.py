@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from holdfast import sessions
+from holdfast.client_session import own_id
 from holdfast.handoff_files import folder_of, issue_of_file, read_preferences, read_state
 from holdfast.kernel import config, jsontext
 from holdfast.kernel.digest import new_id
@@ -205,7 +206,7 @@ class _Checkpoint:
 
     def _session(self) -> tuple[str, SessionState | None]:
         """The session's id, and for a new one the session that it takes over."""
-        wanted = self.request.get("session") or sessions.own_id()
+        wanted = self.request.get("session") or own_id()
         try:
             return self._known_session(wanted)
         except HoldfastError:

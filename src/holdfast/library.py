@@ -12,8 +12,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from holdfast.fleet.member import Member
     from holdfast.kernel.journal.interface import Journal, Record
     from holdfast.kernel.work import Outcome
+    from holdfast.loops.step import Loop
+    from holdfast.rfcs.handle import Rfc
 
 
 class Workspace:
@@ -40,6 +43,27 @@ class Workspace:
         return self._writer.execute(
             stream_of(name), command, actor=self._actor, now=clock.now(), id=id
         )
+
+    def loop(self, track: str) -> Loop:
+        """A track of `conductor/tracks`, to take its steps one by one."""
+        from holdfast.loops.place import named
+        from holdfast.loops.step import Loop
+        from holdfast.loops.track import Track
+
+        place = named(self._workspace, track)
+        return Loop(Track(self._workspace, self._writer, place, actor=self._actor))
+
+    def agent(self, agent: str, *, feature: str = "", epic: str = "") -> Member:
+        """An agent that this program is; use it in a `with` statement."""
+        from holdfast.fleet.member import Member
+
+        return Member(self._workspace, agent, feature=feature, epic=epic, actor=self._actor)
+
+    def rfc(self, id: str) -> Rfc:
+        """The RFC with this id: its questions, its checkpoint, its bootstrap."""
+        from holdfast.rfcs.handle import Rfc
+
+        return Rfc(self._workspace, id, actor=self._actor)
 
     def history(self, *, stream: str = "", limit: int = 50) -> list[Record]:
         """What happened, newest first; `stream` may end in `*`."""

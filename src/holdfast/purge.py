@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 
+from holdfast.fleet.copies import copies_holding
 from holdfast.kernel import jsontext
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.journal import upkeep
@@ -18,6 +19,7 @@ from holdfast.kernel.views import quarantine
 from holdfast.kernel.views.files import target_of
 from holdfast.kernel.views.place import aside_of, stem_of
 from holdfast.kernel.workspace import worktrees
+from holdfast.loops import logs
 from holdfast.subjects import subject_of
 from holdfast.writing import writer_of
 
@@ -56,7 +58,11 @@ def find(workspace: Workspace, *, id: str = "", text: str = "", now: int) -> Pur
         "records": [record["id"] for record in records],
         "streams": sorted(streams),
         "waiting": 0,
-        "files": [*_quarantined_with(workspace, text), *_copies(workspace)] if records else [],
+        "files": [
+            *([*_quarantined_with(workspace, text), *_copies(workspace)] if records else []),
+            *logs.holding(workspace, sorted(streams), text),
+            *copies_holding(workspace, sorted(streams), text),
+        ],
         "snapshots": _snapshots_with(workspace, text) if text else [],
         "elsewhere": sorted(
             os.path.join(row["worktree"], row["path"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from holdfast import sessions
+from holdfast.client_session import own_id
 from holdfast.handoff_files import folder_of, read_state
 from holdfast.kernel import clock, config
 from holdfast.kernel.errors import HoldfastError, NotFound
@@ -47,7 +48,8 @@ def resume(
     settings = config.load(workspace, workspace.journal if workspace.exists() else None)
     state = sessions.named(workspace, session) if session else _whose(workspace)
     budget = budget or int(settings["session.pack_characters"])
-    state = _from_file(workspace) if state is None else _as_edited(workspace, state, now)
+    beside = _beside(workspace)
+    state = _from_file(workspace, beside) if state is None else _as_edited(workspace, state, now)
     present = _world(workspace, look)
     issue = issue or _issue_here(workspace)
     last = state["last"]
@@ -68,16 +70,29 @@ def resume(
     return {
         "verdict": verdict,
         "reasons": reasons,
-        "pack": pack.write(state, verdict, reasons, budget=budget),
+        "pack": pack.write(state, verdict, reasons, budget=budget, beside=beside),
         "prompt": state["progress"]["prompt"],
         "checkpoint": last["id"] if last else "",
         "session": state["session"],
     }
 
 
+def _beside(workspace: Workspace) -> pack.Beside | None:
+    """The reasoning of open RFCs, and those that want a bootstrap; nothing when there is no RFC."""
+    known = workspace.exists() and workspace.journal.heads("rfc:")
+    if not known and not os.path.isdir(os.path.join(workspace.root, ".ohrfc")):
+        return None
+    from holdfast.rfcs.reasoning import active_reasoning
+
+    waiting, notes = active_reasoning(workspace)
+    if not waiting and not notes:
+        return None
+    return {"first": [f"holdfast rfc bootstrap {id}" for id in waiting], "notes": notes}
+
+
 def _whose(workspace: Workspace) -> SessionState | None:
     """The session at work here, or the one to take over, or nothing that any record knows."""
-    found = sessions.at_work(workspace) or sessions.predecessor(workspace, sessions.own_id())
+    found = sessions.at_work(workspace) or sessions.predecessor(workspace, own_id())
     if found is not None:
         return found
     taken_over = sessions.here(workspace)
@@ -92,12 +107,15 @@ def _whose(workspace: Workspace) -> SessionState | None:
     return None
 
 
-def _from_file(workspace: Workspace) -> SessionState:
-    """A progress file that no record knows, from another tool or another machine; AMB-CCC-26."""
+def _from_file(workspace: Workspace, beside: pack.Beside | None) -> SessionState:
+    """A progress file that no record knows, from another tool or another machine; AMB-CCC-26.
+    Without one, what goes on beside a session is still worth a pack."""
     try:
         _, content = read_file(_file(workspace))
         read = progress.parse(text_of(content))
     except FileNotFoundError:
+        if beside is not None:
+            return rules.initial(rules.stream_of(""))
         raise NotFound(
             "There is nothing to resume here.",
             hint="`holdfast checkpoint` captures a session; the next one resumes it.",

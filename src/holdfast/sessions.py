@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
+from holdfast.client_session import own_id
 from holdfast.kernel.errors import Conflict, NotFound
 from holdfast.kernel.state import load
 from holdfast.protocols import session as rules
@@ -61,11 +60,6 @@ def named(workspace: Workspace, prefix: str) -> SessionState:
             f"There is {what} with the id {prefix}.", hint="`holdfast resume --list` lists them."
         )
     return (exact or found)[0]
-
-
-def own_id() -> str:
-    """The id that the client gives this process, when it runs inside one."""
-    return os.environ.get("CLAUDE_CODE_SESSION_ID", "")
 
 
 def at_work(workspace: Workspace) -> SessionState | None:

@@ -80,7 +80,7 @@ def attention(workspace: Workspace) -> list[Attention]:
     stopped = latch.read(workspace)
     if stopped is not None:
         by = f" by {stopped['by']}" if stopped["by"] else ""
-        add(f"Stopped{by}: {stopped['reason']}", "holdfast doctor")
+        add(f"Stopped{by}: {stopped['reason']}", "holdfast release")
     try:
         config.load(workspace, workspace.journal if workspace.exists() else None)
     except HoldfastError as error:

@@ -19,6 +19,30 @@ def subject_of(stream: str) -> Subject:
         from holdfast.protocols import session
 
         return session
+    if kind == "loop":
+        from holdfast.protocols import loop
+
+        return loop
+    if kind == "agent":
+        from holdfast.protocols import fleet
+
+        return fleet
+    if kind == "feature":
+        from holdfast.protocols.fleet import feature
+
+        return feature
+    if kind == "stop":
+        from holdfast.protocols import stop
+
+        return stop
+    if kind == "comms":
+        from holdfast.protocols.fleet import comms
+
+        return comms
+    if kind == "rfc":
+        from holdfast.protocols import rfc
+
+        return rfc
     raise NotFound(
         f"This holdfast knows no streams of the kind {kind!r}.",
         hint="A newer holdfast may have written it.",

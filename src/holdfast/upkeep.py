@@ -33,6 +33,7 @@ def collect(workspace: Workspace, now: int, *, dry_run: bool = False) -> Freed:
     """Retention and compaction: snapshots first, so that every state outlives its records."""
     from holdfast.kernel.journal import upkeep
     from holdfast.kernel.views import quarantine
+    from holdfast.loops import logs
 
     journal = workspace.journal
     settings = config.load(workspace, journal)
@@ -50,6 +51,7 @@ def collect(workspace: Workspace, now: int, *, dry_run: bool = False) -> Freed:
         collected = journal.collect(before=before, keep=keep)
         removed = quarantine.clear(workspace, now - settings["quarantine.days"] * clock.DAY)
         leftovers = _remove_leftovers(workspace, now)
+        leftovers += logs.remove_old(workspace, now - settings["retention.days"] * clock.DAY)
         freed = upkeep.compact(journal)
     return {
         "records": collected["records"],

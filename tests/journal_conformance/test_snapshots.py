@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.kernel.journal.interface import SNAPSHOT_FLOOR, Append
+from holdfast.kernel.journal.interface import RECORD_WEIGHT, SNAPSHOT_FLOOR, Append
 from tests.journal_conformance.examples import draft, drafts, ids, write
 
 if TYPE_CHECKING:
@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
 
 def append_bytes(journal: Journal, size: int, state: object) -> None:
-    """One record of about so many bytes, with the state that it leads to."""
-    journal.commit([Append("note:plan", [draft("x" * size)], expected=None, state=state)])
+    """One record that weighs so many bytes, with the state that it leads to."""
+    text = "x" * (size - RECORD_WEIGHT - len('""'))
+    journal.commit([Append("note:plan", [draft(text)], expected=None, state=state)])
 
 
 def snapshot_version(journal: Journal) -> int:
@@ -32,7 +33,7 @@ def test_a_small_stream_has_no_snapshot(journal: Journal) -> None:
 
 def test_a_snapshot_is_written_once_the_deltas_exceed_the_floor(journal: Journal) -> None:
     append_bytes(journal, SNAPSHOT_FLOOR // 2, {"steps": 1})
-    append_bytes(journal, SNAPSHOT_FLOOR // 2, {"steps": 2})
+    append_bytes(journal, SNAPSHOT_FLOOR // 2 + 1, {"steps": 2})
     later = write(journal, "note:plan", *drafts(2))
 
     loaded = journal.load("note:plan")
@@ -43,11 +44,17 @@ def test_a_snapshot_is_written_once_the_deltas_exceed_the_floor(journal: Journal
 
 
 def test_exactly_the_floor_is_not_yet_more_than_the_floor(journal: Journal) -> None:
-    append_bytes(journal, SNAPSHOT_FLOOR - len('""'), {"steps": 1})
+    append_bytes(journal, SNAPSHOT_FLOOR, {"steps": 1})
     assert snapshot_version(journal) == 0
 
-    append_bytes(journal, 1, {"steps": 2})
+    append_bytes(journal, RECORD_WEIGHT + len('""'), {"steps": 2})
     assert snapshot_version(journal) == 2
+
+
+def test_many_small_records_weigh_more_than_their_bodies(journal: Journal) -> None:
+    for step in range(SNAPSHOT_FLOOR // RECORD_WEIGHT):
+        append_bytes(journal, RECORD_WEIGHT + 3, {"steps": step})
+    assert snapshot_version(journal) > 0
 
 
 def test_the_next_snapshot_waits_until_the_deltas_outweigh_the_last_one(journal: Journal) -> None:

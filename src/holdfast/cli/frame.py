@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from holdfast.cli.plain import read
 from holdfast.cli.table import PLAIN
 from holdfast.cli.terminal import echo, safe, style
 from holdfast.kernel import clock
@@ -167,9 +168,14 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _obey(arguments: list[str], as_json: bool) -> int:
-    if arguments and arguments[0] in PLAIN and arguments[1:] in ([], ["--json"]):
-        module = __import__(f"holdfast.cli.verbs.{arguments[0]}", fromlist=["answer"])
-        return Call(as_json=as_json).answer(module.answer)
+    for count in (1, 2):
+        if " ".join(arguments[:count]) in PLAIN:
+            path = ".".join(arguments[:count])
+            module = __import__(f"holdfast.cli.verbs.{path}", fromlist=["answer"])
+            values = read(module, arguments[count:])
+            if values is not None:
+                call = Call(values.pop("folder"), as_json=values.pop("as_json"))
+                return call.answer(module.answer, **values)
     from holdfast.cli.parser import parse
 
     return parse(arguments)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any
 
 import click
 
 from holdfast.cli.frame import INTERRUPTED, Call, Reply
-from holdfast.cli.table import PLAIN, VERBS
+from holdfast.cli.plain import EVERYWHERE, arguments_of, options_of
+from holdfast.cli.table import VERBS
 from holdfast.kernel.errors import Usage
 from holdfast.version import __version__
 
@@ -17,10 +19,10 @@ from holdfast.version import __version__
 def verb(function: Callable[..., Reply]) -> Callable[..., None]:
     """Make a function that returns a Reply into a verb with `--json` and `-C`."""
 
-    @click.option("--json", "as_json", is_flag=True, help="Answer with one JSON envelope.")
-    @click.option(
-        "-C", "folder", metavar="DIR", help="Work in the workspace of DIR instead of this folder."
-    )
+    json, folder = EVERYWHERE
+
+    @click.option(json[0], json[1], is_flag=True, help=json[3])
+    @click.option(folder[0], folder[1], metavar="DIR", help=folder[3])
     @functools.wraps(function)
     def wrapped(folder: str | None, as_json: bool, **arguments: Any) -> None:
         code = Call(folder, as_json=as_json).answer(function, **arguments)
@@ -29,16 +31,33 @@ def verb(function: Callable[..., Reply]) -> Callable[..., None]:
     return wrapped
 
 
+def from_table(name: str, module: ModuleType) -> click.Command:
+    """The command of a verb that can do without click, for the times when it cannot."""
+    function: Callable[..., Any] = verb(module.answer)
+    for option in reversed(options_of(module)):
+        function = click.option(
+            option.flag,
+            option.name,
+            is_flag=option.kind == "flag",
+            multiple=option.kind == "many",
+            type=int if option.kind == "number" else None,
+            metavar=option.metavar or None,
+            help=option.help,
+        )(function)
+    for argument in reversed(arguments_of(module)):
+        function = click.argument(argument)(function)
+    return click.command(name)(function)
+
+
 class Verbs(click.Group):
     """A group whose commands are modules, imported when they are called."""
 
     def __init__(
-        self, package: str, names: dict[str, str], plain: Sequence[str], **options: Any
+        self, package: str, names: dict[str, str], _: Sequence[str] = (), **options: Any
     ) -> None:
         super().__init__(**options)
         self._package = package
         self._names = names
-        self._plain = plain
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(self._names)
@@ -46,10 +65,11 @@ class Verbs(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in self._names:
             return None
-        module = __import__(f"{self._package}.{name}", fromlist=["command"])
-        if name in self._plain:
-            return click.command(name, short_help=self._names[name])(verb(module.answer))
-        command: click.Command = module.command
+        module_name = name.replace("-", "_")
+        module = __import__(f"{self._package}.{module_name}", fromlist=["command"])
+        command: click.Command = (
+            module.command if hasattr(module, "command") else from_table(name, module)
+        )
         command.short_help = self._names[name]
         return command
 
@@ -77,7 +97,6 @@ class Verbs(click.Group):
     cls=Verbs,
     package="holdfast.cli.verbs",
     names=VERBS,
-    plain=PLAIN,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, message="holdfast %(version)s")

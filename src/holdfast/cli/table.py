@@ -13,7 +13,12 @@ VERBS = {
     "restore": "Bring a stream back to an earlier record; can be undone.",
     "snapshot": "The whole work tree, untracked files too, under a private ref.",
     "tracker": "The status comment on the issue.",
+    "agent": "Many agents at once: who is alive, what each does, and what to do next.",
+    "loop": "A track's steps: plan, execute, evaluate, fix; resumed at the exact task.",
+    "rfc": "The reasoning behind an RFC, kept across phases within 200 lines.",
     "note": "Leave a note for whoever comes next.",
+    "estop": "Stop every agent of the workspace, now.",
+    "release": "Lift the emergency stop.",
     "verify": "Walk the hash chains; names the first broken record.",
     "doctor": "Check everything that can go wrong, and fix what can be fixed.",
     "gc": "Apply the retention and give unused space back.",
@@ -26,6 +31,5 @@ VERBS = {
     "demo": "The main story, in a temporary repository.",
     "completion": "Completions for your shell.",
 }
-# Verbs without options of their own are plain functions named `answer`. Called without anything to
-# parse, they run without click, which alone costs four bare interpreters.
-PLAIN = ("status", "verify", "demo")
+# Verbs that run without click when nothing unusual is asked of them; see `plain`.
+PLAIN = ("status", "verify", "demo", "agent beat")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
+from holdfast.fleet.activity import saw
 from holdfast.kernel import clock, failures, jsontext, latch
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
@@ -46,7 +47,7 @@ def run(arguments: list[str]) -> NoReturn:
 
 def respond(arguments: list[str]) -> dict[str, Any]:
     """What to print for a hook, if anything. Never raises."""
-    is_client = arguments[:1] != ["note"]
+    is_client = arguments[:1] not in (["note"], ["beat"])
     answer: dict[str, Any] = {}
     workspace: Workspace | None = None
     try:
@@ -56,6 +57,8 @@ def respond(arguments: list[str]) -> dict[str, Any]:
         if stopped is not None and not is_client:
             answer["stopped"] = stopped["reason"]
         answer.update(_obey(arguments, payload, workspace))
+        if stopped is not None and is_client:
+            answer = _stopping(answer, stopped)
     except Exception as error:
         message = error.message if isinstance(error, HoldfastError) else _described(error)
         if not is_client:
@@ -65,6 +68,28 @@ def respond(arguments: list[str]) -> dict[str, Any]:
         if workspace is not None:
             failures.note(workspace, " ".join(arguments[:2]), message, clock.now())
     return answer
+
+
+def _stopping(answer: dict[str, Any], stopped: latch.Latch) -> dict[str, Any]:
+    """What the hook would have said, and on top of it that the agent has to stop."""
+    from holdfast.emergency import words
+
+    text = words(stopped)
+    specific = answer.get("hookSpecificOutput")
+    if specific is not None:
+        specific["additionalContext"] = f"{text}\n\n{specific.get('additionalContext', '')}"
+    answer.pop("decision", None)
+    return {**answer, "continue": False, "stopReason": text, "systemMessage": text}
+
+
+def _reminding(answer: dict[str, Any], reminder: str) -> dict[str, Any]:
+    """What the hook says, and below it what the agent has forgotten."""
+    if not reminder:
+        return answer
+    specific = answer.get("hookSpecificOutput")
+    if specific is not None:
+        specific["additionalContext"] = f"{specific.get('additionalContext', '')}\n\n{reminder}"
+    return {**answer, "systemMessage": reminder}
 
 
 def _folder(payload: dict[str, Any]) -> str | None:
@@ -83,10 +108,16 @@ def _workspace_or_none() -> Workspace | None:
 def _obey(arguments: list[str], payload: dict[str, Any], workspace: Workspace) -> dict[str, Any]:
     if arguments == ["note"]:
         return _note(payload, workspace)
+    if arguments[:1] == ["beat"]:
+        from holdfast.hooks.beat import beat
+
+        return beat(arguments[1:], payload, workspace, clock.now())
     if len(arguments) == 2 and arguments[0] == "claude":
         from holdfast.hooks.claude import handle
 
-        return handle(arguments[1], payload, workspace, clock.now())
+        now = clock.now()
+        answer = handle(arguments[1], payload, workspace, now)
+        return _reminding(answer, saw(workspace, str(payload.get("session_id") or ""), now))
     raise HoldfastError(f"There is no hook {' '.join(arguments)!r}.", kind="unknown_hook")
 
 

@@ -38,6 +38,16 @@ SETTINGS: dict[str, tuple[Any, str]] = {
         "The message of a checkpoint's commit.",
     ),
     "session.pack_characters": (9000, "How long the text for a resumed session may be."),
+    "fleet.inclusive": (
+        False,
+        "Exactly 30 and 60 minutes of silence count already, as a sibling document reads them.",
+    ),
+    "fleet.epic": ("", "The folder of the fleet's files; empty is the worktree's top."),
+    "loop.lock_seconds": (30, "How long a command waits for a track's `.metadata.lock`."),
+    "loop.stale_lock_seconds": (
+        300,
+        "A track's lock that another tool left behind is broken when it is older than this.",
+    ),
     "probe.seconds": (60, "How long one probe of a claim may run."),
     "probe.tests": ("", "The command behind the probe `tests`."),
     "snapshot.keep": (20, "So many snapshots of each worktree stay at `holdfast gc`."),
@@ -55,6 +65,20 @@ SETTINGS: dict[str, tuple[Any, str]] = {
         "A command that prints the key. Only from the environment: a file that came with a "
         "repository must not say what is run.",
     ),
+    "rfc.pressure": (
+        50,
+        "Percent of the context in use above which a rejected review restarts it.",
+    ),
+    "rfc.compressor": (
+        "",
+        "A command that gets a checkpoint's group on standard input when it is over its budget, and "
+        "answers the same in fewer lines.",
+    ),
+    "rfc.compressor_seconds": (120, "How long that command may run."),
+    "rfc.references": (
+        {},
+        "What a bootstrap reads on entering a phase: a table of phases and lists of paths.",
+    ),
     "quarantine.days": (30, "Files in quarantine older than this are removed by `holdfast gc`."),
 }
 ENVIRONMENT_ONLY = ("tracker.key_command",)
@@ -62,6 +86,8 @@ ENVIRONMENT_ONLY = ("tracker.key_command",)
 VARIABLES: dict[str, str] = {
     "HOLDFAST_HOME": "A local folder for the journal, when the usual place will not do.",
     "HOLDFAST_ACTOR": "Who writes, in the records; otherwise the user's name.",
+    "HOLDFAST_AGENT_PID": "The process that an agent is, where it cannot be found out.",
+    "HOLDFAST_FENCE": "Which life of an agent a script is, as --fence says it.",
     "HOLDFAST_DEBUG": "Any value shows the full trace of a bug in holdfast.",
 }
 

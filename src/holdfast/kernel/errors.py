@@ -8,6 +8,7 @@ HoldfastError             1   refused or failed
 │   ├── VersionConflict       another record took the expected version
 │   ├── FenceLost             this life was taken over
 │   └── StreamClosed          the stream was ended; a late write does not reopen it
+├── Stopped               7   an emergency stop or a budget holds everybody
 └── StoreAway            75   the store is busy, full, read-only or out of reach
 """
 
@@ -78,6 +79,11 @@ class FenceLost(Conflict):
 
 class StreamClosed(Conflict):
     kind = "stream_closed"
+
+
+class Stopped(HoldfastError):
+    kind = "stopped"
+    exit_code = 7
 
 
 class StoreAway(HoldfastError):

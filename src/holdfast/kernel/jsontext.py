@@ -112,3 +112,15 @@ def loads(text: str) -> Any:
         return _loads(text)
     except RecursionError:
         raise ValueError("JSON nested too deeply") from None
+
+
+def indented(value: Any, indent: str = "") -> str:
+    """JSON for people: two blanks a level, keys as they come; `json.dumps(indent=2)` without `json`."""
+    inner = indent + "  "
+    if isinstance(value, dict) and value:
+        lines = [f"{inner}{dumps(name)}: {indented(item, inner)}" for name, item in value.items()]
+        return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
+    if isinstance(value, list) and value:
+        lines = [inner + indented(item, inner) for item in value]
+        return "[\n" + ",\n".join(lines) + f"\n{indent}]"
+    return dumps(value)

@@ -259,8 +259,8 @@ class Work:
 
     def _move(self, part: Part, path: str, archive: str) -> None:
         """Leave the place of a view empty, as far as this commit is concerned."""
-        sighting = part.sightings.get(path)
-        if sighting is None or sighting.found is None:
+        sighting = part.sightings.get(path) or self._look(path, None)[0]
+        if sighting.found is None:
             return
         wish = moves.wish(self.workspace, path, archive)
         part.effects += self._effects(f"{part.id}/{path}", Decision(effects=[wish]))

@@ -9,6 +9,7 @@ from holdfast.cli.frame import Call, Reply, warn_of_views
 from holdfast.cli.parser import verb
 from holdfast.history import picture, state_at, state_now
 from holdfast.kernel.journal.find import find_record
+from holdfast.loops.restoring import made_ready
 
 
 @click.command()
@@ -36,13 +37,17 @@ def command(call: Call, id: str, dry_run: bool) -> Reply:
     if dry_run:
         lines += [f"Would write again: {path}" for path in again]
         return Reply(data, lines or ["Nothing would change."])
-    if not lines and version == record["version"]:
-        outcome = call.writer.repair(stream, now=call.now, raise_removed=True)
-        warn_of_views(outcome)
-        written = [f"Wrote again: {path}" for path in again]
-        return Reply({**data, "views": outcome["views"]}, written or ["It is there already."])
-    outcome = call.writer.restore(stream, record["version"], actor=call.actor, now=call.now)
+    writer = call.writer
+    with made_ready(call.workspace, writer, stream, actor=call.actor, now=call.now) as aside:
+        if not lines and version == record["version"]:
+            outcome = writer.repair(stream, now=call.now, raise_removed=True)
+            warn_of_views(outcome)
+            written = [f"Wrote again: {path}" for path in again]
+            written += [f"The file that could not be read is kept: {aside}"] if aside else []
+            return Reply({**data, "views": outcome["views"]}, written or ["It is there already."])
+        outcome = writer.restore(stream, record["version"], actor=call.actor, now=call.now)
     warn_of_views(outcome)
+    lines += [f"The file that could not be read is kept: {aside}"] if aside else []
     data["record"], data["views"] = outcome["id"], outcome["views"]
     said = f"Restored {stream} to version {record['version']}."
     return Reply(data, [*lines, said], next=[f"holdfast restore {newest['id'][:8]}  # undo"])

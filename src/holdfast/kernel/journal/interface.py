@@ -199,6 +199,15 @@ if TYPE_CHECKING:
 SNAPSHOT_FLOOR = 16 * 1024
 
 
+# What a record costs its reader besides its body, in bytes of a body: the row, and the parser's start.
+RECORD_WEIGHT = 512
+
+
+def weight_of(text: str) -> int:
+    """How much a record adds to what is read for a state."""
+    return len(text) + RECORD_WEIGHT
+
+
 def snapshot_is_due(delta_bytes: int, snapshot_bytes: int) -> bool:
     return delta_bytes > max(snapshot_bytes, SNAPSHOT_FLOOR)
 

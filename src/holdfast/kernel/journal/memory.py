@@ -16,6 +16,7 @@ from holdfast.kernel.journal.interface import (
     refuse_unless_current,
     snapshot_is_due,
     version_conflict,
+    weight_of,
 )
 from holdfast.kernel.journal.scrub import scrubbed
 
@@ -172,7 +173,7 @@ class MemoryJournal:
             stream.sealed.append(item)
             self._ids[draft["id"]] = item
             stream.hash = record_hash
-            stream.delta_bytes += len(body_text)
+            stream.delta_bytes += weight_of(body_text)
             head["seen_at"] = max(head["seen_at"], draft["at"])
             written.append(_handed_out(item))
         if append.state is not None and snapshot_is_due(

@@ -23,6 +23,7 @@ from holdfast.kernel.journal.interface import (
     refuse_unless_current,
     snapshot_is_due,
     version_conflict,
+    weight_of,
 )
 from holdfast.kernel.journal.sqlite_rows import (
     ANCHOR,
@@ -212,7 +213,7 @@ class SqliteJournal:
                 }
             )
             previous = record_hash
-            deltas += len(text)
+            deltas += weight_of(text)
             seen_at = max(seen_at, at)
         if append.state is not None and snapshot_is_due(deltas, snapshot_bytes):
             snapshot_bytes, deltas = store_snapshot(connection, number, version, append.state), 0

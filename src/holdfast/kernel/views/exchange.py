@@ -9,8 +9,14 @@ import errno
 import os
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _AT_FDCWD = -100 if sys.platform.startswith("linux") else -2
 _NOREPLACE, _EXCHANGE = (1, 2) if sys.platform.startswith("linux") else (4, 2)
+# The C library, opened once: opening it costs as much as the rename.
+_library: list[Any] = []
 _UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 
 
@@ -49,8 +55,9 @@ def is_supported(folder: str) -> bool:
 def _rename(one: str, other: str, flags: int) -> bool:
     import ctypes
 
-    library = ctypes.CDLL(None, use_errno=True)
-    call = getattr(library, "renameat2", None) or getattr(library, "renameatx_np", None)
+    if not _library:
+        _library.append(ctypes.CDLL(None, use_errno=True))
+    call = getattr(_library[0], "renameat2", None) or getattr(_library[0], "renameatx_np", None)
     if call is None:
         return False
     if call(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), ctypes.c_uint(flags)) == 0:

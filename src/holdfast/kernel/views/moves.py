@@ -33,5 +33,6 @@ def finish(workspace: Workspace, stream: str) -> None:
             continue
         source, archive = target_of(workspace, body["from"]), target_of(workspace, body["to"])
         if os.path.lexists(source) and not os.path.lexists(archive):
+            os.makedirs(os.path.dirname(archive), exist_ok=True)
             place_new(source, archive)
         workspace.journal.settle(effect["id"])

@@ -1,0 +1,155 @@
+"""How long 10,000 agents have been silent, against merely reading the same files."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from statistics import median
+
+from bench.harness import Plan, Row, environment, say, take_turns, timed_row
+from holdfast.fleet.scan import staleness
+from holdfast.kernel import clock
+
+OURS, FLOOR, OPENED = "staleness", "os.open, read, close of each", "open().read() of each"
+AGENTS, SAMPLE = 10_000, 50
+NOW = 1_794_770_490_000
+
+# What the protocol's own script does for each agent: jq twice, date once. On a sample, because ten
+# thousand would take minutes.
+SCRIPT = """
+now=$(date -u +%s)
+for file in agent_checkpoints/secondary_*.json; do
+  agent=$(jq -r .agent_id "$file")
+  last=$(jq -r .last_checkpoint "$file")
+  age=$(((now - $(date -d "$last" +%s)) / 60))
+  if [ $age -gt 60 ]; then word=STALE; elif [ $age -gt 30 ]; then word=WARNING; else word=ACTIVE; fi
+  echo "$agent: $word ($age min)"
+done
+"""
+
+
+def measure(plan: Plan) -> list[Row]:
+    epic, few = (os.path.join(plan.folder, name) for name in ("epic", "few"))
+    say(f"staleness: writing {AGENTS:,} checkpoints")
+    size = _write(epic, AGENTS)
+    _write(few, SAMPLE)
+    folder = os.path.join(epic, "agent_checkpoints")
+    _check(epic)
+    samples = take_turns(
+        "staleness",
+        {
+            OURS: lambda: _timed(lambda: len(staleness(epic, NOW)), AGENTS),
+            FLOOR: lambda: _timed(lambda: _read_plainly(folder), size),
+            OPENED: lambda: _timed(lambda: _read_by_open(folder), size),
+        },
+        plan.rounds(40, 10),
+    )
+    row = timed_row(
+        f"staleness of {AGENTS:,} agents, {size // AGENTS} bytes each",
+        samples,
+        ours=OURS,
+        base=FLOOR,
+        bar=1.5,
+    )
+    ours = median(samples[OURS]) / AGENTS
+    row.peers["the protocol's jq loop, an agent"] = _loop(few, median(samples[FLOOR]) / AGENTS)
+    row.remark = f"{ours * 1e6:.1f} microseconds an agent, from files in the cache"
+    return [row]
+
+
+def _write(epic: str, count: int) -> int:
+    """Checkpoints as agents write them, of the last two hours; how many bytes they are."""
+    folder = os.path.join(epic, "agent_checkpoints")
+    os.makedirs(folder)
+    size = 0
+    for number in range(count):
+        at = clock.stamp(NOW - number * 7919 % 7200 * 1000)
+        content = json.dumps(_checkpoint(number, at), indent=2).encode() + b"\n"
+        with open(os.path.join(folder, f"secondary_{number:05d}.json"), "wb") as file:
+            size += file.write(content)
+    return size
+
+
+def _checkpoint(number: int, at: str) -> dict[str, object]:
+    feature = f"feature_{number:05d}_team_penalty"
+    return {
+        "agent_id": f"Secondary-{number:05d}",
+        "agent_type": "secondary",
+        "session_id": f"0f5a7c1e-2f9d-4a7b-8a53-{number:012d}",
+        "feature": feature,
+        "stage": "S2.P2",
+        "phase": "Specification - In Progress",
+        "last_checkpoint": at,
+        "next_checkpoint_expected": at,
+        "status": "IN_PROGRESS",
+        "can_resume": True,
+        "blockers": [],
+        "files_modified": [f"{feature}/spec.md", f"{feature}/checklist.md"],
+        "recovery_instructions": "Go on with the acceptance criteria in spec.md, then write the "
+        "questions of checklist.md; requirements and integration are done.",
+        "current_step": "Writing acceptance criteria in spec.md",
+        "completed_steps": [
+            "S2.P1 complete",
+            "S2.P2: requirements section written",
+            "S2.P2: integration section written",
+        ],
+        "next_steps": ["Acceptance criteria", "Questions of checklist.md", "Move on to S2.P3"],
+        "coordination_state": {
+            "last_inbox_check": at,
+            "unread_messages": 0,
+            "last_epic_readme_update": at,
+            "last_status_update": at,
+        },
+    }
+
+
+def _check(epic: str) -> None:
+    """That what is measured is right."""
+    for number, (agent, age, liveness) in enumerate(staleness(epic, NOW)):
+        expected = number * 7919 % 7200 // 60
+        word = "STALE" if expected > 60 else "WARNING" if expected > 30 else "ACTIVE"
+        if (agent, age, liveness) != (f"Secondary-{number:05d}", expected, word):
+            raise RuntimeError(f"{agent} is {age} minutes old and {liveness}, not {expected}")
+
+
+def _read_plainly(folder: str) -> int:
+    size = 0
+    for entry in os.scandir(folder):
+        descriptor = os.open(entry.path, os.O_RDONLY)
+        size += len(os.read(descriptor, 1 << 16))
+        os.close(descriptor)
+    return size
+
+
+def _read_by_open(folder: str) -> int:
+    size = 0
+    for entry in os.scandir(folder):
+        with open(entry.path, "rb") as file:
+            size += len(file.read())
+    return size
+
+
+def _loop(few: str, floor: float) -> float | str:
+    """How many times as long the protocol's own script takes for an agent; a sample of them."""
+    if shutil.which("jq") is None or shutil.which("bash") is None:
+        return "not measured: no jq"
+    command = ["bash", "-c", SCRIPT]
+    start = time.perf_counter()
+    done = subprocess.run(command, cwd=few, env=environment(), capture_output=True, check=True)
+    taken = time.perf_counter() - start
+    if len(done.stdout.splitlines()) != SAMPLE:
+        raise RuntimeError("the protocol's loop did not see all agents")
+    return taken / SAMPLE / floor
+
+
+def _timed(turn: Callable[[], int], expected: int) -> float:
+    start = time.perf_counter()
+    answer = turn()
+    taken = time.perf_counter() - start
+    if answer != expected:
+        raise RuntimeError(f"{answer} instead of {expected}")
+    return taken

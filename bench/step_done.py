@@ -1,0 +1,106 @@
+"""`step.done` of the library, against one durable record and one file replaced."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from itertools import count
+
+import holdfast
+from bench.harness import Contender, Plan, Row, repository, take_turns, timed_row
+from bench.subject import ACTOR, STREAM, Latest, body, open_writer
+from holdfast.kernel import clock
+from holdfast.loops.step import Step
+
+OURS, BASE = "step.done", "record + file replaced"
+BARE = "append + fdatasync + file replaced"
+# A track of this many tasks: the file of a usual plan.
+TASKS = 40
+RECORD_BYTES = 600
+
+
+def measure(plan: Plan) -> list[Row]:
+    contenders: dict[str, Contender] = {
+        BASE: _record_and_file(plan.folder),
+        BARE: _bare(plan.folder),
+        OURS: _step(plan.folder),
+    }
+    samples = take_turns("step_done", contenders, plan.rounds(1000, 200))
+    row = timed_row("step.done in a track of 40 tasks, p50", samples, ours=OURS, base=BASE, bar=1.5)
+    row.remark = (
+        "step.done also takes and gives back the track's mkdir lock and appends to its history"
+    )
+    return [row]
+
+
+def _step(folder: str) -> Contender:
+    """A new track whenever one is done, so that the file stays a usual one."""
+    root = repository(folder, "step")
+    workspace = holdfast.open(root)
+    tasks = [f"{number // 10 + 1}.{number % 10 + 1}" for number in range(TASKS)]
+    numbers = count()
+    open_step: list[tuple[Step, list[str]]] = []
+
+    def contender() -> float:
+        if not open_step or not open_step[0][1]:
+            step = workspace.loop(f"track-{next(numbers)}").step("EXECUTE", tasks=tasks)
+            open_step[:] = [(step.__enter__(), list(tasks))]
+        step, left = open_step[0]
+        task = left.pop(0)
+        start = time.perf_counter()
+        done = step.done(task, commit="0123456789abcdef0123456789abcdef01234567")
+        taken = time.perf_counter() - start
+        if not done:
+            raise RuntimeError(f"{task} was done before")
+        return taken
+
+    return contender
+
+
+def _record_and_file(folder: str) -> Contender:
+    _, writer = open_writer(repository(folder, "record"), Latest())
+    replace = _replacement(folder, "record.json")
+    steps = count()
+
+    def contender() -> float:
+        told = body(next(steps), size=RECORD_BYTES)
+        start = time.perf_counter()
+        writer.execute(STREAM, told, actor=ACTOR, now=clock.now())
+        replace()
+        return time.perf_counter() - start
+
+    return contender
+
+
+def _bare(folder: str) -> Contender:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    descriptor = os.open(os.path.join(folder, "bare.jsonl"), flags, 0o600)
+    sync = os.fsync if sys.platform == "darwin" else os.fdatasync
+    replace, line = _replacement(folder, "bare.json"), b"x" * RECORD_BYTES
+
+    def contender() -> float:
+        start = time.perf_counter()
+        os.write(descriptor, line)
+        sync(descriptor)
+        replace()
+        return time.perf_counter() - start
+
+    return contender
+
+
+def _replacement(folder: str, name: str) -> Callable[[], None]:
+    """A file of the size of a track's, written aside, synced and renamed."""
+    path, content = os.path.join(folder, name), b"x" * 4000
+
+    def replace() -> None:
+        descriptor = os.open(
+            f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600
+        )
+        os.write(descriptor, content)
+        os.fsync(descriptor)
+        os.close(descriptor)
+        os.rename(f"{path}.new", path)
+
+    return replace

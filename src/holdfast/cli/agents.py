@@ -1,0 +1,60 @@
+"""What the verbs about agents share: where they stand, and how they answer."""
+
+from __future__ import annotations
+
+from holdfast.cli.frame import Reply, warn
+from holdfast.cli.terminal import safe
+from holdfast.emergency import refuse_stopped
+from holdfast.fleet.epic import find
+from holdfast.fleet.post import Post
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from holdfast.cli.frame import Call
+    from holdfast.fleet.lives import Told
+    from holdfast.fleet.roster import Entry
+
+
+def post_of(call: Call, epic: str | None, fence: int | None = None) -> Post:
+    """The standpoint of a call. HOLDFAST_FENCE says which life a script is, as --fence does."""
+    import os
+
+    said = os.environ.get("HOLDFAST_FENCE", "")
+    if fence is None and said.isascii() and said.isdigit():
+        fence = int(said)
+    workspace = call.workspace
+    return Post(find(workspace, epic or ""), workspace, actor=call.actor, now=call.now, fence=fence)
+
+
+def reply(told: Told, *, next: Sequence[str] = (), **more: Any) -> Reply:
+    """The protocol's own lines for people, the checkpoint for programs. Under an emergency stop the
+    answer is that, though what was said is safe."""
+    refuse_stopped(told.agent.post.worktree, "What you said is saved.")
+    for warning in told.warnings:
+        warn(warning)
+    state = told.agent.state
+    data = {
+        "agent_id": told.agent.id,
+        "session_id": told.session,
+        "fence": told.fence,
+        "checkpoint": state["checkpoint"],
+        "path": told.agent.file,
+        "queued": told.queued,
+        "said": told.lines,
+        "warnings": told.warnings,
+        **more,
+    }
+    return Reply(data, [safe(line) for line in told.lines], next=next)
+
+
+def roster_of(post: Post) -> list[Entry]:
+    """Everybody, as the settings want them judged."""
+    from holdfast.fleet.roster import listing
+    from holdfast.kernel import config
+
+    workspace = post.epic.workspace
+    settings = config.load(workspace, workspace.journal if workspace.exists() else None)
+    return listing(post.epic, post.now, inclusive=bool(settings["fleet.inclusive"]))

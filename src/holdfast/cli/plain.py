@@ -1,0 +1,95 @@
+"""Verbs that must be fast: their words are a table, read here without click.
+
+Click alone costs four bare interpreters. A verb whose module has `answer` (and perhaps `ARGUMENTS` and
+`OPTIONS`) runs without it, as long as its words are simple; whatever is not (help, a mistake) is left
+to click, which is built from the same table.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import ModuleType
+    from typing import Any, Literal
+
+    Kind = Literal["text", "many", "flag", "number"]
+
+EVERYWHERE = (
+    ("--json", "as_json", "flag", "Answer with one JSON envelope."),
+    ("-C", "folder", "text", "Work in the workspace of DIR instead of this folder."),
+)
+
+
+class Option:
+    """One option of a plain verb."""
+
+    __slots__ = ("flag", "help", "kind", "metavar", "name")
+
+    def __init__(self, flag: str, kind: Kind, help: str, *, metavar: str = "") -> None:
+        self.flag = flag
+        self.name = flag.lstrip("-").replace("-", "_")
+        self.kind = kind
+        self.help = help
+        self.metavar = metavar
+
+
+def arguments_of(module: ModuleType) -> Sequence[str]:
+    names: Sequence[str] = getattr(module, "ARGUMENTS", ())
+    return names
+
+
+def options_of(module: ModuleType) -> Sequence[Option]:
+    options: Sequence[Option] = getattr(module, "OPTIONS", ())
+    return options
+
+
+def read(module: ModuleType, words: Sequence[str]) -> dict[str, Any] | None:
+    """The values of a plain verb's words, `as_json` and `folder` with them; None when click must
+    have a look."""
+    options = {option.flag: (option.name, option.kind) for option in options_of(module)}
+    options.update({flag: (name, kind) for flag, name, kind, _ in EVERYWHERE})  # type: ignore[misc]
+    values: dict[str, Any] = {name: _empty(kind) for name, kind in options.values()}
+    wanted = list(arguments_of(module))
+    position = 0
+    while position < len(words):
+        word = words[position]
+        position += 1
+        if not word.startswith("-"):
+            if not wanted:
+                return None
+            values[wanted.pop(0)] = word
+            continue
+        flag, equals, value = word.partition("=")
+        if flag not in options or (equals and not flag.startswith("--")):
+            return None
+        name, kind = options[flag]
+        if kind == "flag":
+            if equals:
+                return None
+            values[name] = True
+            continue
+        if not equals:
+            if position == len(words):
+                return None
+            value = words[position]
+            position += 1
+        if not _take(values, name, kind, value):
+            return None
+    return None if wanted else values
+
+
+def _empty(kind: str) -> Any:
+    return {"flag": False, "many": ()}.get(kind)
+
+
+def _take(values: dict[str, Any], name: str, kind: str, value: str) -> bool:
+    if kind == "many":
+        values[name] = (*values[name], value)
+    elif kind == "number":
+        if not (value.isascii() and value.isdigit()):
+            return False
+        values[name] = int(value)
+    else:
+        values[name] = value
+    return True

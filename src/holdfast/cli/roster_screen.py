@@ -1,0 +1,129 @@
+"""The fleet on a screen: one line an agent, and below it what to do."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.cli.terminal import one_line, plural, safe, style, table, unstyle
+from holdfast.kernel import clock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from holdfast.fleet.roster import Entry
+
+# Verdict: mark and colour, gravest first.
+LOOKS: dict[str, tuple[str, str | None]] = {
+    "dead": ("✗", "red"),
+    "corrupted": ("✗", "red"),
+    "quiet": ("?", "yellow"),
+    "blocked": ("■", "yellow"),
+    "waiting": ("…", "cyan"),
+    "slow": ("▲", "yellow"),
+    "busy": ("◆", "cyan"),
+    "active": ("●", "green"),
+    "done": ("✓", "green"),
+}
+BAR = 10
+NARROWEST = 60
+
+
+def screen(
+    entries: Sequence[Entry], title: str, now: int, *, width: int = 0, time: str = ""
+) -> list[str]:
+    """The whole picture. Without a width nothing is cut."""
+    lines = [*_head(entries, title, width, time), ""]
+    if not entries:
+        lines.append("  No agents yet.")
+        lines.append(style("  holdfast agent start Secondary-A --feature FEATURE", dim=True))
+        return lines
+    lines += [_cut(line, width) for line in table([_row(entry) for entry in entries], indent="  ")]
+    told = [line for entry in entries for line in _explained(entry)]
+    if told:
+        lines += ["", style("What to do", bold=True)]
+        lines += [_cut(line, width) for line in table(told, indent="  ")]
+    return lines
+
+
+def _head(entries: Sequence[Entry], title: str, width: int, time: str) -> Iterator[str]:
+    counts = [
+        style(f"{count} {word}", LOOKS[word][1])
+        for word in LOOKS
+        if (count := sum(entry["verdict"] == word for entry in entries))
+    ]
+    total = plural(len(entries), "agent")
+    left = f"{style('Fleet', bold=True)}  {safe(title)}"
+    right = f"{total}{': ' if counts else ''}{', '.join(counts)}"
+    gap = width - len(unstyle(left)) - len(unstyle(right)) - len(time) - 4
+    if gap >= 0 and time:
+        yield f"{left}  {right}  {' ' * gap}{style(time, dim=True)}"
+    else:
+        yield _cut(f"{left}  {right}", width)
+
+
+def _row(entry: Entry) -> list[str]:
+    mark, colour = LOOKS[entry["verdict"]]
+    return [
+        style(mark, colour),
+        safe(entry["agent_id"]),
+        style(entry["verdict"], colour),
+        one_line(entry["feature"], 32),
+        safe(entry["stage"]),
+        _bar(entry),
+        _age(entry),
+        one_line(entry["current_step"], 100),
+    ]
+
+
+def _bar(entry: Entry) -> str:
+    if not entry["steps"]:
+        return ""
+    full = round(BAR * entry["done"] / entry["steps"])
+    count = f"{entry['done']}/{entry['steps']}"
+    return f"{'█' * full}{style('░' * (BAR - full), dim=True)} {count:>5}"
+
+
+def _age(entry: Entry) -> str:
+    age = entry["age_minutes"]
+    if age is None:
+        return "-"
+    return f"{age} min" if age < 120 else f"{age // 60} h"
+
+
+def _explained(entry: Entry) -> Iterator[list[str]]:
+    """Why an agent needs somebody, and the command that helps."""
+    reasons = [*entry["blockers"], *([entry["problem"]] if entry["problem"] else [])]
+    if entry["next"] and not reasons:
+        reasons += entry["because"]
+    reasons += entry["notes"]
+    if not reasons:
+        return
+    reason = one_line(", ".join(reasons), 60)
+    yield [safe(entry["agent_id"]), reason, style(entry["next"], dim=True)]
+
+
+def _cut(line: str, width: int) -> str:
+    """The line as far as it fits; marks of style do not count, and never leak."""
+    if not width or len(unstyle(line)) <= width:
+        return line
+    shown, count, position = "", 0, 0
+    while count < width - 1:
+        if line.startswith("\x1b[", position):
+            end = line.index("m", position) + 1
+            shown, position = shown + line[position:end], end
+            continue
+        shown, count, position = shown + line[position], count + 1, position + 1
+    return f"{shown}…\x1b[0m"
+
+
+def terminal_width() -> int:
+    try:
+        return max(NARROWEST, os.get_terminal_size(1).columns)
+    except OSError:
+        return 0
+
+
+def clock_time(now: int) -> str:
+    """The time as every file says it: UTC."""
+    return f"{clock.stamp(now)[11:19]} UTC"

@@ -1,0 +1,81 @@
+"""holdfast agent beat"""
+
+from __future__ import annotations
+
+from holdfast.cli.agents import post_of, reply
+from holdfast.cli.plain import Option
+from holdfast.fleet.lives import update
+from holdfast.kernel.errors import Usage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.cli.frame import Call, Reply
+
+ARGUMENTS = ("agent",)
+OPTIONS = (
+    Option("--step", "text", "What you are doing right now."),
+    Option("--done", "many", "A step that is done; may be repeated."),
+    Option("--next", "many", "A step still to do; replaces the list, may be repeated."),
+    Option("--file", "many", "A file that you changed; may be repeated.", metavar="PATH"),
+    Option("--file-note", "many", "How far a file is.", metavar="PATH=TEXT"),
+    Option("--recovery", "text", "How somebody else would go on from here."),
+    Option("--stage", "text", "S2.P1, S2.P2 or S2.P3; never backwards."),
+    Option("--phase", "text", "The phase, in words."),
+    Option("--status", "text", "IN_PROGRESS, WAITING or BLOCKED."),
+    Option("--committed", "flag", "Everything is committed: the list of files begins anew."),
+    Option("--busy-until", "text", "A long operation: no news until then.", metavar="TIME"),
+    Option("--doing", "text", "What that operation is."),
+    Option("--transcript", "text", "The session's transcript, watched for signs of life."),
+    Option("--no-backup", "flag", "No backup of the checkpoint before this update."),
+    Option("--fence", "number", "Which life this is, for scripts.", metavar="N"),
+    Option("--epic", "text", "The epic's folder.", metavar="PATH"),
+)
+_FIELDS = {
+    "step": "current_step",
+    "recovery": "recovery_instructions",
+    "stage": "stage",
+    "phase": "phase",
+    "status": "status",
+}
+
+
+def answer(call: Call, agent: str, fence: int | None, epic: str | None, **said: Any) -> Reply:
+    """A heartbeat: what is done, what comes, and how somebody else would go on.
+
+    Every 15 minutes, and whenever something changed. What is not given stays as it was. TIME is
+    15:40, or 2026-01-31T15:40:00Z.
+    """
+    command: dict[str, Any] = {
+        "do": "beat",
+        "set": {field: said[name] for name, field in _FIELDS.items() if said[name] is not None},
+        "completed_steps": list(said["done"]),
+        "files_modified": list(said["file"]),
+        "committed": said["committed"],
+        "file_notes": dict(_note(text) for text in said["file_note"]),
+    }
+    if said["next"]:
+        command["set"]["next_steps"] = list(said["next"])
+    # A declared operation lasts until the next heartbeat that does not repeat it.
+    command["busy_until"], command["doing"] = "", said["doing"] or ""
+    if said["busy_until"]:
+        from holdfast.fleet.times import until
+
+        command["busy_until"] = until(said["busy_until"], call.now)
+    if said["transcript"]:
+        command["transcript"] = said["transcript"]
+    post = post_of(call, epic, fence)
+    told = update(post, agent, command, backup=not said["no_backup"])
+    if told.has_news:
+        from holdfast.fleet.reports import report
+
+        report(told)
+    return reply(told)
+
+
+def _note(text: str) -> tuple[str, str]:
+    path, equals, note = text.partition("=")
+    if not equals or not path or not note:
+        raise Usage(f"{text!r} is no note on a file.", hint="--file-note 'spec.md=80% complete'")
+    return path, note

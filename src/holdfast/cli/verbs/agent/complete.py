@@ -1,0 +1,24 @@
+"""holdfast agent complete"""
+
+from __future__ import annotations
+
+import click
+
+from holdfast.cli.agent_options import epic_option, fence_option
+from holdfast.cli.agents import post_of, reply
+from holdfast.cli.frame import Call, Reply
+from holdfast.cli.parser import verb
+from holdfast.fleet.lives import complete
+from holdfast.fleet.reports import report
+
+
+@click.command()
+@click.argument("agent")
+@fence_option
+@epic_option
+@verb
+def command(call: Call, agent: str, fence: int | None, epic: str | None) -> Reply:
+    """The feature is done: status COMPLETE, ready for the sync point, the Primary is told."""
+    told = complete(post_of(call, epic, fence), agent)
+    report(told)
+    return reply(told, next=[f"holdfast agent sync {agent} S2-S3"])

@@ -1,0 +1,22 @@
+"""holdfast agent guide"""
+
+from __future__ import annotations
+
+import click
+
+from holdfast.cli.frame import Call, Reply
+from holdfast.cli.parser import verb
+from holdfast.protocols.fleet.guide import guide
+from holdfast.protocols.fleet.words import STAGES
+
+
+@click.command()
+@click.argument("stage", required=False, type=click.Choice(STAGES))
+@click.option("--all", "everything", is_flag=True, help="The steps of all stages.")
+@verb
+def command(call: Call, stage: str | None, everything: bool) -> Reply:
+    """The steps that the guide of a STAGE needs, so that its agent keeps its checkpoint. [S2.P1]"""
+    stages = STAGES if everything else (stage or STAGES[0],)
+    guides = {each: guide(each) for each in stages}
+    text = "\n".join(guides.values())
+    return Reply({"guides": guides}, text.rstrip("\n").split("\n"), pages=True)

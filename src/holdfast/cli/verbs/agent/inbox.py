@@ -1,0 +1,101 @@
+"""holdfast agent inbox"""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from holdfast.cli.agent_options import epic_option
+from holdfast.cli.frame import Call, Reply, warn, warn_of_views
+from holdfast.cli.parser import verb
+from holdfast.cli.terminal import plural, safe, style
+from holdfast.fleet import letters
+from holdfast.fleet.epic import Epic, find
+from holdfast.kernel.errors import Usage
+from holdfast.protocols.fleet.messages import FIELDS
+from holdfast.protocols.fleet.names import message_path
+from holdfast.protocols.fleet.words import PRIMARY
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.protocols.fleet.messages import Message
+
+
+@click.command()
+@click.argument("agent")
+@click.option("--unread", is_flag=True, help="Only what was not read yet.")
+@click.option("--keep-unread", is_flag=True, help="Look only: what was unread stays so.")
+@click.option("--archive", "put_away", is_flag=True, help="Then move them to agent_comms/archive/.")
+@epic_option
+@verb
+def command(
+    call: Call, agent: str, unread: bool, keep_unread: bool, put_away: bool, epic: str | None
+) -> Reply:
+    """Show an agent's messages, newest first, and mark them as read."""
+    if keep_unread and put_away:
+        raise Usage(
+            "What is archived counts as read.", hint="Leave --keep-unread or --archive out."
+        )
+    where = find(call.workspace, epic or "")
+    found = letters.inbox(where, agent)
+    if not found and not keep_unread:
+        _open(call, where, agent)
+    files = [
+        (path, [message for message in messages if not (unread and message["read"])])
+        for path, messages in found
+    ]
+    fresh = sum(not message["read"] for _, messages in files for message in messages)
+    if fresh and not keep_unread:
+        shown = {path: [message["number"] for message in each] for path, each in files}
+        for outcome in letters.mark_read(where, agent, shown, actor=call.actor, now=call.now):
+            warn_of_views(outcome)
+    archived = letters.archive(where, agent, actor=call.actor, now=call.now) if put_away else []
+    data = {
+        "agent_id": agent,
+        "unread": fresh,
+        "files": [{"path": where.file(path), "messages": messages} for path, messages in files],
+        "archived": [{"path": where.file(path), "to": where.file(to)} for path, to in archived],
+    }
+    lines = [line for path, messages in files for line in _shown(path, messages)]
+    if lines and not archived:
+        lines.pop()
+    lines += [f"Archived in {safe(to)}" for _, to in archived]
+    nothing = "No unread message." if unread else "No messages yet."
+    return Reply(data, lines or [nothing], pages=True)
+
+
+def _open(call: Call, epic: Epic, agent: str) -> None:
+    """An inbox that is missing is made, and said to have been."""
+    if agent == PRIMARY:
+        return
+    existed = os.path.lexists(epic.file(message_path(PRIMARY, agent)))
+    outcome = letters.open_channel(epic, PRIMARY, agent, actor=call.actor, now=call.now)
+    if not existed and not outcome["queued"]:
+        warn(f"{message_path(PRIMARY, agent)} was missing; it is there now.")
+    warn_of_views(outcome)
+
+
+def _shown(path: str, messages: list[Message]) -> Iterator[str]:
+    if not messages:
+        return
+    fresh = sum(not message["read"] for message in messages)
+    count = plural(len(messages), "message") + (f", {fresh} new" if fresh else "")
+    yield style(safe(path), bold=True) + style(f"  {count}", dim=True)
+    for message in messages:
+        mark = style("●", "yellow") if not message["read"] else " "
+        number = f"{message['number']:>3}" if message["number"] else "  –"
+        when = style(safe(message["at"]), dim=True)
+        yield f"{mark}{number}  {when}  {style(safe(message['subject']), bold=not message['read'])}"
+        for name in FIELDS[1:]:
+            yield from _field(name, message[name])  # type: ignore[literal-required]
+    yield ""
+
+
+def _field(name: str, text: str) -> Iterator[str]:
+    label = f"{name.capitalize()}:"
+    for line in safe(text).split("\n") if text else []:
+        yield f"      {style(f'{label:<13}', dim=True)}{line}".rstrip()
+        label = ""

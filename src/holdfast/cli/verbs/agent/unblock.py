@@ -1,0 +1,25 @@
+"""holdfast agent unblock"""
+
+from __future__ import annotations
+
+import click
+
+from holdfast.cli.agent_options import epic_option, fence_option
+from holdfast.cli.agents import post_of, reply
+from holdfast.cli.frame import Call, Reply
+from holdfast.cli.parser import verb
+from holdfast.fleet.lives import update
+
+
+@click.command()
+@click.argument("agent")
+@click.argument("blocker", required=False)
+@fence_option
+@epic_option
+@verb
+def command(
+    call: Call, agent: str, blocker: str | None, fence: int | None, epic: str | None
+) -> Reply:
+    """A blocker is resolved; without its text, all of them are."""
+    order = {"do": "unblock", **({"blocker": blocker} if blocker else {})}
+    return reply(update(post_of(call, epic, fence), agent, order))

@@ -1,0 +1,29 @@
+"""holdfast loop pass"""
+# ruff: noqa: N999 - named as its verb is
+
+from __future__ import annotations
+
+import click
+
+from holdfast.cli.frame import Call, Reply
+from holdfast.cli.verbs.loop.words import outputs_option, reply, step_option, track_verb
+from holdfast.loops.track import Track
+from holdfast.protocols.loop.transitions import step_named
+
+
+@click.command("pass")
+@step_option
+@outputs_option
+@click.option("--notes", metavar="TEXT", help="A short summary; PLAN and FIX need one.")
+@track_verb
+def command(
+    call: Call,
+    track: Track,
+    step: str | None,
+    outputs: tuple[str, ...],
+    notes: str | None,
+) -> Reply:
+    """The current step is done. EXECUTE passes when no task is open."""
+    name = step_named(step) if step else ""
+    asked = {"do": "pass", "step": name, "output_files": list(outputs), "notes": notes}
+    return reply(track, track.execute(asked, now=call.now), name)

@@ -1,0 +1,87 @@
+"""holdfast loop run"""
+
+from __future__ import annotations
+
+import shlex
+import signal
+from typing import Any
+
+import click
+
+from holdfast.cli.frame import Call, Reply, warn
+from holdfast.cli.terminal import plural, safe, style, table
+from holdfast.cli.verbs.loop.live import Watch
+from holdfast.cli.verbs.loop.words import WAITING, escalation_lines, track_verb
+from holdfast.loops import run_plan
+from holdfast.loops.run import Run
+from holdfast.loops.track import Track
+from holdfast.protocols.loop.checkpoint import checkpoint_of, current_step, status_of
+from holdfast.protocols.loop.tasks import remaining
+from holdfast.protocols.loop.words import EXECUTE, RUNNABLE
+
+
+@click.command()
+@click.option(
+    "--with", "file", required=True, metavar="FILE", help="Which program each step is, in TOML."
+)
+@click.option("--dry-run", is_flag=True, help="Show what would be run, and run nothing.")
+@track_verb
+def command(
+    call: Call,
+    track: Track,
+    file: str,
+    dry_run: bool,
+) -> Reply:
+    """Drive a track to its end: each step's program is run, its exit code read by the protocol's table
+    (0 passed, 1 failed, 2 missing parameter, 3 file not found, 4 blocked), recorded, and advanced from.
+
+    Interrupted or killed at any instant, the same command goes on at the next open task. Exit code 8,
+    with the text for a person, when it cannot go on by itself.
+    """
+    plan = run_plan.read(file)
+    if dry_run:
+        return _would(track, plan)
+    watch = Watch(as_json=call.as_json)
+    for sign in (signal.SIGTERM, signal.SIGHUP):
+        # As Ctrl+C does: the program of a run must not outlive it, unseen.
+        signal.signal(sign, signal.default_int_handler)
+    try:
+        result = Run(track, plan, watch).to_the_end()
+    except KeyboardInterrupt:
+        watch.end()
+        warn("Interrupted. The track stays where it is; the same command goes on there.")
+        raise
+    finally:
+        watch.end()
+    data: dict[str, Any] = {**result}
+    which = f"--track {track.place.track}"
+    if result["ended"] == "paused":
+        return Reply(data, escalation_lines(result["escalation"]), exit_code=WAITING)
+    done = style("complete", "green", bold=True)
+    programs = plural(result["attempts"], "program")
+    said = f"{safe(result['track'])} is {done}: {plural(result['rounds'], 'step')}, {programs} run."
+    return Reply(data, [said], next=[f"holdfast loop show {which}"])
+
+
+def _would(track: Track, plan: run_plan.RunPlan) -> Reply:
+    """What a run would begin with, and the program of each step."""
+    state = track.read()
+    step = current_step(state)
+    tasks = run_plan.tasks_of_plan(plan, track.plan())
+    left = remaining(tasks, checkpoint_of(state, EXECUTE))
+    run_plan.refuse_unfit(plan, track.workspace.root, step, plan["business_sync"])
+    task = left[0] if left else None
+    commands = {
+        one: run_plan.command_for(plan, state, one, task)
+        for one in RUNNABLE
+        if run_plan.program_of(plan, one)
+    }
+    open_ids = [one["id"] for one in left]
+    rows = [[one, safe(shlex.join(words))] for one, words in commands.items()]
+    lines = [
+        f"Would begin at {step}, which is {status_of(state, step)}.",
+        *table(rows, indent="  "),
+        f"Open tasks: {safe(', '.join(open_ids)) or 'none'}",
+    ]
+    data = {"track": track.place.track, "step": step, "commands": commands, "open_tasks": open_ids}
+    return Reply({**data, "dry_run": True}, lines)

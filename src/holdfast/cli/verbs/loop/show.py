@@ -1,0 +1,178 @@
+"""holdfast loop show"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from holdfast.cli.frame import Call, Reply
+from holdfast.cli.terminal import one_line, safe, style, table
+from holdfast.cli.verbs.loop.timeline import events, told
+from holdfast.cli.verbs.loop.words import amounts, status, track_verb
+from holdfast.loops.logs import attempts, read_log
+from holdfast.protocols.loop.checkpoint import (
+    active_blockers,
+    checkpoint_of,
+    checkpoints_of,
+    counted,
+    current_step,
+    instant_of,
+    is_due,
+    loop_of,
+    problems,
+    said,
+    status_of,
+)
+from holdfast.protocols.loop.words import (
+    COMPLETE,
+    FAILED,
+    IN_PROGRESS,
+    METADATA,
+    NOT_STARTED,
+    PASSED,
+    STEPS,
+)
+
+if TYPE_CHECKING:
+    from holdfast.loops.track import Track
+    from holdfast.protocols.loop.words import LoopState
+
+LATEST = 12
+BAR = 20
+_SIGNS = {PASSED: "✓", FAILED: "✗", IN_PROGRESS: "▸", "BLOCKED": "■", NOT_STARTED: "·"}
+
+
+@click.command()
+@click.option("--history", is_flag=True, help="Every event of every attempt, oldest first.")
+@click.option(
+    "--log", is_flag=True, help="The output of an attempt; without --attempt of the last."
+)
+@click.option("--attempt", type=int, metavar="N", help="Which attempt's output.")
+@track_verb
+def command(
+    call: Call,
+    track: Track,
+    history: bool,
+    log: bool,
+    attempt: int | None,
+) -> Reply:
+    """Where a track is, how far, and what ran before."""
+    if log or attempt is not None:
+        return _log(track, attempt)
+    state = track.read()
+    happened = events(track)
+    data: dict[str, Any] = {
+        "track": state["track"],
+        "metadata": f"{state['folder']}/{METADATA}",
+        "loop_state": dict(loop_of(state)),
+        "blockers": active_blockers(state),
+        "problems": _problems(state),
+        "due": is_due(state, call.now),
+        "attempts": [dict(one) for one in attempts(track)],
+        "history": happened if history else happened[-LATEST:],
+    }
+    if history:
+        return Reply(data, told(happened, call.now), pages=True)
+    return Reply(data, _lines(state, happened, data, call.now), pages=True)
+
+
+def _log(track: Track, number: int | None) -> Reply:
+    found, text = read_log(track, number)
+    head = f"attempt {found['number']}  {found['step']} {found['task']}  {found['log']}"
+    lines = [style(safe(head), "yellow"), *safe(text).splitlines()]
+    return Reply({**found, "output": text}, lines, pages=True)
+
+
+def _problems(state: LoopState) -> dict[str, list[str]]:
+    found = {step: list(problems(each)) for step, each in checkpoints_of(state).items()}
+    return {step: each for step, each in found.items() if each}
+
+
+def _lines(
+    state: LoopState, happened: list[dict[str, Any]], data: dict[str, Any], now: int
+) -> Iterator[str]:
+    loop, step = loop_of(state), current_step(state)
+    cycles = f"{loop.get('fix_cycle_count', 0)} of {loop.get('max_fix_cycles', 3)} fix cycles"
+    yield style(safe(state["track"]), bold=True) + style(
+        f"  {data['metadata']}  {cycles}", dim=True
+    )
+    yield ""
+    yield from table([_row(state, each, now) for each in _steps(state, step)], indent="  ")
+    if step == COMPLETE:
+        yield f"  {style('✓ complete', 'green', bold=True)}"
+    for blocker in data["blockers"]:
+        yield ""
+        what = one_line(str(blocker.get("description") or ""))
+        where = safe(str(blocker.get("blocked_step") or ""))
+        yield style("Blocked", "yellow", bold=True) + f"  {where}: {what}"
+    if data["problems"]:
+        yield ""
+        yield style("The file has", "yellow", bold=True)
+        yield from table(
+            [[each, safe("; ".join(what))] for each, what in data["problems"].items()], indent="  "
+        )
+    if data["due"]:
+        yield ""
+        yield "PLAN should say how far it is: holdfast loop progress"
+    if happened:
+        yield ""
+        yield style("Latest", bold=True)
+        yield from told(happened[-LATEST:], now)
+
+
+def _steps(state: LoopState, current: str) -> list[str]:
+    """The steps that a track has been at or will come to; the optional ones where they are used."""
+    known = checkpoints_of(state)
+    usual = ("PLAN", "EVALUATE_PLAN", "EXECUTE", "EVALUATE_EXECUTION")
+    shown = [step for step in STEPS[:-1] if step in known or step in usual or step == current]
+    return shown + [step for step in known if step not in STEPS]
+
+
+def _row(state: LoopState, step: str, now: int) -> list[str]:
+    checkpoint = checkpoint_of(state, step)
+    at = status_of(state, step)
+    is_current = step == current_step(state)
+    sign = style(_SIGNS.get(at, "?"), {PASSED: "green", FAILED: "red"}.get(at, "cyan"))
+    name = style(safe(step), bold=True) if is_current else safe(step)
+    return [f"{sign} {name}", status(at), _time(checkpoint, now), _detail(checkpoint, at)]
+
+
+def _time(checkpoint: Any, now: int) -> str:
+    """How long it took, or since when it runs."""
+    begun = instant_of(checkpoint.get("started_at"))
+    ended = instant_of(checkpoint.get("completed_at"))
+    if begun is None:
+        return ""
+    if ended is None:
+        return f"{span(now - begun)} so far" if checkpoint.get("status") == IN_PROGRESS else ""
+    return span(ended - begun)
+
+
+def span(milliseconds: int) -> str:
+    """`1 h 04 min`, `3 min 20 s`, `12 s`."""
+    seconds = max(milliseconds // 1000, 0)
+    if seconds >= 3600:
+        return f"{seconds // 3600} h {seconds % 3600 // 60:02d} min"
+    return f"{seconds // 60} min {seconds % 60:02d} s" if seconds >= 60 else f"{seconds} s"
+
+
+def _detail(checkpoint: Any, at: str) -> str:
+    parts = []
+    done, total = counted(checkpoint, "tasks_completed"), counted(checkpoint, "tasks_total")
+    if total:
+        parts.append(bar(done or 0, total))
+    parts += amounts(checkpoint)
+    task = said(checkpoint, "current_task")
+    if task and at == IN_PROGRESS:
+        parts.append(f"now {one_line(task, 30)}")
+    notes = said(checkpoint, "notes")
+    if notes:
+        parts.append(style(one_line(notes, 60), dim=at == PASSED))
+    return "  ".join(parts)
+
+
+def bar(done: int, total: int) -> str:
+    filled = min(BAR * done // total, BAR) if total else 0
+    return style("█" * filled, "green") + style("░" * (BAR - filled), dim=True)

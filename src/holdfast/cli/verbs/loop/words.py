@@ -1,0 +1,174 @@
+"""What the verbs of a track share: which track is meant, and what is said of it afterwards."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from holdfast.cli.frame import Reply, warn
+from holdfast.cli.parser import verb
+from holdfast.cli.terminal import one_line, plural, safe, style
+from holdfast.loops.place import chosen
+from holdfast.loops.track import Track
+from holdfast.protocols.loop import escalation
+from holdfast.protocols.loop.checkpoint import (
+    checkpoint_of,
+    counted,
+    current_step,
+    said,
+    status_of,
+)
+from holdfast.protocols.loop.transitions import step_named
+from holdfast.protocols.loop.words import (
+    BLOCKED,
+    COMPLETE,
+    FAILED,
+    IN_PROGRESS,
+    METADATA,
+    PASSED,
+)
+
+if TYPE_CHECKING:
+    from holdfast.cli.frame import Call
+    from holdfast.loops.track import Done
+    from holdfast.protocols.loop.words import LoopState
+
+WAITING = 8
+COLOURS = {PASSED: "green", FAILED: "red", BLOCKED: "yellow", IN_PROGRESS: "cyan"}
+
+
+def track_verb(function: Callable[..., Reply]) -> Callable[..., None]:
+    """Make a function of a call and a track into a verb. The track has options under every name that
+    its users know."""
+
+    @functools.wraps(function)
+    def on_the_track(
+        call: Call,
+        track: str | None,
+        track_dir: str | None,
+        metadata: str | None,
+        **arguments: Any,
+    ) -> Reply:
+        place = chosen(call.workspace, track, track_dir, metadata)
+        meant = Track(call.workspace, call.writer, place, actor=call.actor)
+        return function(call, meant, **arguments)
+
+    made = verb(on_the_track)
+    for option in (
+        click.option("--metadata", metavar="FILE", help=f"The track's {METADATA}."),
+        click.option("--track-dir", metavar="DIR", help="The track's folder."),
+        click.option(
+            *("--track", "--track-id", "track"),
+            metavar="ID",
+            help="The track; not needed for the only one.",
+        ),
+    ):
+        made = option(made)
+    return made
+
+
+step_option = click.option("--step", metavar="STEP", help="Another step than the current one.")
+outputs_option = click.option(
+    "--output", "outputs", multiple=True, metavar="FILE", help="A file that the step wrote."
+)
+
+
+def status(name: str) -> str:
+    return style(safe(name), COLOURS.get(name))
+
+
+def reply(
+    track: Track, done: Done, step: str = "", *, again: str = "", may_pause: bool = False
+) -> Reply:
+    """What a command did to a step, as data and in a line or two."""
+    for warning in done.warnings:
+        warn(warning)
+    for broken in done.broken:
+        warn(f"Broke the lock of {broken['holder']}, {broken['age_seconds']} s old.")
+    outcome = done.outcome
+    if outcome["queued"]:
+        lines = [
+            "Queued in .holdfast/inbox: the journal cannot be written from here. The next process",
+            f"that can takes it in; until then {METADATA} does not show it.",
+        ]
+        return Reply({"track": track.place.track, "queued": outcome["queued"]}, lines)
+    state = done.state
+    step = step or current_step(state)
+    data = {
+        **summary(state, step),
+        "version": outcome["version"],
+        "id": outcome["id"],
+        "records": [record["id"] for record in outcome["records"]],
+        "duplicate": outcome["duplicate"] or not outcome["records"],
+        "views": outcome["views"],
+        "broken_locks": done.broken,
+        "queued": "",
+    }
+    lines = [again] if again and not outcome["records"] else [line(state, step)]
+    if may_pause and escalation.reason_of(state):
+        return paused(state, data)
+    return Reply(data, lines, next=[f"holdfast loop resume --track {track.place.track}"])
+
+
+def ended_badly(call: Call, track: Track, do: str, reason: str, step: str | None) -> Reply:
+    """`fail` and `block`: one with ERROR, one with a blocker."""
+    name = step_named(step) if step else ""
+    return reply(
+        track, track.execute({"do": do, "step": name, "reason": reason}, now=call.now), name
+    )
+
+
+def paused(state: LoopState, data: dict[str, Any]) -> Reply:
+    """The orchestrator's pause, in the protocol's words."""
+    step = current_step(state)
+    reason = escalation.reason_of(state)
+    text = escalation.text(state, step, reason)
+    data = {**data, "reason": reason, "escalation": text}
+    return Reply(data, escalation_lines(text), exit_code=WAITING)
+
+
+def escalation_lines(text: list[str]) -> list[str]:
+    return [style(text[0], "yellow", bold=True), *(safe(each) for each in text[1:])]
+
+
+def summary(state: LoopState, step: str) -> dict[str, Any]:
+    return {
+        "track": state["track"],
+        "metadata": f"{state['folder']}/{METADATA}",
+        "current_step": current_step(state),
+        "step": step,
+        "status": PASSED if step == COMPLETE else status_of(state, step),
+        "checkpoint": dict(checkpoint_of(state, step)),
+    }
+
+
+def line(state: LoopState, step: str) -> str:
+    """`EXECUTE is IN_PROGRESS, 2 of 35 tasks, last 1.2`"""
+    if step == COMPLETE:
+        return f"{state['track']} is {style('complete', 'green')}"
+    checkpoint = checkpoint_of(state, step)
+    parts = [f"{step} is {status(status_of(state, step))}", *amounts(checkpoint)]
+    notes = said(checkpoint, "notes")
+    if notes and status_of(state, step) in (PASSED, FAILED, BLOCKED):
+        parts.append(one_line(notes))
+    return ", ".join(parts)
+
+
+def amounts(checkpoint: Any) -> list[str]:
+    """How much of a step is done, in words."""
+    parts = []
+    for done, total, noun in (
+        ("tasks_completed", "tasks_total", "task"),
+        ("issues_fixed", "issues_total", "issue"),
+    ):
+        count, all = counted(checkpoint, done), counted(checkpoint, total)
+        if count is not None or all is not None:
+            parts.append(
+                plural(count or 0, noun) if all is None else f"{count or 0} of {plural(all, noun)}"
+            )
+    if said(checkpoint, "last_task"):
+        parts.append(f"last {one_line(said(checkpoint, 'last_task'), 30)}")
+    return parts

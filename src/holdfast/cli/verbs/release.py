@@ -1,0 +1,19 @@
+"""holdfast release"""
+
+from __future__ import annotations
+
+import click
+
+from holdfast.cli.frame import Call, Reply
+from holdfast.cli.parser import verb
+from holdfast.emergency import release
+
+
+@click.command()
+@click.option("--reason", default="", help="Why the agents may go on.")
+@verb
+def command(call: Call, reason: str) -> Reply:
+    """Lift the emergency stop; the agents may go on."""
+    lifted = release(call.workspace, reason, by=call.actor, now=call.now)
+    line = "Released: the agents may go on." if lifted else "There was no stop."
+    return Reply({"released": lifted}, [line])

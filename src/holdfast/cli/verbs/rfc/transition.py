@@ -1,0 +1,100 @@
+"""holdfast rfc transition"""
+
+from __future__ import annotations
+
+import click
+
+from holdfast.cli.frame import Call, Reply, warn_of_views
+from holdfast.cli.parser import verb
+from holdfast.cli.rfcs import answers_from, said_of, warn_of, which
+from holdfast.cli.terminal import style, table
+from holdfast.protocols.rfc.transitions import TRANSITIONS, word_of
+from holdfast.protocols.rfc.words import heading_of
+from holdfast.rfcs.checkpoints import transition
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.rfcs.checkpoints import Moved
+
+
+@click.command()
+@click.argument("name", type=click.Choice(list(TRANSITIONS)), metavar="TRANSITION")
+@click.argument("id", required=False)
+@click.option("--to", type=click.Choice(["design", "discover"]), help="gate-b-fail: a detour.")
+@click.option("--pressure", type=click.IntRange(0, 100), help="Percent of the context in use.")
+@click.option("--restart/--no-restart", default=None, help="Restart the context, or do not.")
+@click.option("--from", "source", metavar="FILE", help="The answers too, from FILE or -.")
+@click.option("--lenient", is_flag=True, help="Too few bullets are a warning, not a refusal.")
+@click.option(
+    "--accept-vanished", is_flag=True, help="Take the compressor's result though bullets are gone."
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be asked for, and change nothing.")
+@verb
+def command(
+    call: Call,
+    name: str,
+    id: str | None,
+    to: str | None,
+    pressure: int | None,
+    restart: bool | None,
+    source: str | None,
+    lenient: bool,
+    accept_vanished: bool,
+    dry_run: bool,
+) -> Reply:
+    """Leave a phase: says whether to write a checkpoint and whether to restart the context.
+
+    Trigger points: discover-design, design-gate-a, gate-b-fail, review-reject. There the checkpoint is
+    written before (`rfc write`), after, or with --from in one step; until it is, no other transition
+    is made. Others: gate-a-pass, gate-a-fail, gate-b-pass, review-approve, baseline-change.
+    """
+    answers = None
+    if source is not None:
+        answers = answers_from(source, lenient=lenient, accept_vanished=accept_vanished)
+    done = transition(
+        call.workspace,
+        which(call, id),
+        name,
+        to=to or "",
+        restart=restart,
+        pressure=pressure,
+        answers=answers,
+        actor=call.actor,
+        now=call.now,
+        dry_run=dry_run,
+    )
+    warn_of(done["warnings"])
+    if done["outcome"] is not None and done["written"] is None:
+        warn_of_views(done["outcome"])
+    data = {**done, "dry_run": dry_run}
+    return Reply(data, _lines(done, dry_run=dry_run), next=_next(done))
+
+
+def _lines(done: Moved, *, dry_run: bool) -> list[str]:
+    advice = done["advice"]
+    moved = f"{advice['source']} to {advice['target']}"
+    if done["outcome"] is not None and done["outcome"]["queued"]:
+        return ["Queued in .holdfast/inbox: the journal cannot be written from here."]
+    head = f"{done['id']} {'would go' if dry_run else 'went'} from {moved}."
+    if done["repeated"]:
+        head = f"{done['id']} went to {advice['target']} already; nothing changed."
+    write = "no"
+    if advice["write"]:
+        first = f"first of all: holdfast rfc write {word_of(advice['group'])}"
+        write = f"yes, {heading_of(advice['group'])}; {first if done['owed'] else 'it is written'}"
+    restart = style("yes", "yellow", bold=True) if advice["restart"] else "no"
+    rows = [["Write", write], ["Restart", f"{restart} ({advice['why']})"]]
+    lines = [style(head, bold=True), *table(rows, indent="  ")]
+    if done["written"] is not None:
+        lines += said_of(done["written"], dry_run=dry_run)
+    return lines
+
+
+def _next(done: Moved) -> list[str]:
+    found = []
+    if done["owed"]:
+        word = word_of(done["owed"])
+        found += [f"holdfast rfc {verb} {word} {done['id']}" for verb in ("prompt", "write")]
+    if done["advice"]["restart"]:
+        found.append(f"holdfast rfc bootstrap {done['id']}")
+    return found

@@ -1,0 +1,157 @@
+"""The last ten checkpoints of each agent, in `agent_checkpoints/backups/`.
+
+Backups are named as the epic names them: `agent_checkpoints/backups/secondary_a_20260115_143000.json`.
+They are not synced: what a power cut takes of them is in the journal, and a broken one is never chosen.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.kernel import clock, jsontext
+from holdfast.kernel.digest import new_id
+from holdfast.kernel.disk import write_all
+from holdfast.kernel.errors import from_os_error
+from holdfast.kernel.views.exchange import place_new
+from holdfast.kernel.views.files import Unreadable, read_file, target_of, text_of
+from holdfast.protocols.fleet.liveness import instant_of
+from holdfast.protocols.fleet.names import backup_path, is_backup, stem_of
+from holdfast.protocols.fleet.words import BACKUPS, BACKUPS_KEPT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.fleet.epic import Epic
+
+    # Name, time and content; None for a time or a content that it has not.
+    Backup = tuple[str, int | None, dict[str, Any] | None]
+
+UNFINISHED = ".unfinished"
+
+
+def make(epic: Epic, agent: str, content: bytes, now: int) -> str:
+    """Keep a checkpoint as it was before an update; FLEET-77, FLEET-78. The backup's name; empty for
+    what is no JSON object, because that would poison the newest one (AMB-FLEET-10)."""
+    if _parse(content) is None:
+        return ""
+    folder = os.path.dirname(target_of(epic.workspace, epic.path(backup_path(agent, now))))
+    unfinished = os.path.join(folder, f".{stem_of(agent)}.{new_id()[:8]}{UNFINISHED}")
+    try:
+        _write(unfinished, content)
+        copy = 1
+        while True:
+            name = backup_path(agent, now, copy)
+            try:
+                place_new(unfinished, os.path.join(folder, os.path.basename(name)))
+                return name
+            except FileExistsError:
+                copy += 1
+    except OSError as error:
+        _remove(unfinished)
+        raise from_os_error(error, "the backup of the checkpoint") from error
+
+
+def _write(path: str, content: bytes) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags, 0o666)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        descriptor = os.open(path, flags, 0o666)
+    try:
+        write_all(descriptor, content)
+    finally:
+        os.close(descriptor)
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass  # the next update tries again
+
+
+def listing(epic: Epic, agent: str) -> list[str]:
+    """All backups of an agent, the newest first: by the time inside, then by name, and those that say
+    no time last (AMB-FLEET-08)."""
+    return [name for name, _, _ in _read_all(epic, agent)]
+
+
+def prune(epic: Epic, agent: str) -> None:
+    """Keep the newest of an agent's backups, and touch nobody else's; FLEET-79."""
+    folder = epic.file(BACKUPS)
+    present = _names(folder)
+    if sum(is_backup(name, agent) for name in present) > BACKUPS_KEPT:
+        for name in listing(epic, agent)[BACKUPS_KEPT:]:
+            _remove(epic.file(name))
+    for name in present:
+        if name.startswith(f".{stem_of(agent)}.") and name.endswith(UNFINISHED):
+            _remove_abandoned(os.path.join(folder, name))
+
+
+def _remove_abandoned(unfinished: str) -> None:
+    """What a process left that was killed; a younger one may still be written."""
+    try:
+        written = os.lstat(unfinished).st_mtime_ns // 1_000_000
+    except OSError:
+        return
+    if clock.now() - written > clock.HOUR:
+        _remove(unfinished)
+
+
+def newest_valid(epic: Epic, agent: str) -> tuple[str, dict[str, Any]] | None:
+    """The newest backup that can be restored, with what it says; AMB-FLEET-10."""
+    for name, _, checkpoint in _read_all(epic, agent):
+        if checkpoint is not None:
+            return name, checkpoint
+    return None
+
+
+def work_began(epic: Epic, agent: str, current: int) -> int:
+    """When the work began whose last checkpoint is of `current`: the earliest time that is known of
+    it; AMB-FLEET-12."""
+    return min([current, *(time for _, time, _ in _read_all(epic, agent) if time is not None)])
+
+
+def _read_all(epic: Epic, agent: str) -> list[Backup]:
+    """All backups of an agent, the newest first."""
+    found = []
+    for file in _names(epic.file(BACKUPS)):
+        if is_backup(file, agent):
+            name = f"{BACKUPS}/{file}"
+            try:
+                checkpoint = _parse(read_file(epic.file(name))[1])
+            except FileNotFoundError:
+                continue
+            except (Unreadable, OSError):
+                checkpoint = None
+            time = instant_of((checkpoint or {}).get("last_checkpoint"))
+            # As a number: the tenth of a second comes after its ninth.
+            day, second, *copy = file[len(stem_of(agent)) + 1 : -len(".json")].split("_")
+            rank = (
+                checkpoint is not None,
+                time is not None,
+                time or 0,
+                day,
+                second,
+                *map(int, copy),
+            )
+            found.append((rank, (name, time, checkpoint)))
+    found.sort(key=lambda ranked: ranked[0], reverse=True)
+    return [backup for _, backup in found]
+
+
+def _parse(content: bytes) -> dict[str, Any] | None:
+    try:
+        value = jsontext.loads(text_of(content))
+    except (ValueError, Unreadable):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []

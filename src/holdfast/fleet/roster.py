@@ -1,0 +1,203 @@
+"""Everybody in an epic: what the journal knows, what the files say, and what signals tell.
+
+The files count: an agent that writes its own is a member. Where the journal is ahead of a file (a
+view that could not be written) the journal counts.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.fleet import signals
+from holdfast.fleet.scan import scan
+from holdfast.kernel.state import load
+from holdfast.kernel.workspace import worktrees
+from holdfast.protocols import fleet as rules
+from holdfast.protocols.fleet.liveness import age_minutes, instant_of, liveness
+from holdfast.protocols.fleet.names import stem_of
+from holdfast.protocols.fleet.verdict import verdict
+from holdfast.protocols.fleet.words import PRIMARY
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypedDict
+
+    from holdfast.fleet.epic import Epic
+    from holdfast.fleet.scan import Seen
+    from holdfast.kernel.journal.interface import Head
+    from holdfast.protocols.fleet.verdict import Signals, Verdict
+    from holdfast.protocols.fleet.words import AgentState
+
+    class Entry(TypedDict):
+        """One agent as the list shows it."""
+
+        agent_id: str
+        status: str
+        liveness: str
+        age_minutes: int | None
+        fence: int
+        feature: str
+        stage: str
+        phase: str
+        current_step: str
+        done: int
+        steps: int
+        blockers: list[str]
+        verdict: str
+        because: list[str]
+        dead_signals: list[str]
+        signals: Signals
+        last_checkpoint: str
+        session_id: str
+        worktree: str
+        path: str
+        problem: str
+        notes: list[str]
+        next: str
+
+
+def judge(state: AgentState, now: int, seen_at: str) -> Verdict:
+    """The verdict on one agent, from its checkpoint's age and from all other signals."""
+    saved = state["checkpoint"] or {}
+    last = instant_of(saved.get("last_checkpoint"))
+    age = 0 if last is None else age_minutes(last, now)
+    status = str(saved.get("status", ""))
+    found = liveness(age, status) if last is not None else "CORRUPTED"
+    seen = signals.gather(state, now, seen_at)
+    return verdict(found, status, seen, now)
+
+
+def listing(epic: Epic, now: int, *, inclusive: bool = False) -> list[Entry]:
+    """All agents, the Primary first."""
+    files = _files(epic)
+    states = _states(epic)
+    entries = []
+    for stem in sorted(files.keys() | states.keys(), key=lambda each: (each != "primary", each)):
+        state, head = states.get(stem) or (rules.initial(epic.stream("agent", stem)), None)
+        entry = _entry(epic, state, head, _own_file(files.get(stem, []), state), now, inclusive)
+        if entry is not None:
+            entries.append(entry)
+    return entries
+
+
+def _files(epic: Epic) -> dict[str, list[Seen]]:
+    """The files of each agent, of all worktrees that have this epic."""
+    found: dict[str, list[Seen]] = {}
+    for root in worktrees(epic.workspace):
+        folder = os.path.join(root, epic.folder) if epic.folder else root
+        for seen in scan(folder, include_primary=True):
+            found.setdefault(seen.stem, []).append(seen)
+    return found
+
+
+def _states(epic: Epic) -> dict[str, tuple[AgentState, Head]]:
+    workspace = epic.workspace
+    if not workspace.exists():
+        return {}
+    prefix = epic.stream("agent", "")
+    states = {}
+    for head in workspace.journal.heads(prefix):
+        stem = head["stream"][len(prefix) :]
+        if "/" not in stem:
+            state, _ = load(workspace.journal, rules, head["stream"])
+            states[stem] = (state, head)
+    return states
+
+
+def _own_file(files: list[Seen], state: AgentState) -> Seen | None:
+    """Of copies in several worktrees (a checkout brings them) the one that the agent keeps."""
+    own = [seen for seen in files if state["worktree"] and _is_in(seen.path, state["worktree"])]
+    return next(iter(own or files), None)
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return path.startswith(folder + os.sep)
+
+
+def _entry(
+    epic: Epic,
+    state: AgentState,
+    head: Head | None,
+    seen: Seen | None,
+    now: int,
+    inclusive: bool,
+) -> Entry | None:
+    known = state["checkpoint"]
+    if seen is None and known is None:
+        return None
+    notes: list[str] = []
+    saved, problem = known or {}, ""
+    if seen is None:
+        notes.append("its file is missing")
+    elif seen.problem:
+        problem = seen.problem
+    elif _is_late(seen, state):
+        if known is None:
+            return None
+        notes.append("an earlier life wrote its file")
+    elif known is None or seen.last_ms is None or _is_ahead(seen, known):
+        saved = seen.checkpoint or {}
+    last = instant_of(saved.get("last_checkpoint"))
+    age = None if last is None else age_minutes(last, now)
+    if last is not None and last > now:
+        notes.append("its last checkpoint lies in the future")
+    status = str(saved.get("status", ""))
+    alive = "CORRUPTED" if problem or age is None else liveness(age, status, inclusive)
+    current: AgentState = {**state, "checkpoint": saved}
+    found = signals.gather(current, now, head["seen_at"] if head else "")
+    judged = verdict(alive, status, found, now)
+    done, next_steps = _list(saved, "completed_steps"), _list(saved, "next_steps")
+    agent = str(saved.get("agent_id") or state["agent"])
+    return {
+        "agent_id": agent if stem_of(agent) == stem_of(state["agent"]) else state["agent"],
+        "status": status,
+        "liveness": alive,
+        "age_minutes": age,
+        "fence": head["fence"] if head else 0,
+        "feature": str(saved.get("feature", "")),
+        "stage": str(saved.get("stage", "")),
+        "phase": str(saved.get("phase", "")),
+        "current_step": str(saved.get("current_step", "")),
+        "done": len(done),
+        "steps": len(done) + len(next_steps) + (status != "COMPLETE"),
+        "blockers": [str(each) for each in _list(saved, "blockers")],
+        "verdict": judged["verdict"],
+        "because": judged["because"],
+        "dead_signals": judged["dead_signals"],
+        "signals": found,
+        "last_checkpoint": str(saved.get("last_checkpoint", "")),
+        "session_id": str(saved.get("session_id", "")),
+        "worktree": state["worktree"] or epic.workspace.root,
+        "path": seen.path if seen else "",
+        "problem": problem,
+        "notes": notes,
+        "next": _next(agent, judged["verdict"], found),
+    }
+
+
+def _is_late(seen: Seen, state: AgentState) -> bool:
+    session = (seen.checkpoint or {}).get("session_id")
+    return isinstance(session, str) and rules.is_over(state, session)
+
+
+def _is_ahead(seen: Seen, known: dict[str, Any]) -> bool:
+    last = instant_of(known.get("last_checkpoint"))
+    return last is None or (seen.last_ms is not None and seen.last_ms >= last)
+
+
+def _list(saved: dict[str, Any], name: str) -> list[Any]:
+    value = saved.get(name)
+    return value if isinstance(value, list) else []
+
+
+def _next(agent: str, said: str, found: Signals) -> str:
+    """What to do about an agent; nothing for one that works."""
+    if said == "dead":
+        return f"holdfast agent takeover {agent} --by NEW"
+    if said == "corrupted":
+        return f"holdfast agent restore {agent}"
+    if said == "blocked":
+        return f"holdfast agent inbox {PRIMARY}"
+    if said == "quiet":
+        return f"holdfast agent resume {agent}"
+    return "holdfast agent check" if said == "slow" else ""

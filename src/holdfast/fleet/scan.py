@@ -1,0 +1,254 @@
+"""The checkpoints of an epic as they stand on disk, whoever wrote them.
+
+Our own writers exchange whole files. Shells write in place (`cat > file` empties it first and fills it
+when its text is ready), so a file that looks broken is looked at again for as long as somebody may
+still be writing it, and only then called corrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from holdfast.kernel import jsontext
+from holdfast.kernel.errors import NotAllowed
+from holdfast.kernel.views.edits import is_quiet
+from holdfast.kernel.views.files import Unreadable, identity_of, read_file, text_of
+from holdfast.protocols.fleet import names
+from holdfast.protocols.fleet.liveness import age_minutes, instant_of, liveness
+from holdfast.protocols.fleet.words import CHECKPOINTS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    # Agent's id, age in minutes, liveness; a file that says neither is (id, None, "CORRUPTED").
+    Age = tuple[str, int | None, str]
+
+# A broken file that nobody has touched for so long will not mend itself, in seconds.
+MOMENT = 0.5
+# How long we wait for those who have a broken file open for writing, all of them together.
+PATIENCE = 5.0
+PAUSE = 0.01
+# No checkpoint is as large; what is not read to its end does not parse and is read with care.
+GLANCE = 1 << 16
+# From so many files on, a faster decoder repays what its import costs.
+MANY = 5000
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_SECONDS = {f"{second:02d}Z": second * 1000 for second in range(60)}
+
+
+class Seen:
+    """One agent's checkpoint file, and what is wrong with it if anything is."""
+
+    __slots__ = (
+        *("agent", "checkpoint", "feature", "identity", "last_ms"),
+        *("path", "problem", "stage", "status", "stem"),
+    )
+
+    def __init__(self, path: str, identity: str, checkpoint: Any, problem: str) -> None:
+        self.path = path
+        """Where it is on disk."""
+        self.stem = os.path.basename(path).removesuffix(".json")
+        self.identity = identity
+        """Of the very bytes that were read, or of what stands there and cannot be."""
+        self.checkpoint: dict[str, Any] | None = None if problem else checkpoint
+        said = self.checkpoint or {}
+        self.agent = _text(said, "agent_id") or names.agent_of(self.stem)
+        self.status, self.feature, self.stage = (
+            _text(said, name) for name in ("status", "feature", "stage")
+        )
+        self.last_ms = instant_of(said.get("last_checkpoint"))
+        if self.last_ms is None and not problem:
+            problem = f"last_checkpoint is no time: {said.get('last_checkpoint')!r:.60}"
+        self.problem = problem
+        """Why it is CORRUPTED, or empty."""
+
+    def __repr__(self) -> str:
+        return f"<Seen {self.agent} {self.status} {self.problem}>"
+
+
+def _text(checkpoint: dict[str, Any], name: str) -> str:
+    value = checkpoint.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def scan(epic_root: str, *, include_primary: bool = False) -> list[Seen]:
+    """The checkpoints of all agents, in the order of their file names; FLEET-41, FLEET-42."""
+    folder = os.path.join(epic_root, CHECKPOINTS)
+    return _read_with_care(folder, _names_in(folder, include_primary))
+
+
+def staleness(epic_root: str, now_ms: int) -> list[Age]:
+    """How long each secondary has been silent: what `scan` would say, fast for thousands of files."""
+    folder = os.path.join(epic_root, CHECKPOINTS)
+    found = _names_in(folder, include_primary=False)
+    if not found:
+        return []
+    decode = _decoder(len(found))
+    minutes: dict[str, int] = {}
+    ages: list[Age | None] = []
+    doubtful: dict[str, int] = {}
+    top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for name in found:
+            try:
+                said = decode(_bytes_of(name, top))
+                last = said.last_checkpoint
+                # Worked out once for all times that differ in their seconds alone.
+                minute = minutes.get(last[:17])
+                if minute is None:
+                    minute = minutes[last[:17]] = _start_of(last[:17])
+                age = age_minutes(minute + _SECONDS[last[17:]], now_ms)
+                agent = said.agent_id or names.agent_of(name[:-5])
+                ages.append((agent, age, liveness(age, said.status)))
+            except (ValueError, KeyError, RecursionError):
+                doubtful[name] = len(ages)
+                ages.append(None)
+    finally:
+        os.close(top)
+    for seen in _read_with_care(folder, list(doubtful)):
+        ages[doubtful[f"{seen.stem}.json"]] = _age_of(seen, now_ms)
+    return [age for age in ages if age is not None]
+
+
+def _start_of(minute: str) -> int:
+    start = instant_of(f"{minute}00Z")
+    if start is None:
+        raise ValueError(minute)
+    return start
+
+
+class Glance:
+    """The three fields that staleness needs."""
+
+    __slots__ = ("agent_id", "last_checkpoint", "status")
+
+    def __init__(self, content: bytes) -> None:
+        value = jsontext.loads(content.decode())
+        if not isinstance(value, dict):
+            raise ValueError("not a JSON object")
+        for name in self.__slots__:
+            text = value.get(name, "")
+            if not isinstance(text, str):
+                raise ValueError(f"{name} is no text")
+            setattr(self, name, text)
+
+
+_fast: list[Callable[[bytes], Any]] = []
+
+
+def _decoder(count: int) -> Callable[[bytes], Any]:
+    """From a file's bytes to its three fields. What it takes, the careful reading takes as well; what
+    it refuses with a ValueError may be right all the same."""
+    if count < MANY:
+        return Glance
+    if not _fast:
+        import msgspec
+
+        class FastGlance(msgspec.Struct, gc=False):
+            agent_id: str = ""
+            last_checkpoint: str = ""
+            status: str = ""
+
+        _fast.append(msgspec.json.Decoder(FastGlance).decode)
+    return _fast[0]
+
+
+def _bytes_of(name: str, top: int) -> bytes:
+    """What a file holds; nothing when it cannot be read, which is looked into later."""
+    try:
+        descriptor = os.open(name, _FLAGS, dir_fd=top)
+    except OSError:
+        return b""
+    try:
+        content = os.read(descriptor, GLANCE)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
+    # A decoder that skips texts does not look at their bytes.
+    return content if content.isascii() else content.decode().encode()
+
+
+def _age_of(seen: Seen, now_ms: int) -> Age:
+    if seen.last_ms is None:
+        return seen.agent, None, "CORRUPTED"
+    age = age_minutes(seen.last_ms, now_ms)
+    return seen.agent, age, liveness(age, seen.status)
+
+
+def _names_in(folder: str, include_primary: bool) -> list[str]:
+    try:
+        present = os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except PermissionError:
+        raise NotAllowed(
+            f"{folder} cannot be read.", hint="Make the folder readable for this user."
+        ) from None
+    return sorted(
+        name
+        for name in present
+        if name.endswith(".json")
+        and (name.startswith("secondary_") or (include_primary and name == "primary.json"))
+        # Both words end so; asking of all would take as long as decoding them does.
+        and not ("ed_" in name and names.is_archive(name))
+    )
+
+
+def _read_with_care(folder: str, found: list[str]) -> list[Seen]:
+    """The files of these names, in that order; those that vanished meanwhile are left out."""
+    read: dict[str, Seen] = {}
+    stood: dict[str, float] = {}
+    patience = time.monotonic() + PATIENCE
+    waiting = found
+    while waiting:
+        again = []
+        for name in waiting:
+            path = os.path.join(folder, name)
+            seen = _read(path)
+            if seen is None:
+                read.pop(name, None)
+                continue
+            read[name] = seen
+            if seen.problem and time.monotonic() < patience and _may_change(seen, stood):
+                again.append(name)
+        waiting = again
+        if waiting:
+            time.sleep(PAUSE)
+    return [read[name] for name in found if name in read]
+
+
+def _read(path: str) -> Seen | None:
+    try:
+        identity, content = read_file(path)
+    except FileNotFoundError:
+        return None
+    except (Unreadable, OSError) as why:
+        standing = identity_of(path)
+        return Seen(path, standing, None, str(why)) if standing else None
+    if not content:
+        return Seen(path, identity, None, "empty")
+    try:
+        value = jsontext.loads(text_of(content))
+    except (ValueError, Unreadable) as why:
+        return Seen(path, identity, None, f"invalid JSON: {why}")
+    problem = "" if isinstance(value, dict) else "not a JSON object"
+    return Seen(path, identity, value, problem)
+
+
+def _may_change(seen: Seen, stood: dict[str, float]) -> bool:
+    """Whether somebody may be in the middle of writing what looks broken.
+
+    `stood` remembers since when a file stands as it is, for those whose own time cannot be believed.
+    """
+    # In this order: a writer that is done before we ask whether there is one left other marks.
+    if not is_quiet(seen.path) or identity_of(seen.path) != seen.identity:
+        return True
+    modified = int(seen.identity.split(":")[2])
+    if time.time_ns() - modified > MOMENT * 1_000_000_000:
+        return False
+    since = stood.setdefault(f"{seen.path}\0{seen.identity}", time.monotonic())
+    return time.monotonic() - since < MOMENT

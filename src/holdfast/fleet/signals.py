@@ -1,0 +1,134 @@
+"""What can be seen of an agent besides its heartbeat: its process, its work tree, its transcript.
+
+`holdfast.protocols.fleet.verdict` judges it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.fleet.processes import own_process as own_process
+from holdfast.fleet.processes import process_state as process_state
+from holdfast.kernel import clock
+from holdfast.protocols.fleet.liveness import age_minutes, instant_of
+from holdfast.protocols.fleet.words import CHECKPOINTS, COMMS, WARNING_AFTER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.protocols.fleet.verdict import Signals
+    from holdfast.protocols.fleet.words import AgentState
+
+# So many files of a work tree are looked at.
+MOST_ENTRIES = 5000
+# Too large to look through, or written by whoever watches the agent and not by the agent.
+PASSED_OVER = frozenset(
+    (
+        *(".git", ".holdfast", "node_modules"),
+        *(CHECKPOINTS, COMMS, ".epic_locks", "EPIC_README.md"),
+    )
+)
+# A folder that holds one of these is another work tree, or an environment of Python's.
+_OF_OTHERS = (".git", "pyvenv.cfg")
+# The last change of each work tree at one instant: agents may share one.
+_changes: dict[str, int | None] = {}
+_at: list[int] = [0]
+
+
+def gather(state: AgentState, now: int, seen_at: str = "") -> Signals:
+    """All signals of an agent. What is not known of it says nothing. `seen_at` is when its stream was
+    written or touched last."""
+    checkpoint, life = state["checkpoint"] or {}, state["life"]
+    last = instant_of(checkpoint.get("last_checkpoint"))
+    return {
+        "heartbeat": f"{age_minutes(last, now)} min" if last is not None else "",
+        "process": process_state(life["process"] if life else None),
+        "worktree": _change_at(now, life["worktree"]) if life and life["worktree"] else None,
+        "transcript": transcript_change(life["transcript"]) if life else None,
+        "activity": _activity(seen_at, last) if life else None,
+        "busy_until": life["busy_until"] if life else "",
+        "doing": life["doing"] if life else "",
+        "waiting": state["sync"] is not None or checkpoint.get("status") == "WAITING",
+    }
+
+
+def _activity(seen_at: str, last: int | None) -> int | None:
+    """What was seen after the agent's own last word."""
+    seen = instant_of(seen_at)
+    if seen is None or last is None or seen // 1000 <= last // 1000:
+        return None
+    return seen
+
+
+def _change_at(now: int, worktree: str) -> int | None:
+    if _at[0] != now:
+        _at[0] = now
+        _changes.clear()
+    if worktree not in _changes:
+        _changes[worktree] = last_change(worktree, MOST_ENTRIES, now)
+    return _changes[worktree]
+
+
+def transcript_change(path: str) -> int | None:
+    """When an agent's transcript grew last."""
+    try:
+        return os.stat(path).st_mtime_ns // 1_000_000 if path else None
+    except (OSError, ValueError):
+        return None
+
+
+def last_change(worktree: str, limit: int = MOST_ENTRIES, now: int | None = None) -> int | None:
+    """When a file of a work tree changed last, as far as so many files tell.
+
+    When there are more, then something old that was seen does not mean that nothing is new: None.
+    The index is not asked, because a mere `git status` of anybody touches it.
+    """
+    if not os.path.isdir(worktree):
+        return None
+    newest = _commit_time(worktree)
+    for entry in _files_below(worktree):
+        limit -= 1
+        if limit < 0:
+            return _if_recent(newest, clock.now() if now is None else now)
+        try:
+            changed = entry.stat(follow_symlinks=False).st_mtime_ns // 1_000_000
+        except OSError:
+            continue
+        newest = changed if newest is None or changed > newest else newest
+    return newest
+
+
+def _files_below(worktree: str) -> Iterator[os.DirEntry[str]]:
+    """The files of a work tree, the outer ones first; not those of other work trees inside of it."""
+    folders = [worktree]
+    for folder in folders:
+        try:
+            entries = list(os.scandir(folder))
+        except OSError:
+            continue
+        if folder != worktree and any(entry.name in _OF_OTHERS for entry in entries):
+            continue
+        for entry in entries:
+            if entry.name in PASSED_OVER:
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(entry.path)
+            else:
+                yield entry
+
+
+def _if_recent(newest: int | None, now: int) -> int | None:
+    return newest if newest is not None and age_minutes(newest, now) <= WARNING_AFTER else None
+
+
+def _commit_time(worktree: str) -> int | None:
+    """When HEAD moved last: a commit may come long after the files that it holds."""
+    from holdfast.adapters.git.place import locate
+    from holdfast.kernel.errors import HoldfastError
+
+    try:
+        log = os.path.join(locate(worktree).git_dir, "logs", "HEAD")
+        return os.stat(log).st_mtime_ns // 1_000_000
+    except (OSError, HoldfastError):
+        return None

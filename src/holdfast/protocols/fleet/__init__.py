@@ -1,0 +1,351 @@
+"""FLEET: many agents at once; heartbeats, staleness, takeover, backups, messages.
+
+The rules of the `agent:<epic>/<agent>` streams: one agent, its checkpoint file, and its lives. What a
+feature knows is in `feature`, what is said in `comms`. Files, processes and the people around them
+are composed in `holdfast.fleet`.
+"""
+
+from __future__ import annotations
+
+from holdfast.kernel import clock
+from holdfast.kernel.errors import Conflict, NotFound, Usage
+from holdfast.kernel.subject import Decision
+from holdfast.protocols.fleet import checkpoint as file
+from holdfast.protocols.fleet import updates
+from holdfast.protocols.fleet.names import agent_of, checkpoint_path, stem_of
+from holdfast.protocols.fleet.words import PRIMARY
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.kernel.journal.interface import Event
+    from holdfast.kernel.subject import Wish
+    from holdfast.kernel.views.reconcile import Change
+    from holdfast.protocols.fleet.words import AgentState, Ending, Life
+
+# So many earlier lives are remembered, to tell a late write of theirs.
+LIVES_REMEMBERED = 50
+
+
+def initial(stream: str) -> AgentState:
+    folder, _, stem = stream.partition(":")[2].rpartition("/")
+    return {
+        "agent": agent_of(stem),
+        "folder": folder,
+        "worktree": "",
+        "checkpoint": None,
+        "text": "",
+        "life": None,
+        "past": [],
+        "file_notes": {},
+        "has_status_file": False,
+        "ready_for_sync": False,
+        "sync": None,
+    }
+
+
+def decide(state: AgentState, command: Any, now: int) -> Decision:
+    """`adopt`, `start`, `resume`, `end`, `restore`, and the updates of a life: see `updates`."""
+    what = command["do"]
+    if what == "adopt":
+        return _adopt(state, command)
+    if what == "start":
+        body = _begun(state, command, now)
+        begun = {**state, "agent": body["agent"], "worktree": body["worktree"]}
+        told = _wishes(begun, command, body["checkpoint"], now)  # type: ignore[arg-type]
+        return Decision([("started", body)], told)
+    if what == "resume":
+        return _resume(state, command, now)
+    if what == "end":
+        return _end(state, command, now)
+    if what == "restore":
+        return Decision([("restored_backup", _restored(state, command))])
+    if what not in updates.KINDS:
+        raise Usage(f"An agent cannot {what!r}.")
+    if is_late(state, command.get("session", "")):
+        # Of a life that is over: kept for reading, and of no effect.
+        return Decision([("late", {"command": command})])
+    if state["checkpoint"] is None:
+        raise NotFound(
+            f"{state['agent']} has no checkpoint.",
+            hint=f"Begin with: holdfast agent start {state['agent']} --feature FEATURE",
+        )
+    body = updates.body_of(state, command, now)
+    checkpoint = {**state["checkpoint"], **body["set"]}
+    return Decision([(what, body)], _wishes(state, command, checkpoint, now))
+
+
+def _wishes(state: AgentState, command: Any, checkpoint: dict[str, Any], now: int) -> list[Wish]:
+    """What an update wants in EPIC_README.md, if there is one; a heartbeat seldom wants anything."""
+    if not command.get("readme"):
+        return []
+    from holdfast.protocols.fleet.wishes import of_update
+
+    return of_update(state, command, checkpoint, now)
+
+
+def _last_wishes(state: AgentState, command: Any) -> list[Wish]:
+    if not command.get("readme"):
+        return []
+    from holdfast.protocols.fleet.wishes import of_ending
+
+    return of_ending(state, command)
+
+
+def is_late(state: AgentState, session: str) -> bool:
+    """Whether a session is not the one that lives."""
+    return bool(session) and (state["life"] is None or state["life"]["session"] != session)
+
+
+def is_over(state: AgentState, session: str) -> bool:
+    """Whether a session is one of those that ended."""
+    return any(ending["session"] == session for ending in state["past"])
+
+
+def _adopt(state: AgentState, command: Any) -> Decision:
+    """A file that an agent wrote by itself: from now on it is one of ours."""
+    saved = file.parse(command["text"])
+    if state["checkpoint"] is not None or is_over(state, str(saved.get("session_id", ""))):
+        return Decision()
+    body = {
+        "path": _path(state),
+        "set": saved,
+        "unset": [],
+        "text": command["text"],
+        "worktree": command["worktree"],
+    }
+    return Decision([("edited_outside", body)])
+
+
+def _begun(state: AgentState, command: Any, now: int) -> dict[str, Any]:
+    """A new life. While one lives there is no second."""
+    present = state["checkpoint"]
+    if present is not None and present.get("status") != "COMPLETE":
+        life = state["life"]
+        since = f" since {life['started_at']}" if life else ""
+        raise Conflict(
+            f"{state['agent']} is at work{since} on {present.get('feature')}.",
+            hint=f"The same agent again: holdfast agent resume {state['agent']}. "
+            f"Another: holdfast agent takeover {state['agent']} --by NEW",
+            kind="agent_at_work",
+        )
+    agent, session = command["agent"], command["life"]["session"]
+    saved = command.get("from")
+    if saved is None:
+        checkpoint = file.first(agent, session, command["feature"], now)
+    else:
+        checkpoint = _continued(saved, agent, session, now)
+    file.refuse_invalid(checkpoint)
+    ended = [] if present is None else [_ending(state, "completed", agent, now)]
+    return {
+        "agent": agent,
+        "worktree": command["worktree"],
+        "checkpoint": checkpoint,
+        "life": command["life"],
+        "ended": ended,
+        "file_notes": command.get("file_notes", {}),
+        "has_status_file": command["has_status_file"],
+    }
+
+
+def _continued(saved: dict[str, Any], agent: str, session: str, now: int) -> dict[str, Any]:
+    """Another's checkpoint in the hands of a new session: same feature, same stage; FLEET-72."""
+    taken = file.first(agent, session, saved.get("feature") or "", now)
+    taken.update({name: value for name, value in saved.items() if _fits(name, value, taken)})
+    taken.update(file.times(now))
+    taken.update(agent_id=agent, session_id=session, status="IN_PROGRESS", can_resume=True)
+    taken["agent_type"] = "primary" if agent == PRIMARY else "secondary"
+    return taken
+
+
+def _fits(name: str, value: Any, first: dict[str, Any]) -> bool:
+    """What others wrote is kept as long as our own file may say it."""
+    return name not in first or not file.problems({**first, name: value})
+
+
+def _resume(state: AgentState, command: Any, now: int) -> Decision:
+    """The same agent in a fresh session: scenario 1, FLEET-64."""
+    saved = state["checkpoint"]
+    if saved is None:
+        raise NotFound(f"{state['agent']} has no checkpoint to resume from.")
+    if saved.get("can_resume") is False:
+        raise Conflict(
+            f"{state['agent']} cannot be resumed: its checkpoint says can_resume false "
+            f"(status {saved.get('status')}).",
+            hint=f"Begin anew: holdfast agent restart {state['agent']}",
+            kind="cannot_resume",
+        )
+    checkpoint = _continued(saved, state["agent"], command["life"]["session"], now)
+    file.refuse_invalid(checkpoint)
+    body = {
+        "life": command["life"],
+        "checkpoint": checkpoint,
+        "has_status_file": command["has_status_file"],
+        "ended": _ending(state, "resumed", state["agent"], now),
+    }
+    return Decision([("resumed", body)], _wishes(state, command, checkpoint, now))
+
+
+def _end(state: AgentState, command: Any, now: int) -> Decision:
+    """A life is over by somebody's decision: its file becomes an archive, and the same id may begin
+    again at once (`then`)."""
+    seen = (state["checkpoint"] or {}).get("last_checkpoint")
+    if seen != command["seen"]:
+        raise Conflict(
+            f"{state['agent']} has just updated its checkpoint ({seen}): it lives.",
+            hint="Look again: holdfast agent list",
+            kind="agent_lives",
+        )
+    ending = _ending(state, command["how"], command["by"], now, command["archive"])
+    records: list[tuple[str, Any]] = [("ended", ending)]
+    if "then" in command:
+        over: AgentState = {**state, "checkpoint": None, "life": None}
+        records.append(("started", _begun(over, command["then"], now)))
+    moves = [(_path(state), _in_folder(state, command["archive"]))]
+    return Decision(records, _last_wishes(state, command), moves)
+
+
+def _ending(state: AgentState, how: str, by: str, now: int, archive: str = "") -> Ending:
+    session = str((state["checkpoint"] or {}).get("session_id", ""))
+    at = clock.stamp(now)
+    return {"how": how, "by": by, "at": at, "session": session, "archive": archive}
+
+
+def _restored(state: AgentState, command: Any) -> dict[str, Any]:
+    """The content of a backup, in the hands of the life that is."""
+    restored = dict(command["checkpoint"])
+    if state["life"] is not None:
+        restored["session_id"] = state["life"]["session"]
+    return {"checkpoint": restored, "backup": command["backup"]}
+
+
+def apply(state: AgentState, event: Event) -> AgentState:
+    kind, body = event["kind"], event["body"]
+    if kind == "started":
+        return {
+            **initial(f"agent:{state['folder']}/{stem_of(body['agent'])}"),
+            "agent": body["agent"],
+            "worktree": body["worktree"],
+            "checkpoint": body["checkpoint"],
+            "life": body["life"],
+            "past": [*state["past"], *body["ended"]][-LIVES_REMEMBERED:],
+            "file_notes": body["file_notes"],
+            "has_status_file": body["has_status_file"],
+        }
+    if kind == "resumed":
+        past = [*state["past"], body["ended"]][-LIVES_REMEMBERED:]
+        life, checkpoint = body["life"], body["checkpoint"]
+        return {
+            **state,
+            "life": life,
+            "checkpoint": checkpoint,
+            "text": "",
+            "past": past,
+            "has_status_file": body["has_status_file"],
+            "sync": None,
+        }
+    if kind == "ended":
+        past = [*state["past"], body][-LIVES_REMEMBERED:]
+        return {**state, "life": None, "checkpoint": None, "text": "", "past": past, "sync": None}
+    if kind == "restored_backup":
+        return {**state, "checkpoint": body["checkpoint"], "text": ""}
+    if kind == "edited_outside":
+        return _edited(state, body)
+    return updates.apply(state, kind, body)
+
+
+def _edited(state: AgentState, body: Any) -> AgentState:
+    checkpoint = _merged(state["checkpoint"] or {}, body["set"], body["unset"])
+    life = state["life"]
+    session = checkpoint.get("session_id")
+    if isinstance(session, str) and (life is None or life["session"] != session):
+        life = _life_from_outside(session, str(checkpoint.get("last_checkpoint", "")))
+    agent = checkpoint.get("agent_id")
+    known = isinstance(agent, str) and stem_of(agent) == stem_of(state["agent"])
+    return {
+        **state,
+        "agent": agent if known and isinstance(agent, str) else state["agent"],
+        "worktree": state["worktree"] or body.get("worktree", ""),
+        "checkpoint": checkpoint,
+        "text": body.get("text", "") if body["path"] == _path(state) else state["text"],
+        "life": life,
+        "ready_for_sync": body.get("ready_for_sync", state["ready_for_sync"]),
+    }
+
+
+def _life_from_outside(session: str, at: str) -> Life:
+    """An agent that writes its file itself: all that is known of it stands there."""
+    return {
+        "session": session,
+        "started_at": at,
+        "worktree": "",
+        "process": None,
+        "transcript": "",
+        "busy_until": "",
+        "doing": "",
+    }
+
+
+def absorb(state: AgentState, base: AgentState, change: Change, now: int) -> list[tuple[str, Any]]:
+    """A file written by the agent itself, or by a person. One of a life that is over is kept in the
+    journal and has no effect."""
+    if change["kind"] != "edited":
+        return []
+    if change["path"] != _path(state):
+        return _status_edits(state, change)
+    theirs = file.parse(change["text"])
+    session = theirs.get("session_id")
+    if isinstance(session, str) and is_over(state, session):
+        return [("late", {"session": session, "text": change["text"]})]
+    seen, ours = base["checkpoint"] or {}, state["checkpoint"] or {}
+    changed = {
+        name: value
+        for name, value in theirs.items()
+        if value != seen.get(name) and value != ours.get(name)
+    }
+    gone = [name for name in seen if name not in theirs and name in ours]
+    if not changed and not gone:
+        return []
+    body = {"path": change["path"], "set": changed, "unset": gone}
+    if _merged(ours, changed, gone) == theirs:
+        body["text"] = change["text"]
+    return [("edited_outside", body)]
+
+
+def _merged(ours: dict[str, Any], changed: dict[str, Any], gone: list[str]) -> dict[str, Any]:
+    return {name: value for name, value in {**ours, **changed}.items() if name not in gone}
+
+
+def _status_edits(state: AgentState, change: Change) -> list[tuple[str, Any]]:
+    """What somebody wrote into the feature's STATUS file."""
+    from holdfast.protocols.fleet.status_file import parse
+
+    said = parse(change["text"])
+    changed = {}
+    if said.get("STATUS") and said["STATUS"] != (state["checkpoint"] or {}).get("status"):
+        changed["status"] = said["STATUS"]
+    ready = said.get("READY_FOR_SYNC", "").lower() == "true"
+    body = {"path": change["path"], "said": change["text"], "set": changed, "unset": []}
+    return [("edited_outside", {**body, "ready_for_sync": ready})]
+
+
+def _path(state: AgentState) -> str:
+    return _in_folder(state, checkpoint_path(state["agent"]))
+
+
+def _in_folder(state: AgentState, path: str) -> str:
+    return f"{state['folder']}/{path}" if state["folder"] else path
+
+
+def render(state: AgentState) -> dict[str, str]:
+    saved = state["checkpoint"]
+    if saved is None:
+        return {}
+    views = {_path(state): state["text"] or file.write(saved)}
+    if state["has_status_file"]:
+        from holdfast.protocols.fleet import status_file
+
+        path = _in_folder(state, f"{saved.get('feature')}/STATUS")
+        views[path] = status_file.render(saved, state["ready_for_sync"])
+    return views
