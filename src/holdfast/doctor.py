@@ -176,11 +176,14 @@ def _views(workspace: Workspace, now: int, fix: bool) -> Check:
     ]
     if not behind:
         return _check("views", "Files say what the journal says")
-    fixed = ""
+    fixed, refused = "", None
     if fix and not workspace.journal.read_only:
         writer = writer_of(workspace)
         for stream in dict.fromkeys(stream for stream, _ in behind):
-            writer.repair(stream, now=now)
+            try:
+                writer.repair(stream, now=now)
+            except HoldfastError as error:
+                refused = error  # a file that its protocol will not have written over
         left = [path for stream, path in behind if not _is_current(workspace, stream, path)]
         fixed = f"{len(behind) - len(left)} of {len(behind)} brought up to date"
         if not left:
@@ -189,8 +192,10 @@ def _views(workspace: Workspace, now: int, fix: bool) -> Check:
         "views",
         f"Not what the journal says: {', '.join(path for _, path in behind[:5])}",
         status="warning",
-        why="A crash came before the file, or somebody edited it since.",
-        fix="holdfast doctor --fix",
+        why=refused.message
+        if refused
+        else "A crash came before the file, or somebody edited it since.",
+        fix=refused.hint if refused else "holdfast doctor --fix",
         fixed=fixed,
     )
 

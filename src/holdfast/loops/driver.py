@@ -1,0 +1,122 @@
+"""What a run does to the world: records, programs, and news for whoever watches."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.kernel import latch
+from holdfast.kernel.digest import new_id
+from holdfast.kernel.errors import HoldfastError, Stopped
+from holdfast.loops import attempt as programs
+from holdfast.loops import run_plan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypedDict
+
+    from holdfast.loops.attempt import Ended
+    from holdfast.loops.run_plan import RunPlan
+    from holdfast.loops.track import Track
+    from holdfast.protocols.loop.tasks import Task
+    from holdfast.protocols.loop.words import LoopState
+
+    class News(TypedDict):
+        """Something that a watcher may want to see. `tick` comes a few times a second."""
+
+        event: str
+        step: str
+        task: str
+        done: int
+        total: int
+        text: str
+
+
+class Driver:
+    """The hands of a run: it decides nothing."""
+
+    def __init__(self, track: Track, plan: RunPlan, tell: Callable[[News], None]) -> None:
+        self.track = track
+        self.plan = plan
+        self.attempts = 0
+        self._tell = tell
+
+    def attempt(
+        self, state: LoopState, step: str, task: Task | None, done: int, total: int
+    ) -> tuple[dict[str, Any], Ended]:
+        """Write down that a program is started, start it, and follow it to its end."""
+        command = run_plan.command_for(self.plan, state, step, task)
+        number = state["attempts"] + 1
+        name = f"{number:04d}-{step}-{new_id()[:4]}.log"
+        begun = self.execute(
+            {
+                "do": "attempt",
+                "step": step,
+                "task": task["id"] if task else "",
+                "log": name,
+                "program": command[0],
+            }
+        )
+        self.attempts += 1
+        id = task["id"] if task else ""
+        self.say("attempt", step, id, done, total, (task or {"title": ""})["title"])
+        log = programs.Log(os.path.join(logs_of(self.track), name), self.track.writer.redactor)
+        words = run_plan.words(state, step, task)
+        try:
+            ended = programs.run(
+                command,
+                folder=self.track.workspace.root,
+                environment={f"LOOP_{key.upper()}": value for key, value in words.items()},
+                own=self.track.place.own,
+                log=log,
+                seconds=self.plan["steps"].get(step, {}).get("seconds"),
+                tick=lambda line: self._tick(step, id, done, total, line),
+            )
+        finally:
+            log.close()
+        facts = {
+            "number": begun["attempts"],
+            "exit_code": ended.code,
+            "seconds": round(ended.seconds, 1),
+            "log": name,
+        }
+        return facts, ended._replace(last_line=log.last_line)
+
+    def execute(self, command: dict[str, Any]) -> LoopState:
+        done = self.track.execute(command)
+        for warning in done.warnings:
+            self.say("warning", command.get("step", ""), text=warning)
+        for broken in done.broken:
+            text = f"broke the lock of {broken['holder']}, {broken['age_seconds']} s old"
+            self.say("warning", command.get("step", ""), text=text)
+        if done.outcome["queued"]:
+            raise HoldfastError(
+                "The journal cannot be written from here, so a run could not be resumed.",
+                hint="Run it where the journal is writable.",
+                kind="read_only",
+            )
+        return done.state
+
+    def _tick(self, step: str, task: str, done: int, total: int, line: str) -> None:
+        """A stop ends the program that runs, too."""
+        self.refuse_if_stopped()
+        self.say("tick", step, task, done, total, line)
+
+    def refuse_if_stopped(self) -> None:
+        held = latch.read(self.track.workspace)
+        if held is not None:
+            raise Stopped(
+                f"Stopped: {held['reason']}",
+                hint="The track stays where it is; a person lifts the stop with: holdfast release",
+            )
+
+    def say(
+        self, event: str, step: str, task: str = "", done: int = 0, total: int = 0, text: str = ""
+    ) -> None:
+        self._tell(
+            {"event": event, "step": step, "task": task, "done": done, "total": total, "text": text}
+        )
+
+
+def logs_of(track: Track) -> str:
+    return os.path.join(track.place.own, "logs")
