@@ -1,0 +1,1 @@
+"""PILOT: people's gates, budgets that really stop, triggers, plans in waves."""
