@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.adapters.processes import own, started
 from holdfast.kernel.errors import HoldfastError
 from holdfast.loops.lock import LockTimeout, TrackLock
-from holdfast.loops.processes import own, started
 from tests.loop.world import World, process, wait_for
 
 Make = Callable[..., TrackLock]

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from holdfast.adapters.processes import ENDED
+from holdfast.adapters.processes import entry as entry_of
 from holdfast.kernel.digest import digest
 from holdfast.kernel.errors import Usage
 
@@ -47,20 +49,6 @@ KEEPERS = frozenset(
         *("sshd", "sshd-session", "tmux", "screen", "Relay"),
     )
 )
-ENDED = ("Z", "X")
-
-
-class Entry:
-    """What `/proc` says of one process."""
-
-    __slots__ = ("name", "parent", "started", "state")
-
-    def __init__(self, stat: str) -> None:
-        # The name is in parentheses, and may hold blanks and parentheses of its own.
-        before, _, after = stat.rpartition(")")
-        fields = after.split()
-        self.name = before.partition("(")[2]
-        self.state, self.parent, self.started = fields[0], int(fields[1]), fields[19]
 
 
 def own_process() -> Process | None:
@@ -75,7 +63,7 @@ def own_process() -> Process | None:
         return _process(int(named))
     pid = os.getpid()
     while pid > 0:
-        entry = _entry(pid)
+        entry = entry_of(pid)
         if entry is None or entry.name.partition(":")[0] in KEEPERS:
             return None
         if not _is_means(entry.name, _command(pid)):
@@ -94,7 +82,7 @@ def process_state(process: Process | None) -> ProcessState:
         return "gone"
     if there[2] != here[2]:
         return "unknown"
-    entry = _entry(process["pid"])
+    entry = entry_of(process["pid"])
     if entry is None:
         return "unknown" if _exists(process["pid"]) else "gone"
     is_same = entry.started == process["started"] and entry.state not in ENDED
@@ -102,7 +90,7 @@ def process_state(process: Process | None) -> ProcessState:
 
 
 def _process(pid: int) -> Process | None:
-    entry, here = _entry(pid), _host()
+    entry, here = entry_of(pid), _host()
     if entry is None or not here:
         return None
     return {"host": "/".join(here), "pid": pid, "started": entry.started}
@@ -166,11 +154,6 @@ def _is_holdfast(program: str, command: list[str]) -> bool:
         elif not word.startswith("-"):
             return os.path.basename(word) == "holdfast" or word.endswith("/holdfast/hooks/entry.py")
     return False
-
-
-def _entry(pid: int) -> Entry | None:
-    text = _read(f"/proc/{pid}/stat")
-    return Entry(text) if text else None
 
 
 def _command(pid: int) -> list[str]:

@@ -9,9 +9,9 @@ import subprocess
 import time
 from typing import NamedTuple
 
+from holdfast.adapters.processes import lives, started
 from holdfast.kernel import jsontext
 from holdfast.kernel.disk import write_all
-from holdfast.loops.processes import lives, started
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

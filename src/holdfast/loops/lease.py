@@ -5,8 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 
+from holdfast.adapters.processes import own
 from holdfast.kernel.errors import Conflict
-from holdfast.loops.processes import own
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ import os
 import stat
 import time
 
+from holdfast.adapters.processes import lives, own
 from holdfast.kernel import jsontext
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import StoreAway, from_os_error
-from holdfast.loops.processes import lives, own
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
