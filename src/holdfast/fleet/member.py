@@ -29,24 +29,22 @@ class Member:
         self.agent = agent
         self._feature = feature
         self._workspace = workspace
-        self._epic = find(workspace, epic)
-        self._actor = actor
-        self._fence: int | None = None
+        self._post = Post(find(workspace, epic), workspace, actor=actor, now=clock.now())
 
     @property
     def fence(self) -> int:
         """The number of this life; larger than that of any life before."""
-        if self._fence is None:
+        if self._post.fence is None:
             raise NotFound(f"{self.agent} has not begun.", hint="Use it in a `with` statement.")
-        return self._fence
+        return self._post.fence
 
     @property
     def checkpoint(self) -> dict[str, Any]:
         """What the agent's file says now."""
-        return dict(self._post().agent(self.agent).state["checkpoint"] or {})
+        return dict(self._now().agent(self.agent).state["checkpoint"] or {})
 
     def __enter__(self) -> Member:
-        post = self._post()
+        post = self._now()
         known = post.agent(self.agent)
         known.look()
         saved = known.state["checkpoint"]
@@ -54,7 +52,7 @@ class Member:
             told = lives.start(post, self.agent, self._feature)
         else:
             told = lives.resume(post, self.agent)
-        self._fence = told.fence
+        post.fence = told.fence
         return self
 
     def __exit__(
@@ -108,14 +106,14 @@ class Member:
 
     def complete(self) -> None:
         """The feature is done, and free for others."""
-        lives.complete(self._post(), self.agent)
+        lives.complete(self._now(), self.agent)
 
     def _update(self, command: dict[str, Any]) -> Told:
-        told = lives.update(self._post(), self.agent, command)
+        told = lives.update(self._now(), self.agent, command)
         refuse_stopped(self._workspace, "What was said is saved.")
         return told
 
-    def _post(self) -> Post:
-        return Post(
-            self._epic, self._workspace, actor=self._actor, now=clock.now(), fence=self._fence
-        )
+    def _now(self) -> Post:
+        """The same standpoint, at this moment."""
+        self._post.now = clock.now()
+        return self._post

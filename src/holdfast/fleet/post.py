@@ -39,6 +39,8 @@ class Post:
         self.actor = actor
         self.now = now
         self.fence = fence
+        # The writers of the worktrees that this standpoint has written to.
+        self.writers: dict[str, Writer] = {}
 
     def agent(self, agent: str) -> Known:
         """What is known of an agent, with its files where they are."""
@@ -58,7 +60,6 @@ class Known:
         self.reload()
         if self.state["worktree"]:
             self.epic = post.epic.in_worktree(self.state["worktree"])
-        self._writer: Writer | None = None
 
     def reload(self) -> None:
         workspace = self.epic.workspace
@@ -67,9 +68,10 @@ class Known:
 
     @property
     def writer(self) -> Writer:
-        if self._writer is None:
-            self._writer = writer_of(self.epic.workspace)
-        return self._writer
+        workspace, writers = self.epic.workspace, self.post.writers
+        if workspace.root not in writers:
+            writers[workspace.root] = writer_of(workspace)
+        return writers[workspace.root]
 
     @property
     def file(self) -> str:
