@@ -218,7 +218,10 @@ def test_agents_of_all_worktrees_are_seen_from_each(scene: Scene, git: Git) -> N
     # The message is where its reader is.
     assert (other / "agent_comms" / "primary_to_secondary_b.md").is_file()
     scene.takeover(B, "Secondary-C")
-    assert sorted(os.listdir(other / "agent_checkpoints"))[-1] == "secondary_c.json"
+    (archive,) = [name for name in os.listdir(other / "agent_checkpoints") if "crashed" in name]
+    assert archive.startswith("secondary_b_crashed_")
+    # The new life's files are where it began.
+    assert scene.file("secondary_c")["feature"] == "feature_03_other"
 
 
 def test_a_removed_worktree_takes_nobody_along(scene: Scene, git: Git) -> None:

@@ -21,14 +21,12 @@ def world(repository: Path) -> Iterator[World]:
     made.close()
 
 
-@pytest.mark.clause("LOOP-48")
 def test_eight_of_us_and_eight_scripts_lose_nothing_in_a_hundred_updates_each(
     world: World,
 ) -> None:
     at_once(world, count=8, updates=100)
 
 
-@pytest.mark.clause("LOOP-43")
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_fifty_tasks_and_twenty_kills(world: World, tmp_path: Path, seed: int) -> None:
     killed_at_random(world, tmp_path, tasks=50, kills=20, longest=0.3, seed=seed)

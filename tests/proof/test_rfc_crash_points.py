@@ -68,7 +68,6 @@ def problems(root: Path, acknowledged: bool) -> list[str]:
         workspace.close()
 
 
-@pytest.mark.clause("AMB-RFC-06")
 def test_bootstrap_works_after_a_kill_at_every_call(
     strace: str, empty_repository: Path, tmp_path: Path
 ) -> None:

@@ -58,6 +58,11 @@ class Call:
         self._workspace: Workspace | None = None
 
     @property
+    def folder(self) -> str:
+        """Where the call is at home: the folder of -C, or the current one."""
+        return os.path.abspath(self._folder or os.curdir)
+
+    @property
     def workspace(self) -> Workspace:
         if self._workspace is None:
             from holdfast.kernel.workspace import discover

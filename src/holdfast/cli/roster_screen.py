@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.cli.terminal import one_line, plural, safe, style, table, unstyle
+from holdfast.cli.terminal import letter_width, one_line, plural, safe, style, table, wide
 from holdfast.kernel import clock
 
 TYPE_CHECKING = False
@@ -26,14 +26,16 @@ LOOKS: dict[str, tuple[str, str | None]] = {
     "done": ("✓", "green"),
 }
 BAR = 10
-NARROWEST = 60
 
 
 def screen(
-    entries: Sequence[Entry], title: str, now: int, *, width: int = 0, time: str = ""
+    entries: Sequence[Entry], title: str, *, width: int = 0, time: str = "", stopped: str = ""
 ) -> list[str]:
     """The whole picture. Without a width nothing is cut."""
     lines = [*_head(entries, title, width, time), ""]
+    if stopped:
+        held = f"STOPPED: {one_line(stopped)}"
+        lines += [_cut(style(held, "red", bold=True), width), ""]
     if not entries:
         lines.append("  No agents yet.")
         lines.append(style("  holdfast agent start Secondary-A --feature FEATURE", dim=True))
@@ -41,9 +43,20 @@ def screen(
     lines += [_cut(line, width) for line in table([_row(entry) for entry in entries], indent="  ")]
     told = [line for entry in entries for line in _explained(entry)]
     if told:
-        lines += ["", style("What to do", bold=True)]
-        lines += [_cut(line, width) for line in table(told, indent="  ")]
+        lines += ["", style("What to do", bold=True), *_advice(told, width)]
     return lines
+
+
+def _advice(told: list[list[str]], width: int) -> Iterator[str]:
+    """In columns where they fit; else each command has a line of its own, since it is to be typed."""
+    lines = list(table(told, indent="  "))
+    if not width or all(wide(line) <= width for line in lines):
+        yield from lines
+        return
+    for agent, reason, command in told:
+        yield _cut(f"  {agent}  {reason}", width)
+        if command:
+            yield _cut(f"    {command}", width)
 
 
 def _head(entries: Sequence[Entry], title: str, width: int, time: str) -> Iterator[str]:
@@ -55,7 +68,7 @@ def _head(entries: Sequence[Entry], title: str, width: int, time: str) -> Iterat
     total = plural(len(entries), "agent")
     left = f"{style('Fleet', bold=True)}  {safe(title)}"
     right = f"{total}{': ' if counts else ''}{', '.join(counts)}"
-    gap = width - len(unstyle(left)) - len(unstyle(right)) - len(time) - 4
+    gap = width - wide(left) - wide(right) - len(time) - 4
     if gap >= 0 and time:
         yield f"{left}  {right}  {' ' * gap}{style(time, dim=True)}"
     else:
@@ -105,7 +118,7 @@ def _explained(entry: Entry) -> Iterator[list[str]]:
 
 def _cut(line: str, width: int) -> str:
     """The line as far as it fits; marks of style do not count, and never leak."""
-    if not width or len(unstyle(line)) <= width:
+    if not width or wide(line) <= width:
         return line
     shown, count, position = "", 0, 0
     while count < width - 1:
@@ -113,13 +126,23 @@ def _cut(line: str, width: int) -> str:
             end = line.index("m", position) + 1
             shown, position = shown + line[position:end], end
             continue
-        shown, count, position = shown + line[position], count + 1, position + 1
+        count += letter_width(line[position])
+        if count < width:
+            shown += line[position]
+        position += 1
     return f"{shown}…\x1b[0m"
 
 
 def terminal_width() -> int:
     try:
-        return max(NARROWEST, os.get_terminal_size(1).columns)
+        return os.get_terminal_size(1).columns
+    except OSError:
+        return 0
+
+
+def terminal_height() -> int:
+    try:
+        return os.get_terminal_size(1).lines
     except OSError:
         return 0
 

@@ -6,6 +6,7 @@ import os
 import sys
 
 from holdfast.kernel import clock
+from holdfast.kernel.inert import safe as safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,21 +41,6 @@ def wants_colour(stream: TextIO) -> bool:
     if os.environ.get("FORCE_COLOR"):
         return True
     return stream.isatty() and os.environ.get("TERM") != "dumb"
-
-
-def safe(text: str) -> str:
-    """Text from agents is data: no escape sequence of theirs reaches the terminal."""
-    return "".join(
-        letter if letter in "\n\t" or (letter.isprintable() or letter == " ") else _shown(letter)
-        for letter in text
-    )
-
-
-def _shown(letter: str) -> str:
-    code = ord(letter)
-    if code < 0x20:
-        return chr(0x2400 + code)  # a picture of the control character
-    return "\N{REPLACEMENT CHARACTER}"
 
 
 def one_line(text: str, width: int = 72) -> str:
@@ -124,13 +110,23 @@ def table(rows: list[list[str]], *, indent: str = "") -> Iterator[str]:
     """Columns as wide as they need to be; the last one runs free."""
     if not rows:
         return
-    widths = [max(_width(row[column]) for row in rows) for column in range(len(rows[0]))]
+    widths = [max(wide(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
-        cells = [
-            cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)
-        ]
+        cells = [cell + " " * (width - wide(cell)) for cell, width in zip(row, widths, strict=True)]
         yield (indent + "  ".join(cells)).rstrip()
 
 
-def _width(cell: str) -> int:
-    return len(unstyle(cell))
+def wide(text: str) -> int:
+    """How many columns a text takes; some letters take two."""
+    plain = unstyle(text)
+    return len(plain) if plain.isascii() else sum(letter_width(letter) for letter in plain)
+
+
+def letter_width(letter: str) -> int:
+    if letter.isascii():
+        return 1
+    from unicodedata import combining, east_asian_width
+
+    if combining(letter):
+        return 0
+    return 2 if east_asian_width(letter) in "WF" else 1

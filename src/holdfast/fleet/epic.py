@@ -60,14 +60,14 @@ class Epic:
         return Epic(discover(root), self.folder)
 
 
-def find(workspace: Workspace, named: str = "") -> Epic:
-    """The epic that is named, that the setting names, or the worktree itself."""
+def find(workspace: Workspace, named: str = "", *, base: str = "") -> Epic:
+    """The epic that is named, from the folder `base` on, that the setting names, or the worktree."""
     if not named:
         journal = workspace.journal if workspace.exists() else None
         named = config.load(workspace, journal)["fleet.epic"]
         base = workspace.root
     else:
-        base = os.getcwd()
+        base = base or os.getcwd()
     if not named:
         return Epic(workspace, "")
     place = os.path.realpath(os.path.join(base, os.path.expanduser(named)))

@@ -12,13 +12,14 @@ from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, FenceLost
 from holdfast.kernel.write import Order
 from holdfast.protocols.fleet.names import check_feature, checkpoint_path
-from holdfast.protocols.fleet.words import PRIMARY, README
+from holdfast.protocols.fleet.words import EPIC_README, PRIMARY, README
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from holdfast.fleet.own import Own
     from holdfast.fleet.post import Known, Post
     from holdfast.kernel.work import Outcome
     from holdfast.protocols.fleet.words import Life
@@ -67,21 +68,22 @@ def new_session() -> str:
     return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{variant}{text[17:20]}-{text[20:]}"
 
 
-def start(post: Post, agent: str, feature: str, *, transcript: str = "") -> Told:
-    """The first checkpoint of an agent, which owns its feature from now on; FLEET-25 to FLEET-32."""
+def start(post: Post, agent: str, feature: str, *, transcript: str = "", saved: Any = None) -> Told:
+    """The first checkpoint of an agent, which owns its feature from now on; FLEET-25 to FLEET-32. With
+    `saved`, an archived checkpoint, it goes on where that one stopped."""
     check_feature(feature)
     known = post.agent(agent)
     known.adopt()
     told = Told(known)
     life = new_life(post, transcript)
-    if known.state["checkpoint"] is None:
-        known.epic = post.epic
+    known.epic = post.epic
     command = {
         "do": "start",
         "agent": agent,
         "feature": feature,
         "life": life,
         "worktree": known.epic.workspace.root,
+        **({"from": {**saved, "feature": feature}} if saved else {}),
         **surroundings(known, feature),
     }
     claim = {"do": "claim", "agent": agent, "session": life["session"]}
@@ -106,7 +108,7 @@ def _introduce(known: Known, feature: str) -> None:
         "next": "S2.P1 Research Phase",
         "acknowledge": "Not needed",
     }
-    letters.send(known.epic, known.id, PRIMARY, fields, **options)
+    letters.send(known.post.agent(PRIMARY).epic, known.id, PRIMARY, fields, **options)
 
 
 def begin(told: Told, command: Any, life: Life, others: list[Order]) -> None:
@@ -117,8 +119,16 @@ def begin(told: Told, command: Any, life: Life, others: list[Order]) -> None:
         [order, *others], actor=known.post.actor, now=known.post.now
     )
     told.take(outcomes[0])
+    told.has_news = True
     told.session = life["session"]
-    own.remember(known.post.worktree, known.stream, {"session": told.session, "fence": told.fence})
+    try:
+        life_here: Own = {"session": told.session, "fence": told.fence}
+        own.remember(known.post.worktree, known.stream, life_here)
+    except OSError as error:
+        told.warnings.append(
+            f"This worktree cannot remember its life ({error.strerror}): "
+            f"say --fence {told.fence} with each command."
+        )
     known.reload()
 
 
@@ -132,16 +142,22 @@ def surroundings(known: Known, feature: str) -> dict[str, bool]:
 
 def _refuse_taken(known: Known, feature: str) -> None:
     """A file that somebody wrote without holdfast owns its feature as well."""
-    from holdfast.fleet.scan import scan
+    from holdfast.fleet.roster import listing
 
-    for seen in scan(known.epic.root, include_primary=True):
-        others = seen.feature == feature and seen.status != "COMPLETE"
-        if others and seen.stem != os.path.basename(known.file).removesuffix(".json"):
+    for entry in listing(known.epic, known.post.now):
+        others = entry["feature"] == feature and entry["status"] != "COMPLETE"
+        if others and entry["agent_id"] != known.id:
             raise Conflict(
-                f"{feature} belongs to {seen.agent}, says {checkpoint_path(seen.agent)}.",
-                hint=f"Take it over: holdfast agent takeover {seen.agent} --by {known.id}",
+                f"{feature} belongs to {entry['agent_id']}, says {entry['path']}.",
+                hint=f"Take it over: holdfast agent takeover {entry['agent_id']} --by {known.id}",
                 kind="feature_taken",
             )
+
+
+def _readme_waits(known: Known) -> bool:
+    """Whether an earlier edit of EPIC_README.md is due to be tried again."""
+    journal, now = known.epic.workspace.journal, clock.precise(known.post.now)
+    return bool(journal.effects(due=now, kinds=[EPIC_README], limit=1))
 
 
 def complete(post: Post, agent: str) -> Told:
@@ -159,7 +175,8 @@ def complete(post: Post, agent: str) -> Told:
             "next": "Waiting at the sync point S2-S3",
             "acknowledge": "Not needed",
         }
-        letters.send(known.epic, agent, PRIMARY, fields, actor=post.actor, now=post.now)
+        desk = post.agent(PRIMARY).epic
+        letters.send(desk, agent, PRIMARY, fields, actor=post.actor, now=post.now)
     return told
 
 
@@ -179,7 +196,7 @@ def update(
     if command["readme"]:
         from holdfast.protocols.fleet.wishes import has_news
 
-        told.has_news = has_news(known.state, command, post.now)
+        told.has_news = has_news(known.state, command, post.now) or _readme_waits(known)
     command["unread"] = unread_count(known.epic, known.id)
     life = known.state["life"]
     if life is not None and process_state(life["process"]) != "alive":
@@ -198,7 +215,11 @@ def update(
         known.reload()
         raise known.lost(mine["session"])
     told.lines.append("Checkpoint updated")
-    _verify(told, command.get("stage") or command.get("set", {}).get("stage"))
+    if _is_written(known, outcome):
+        _verify(told, command.get("stage") or command.get("set", {}).get("stage"))
+    else:
+        known.reload()
+        told.lines.append("Checkpoint file could not be written")
     if command["unread"]:
         messages = "message" if command["unread"] == 1 else "messages"
         told.lines.append(f"You have {command['unread']} unread {messages}")
@@ -215,6 +236,11 @@ def _write(known: Known, command: Any, fence: int, others: Sequence[Order]) -> O
     )[0]
 
 
+def _is_written(known: Known, outcome: Outcome) -> bool:
+    path = known.epic.path(checkpoint_path(known.id))
+    return all(view["status"] != "failed" for view in outcome["views"] if view["path"] == path)
+
+
 def _is_lost(known: Known, session: str) -> bool:
     life = known.state["life"]
     return life is None or life["session"] != session
@@ -229,7 +255,7 @@ def _before_update(told: Told) -> bytes:
         return content
     if saved is None:
         told.lines += ["ERROR: Checkpoint corrupted", "Attempting to restore from backup..."]
-        if not restore_newest(told):
+        if not restore_newest(told, keep=True):
             told.lines[-1:] = [told.lines[-1], "No backup available, creating fresh checkpoint"]
     elif known.state["checkpoint"] is not None:
         told.lines += [
@@ -239,8 +265,9 @@ def _before_update(told: Told) -> bytes:
     return b""
 
 
-def restore_newest(told: Told) -> bool:
-    """Put the newest valid backup in the checkpoint's place; FLEET-80."""
+def restore_newest(told: Told, *, keep: bool = False) -> bool:
+    """Put the newest valid backup in the checkpoint's place; FLEET-80. With `keep`, no step that was done
+    since is forgotten."""
     known = told.agent
     found = backups.newest_valid(known.epic, known.id)
     if found is None:
@@ -248,7 +275,7 @@ def restore_newest(told: Told) -> bool:
         return False
     path, saved = found
     told.lines.append(f"Restoring from backup: {path}")
-    command = {"do": "restore", "checkpoint": saved, "backup": path}
+    command = {"do": "restore", "checkpoint": saved, "backup": path, "keep": keep}
     told.take(known.execute(command, raise_removed=True))
     known.reload()
     told.lines.append("Checkpoint restored")
@@ -265,7 +292,6 @@ def _verify(told: Told, stage: str | None) -> None:
         return
     if not saved:
         known.reload()
-        told.lines.append("Checkpoint file could not be written")
         return
     known.state = {**known.state, "checkpoint": saved}
     if stage and saved.get("stage") != stage:
@@ -298,8 +324,16 @@ def resume(
     told.warnings += too_old_lines(age)
     message = handoff.resume_message(checkpoint, known.state["file_notes"], post.now, age)
     life = new_life(post, transcript)
-    feature = str(checkpoint.get("feature", ""))
-    command = {"do": "resume", "life": life, **surroundings(known, feature)}
+    feature = str(checkpoint.get("feature") or feature)
+    # Its files are where its life is: from now on in this worktree.
+    known.epic = post.epic
+    command = {
+        "do": "resume",
+        "life": life,
+        "feature": feature,
+        "worktree": post.epic.workspace.root,
+        **surroundings(known, feature),
+    }
     claim = {"do": "claim", "agent": agent, "session": life["session"], "decision": "resume"}
     if content:
         backups.make(known.epic, known.id, content, post.now)

@@ -72,6 +72,8 @@ def _act(post: Post, entry: Entry, found: Checked, inclusive: bool) -> None:
         _note(found, agent, "corrupted", entry["problem"])
         found["decide"] += [f"holdfast agent restore {agent}", f"holdfast agent restart {agent}"]
         return
+    for note in entry["notes"]:
+        _note(found, agent, "noted", note)
     silent = entry["liveness"] in ("WARNING", "STALE")
     if age is None or not silent or agent == PRIMARY:
         return
@@ -104,7 +106,7 @@ def _act(post: Post, entry: Entry, found: Checked, inclusive: bool) -> None:
 
 def epic_of(epic: Epic, entry: Entry) -> Epic:
     """The epic in the worktree where an agent keeps its files."""
-    return epic.in_worktree(entry["worktree"])
+    return epic.in_worktree(entry["home"])
 
 
 def _escalate(post: Post, epic: Epic, entry: Entry) -> bool:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 from holdfast.fleet import own
-from holdfast.kernel.errors import FenceLost, NotFound
+from holdfast.kernel.errors import FenceLost, HoldfastError, NotFound
 from holdfast.kernel.state import fold, load
 from holdfast.kernel.subject import Unparsable
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
+from holdfast.kernel.workspace import worktrees
 from holdfast.protocols import fleet as rules
 from holdfast.protocols.fleet import checkpoint as file
 from holdfast.protocols.fleet.names import check_agent, checkpoint_path
@@ -23,8 +26,6 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.write import Writer
     from holdfast.protocols.fleet.words import AgentState
-
-OUTSIDE = "somebody who wrote the file without holdfast"
 
 
 class Post:
@@ -47,6 +48,16 @@ class Post:
         return Known(self, check_agent(agent))
 
 
+def _worktree_with(epic: Epic, agent: str) -> str:
+    """The worktree where an agent that nobody told us of keeps its file; none when there is none."""
+    if os.path.lexists(epic.file(checkpoint_path(agent))):
+        return epic.workspace.root
+    for root in worktrees(epic.workspace):
+        if os.path.lexists(os.path.join(root, epic.path(checkpoint_path(agent)))):
+            return root
+    return ""
+
+
 class Known:
     """One agent: the journal's state of it, and its file as it stands."""
 
@@ -58,8 +69,9 @@ class Known:
         self.state: AgentState = rules.initial(self.stream)
         self.head: Head | None = None
         self.reload()
-        if self.state["worktree"]:
-            self.epic = post.epic.in_worktree(self.state["worktree"])
+        home = self.state["worktree"] or _worktree_with(post.epic, agent)
+        if home:
+            self.epic = post.epic.in_worktree(home)
 
     def reload(self) -> None:
         workspace = self.epic.workspace
@@ -153,7 +165,9 @@ class Known:
             "A script that began elsewhere says which life it is: --fence N",
         )
 
-    def unknown(self) -> NotFound:
+    def unknown(self) -> HoldfastError:
+        if self.state["past"]:
+            return rules.over(self.state)
         return NotFound(
             f"{self.id} has no checkpoint.",
             hint=f"Begin with: holdfast agent start {self.id} --feature FEATURE",
@@ -171,7 +185,7 @@ class Known:
         elif life is not None:
             what = f"is now session {life['session'][:8]}, begun at {life['started_at']}"
         else:
-            what = f"was ended by {OUTSIDE}"
+            what = "has no life with that fence"
         return FenceLost(
             f"{self.id} {what}; this life can write no more.",
             hint="Stop here. What was tried is kept: `holdfast doctor` lists it.",

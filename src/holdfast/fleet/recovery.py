@@ -12,7 +12,7 @@ from holdfast.fleet import backups
 from holdfast.fleet.lives import Told, age_of, begin, missing_files, new_life, surroundings
 from holdfast.fleet.roster import judge
 from holdfast.kernel import clock
-from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.write import Order
 from holdfast.protocols.fleet import handoff
 from holdfast.protocols.fleet.liveness import instant_of, is_minimal_work
@@ -79,9 +79,11 @@ def takeover(post: Post, old: str, new: str, *, yes: bool = False) -> Told:
         begin(told, command, life, [parting.ownership(claim)])
     else:
         taker = post.agent(new)
-        taker.epic = gone.epic
+        taker.epic = post.epic
         told = Told(taker)
-        ending = Order(gone.stream, parting.command, grant=True)
+        ending = Order(gone.stream, parting.command, grant=True, writer=gone.writer)
+        beginning["worktree"] = post.epic.workspace.root
+        beginning |= surroundings(taker, parting.feature)
         begin(told, beginning, life, [ending, parting.ownership(claim)])
     age = age_of(parting.saved, post.now)
     told.lines = [
@@ -98,7 +100,9 @@ def restart(post: Post, agent: str, *, feature: str = "", yes: bool = False) -> 
     known = post.agent(agent)
     is_broken = known.read()[1] is None
     if not is_broken:
-        known = _known(post, agent)
+        known.look()
+        if known.state["checkpoint"] is None:
+            raise known.unknown()
     if not yes and not is_broken:
         _refuse_much_work(known)
         if not known.is_own():
@@ -132,6 +136,8 @@ def defer(post: Post, agent: str, *, yes: bool = False) -> Told:
 
 def absorb(post: Post, agent: str, *, yes: bool = False) -> Told:
     """The Primary takes the feature itself, once its own is done; AMB-FLEET-15."""
+    if agent == PRIMARY:
+        raise Usage(f"{PRIMARY} has its feature already.", hint="Name the agent that is gone.")
     known = _known(post, agent)
     if not yes:
         _refuse_unless_dead(known)
@@ -155,8 +161,15 @@ def absorb(post: Post, agent: str, *, yes: bool = False) -> Told:
 def _known(post: Post, agent: str) -> Known:
     known = post.agent(agent)
     known.look()
-    if known.state["checkpoint"] is None:
+    saved = known.state["checkpoint"]
+    if saved is None:
         raise known.unknown()
+    if saved.get("status") == "COMPLETE":
+        raise HoldfastError(
+            f"{agent} is complete: there is nothing to go on with.",
+            hint=f"From scratch: holdfast agent restart {agent} --yes",
+            kind="agent_complete",
+        )
     return known
 
 
@@ -178,6 +191,7 @@ def _end(parting: Parting, *others: Order) -> Told:
         [ending, *others], actor=known.post.actor, now=known.post.now
     )
     told = Told(known)
+    told.has_news = True
     told.take(outcomes[0])
     told.lines = [f"Archived: {parting.archive}"]
     known.reload()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from holdfast.emergency import refuse_stopped
 from holdfast.fleet.lives import update
 from holdfast.fleet.roster import listing
 from holdfast.kernel import clock
@@ -36,6 +37,7 @@ def wait(post: Post, agent: str, point: str, *, pause: float = PAUSE) -> tuple[T
     told, found = arrive(post, agent, point)
     while found["state"] == "WAITING":
         refuse_overdue(point, found)
+        refuse_stopped(post.worktree, "The checkpoint before it is saved.")
         time.sleep(pause)
         post.now = clock.now()
         found = look(post, point)

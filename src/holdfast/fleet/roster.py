@@ -14,7 +14,7 @@ from holdfast.kernel.state import load
 from holdfast.kernel.workspace import worktrees
 from holdfast.protocols import fleet as rules
 from holdfast.protocols.fleet.liveness import age_minutes, instant_of, liveness
-from holdfast.protocols.fleet.names import stem_of
+from holdfast.protocols.fleet.names import checkpoint_path, stem_of
 from holdfast.protocols.fleet.verdict import verdict
 from holdfast.protocols.fleet.words import PRIMARY
 
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         last_checkpoint: str
         session_id: str
         worktree: str
+        home: str
         path: str
         problem: str
         notes: list[str]
@@ -77,7 +78,20 @@ def listing(epic: Epic, now: int, *, inclusive: bool = False) -> list[Entry]:
         entry = _entry(epic, state, head, _own_file(files.get(stem, []), state), now, inclusive)
         if entry is not None:
             entries.append(entry)
+    _note_rivals(entries)
     return entries
+
+
+def _note_rivals(entries: list[Entry]) -> None:
+    """Files that others write may claim one feature twice; nobody can refuse a file."""
+    owners: dict[str, list[Entry]] = {}
+    for entry in entries:
+        if entry["feature"] and entry["status"] != "COMPLETE":
+            owners.setdefault(entry["feature"], []).append(entry)
+    for rivals in owners.values():
+        for entry in rivals if len(rivals) > 1 else []:
+            others = [each["agent_id"] for each in rivals if each is not entry]
+            entry["notes"].append(f"{', '.join(others)} has the same feature")
 
 
 def _files(epic: Epic) -> dict[str, list[Seen]]:
@@ -148,8 +162,11 @@ def _entry(
     judged = verdict(alive, status, found, now)
     done, next_steps = _list(saved, "completed_steps"), _list(saved, "next_steps")
     agent = str(saved.get("agent_id") or state["agent"])
+    if stem_of(agent) != stem_of(state["agent"]):
+        notes.append(f"its file names {agent}")
+        agent = state["agent"]
     return {
-        "agent_id": agent if stem_of(agent) == stem_of(state["agent"]) else state["agent"],
+        "agent_id": agent,
         "status": status,
         "liveness": alive,
         "age_minutes": age,
@@ -167,12 +184,21 @@ def _entry(
         "signals": found,
         "last_checkpoint": str(saved.get("last_checkpoint", "")),
         "session_id": str(saved.get("session_id", "")),
-        "worktree": state["worktree"] or epic.workspace.root,
+        "worktree": state["life"]["worktree"] if state["life"] else "",
+        "home": _home(epic, state, seen),
         "path": seen.path if seen else "",
         "problem": problem,
         "notes": notes,
         "next": _next(agent, judged["verdict"], found),
     }
+
+
+def _home(epic: Epic, state: AgentState, seen: Seen | None) -> str:
+    """The worktree that has an agent's files."""
+    if state["worktree"] or seen is None:
+        return state["worktree"] or epic.workspace.root
+    below = len(epic.path(checkpoint_path(state["agent"])))
+    return seen.path[: -below - 1]
 
 
 def _is_late(seen: Seen, state: AgentState) -> bool:

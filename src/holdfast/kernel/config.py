@@ -79,6 +79,22 @@ SETTINGS: dict[str, tuple[Any, str]] = {
         {},
         "What a bootstrap reads on entering a phase: a table of phases and lists of paths.",
     ),
+    "notify.urls": (
+        "",
+        "Where people are told that a gate waits: apprise addresses, separated by blanks.",
+    ),
+    "notify.remind_minutes": (
+        60,
+        "A gate that still waits is announced again after so long; 0 is never.",
+    ),
+    "guard.last_turn": (
+        True,
+        "At a budget's stop each session gets one last turn, of at most five minutes, to checkpoint.",
+    ),
+    "guard.every_warning": (
+        False,
+        "A budget's warning is printed at every check, not once when its level is entered.",
+    ),
     "quarantine.days": (30, "Files in quarantine older than this are removed by `holdfast gc`."),
 }
 ENVIRONMENT_ONLY = ("tracker.key_command",)
@@ -234,7 +250,13 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
                 hint=f"Put it into {CONFIG_FILE}.",
                 kind="bad_config",
             )
-        if isinstance(default, int):
+        if isinstance(default, bool):
+            if text.lower() not in ("true", "false", "1", "0"):
+                raise HoldfastError(
+                    f"{variable} must be true or false, not {text!r}.", kind="bad_config"
+                )
+            settings[name] = text.lower() in ("true", "1")
+        elif isinstance(default, int):
             if not text.isascii() or not text.isdigit():
                 raise HoldfastError(
                     f"{variable} must be a whole number, not {text!r}.", kind="bad_config"

@@ -28,16 +28,37 @@ def places(workspace: Workspace) -> tuple[str, str]:
     return os.path.join(workspace.home, "latch"), os.path.join(workspace.tool_folder, "latch")
 
 
-def engage(workspace: Workspace, reason: str, *, by: str, now: int) -> None:
-    """Set the latch where this process can: for all worktrees, or at least for this one."""
-    text = jsontext.dumps({"reason": reason, "by": by, "at": clock.precise(now)})
-    everywhere, here = places(workspace)
+def engage(workspace: Workspace, reason: str, *, by: str, now: int) -> list[str]:
+    """Set the latch: in one place for all worktrees or, where that cannot be written, in each of them.
+    The worktrees that it could not be set for, of which this one is never one."""
+    text = jsontext.dumps({"reason": reason, "by": by, "at": clock.precise(now)}).encode()
+    everywhere, _ = places(workspace)
     try:
         os.makedirs(workspace.home, 0o700, exist_ok=True)
-        write_synced(everywhere, text.encode())
+        write_synced(everywhere, text)
+        return []
     except OSError:
-        workspace.prepare_tool_folder()
-        write_synced(here, text.encode())
+        pass
+    missed = []
+    for each in _worktrees(workspace):
+        try:
+            each.prepare_tool_folder()
+            write_synced(places(each)[1], text)
+        except OSError:
+            if each.root == workspace.root:
+                raise
+            missed.append(each.root)
+    return missed
+
+
+def _worktrees(workspace: Workspace) -> list[Workspace]:
+    """This worktree, and the others of the workspace."""
+    from holdfast.kernel.workspace import Workspace as Place
+    from holdfast.kernel.workspace import worktrees
+
+    others = [root for root in worktrees(workspace) if root != workspace.root]
+    places = [Place(root, git_dir=workspace.git_dir, home=workspace.home) for root in others]
+    return [workspace, *places]
 
 
 def read(workspace: Workspace) -> Latch | None:
@@ -61,7 +82,7 @@ def read(workspace: Workspace) -> Latch | None:
 def release(workspace: Workspace) -> bool:
     """Whether there was one to release."""
     released = False
-    for place in places(workspace):
+    for place in {place for each in _worktrees(workspace) for place in places(each)}:
         try:
             os.unlink(place)
             released = True

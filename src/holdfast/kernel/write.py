@@ -154,7 +154,7 @@ class Writer:
             self._take_in(self.workspace.root)
             works = [
                 Work(
-                    *(self, order.stream, actor, now, order.fence, order.grant),
+                    *(order.writer or self, order.stream, actor, now, order.fence, order.grant),
                     raise_removed=order.raise_removed,
                 )
                 for order in orders
@@ -238,9 +238,10 @@ class Writer:
 
 
 class Order:
-    """One command on one stream, of several that belong together."""
+    """One command on one stream, of several that belong together. `writer` is that of another
+    worktree of the same workspace, when the stream's files are there."""
 
-    __slots__ = ("command", "fence", "grant", "raise_removed", "stream")
+    __slots__ = ("command", "fence", "grant", "raise_removed", "stream", "writer")
 
     def __init__(
         self,
@@ -250,8 +251,10 @@ class Order:
         fence: int | None = None,
         grant: bool = False,
         raise_removed: bool = False,
+        writer: Writer | None = None,
     ) -> None:
         self.stream = stream
+        self.writer = writer
         self.command = command
         self.fence = fence
         self.grant = grant

@@ -11,9 +11,9 @@ from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, NotFound, Usage
 from holdfast.kernel.subject import Decision
 from holdfast.protocols.fleet import checkpoint as file
-from holdfast.protocols.fleet import updates
+from holdfast.protocols.fleet import liveness, updates
 from holdfast.protocols.fleet.names import agent_of, checkpoint_path, stem_of
-from holdfast.protocols.fleet.words import PRIMARY
+from holdfast.protocols.fleet.words import FIELDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ def decide(state: AgentState, command: Any, now: int) -> Decision:
     if what == "end":
         return _end(state, command, now)
     if what == "restore":
+        if state["checkpoint"] is None and state["past"]:
+            raise over(state)
         return Decision([("restored_backup", _restored(state, command))])
     if what not in updates.KINDS:
         raise Usage(f"An agent cannot {what!r}.")
@@ -93,6 +95,18 @@ def _last_wishes(state: AgentState, command: Any) -> list[Wish]:
     return of_ending(state, command)
 
 
+def over(state: AgentState) -> Conflict:
+    """What is said of an agent whose last life ended."""
+    last = state["past"][-1]
+    by = f" by {last['by']}" if last["by"] and last["by"] != state["agent"] else ""
+    archive = f" Its file is {last['archive']}." if last["archive"] else ""
+    return Conflict(
+        f"{state['agent']} was {last['how'].replace('_', ' ')}{by} at {last['at']}.{archive}",
+        hint=f"A new life: holdfast agent start {state['agent']} --feature FEATURE",
+        kind="agent_over",
+    )
+
+
 def is_late(state: AgentState, session: str) -> bool:
     """Whether a session is not the one that lives."""
     return bool(session) and (state["life"] is None or state["life"]["session"] != session)
@@ -124,9 +138,12 @@ def _begun(state: AgentState, command: Any, now: int) -> dict[str, Any]:
     if present is not None and present.get("status") != "COMPLETE":
         life = state["life"]
         since = f" since {life['started_at']}" if life else ""
+        takes_over = "from" in command
         raise Conflict(
             f"{state['agent']} is at work{since} on {present.get('feature')}.",
-            hint=f"The same agent again: holdfast agent resume {state['agent']}. "
+            hint="Choose an agent that is free, or a new id."
+            if takes_over
+            else f"The same agent again: holdfast agent resume {state['agent']}. "
             f"Another: holdfast agent takeover {state['agent']} --by NEW",
             kind="agent_at_work",
         )
@@ -150,18 +167,11 @@ def _begun(state: AgentState, command: Any, now: int) -> dict[str, Any]:
 
 
 def _continued(saved: dict[str, Any], agent: str, session: str, now: int) -> dict[str, Any]:
-    """Another's checkpoint in the hands of a new session: same feature, same stage; FLEET-72."""
-    taken = file.first(agent, session, saved.get("feature") or "", now)
-    taken.update({name: value for name, value in saved.items() if _fits(name, value, taken)})
+    """A checkpoint in the hands of a new session: same feature, same stage; FLEET-64, FLEET-72."""
+    taken = file.healed(saved, agent, session, now)
     taken.update(file.times(now))
-    taken.update(agent_id=agent, session_id=session, status="IN_PROGRESS", can_resume=True)
-    taken["agent_type"] = "primary" if agent == PRIMARY else "secondary"
+    taken.update(session_id=session, status="IN_PROGRESS", can_resume=True)
     return taken
-
-
-def _fits(name: str, value: Any, first: dict[str, Any]) -> bool:
-    """What others wrote is kept as long as our own file may say it."""
-    return name not in first or not file.problems({**first, name: value})
 
 
 def _resume(state: AgentState, command: Any, now: int) -> Decision:
@@ -176,10 +186,15 @@ def _resume(state: AgentState, command: Any, now: int) -> Decision:
             hint=f"Begin anew: holdfast agent restart {state['agent']}",
             kind="cannot_resume",
         )
-    checkpoint = _continued(saved, state["agent"], command["life"]["session"], now)
+    feature = saved.get("feature") or command["feature"]
+    if not feature:
+        raise Usage(f"The feature of {state['agent']} is not known.", hint="Say it: --feature NAME")
+    session = command["life"]["session"]
+    checkpoint = _continued({**saved, "feature": feature}, state["agent"], session, now)
     file.refuse_invalid(checkpoint)
     body = {
         "life": command["life"],
+        "worktree": command["worktree"],
         "checkpoint": checkpoint,
         "has_status_file": command["has_status_file"],
         "ended": _ending(state, "resumed", state["agent"], now),
@@ -213,10 +228,16 @@ def _ending(state: AgentState, how: str, by: str, now: int, archive: str = "") -
 
 
 def _restored(state: AgentState, command: Any) -> dict[str, Any]:
-    """The content of a backup, in the hands of the life that is."""
-    restored = dict(command["checkpoint"])
+    """The content of a backup, in the hands of the life that is. Of a life that goes on (`keep`) no step
+    that was done is forgotten."""
+    present = state["checkpoint"] or {}
+    known = {name: present[name] for name in FIELDS if name in present}
+    restored = {**known, **command["checkpoint"]}
     if state["life"] is not None:
         restored["session_id"] = state["life"]["session"]
+    if command.get("keep"):
+        for name in ("completed_steps", "files_modified"):
+            restored[name] = updates.joined(restored.get(name), present.get(name) or [])
     return {"checkpoint": restored, "backup": command["backup"]}
 
 
@@ -235,11 +256,11 @@ def apply(state: AgentState, event: Event) -> AgentState:
         }
     if kind == "resumed":
         past = [*state["past"], body["ended"]][-LIVES_REMEMBERED:]
-        life, checkpoint = body["life"], body["checkpoint"]
         return {
             **state,
-            "life": life,
-            "checkpoint": checkpoint,
+            "worktree": body["worktree"],
+            "life": body["life"],
+            "checkpoint": body["checkpoint"],
             "text": "",
             "past": past,
             "has_status_file": body["has_status_file"],
@@ -299,18 +320,40 @@ def absorb(state: AgentState, base: AgentState, change: Change, now: int) -> lis
     if isinstance(session, str) and is_over(state, session):
         return [("late", {"session": session, "text": change["text"]})]
     seen, ours = base["checkpoint"] or {}, state["checkpoint"] or {}
+    if _is_earlier_copy(theirs, seen, ours):
+        return [("late", {"session": session, "text": change["text"], "earlier": True})]
+    done = ours.get("completed_steps")
+    if done and isinstance(theirs.get("completed_steps", []), list):
+        # Steps that are done only grow, whoever writes: a script may write what it read before.
+        theirs = {**theirs, "completed_steps": updates.joined(theirs.get("completed_steps"), done)}
     changed = {
         name: value
         for name, value in theirs.items()
         if value != seen.get(name) and value != ours.get(name)
+        if name not in ours or file.is_plausible(name, value)
     }
+    # A field of ours that is missing was forgotten; one of theirs was taken out.
     gone = [name for name in seen if name not in theirs and name in ours]
+    gone = [name for name in gone if name not in FIELDS]
     if not changed and not gone:
         return []
     body = {"path": change["path"], "set": changed, "unset": gone}
-    if _merged(ours, changed, gone) == theirs:
+    if _merged(ours, changed, gone) == file.parse(change["text"]):
         body["text"] = change["text"]
     return [("edited_outside", body)]
+
+
+def _is_earlier_copy(theirs: dict[str, Any], seen: dict[str, Any], ours: dict[str, Any]) -> bool:
+    """Whether a file is one of ours from before, as git checks it out: an older time than the one that
+    stood there, and nothing done that is not known."""
+    earlier, shown, present = (
+        liveness.instant_of(each.get("last_checkpoint")) for each in (theirs, seen, ours)
+    )
+    if earlier is None or present is None or theirs.get("session_id") != ours.get("session_id"):
+        return False
+    done, known = theirs.get("completed_steps"), ours.get("completed_steps") or []
+    is_subset = isinstance(done, list) and all(step in known for step in done)
+    return earlier != shown and earlier < present and is_subset
 
 
 def _merged(ours: dict[str, Any], changed: dict[str, Any], gone: list[str]) -> dict[str, Any]:
@@ -318,7 +361,9 @@ def _merged(ours: dict[str, Any], changed: dict[str, Any], gone: list[str]) -> d
 
 
 def _status_edits(state: AgentState, change: Change) -> list[tuple[str, Any]]:
-    """What somebody wrote into the feature's STATUS file."""
+    """What somebody wrote into the feature's STATUS file. One that was there before us is kept."""
+    if state["checkpoint"] is None:
+        return [("found_status", {"path": change["path"], "said": change["text"]})]
     from holdfast.protocols.fleet.status_file import parse
 
     said = parse(change["text"])

@@ -60,6 +60,18 @@ def first(agent: str, session: str, feature: str, now: int) -> dict[str, Any]:
     }
 
 
+def healed(saved: dict[str, Any], agent: str, session: str, now: int) -> dict[str, Any]:
+    """A checkpoint as our own file may say it: what others wrote is kept as long as it is valid, and
+    what is missing or wrong begins anew."""
+    whole = first(agent, session, "-", now)
+    good = {name: value for name, value in saved.items() if _fits(name, value, whole)}
+    return {**whole, **good, "agent_id": agent, "agent_type": type_of(agent)}
+
+
+def _fits(name: str, value: Any, whole: dict[str, Any]) -> bool:
+    return name not in whole or not problems({**whole, name: value})
+
+
 def times(now: int) -> dict[str, str]:
     """The two times that every update moves; FLEET-36."""
     return {
@@ -108,6 +120,17 @@ def _is_time(value: Any) -> bool:
         return isinstance(value, str) and len(value) == 20 and clock.parse(value) >= 0
     except ValueError:
         return False
+
+
+def is_plausible(name: str, value: Any) -> bool:
+    """Whether somebody may have meant it: of a field's kind, though perhaps not one of its values."""
+    if name in _LISTS:
+        return isinstance(value, list)
+    if name == "can_resume":
+        return isinstance(value, bool)
+    if name == "coordination_state":
+        return isinstance(value, dict)
+    return name not in FIELDS or _is_text(value)
 
 
 def refuse_invalid(checkpoint: dict[str, Any]) -> None:

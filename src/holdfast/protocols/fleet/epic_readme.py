@@ -7,7 +7,7 @@ Each edit made twice is the same as made once, so that it can be repeated on top
 from __future__ import annotations
 
 from holdfast.protocols.fleet.merge import joined, lines_of, newline_of
-from holdfast.protocols.fleet.names import short_of
+from holdfast.protocols.fleet.names import plain, short_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,4 +92,4 @@ def _with_blank_end(lines: list[str], newline: str) -> list[str]:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return plain(" ".join(text.split()))

@@ -6,7 +6,7 @@ Other agents write these files with a shell, so reading is tolerant and nothing 
 from __future__ import annotations
 
 from holdfast.kernel import clock
-from holdfast.protocols.fleet.names import short_of
+from holdfast.protocols.fleet.names import plain, short_of
 from holdfast.protocols.fleet.words import CADENCE, STALE_AFTER, WARNING_AFTER
 from holdfast.protocols.fleet.words import UNREAD as UNREAD
 
@@ -67,7 +67,7 @@ def compose(number: int, at_ms: int, fields: Mapping[str, str]) -> str:
 
 
 def _harmless(line: str) -> str:
-    return line.rstrip().replace("\0", "\N{REPLACEMENT CHARACTER}").replace(UNREAD, _QUOTED_UNREAD)
+    return plain(line.rstrip()).replace(UNREAD, _QUOTED_UNREAD)
 
 
 def _without_blank_ends(lines: list[str]) -> list[str]:

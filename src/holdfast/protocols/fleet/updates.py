@@ -20,9 +20,16 @@ _OF_LIFE = ("process", "transcript", "busy_until", "doing")
 def body_of(state: AgentState, command: Any, now: int) -> dict[str, Any]:
     """The record of an update: what changed, and when it was."""
     before: dict[str, Any] = state["checkpoint"] or {}
-    after = {**before, **command.get("set", {})}
+    session = state["life"]["session"] if state["life"] else str(before.get("session_id", ""))
+    if not before.get("feature"):
+        raise Usage(
+            f"The feature of {state['agent']} is not known any more.",
+            hint=f"Say it: holdfast agent resume {state['agent']} --feature NAME",
+        )
+    after = file.healed(before, state["agent"], session, now)
+    after.update(session_id=session, **command.get("set", {}))
     for name in ("completed_steps", "files_modified"):
-        after[name] = _joined(after.get(name), command.get(name, []))
+        after[name] = joined(after.get(name), command.get(name, []))
     if command.get("committed"):
         after["files_modified"] = list(command.get("files_modified", []))
     body: dict[str, Any] = _CHANGES[command["do"]](state, after, command, now)
@@ -38,7 +45,7 @@ def body_of(state: AgentState, command: Any, now: int) -> dict[str, Any]:
     return body
 
 
-def _joined(known: Any, more: list[str]) -> list[str]:
+def joined(known: Any, more: list[str]) -> list[str]:
     """A list that only grows, each entry once; FLEET-17, AMB-FLEET-14."""
     joined = list(known) if isinstance(known, list) else []
     joined += [each for each in dict.fromkeys(more) if each not in joined]
@@ -86,13 +93,20 @@ def _coordinate(
 
 
 def _beat(state: AgentState, after: dict[str, Any], command: Any, now: int) -> dict[str, Any]:
+    if after["status"] == "COMPLETE" != (state["checkpoint"] or {}).get("status"):
+        raise Usage(
+            "A heartbeat does not complete a feature.",
+            hint=f"holdfast agent complete {state['agent']}",
+        )
     return {}
 
 
 def _block(state: AgentState, after: dict[str, Any], command: Any, now: int) -> dict[str, Any]:
     """FLEET-22"""
+    if not command["blocker"].strip():
+        raise Usage("A blocker needs a text.", hint="Say what keeps the agent from working.")
     after["status"] = "BLOCKED"
-    after["blockers"] = _joined(after.get("blockers"), [command["blocker"]])
+    after["blockers"] = joined(after.get("blockers"), [command["blocker"]])
     return {}
 
 
@@ -121,7 +135,7 @@ def _phase(state: AgentState, after: dict[str, Any], command: Any, now: int) -> 
         return {}
     after["stage"] = stage
     after["phase"] = PHASES[stage]
-    after["completed_steps"] = _joined(after["completed_steps"], [f"{before} complete"])
+    after["completed_steps"] = joined(after["completed_steps"], [f"{before} complete"])
     after["next_steps"] = command.get("next_steps") or list(TASKS[stage])
     after["recovery_instructions"] = f"Resume from beginning of {stage}"
     after["current_step"] = command.get("step") or f"Reading {stage} guide"
@@ -133,10 +147,12 @@ def _complete(state: AgentState, after: dict[str, Any], command: Any, now: int) 
         stage="S2.P3",
         phase=COMPLETE_PHASE,
         status="COMPLETE",
+        current_step="Complete",
+        recovery_instructions="S2 is complete. Nothing is left to resume.",
         can_resume=False,
         blockers=[],
         next_steps=[],
-        completed_steps=_joined(after["completed_steps"], ["S2.P3 complete"]),
+        completed_steps=joined(after["completed_steps"], ["S2.P3 complete"]),
     )
     return {"ready_for_sync": True}
 
@@ -161,7 +177,7 @@ def _leave(state: AgentState, after: dict[str, Any], command: Any, now: int) -> 
     if after.get("status") == "WAITING":
         after["status"] = "IN_PROGRESS"
     step = f"Sync {state['sync']['point']} complete"
-    after["completed_steps"] = _joined(after["completed_steps"], [step])
+    after["completed_steps"] = joined(after["completed_steps"], [step])
     return {"sync": None, "ready_for_sync": False}
 
 

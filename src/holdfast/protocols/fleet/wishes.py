@@ -40,7 +40,12 @@ def of_update(state: AgentState, command: Any, checkpoint: dict[str, Any], now: 
 
 def of_ending(state: AgentState, command: Any) -> list[Wish]:
     """A life that ended is not stale any more; its feature may wait for Wave 2."""
-    wishes = [_wish(state, "recovered")]
+    how = command["how"].replace("_", " ")
+    by = f" by {command['by']}" if command["by"] else ""
+    wishes = [
+        _wish(state, "recovered"),
+        _wish(state, "progress", lines=[f"**Status:** {how}{by}"]),
+    ]
     if command["how"] == "deferred":
         feature = (state["checkpoint"] or {}).get("feature", "")
         wishes.append(_wish(state, "deferred", feature=feature))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from holdfast.cli.agents import post_of, reply
+import os
+
+from holdfast.cli.agents import carried_out, post_of, reply
 from holdfast.cli.plain import Option
 from holdfast.fleet.lives import update
 from holdfast.kernel.errors import Usage
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.cli.frame import Call, Reply
+    from holdfast.fleet.post import Post
 
 ARGUMENTS = ("agent",)
 OPTIONS = (
@@ -45,13 +48,19 @@ def answer(call: Call, agent: str, fence: int | None, epic: str | None, **said: 
     """A heartbeat: what is done, what comes, and how somebody else would go on.
 
     Every 15 minutes, and whenever something changed. What is not given stays as it was. TIME is
-    15:40, or 2026-01-31T15:40:00Z.
+    15:40 on the clock here, or 2026-01-31T15:40:00Z.
     """
+    post = post_of(call, epic, fence)
+    for name in ("done", "next", "file"):
+        if not all(text.strip() for text in said[name]):
+            raise Usage(
+                f"--{name} needs a text.", hint="Leave it out when there is nothing to say."
+            )
     command: dict[str, Any] = {
         "do": "beat",
         "set": {field: said[name] for name, field in _FIELDS.items() if said[name] is not None},
         "completed_steps": list(said["done"]),
-        "files_modified": list(said["file"]),
+        "files_modified": [_from_epic(path, call, post) for path in said["file"]],
         "committed": said["committed"],
         "file_notes": dict(_note(text) for text in said["file_note"]),
     }
@@ -65,13 +74,15 @@ def answer(call: Call, agent: str, fence: int | None, epic: str | None, **said: 
         command["busy_until"] = until(said["busy_until"], call.now)
     if said["transcript"]:
         command["transcript"] = said["transcript"]
-    post = post_of(call, epic, fence)
-    told = update(post, agent, command, backup=not said["no_backup"])
-    if told.has_news:
-        from holdfast.fleet.reports import report
+    backup = not said["no_backup"]
+    return reply(carried_out(post, lambda: update(post, agent, command, backup=backup)))
 
-        report(told)
-    return reply(told)
+
+def _from_epic(path: str, call: Call, post: Post) -> str:
+    """A file as the epic calls it, when it is there; otherwise as it was said."""
+    place = os.path.realpath(os.path.join(call.folder, path))
+    inside = place.startswith(post.epic.root + os.sep)
+    return os.path.relpath(place, post.epic.root) if inside and os.path.exists(place) else path
 
 
 def _note(text: str) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.agent_options import epic_option, fence_option
-from holdfast.cli.agents import post_of, reply
+from holdfast.cli.agents import carried_out, post_of, reply
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.fleet.lives import update
@@ -23,8 +23,9 @@ def command(
 ) -> Reply:
     """Something keeps the agent from working: status BLOCKED, with the blocker."""
     given = {"recovery_instructions": recovery} if recovery is not None else {}
+    post = post_of(call, epic, fence)
     order = {"do": "block", "blocker": blocker, "set": given}
     return reply(
-        update(post_of(call, epic, fence), agent, order),
+        carried_out(post, lambda: update(post, agent, order)),
         next=[f"holdfast agent send Agent-Primary --from {agent} --subject 'ESCALATION - ...'"],
     )

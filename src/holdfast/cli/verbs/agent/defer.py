@@ -5,11 +5,10 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.agent_options import confirmed, epic_option, yes_option
-from holdfast.cli.agents import post_of, reply
+from holdfast.cli.agents import beginning_post, reply
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.fleet.recovery import defer
-from holdfast.fleet.reports import report
 
 
 @click.command()
@@ -19,7 +18,6 @@ from holdfast.fleet.reports import report
 @verb
 def command(call: Call, agent: str, yes: bool, epic: str | None) -> Reply:
     """The feature waits for Wave 2; the agent's file is archived."""
-    post = post_of(call, epic)
+    post = beginning_post(call, epic)
     told = confirmed(call, yes, lambda sure: defer(post, agent, yes=sure))
-    report(told)
     return reply(told, next=["holdfast agent list"])

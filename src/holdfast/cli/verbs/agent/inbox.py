@@ -7,11 +7,11 @@ import os
 import click
 
 from holdfast.cli.agent_options import epic_option
+from holdfast.cli.agents import post_of
 from holdfast.cli.frame import Call, Reply, warn, warn_of_views
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import plural, safe, style
 from holdfast.fleet import letters
-from holdfast.fleet.epic import Epic, find
 from holdfast.kernel.errors import Usage
 from holdfast.protocols.fleet.messages import FIELDS
 from holdfast.protocols.fleet.names import message_path
@@ -21,6 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from holdfast.fleet.epic import Epic
     from holdfast.protocols.fleet.messages import Message
 
 
@@ -39,10 +40,11 @@ def command(
         raise Usage(
             "What is archived counts as read.", hint="Leave --keep-unread or --archive out."
         )
-    where = find(call.workspace, epic or "")
+    where = post_of(call, epic).agent(agent).epic
     found = letters.inbox(where, agent)
     if not found and not keep_unread:
         _open(call, where, agent)
+        found = letters.inbox(where, agent)
     files = [
         (path, [message for message in messages if not (unread and message["read"])])
         for path, messages in found

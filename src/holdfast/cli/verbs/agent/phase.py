@@ -5,11 +5,10 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.agent_options import epic_option, fence_option
-from holdfast.cli.agents import post_of, reply
+from holdfast.cli.agents import carried_out, post_of, reply
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.fleet.lives import update
-from holdfast.fleet.reports import report
 
 
 @click.command()
@@ -28,8 +27,8 @@ def command(
     epic: str | None,
 ) -> Reply:
     """The last checkpoint of a stage, as the transition to the next: STAGE is S2.P2 or S2.P3."""
+    post = post_of(call, epic, fence)
     order = {"do": "phase", "stage": stage, "next_steps": list(steps)}
-    told = update(post_of(call, epic, fence), agent, order)
-    report(told)
+    told = carried_out(post, lambda: update(post, agent, order))
     told.lines.append(f"Proceed to {stage}")
     return reply(told, next=[f"holdfast agent guide {stage}"])

@@ -5,11 +5,10 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.agent_options import confirmed, epic_option, yes_option
-from holdfast.cli.agents import post_of, reply
+from holdfast.cli.agents import beginning_post, reply
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.fleet.recovery import restart
-from holdfast.fleet.reports import report
 
 
 @click.command()
@@ -20,7 +19,6 @@ from holdfast.fleet.reports import report
 @verb
 def command(call: Call, agent: str, feature: str, yes: bool, epic: str | None) -> Reply:
     """From scratch, the last resort: for a broken checkpoint, or less than 30 minutes of work."""
-    post = post_of(call, epic)
+    post = beginning_post(call, epic)
     told = confirmed(call, yes, lambda sure: restart(post, agent, feature=feature, yes=sure))
-    report(told)
     return reply(told, next=[f"holdfast agent handoff {agent}"])

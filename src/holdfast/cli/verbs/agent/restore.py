@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.agent_options import epic_option
-from holdfast.cli.agents import post_of, reply
+from holdfast.cli.agents import beginning_post, reply
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.fleet.lives import Told, restore_newest
@@ -18,7 +18,7 @@ from holdfast.kernel.errors import HoldfastError
 @verb
 def command(call: Call, agent: str, epic: str | None) -> Reply:
     """Bring the newest valid backup back into the checkpoint's place."""
-    told = Told(post_of(call, epic).agent(agent))
+    told = Told(beginning_post(call, epic).agent(agent))
     if not restore_newest(told):
         raise HoldfastError(
             "ERROR: No backup found",

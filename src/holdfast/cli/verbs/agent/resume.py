@@ -5,11 +5,10 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.agent_options import epic_option, yes_option
-from holdfast.cli.agents import post_of, reply
+from holdfast.cli.agents import beginning_post, reply
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.fleet.lives import resume
-from holdfast.fleet.reports import report
 
 
 @click.command()
@@ -23,7 +22,6 @@ def command(
     call: Call, agent: str, feature: str, transcript: str, yes: bool, epic: str | None
 ) -> Reply:
     """The same agent goes on in a fresh session: what it did, what it read, what comes next."""
-    post = post_of(call, epic)
+    post = beginning_post(call, epic)
     told = resume(post, agent, feature=feature, yes=yes, transcript=transcript)
-    report(told)
     return reply(told, next=[f"holdfast agent beat {agent} --step '...'"])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.agent_options import epic_option
-from holdfast.cli.frame import Call, Reply, warn_of_views
+from holdfast.cli.agents import post_of
+from holdfast.cli.frame import Call, Reply, warn, warn_of_views
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe
-from holdfast.fleet.epic import find
 from holdfast.fleet.letters import send
 from holdfast.protocols.fleet.names import message_path
 from holdfast.protocols.fleet.words import PRIMARY
@@ -43,7 +43,10 @@ def command(
         "next": then,
         "acknowledge": acknowledge,
     }
-    where = find(call.workspace, epic or "")
+    receiver = post_of(call, epic).agent(to)
+    where = receiver.epic
+    if receiver.state["checkpoint"] is None and not receiver.read()[1]:
+        warn(f"Nobody called {to} has begun yet; the message waits.")
     outcome = send(where, sender, to, fields, actor=call.actor, now=call.now)
     warn_of_views(outcome)
     path = message_path(sender, to)

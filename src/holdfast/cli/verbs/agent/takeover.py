@@ -5,11 +5,10 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.agent_options import confirmed, epic_option, yes_option
-from holdfast.cli.agents import post_of, reply
+from holdfast.cli.agents import beginning_post, reply
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.fleet.recovery import takeover
-from holdfast.fleet.reports import report
 
 
 @click.command()
@@ -20,7 +19,6 @@ from holdfast.fleet.reports import report
 @verb
 def command(call: Call, old: str, new: str, yes: bool, epic: str | None) -> Reply:
     """Another agent goes on where OLD stopped: its file is archived, its life can write no more."""
-    post = post_of(call, epic)
+    post = beginning_post(call, epic)
     told = confirmed(call, yes, lambda sure: takeover(post, old, new, yes=sure))
-    report(told)
     return reply(told, next=[f"holdfast agent handoff {new} --from {old}"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.agent_options import epic_option, fence_option
-from holdfast.cli.agents import post_of, reply
+from holdfast.cli.agents import carried_out, post_of, reply
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.fleet.lives import update
@@ -21,5 +21,6 @@ def command(
     call: Call, agent: str, blocker: str | None, fence: int | None, epic: str | None
 ) -> Reply:
     """A blocker is resolved; without its text, all of them are."""
+    post = post_of(call, epic, fence)
     order = {"do": "unblock", **({"blocker": blocker} if blocker else {})}
-    return reply(update(post_of(call, epic, fence), agent, order))
+    return reply(carried_out(post, lambda: update(post, agent, order)))
