@@ -14,7 +14,6 @@ from holdfast.kernel.disk import write_all
 from holdfast.kernel.errors import from_os_error
 from holdfast.kernel.views.exchange import place_new
 from holdfast.kernel.views.files import Unreadable, read_file, target_of, text_of
-from holdfast.protocols.fleet.liveness import instant_of
 from holdfast.protocols.fleet.names import backup_path, is_backup, stem_of
 from holdfast.protocols.fleet.words import BACKUPS, BACKUPS_KEPT
 
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
     Backup = tuple[str, int | None, dict[str, Any] | None]
 
 UNFINISHED = ".unfinished"
+# As our own file spells it.
+_TIME = b'"last_checkpoint": "'
 
 
 def make(epic: Epic, agent: str, content: bytes, now: int) -> str:
@@ -82,8 +83,10 @@ def prune(epic: Epic, agent: str) -> None:
     """Keep the newest of an agent's backups, and touch nobody else's; FLEET-79."""
     folder = epic.file(BACKUPS)
     present = _names(folder)
-    if sum(is_backup(name, agent) for name in present) > BACKUPS_KEPT:
-        for name in listing(epic, agent)[BACKUPS_KEPT:]:
+    own = [name for name in present if is_backup(name, agent)]
+    if len(own) > BACKUPS_KEPT:
+        order = _glanced(folder, own, agent) or listing(epic, agent)
+        for name in order[BACKUPS_KEPT:]:
             _remove(epic.file(name))
     for name in present:
         if name.startswith(f".{stem_of(agent)}.") and name.endswith(UNFINISHED):
@@ -114,8 +117,34 @@ def work_began(epic: Epic, agent: str, current: int) -> int:
     return min([current, *(time for _, time, _ in _read_all(epic, agent) if time is not None)])
 
 
+def _glanced(folder: str, names: list[str], agent: str) -> list[str]:
+    """The same order as `listing`, for the usual case that each of them is a whole file of ours: then
+    its time stands where we wrote it, and sorts as text. Nothing when one of them is not."""
+    found = []
+    for name in names:
+        try:
+            with open(os.path.join(folder, name), "rb") as file:
+                content = file.read()
+        except OSError:
+            return []
+        _, mark, rest = content.partition(_TIME)
+        stamp = rest[:20]
+        if not mark or stamp[19:] != b"Z" or not content.endswith(b"}\n") or _TIME in rest:
+            return []
+        found.append(((stamp, *_numbers_in(name, agent)), f"{BACKUPS}/{name}"))
+    return [name for _, name in sorted(found, reverse=True)]
+
+
+def _numbers_in(name: str, agent: str) -> tuple[str, str, int]:
+    """Day, second and copy. As a number: the tenth copy of a second comes after its ninth."""
+    day, second, *copy = name[len(stem_of(agent)) + 1 : -len(".json")].split("_")
+    return day, second, int(copy[0]) if copy else 1
+
+
 def _read_all(epic: Epic, agent: str) -> list[Backup]:
     """All backups of an agent, the newest first."""
+    from holdfast.protocols.fleet.liveness import instant_of
+
     found = []
     for file in _names(epic.file(BACKUPS)):
         if is_backup(file, agent):
@@ -127,15 +156,11 @@ def _read_all(epic: Epic, agent: str) -> list[Backup]:
             except (Unreadable, OSError):
                 checkpoint = None
             time = instant_of((checkpoint or {}).get("last_checkpoint"))
-            # As a number: the tenth of a second comes after its ninth.
-            day, second, *copy = file[len(stem_of(agent)) + 1 : -len(".json")].split("_")
             rank = (
                 checkpoint is not None,
                 time is not None,
                 time or 0,
-                day,
-                second,
-                *map(int, copy),
+                *_numbers_in(file, agent),
             )
             found.append((rank, (name, time, checkpoint)))
     found.sort(key=lambda ranked: ranked[0], reverse=True)

@@ -67,7 +67,7 @@ def _of(kept: Kept, session: str) -> Own | None:
 def _read(path: str) -> Kept:
     try:
         with open(path, encoding="utf-8") as file:
-            kept: Kept = jsontext.loads(file.read())
-        return kept
-    except (OSError, ValueError):
+            kept = jsontext.loads(file.read())
+        return {"stream": str(kept["stream"]), "lives": dict(kept["lives"])}
+    except (OSError, ValueError, KeyError, TypeError):
         return {"stream": "", "lives": {}}

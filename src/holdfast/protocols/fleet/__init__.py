@@ -11,7 +11,7 @@ from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, NotFound, Usage
 from holdfast.kernel.subject import Decision
 from holdfast.protocols.fleet import checkpoint as file
-from holdfast.protocols.fleet import liveness, updates
+from holdfast.protocols.fleet import updates
 from holdfast.protocols.fleet.names import agent_of, checkpoint_path, stem_of
 from holdfast.protocols.fleet.words import FIELDS
 
@@ -346,8 +346,10 @@ def absorb(state: AgentState, base: AgentState, change: Change, now: int) -> lis
 def _is_earlier_copy(theirs: dict[str, Any], seen: dict[str, Any], ours: dict[str, Any]) -> bool:
     """Whether a file is one of ours from before, as git checks it out: an older time than the one that
     stood there, and nothing done that is not known."""
+    from holdfast.protocols.fleet.liveness import instant_of
+
     earlier, shown, present = (
-        liveness.instant_of(each.get("last_checkpoint")) for each in (theirs, seen, ours)
+        instant_of(each.get("last_checkpoint")) for each in (theirs, seen, ours)
     )
     if earlier is None or present is None or theirs.get("session_id") != ours.get("session_id"):
         return False
