@@ -7,6 +7,8 @@ import shutil
 
 import pytest
 
+from holdfast.kernel import clock
+from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.views import files, place
 from holdfast.kernel.views.exchange import exchange, place_new
 from tests.views.scene import VIEW, Scene
@@ -325,3 +327,17 @@ def test_an_edit_of_the_same_size_in_the_same_instant_is_noticed(scene: Scene) -
 
     assert scene.texts() == [f"number {number:02d} !!" for number in range(50)]
     assert len(scene.records("edited_outside")) == 50
+
+
+def test_an_edit_that_is_taken_back_before_anything_was_written(scene: Scene) -> None:
+    """What was absorbed is what the next editor looks at, though we have not written the file again."""
+    scene.note("one")
+    before = scene.text()
+    scene.view.write_text(before + "- by hand\n")
+    with pytest.raises(HoldfastError):
+        scene.writer.execute("note:default", {"add": "", "by": "x"}, actor="x", now=clock.now())
+    assert "by hand" in scene.texts()
+    scene.view.write_text(before)
+    scene.note("two")
+    assert scene.texts() == ["one", "two"]
+    assert scene.text() == scene.rendered()

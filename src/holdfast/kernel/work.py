@@ -192,7 +192,11 @@ class Work:
         id = id_of(jsontext.dumps(source))
         drafts = self.writer.draft(id, events, "outside", self.now)
         state = fold(self.subject, self.state, drafts)
-        row = self._row(sighting, sighting.found, version=change["base"], digest=sighting.digest)
+        # Made on what we have, the edit is all that the next state holds: the file shows that one now.
+        # Made on something older, it lacks what came since, and what it shows stays what it was.
+        alone = change["base"] == self.version
+        shown = self.version + len(drafts) if alone else change["base"]
+        row = self._row(sighting, sighting.found, version=shown, digest=sighting.digest)
         if change["kind"] == "removed":
             row["removed"] = True
         self.journal.commit(
