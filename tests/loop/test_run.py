@@ -393,11 +393,12 @@ def test_an_interrupt_ends_the_program_and_keeps_the_step(
     world: World, sign: signal.Signals
 ) -> None:
     write(world, good(PLAN=shell("echo $$ > begun.tmp; mv begun.tmp begun; sleep 600")))
-    run = process(*RUN)
+    run = process(*RUN, "--json")
     wait_for(Path("begun").exists)
     child = int(Path("begun").read_text())
     run.send_signal(sign)
-    _, err = run.communicate(timeout=60)
+    out, err = run.communicate(timeout=60)
+    assert json.loads(out.splitlines()[-1])["data"]["ended"] == "interrupted"
     assert run.returncode == 130
     assert "the same command goes on there" in err
     assert world.checkpoint("PLAN")["status"] == "IN_PROGRESS"

@@ -202,7 +202,7 @@ def test_a_new_track_of_the_third_format_begins_with_plan(world: World) -> None:
     assert world.file()["superpower_enhanced"] is True
 
 
-def test_a_retry_keeps_what_is_done_and_a_new_execution_does_not(world: World) -> None:
+def test_every_start_of_execute_keeps_what_is_done_but_a_reset(world: World) -> None:
     world.start("EXECUTE", tasks_total=2)
     world.do("task_done", task="1.1")
     world.do("fail", reason="r")
@@ -211,5 +211,8 @@ def test_a_retry_keeps_what_is_done_and_a_new_execution_does_not(world: World) -
     world.do("task_done", task="1.2")
     world.do("pass")
     world.start("EXECUTE", tasks_total=2)
+    assert world.checkpoint("EXECUTE")["completed_tasks"] == ["1.1", "1.2"]
+    assert world.checkpoint("EXECUTE")["tasks_completed"] == 2
+    world.start("EXECUTE", tasks_total=2, reset=True)
     assert "completed_tasks" not in world.checkpoint("EXECUTE")
     assert world.checkpoint("EXECUTE")["tasks_completed"] == 0

@@ -360,3 +360,14 @@ def test_the_library(failed: Rfc) -> None:
         os.unlink(STATE)
         with pytest.raises(BootstrapError):
             rfc.bootstrap()
+
+
+@pytest.mark.clause("RFC-01")
+def test_an_exit_of_an_earlier_round_is_called_that(begun: Rfc) -> None:
+    """Gate-A failed, DESIGN was left again, and its second exit is still owed."""
+    through(begun, "discover", "design")
+    done(begun("transition", "gate-a-fail"))
+    done(begun("transition", "design-gate-a"))
+    text = done(begun("bootstrap")).out
+    assert "DESIGN Exit was not written again: the one in the checkpoint is of an earlier" in text
+    assert "never written" not in text

@@ -348,3 +348,21 @@ def test_no_answer_at_all(begun: Rfc) -> None:
         assert answer.code == 1, nothing
         assert "User Intent Signals has 0 bullets" in answer.err
     assert not CHECKPOINT.exists()
+
+
+@pytest.mark.clause("AMB-RFC-18")
+@pytest.mark.parametrize("instead", ["", "- Solved: all of it\n"])
+def test_the_refusal_of_labels_says_that_none_will_do(begun: Rfc, instead: str) -> None:
+    through(begun, "discover", "design")
+    answer = begun("write", "gate-b", given=FEEDBACK.replace("- Resolved: none\n", instead))
+    assert answer.code == 1
+    assert "says all three, Resolved, Intensified, New" in answer.err
+    assert "`- Resolved: none`" in answer.err
+
+
+@pytest.mark.parametrize("given", ["[]", '["a", "b"]', ' [{"User Intent Signals": []}]'])
+def test_a_json_list_is_no_answer(begun: Rfc, given: str) -> None:
+    answer = begun("write", "discover", given=given)
+    assert answer.code == 2
+    assert "a JSON list does not say which section it answers" in answer.err
+    assert '{"User Intent Signals": ["..."]}' in answer.err

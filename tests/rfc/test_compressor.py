@@ -10,8 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.protocols.rfc.budget import vanished
-from tests.rfc.world import CHECKPOINT, DISCOVER, FEEDBACK, ID, Rfc, done, section, through
+from holdfast.protocols.rfc.vanished import vanished
+from tests.rfc.world import (
+    CHECKPOINT,
+    DISCOVER,
+    FEEDBACK,
+    ID,
+    Holdfast,
+    Rfc,
+    done,
+    section,
+    through,
+)
 
 Compressor = Callable[[str], None]
 OVER = section("User Intent Signals", 8, "discover")
@@ -185,6 +195,50 @@ def test_what_counts_as_kept(before: str, after: str, gone: bool) -> None:
         [{"title": "a", "bullets": [before]}], [{"title": "a", "bullets": ["other", after]}]
     )
     assert lost == ([before] if gone else [])
+
+
+FRAME = "The user wants {}, the partners want {}"
+
+
+@pytest.mark.clause("RFC-52")
+def test_a_shared_frame_hides_no_bullet(begun: Rfc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four tensions of one form: dropping one of them is a loss, however alike they are."""
+    pairs = [("European hosting", "low prices"), ("offline use", "telemetry")]
+    pairs += [("short names", "stable names"), ("one region", "three")]
+    bullets = "".join(f"- {FRAME.format(*pair)}\n" for pair in pairs)
+    given = DISCOVER.replace("- Latency against the audit log\n", bullets)
+    monkeypatch.setenv("HOLDFAST_RFC_COMPRESSOR", "grep -v European")
+    answer = begun("write", "discover", given=given)
+    assert answer.code == 1
+    assert FRAME.format(*pairs[0]) in answer.err
+    assert FRAME.format(*pairs[1]) not in answer.err
+    assert not CHECKPOINT.exists()
+    accepted = done(begun("write", "discover", "--accept-vanished", "--json", given=given))
+    assert accepted.data["vanished"] == [FRAME.format(*pairs[0])]
+
+
+def test_short_words_and_numbers_distinguish_too() -> None:
+    for bullets in (
+        ["use the EU", "use the US"],
+        ["number 1", "number 10"],
+        ["A over B", "B over A"],
+    ):
+        for dropped in bullets:
+            kept = [bullet for bullet in bullets if bullet != dropped]
+            before, after = {"title": "a", "bullets": bullets}, {"title": "a", "bullets": kept}
+            assert vanished([before], [after]) == [dropped]  # type: ignore[list-item]
+
+
+def test_it_is_said_that_it_ran(begun: Rfc, compressor: Compressor, holdfast: Holdfast) -> None:
+    compressor(MERGING)
+    assert "made 11 bullets into 8" in done(begun("write", "discover", "--dry-run", given=OVER)).out
+    answer = done(begun("write", "discover", given=OVER))
+    assert "rfc.compressor made 11 bullets into 8." in answer.out
+    records = holdfast("history", f"rfc:{ID}", "--kind", "written", "--json").data["records"]
+    assert f"kept in record {records[0]['id']}" in answer.out
+    assert len(records[0]["body"]["given"][0]["bullets"]) == 8
+    done(begun("write", "discover", given=DISCOVER))
+    assert "rfc.compressor" not in done(begun("write", "discover", given=DISCOVER)).out
 
 
 def test_feedback_is_compressed_too(begun: Rfc, compressor: Compressor) -> None:

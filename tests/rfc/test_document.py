@@ -186,7 +186,8 @@ def test_no_text_breaks_the_reader_and_what_it_takes_in_stays_the_same(
         return
     again = Parsed(document.write(state))
     assert not again.fatal
-    assert again.document["groups"] == [{**group, "written": 0} for group in state["groups"]]
+    said_again = [(group["key"], group["sections"]) for group in again.document["groups"]]
+    assert said_again == [(group["key"], group["sections"]) for group in state["groups"]]
     assert again.document["extra"] == state["extra"]
 
 

@@ -84,6 +84,66 @@ def test_sections_and_lines_of_ones_own_survive(failed: Rfc) -> None:
     assert text.endswith("## Parking lot\nNot a bullet.\n\n* but kept\n")
 
 
+def test_a_heading_of_ones_own_stays_when_its_group_is_rewritten(failed: Rfc) -> None:
+    change("### Active Tensions\n- Lat", "### My own\n- mine\n\n### Active Tensions\n- Lat")
+    for text in (DISCOVER, DISCOVER.replace("Speed", "Speed of thought")):
+        answer = done(failed("write", "discover", given=text))
+        assert "### My own\n- mine\n" in CHECKPOINT.read_text("utf-8")
+        assert "mine" not in answer.err
+    assert done(failed("lint")).code == 0
+
+
+def test_more_of_ones_own_than_there_is_room_for_is_refused(failed: Rfc) -> None:
+    mine = "".join(f"- mine {number}\n" for number in range(28))
+    change("### Active Tensions\n- Lat", f"### My own\n{mine}\n### Active Tensions\n- Lat")
+    full = DISCOVER.replace("- Firm", "- More\n- And more\n- Firm")
+    answer = failed("write", "discover", given=full)
+    assert answer.code == 1
+    assert "DISCOVER Exit is over its budget" in answer.err
+    assert "My own: 28 bullets would have to give" in answer.err
+    assert "- mine 27\n" in CHECKPOINT.read_text("utf-8")
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_bullet_written_by_hand_that_is_replaced_is_named(failed: Rfc, times: int) -> None:
+    for number in range(times):
+        change("- Firm: no new", f"- Firm: by hand {number}\n- Firm: no new")
+        done(failed("write", "design", given=DESIGN))
+    dry = done(failed("write", "discover", "--dry-run", given=DISCOVER))
+    answer = done(failed("write", "discover", given=DISCOVER))
+    for number in range(times):
+        said = f"Written by hand, and replaced (DISCOVER Exit): Firm: by hand {number}"
+        assert said in answer.err
+        assert said in dry.err
+    assert answer.err.count("Firm: by hand") == times
+    assert "by hand" not in done(failed("write", "discover", given=DISCOVER)).err
+
+
+@pytest.mark.clause("AMB-RFC-06", "AMB-RFC-07")
+@pytest.mark.parametrize("words", [("write", "design"), ("transition", "design-gate-a")])
+@pytest.mark.parametrize("version", [1, 9])
+def test_files_that_are_not_of_one_write_are_refused(
+    failed: Rfc, words: tuple[str, ...], version: int
+) -> None:
+    change("checkpoint_version: 3", f"checkpoint_version: {version}")
+    before = CHECKPOINT.read_bytes(), STATE.read_bytes()
+    for more in ([], ["--dry-run"]):
+        answer = failed(*words, *more, given=DESIGN)
+        assert answer.code == 1
+        assert f"checkpoint.md says version {version}, state.json version 3" in answer.err
+        assert "--accept-versions" in answer.err
+    assert (CHECKPOINT.read_bytes(), STATE.read_bytes()) == before
+    done(failed(*words, "--accept-versions", given=DESIGN))
+    done(failed("bootstrap"))
+
+
+@pytest.mark.clause("AMB-RFC-06")
+def test_one_version_ahead_is_a_write_that_was_cut_off(failed: Rfc) -> None:
+    change("checkpoint_version: 3", "checkpoint_version: 4")
+    done(failed("write", "design", given=DESIGN))
+    assert fields()["checkpoint_version"] == 5
+
+
 @pytest.mark.clause("AMB-RFC-06")
 def test_keys_that_others_wrote_are_kept_in_state_json(failed: Rfc) -> None:
     set_fields(sub_step_progress="evidence 3 of 5", owner={"team": "identity"}, template_ref="abc")
@@ -182,7 +242,8 @@ def test_an_older_version_that_was_checked_out_is_what_holds(failed: Rfc) -> Non
     old = CHECKPOINT.read_text("utf-8")
     done(failed("write", "design", given=DESIGN.replace("narrowly", "clearly")))
     CHECKPOINT.write_text(old, "utf-8")
-    done(failed("write", "discover", given=DISCOVER))
+    assert failed("write", "discover", given=DISCOVER).code == 1
+    done(failed("write", "discover", "--accept-versions", given=DISCOVER))
     text = CHECKPOINT.read_text("utf-8")
     assert "won narrowly" in text
     assert "- checkpoint_version: 5\n" in text

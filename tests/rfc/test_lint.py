@@ -39,7 +39,6 @@ def test_what_holdfast_writes_has_no_errors(failed: Rfc) -> None:
         ("---\n\n## DESIGN", "## DESIGN", "## DESIGN", "there is no `---` before this group"),
         ("### Tricky Sections", "### Tricky Parts", "Tricky Parts", "is no section of DESIGN Exit"),
         ("### Tricky Sections\n", "", "## DESIGN", "has no `### Tricky Sections`"),
-        ("## DESIGN Exit", "## DESIGN Entry", "## DESIGN", "is no group of the protocol"),
         ("- The cache", "- The cache\n  and more", "The cache", "a bullet is one line"),
         (
             "### Scan Insights",
@@ -61,6 +60,25 @@ def test_by_line(failed: Rfc, old: str, new: str, at: str, said: str) -> None:
     lines = [line for line in answer.out.splitlines() if said in line]
     assert len(lines) == 1, answer.out
     assert lines[0].startswith(f"{PATH}:{line_of(at)}: "), answer.out
+
+
+def test_headings_lines_and_keys_of_ones_own_are_no_errors(failed: Rfc) -> None:
+    """The how-to invites them; they are named all the same, and count as lines."""
+    text = CHECKPOINT.read_text("utf-8").replace("## Meta\n", "## Meta\n- reviewed_by: Ann\n")
+    text = text.replace("### Tricky", "### My doubts\n- Is it right?\n\n### Tricky")
+    CHECKPOINT.write_text(f"{text}\n---\n\n## Parking lot\n\nLater.\n", "utf-8")
+    STATE.write_text(json.dumps({**fields(), "owner": "Ann"}, indent=2))
+    answer = done(failed("lint"))
+    for said in (
+        "warning: reviewed_by is no line of Meta",
+        "warning: My doubts is no section of DESIGN Exit",
+        "warning: Parking lot is no group of the protocol",
+        "warning: owner: is no key of the schema",
+    ):
+        assert said in answer.out
+    text = text.replace("- Is it right?\n", "- Is it right?\n" * 40)
+    CHECKPOINT.write_text(text, "utf-8")
+    assert "40 is the most" in failed("lint").out
 
 
 def test_the_line_of_the_bullet_that_is_one_too_many(failed: Rfc) -> None:
@@ -122,7 +140,7 @@ def test_state_json_by_line(failed: Rfc) -> None:
     at = line_of('"checkpoint_version"', STATE)
     assert f"{STATE}:{at}: checkpoint_version: is 2, and the checkpoint's is 3" in answer.out
     at = line_of('"mood"', STATE)
-    assert f"{STATE}:{at}: mood: is no key of the schema" in answer.out
+    assert f"{STATE}:{at}: warning: mood: is no key of the schema" in answer.out
     assert f"{STATE}:1: template_id: is missing" in answer.out
     STATE.write_text('{\n  "rfc_id": "auth-model",\n  oops\n}')
     assert f"{STATE}:3: not JSON" in failed("lint").out

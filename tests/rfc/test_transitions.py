@@ -16,6 +16,7 @@ from tests.rfc.world import (
     done,
     fields,
     headings,
+    review,
     set_fields,
     through,
 )
@@ -186,6 +187,41 @@ def test_a_repeated_transition_is_made_once(failed: Rfc) -> None:
     assert STATE.read_bytes() == before
 
 
+def test_a_repeated_transition_takes_no_other_answers(begun: Rfc) -> None:
+    """Two agents at one boundary: the second does not replace the reasoning of the first."""
+    through(begun, "discover")
+    words = ("transition", "design-gate-a", "--from", "-")
+    done(begun(*words, given=TEXTS["design"]))
+    before = CHECKPOINT.read_bytes(), STATE.read_bytes()
+    for more in ([], ["--dry-run"]):
+        other = begun(*words, *more, given=TEXTS["design"].replace("narrowly", "clearly"))
+        assert other.code == 1
+        assert "DESIGN Exit is written: these answers were not taken" in other.err
+        assert "holdfast rfc write design" in other.err
+        same = done(begun(*words, *more, given=TEXTS["design"]))
+        assert "nothing changed" in same.out
+        assert "checkpoint version" not in same.out
+    assert (CHECKPOINT.read_bytes(), STATE.read_bytes()) == before
+
+
+def test_a_repeated_transition_takes_the_answers_that_it_owes(begun: Rfc) -> None:
+    done(begun("transition", "discover-design"))
+    answer = done(begun("transition", "discover-design", "--from", "-", given=DISCOVER))
+    assert "went to design already; what it owed is written now" in answer.out
+    assert "## DISCOVER Exit" in headings()
+
+
+def test_a_restart_that_could_not_bootstrap_is_warned_of(begun: Rfc) -> None:
+    """While the context that knows what blocked the gate still lives."""
+    through(begun, "discover", "design")
+    answer = done(begun("transition", "gate-b-fail", "--from", "-", given=FEEDBACK))
+    assert ".reviews/summary.json is missing" in answer.err
+    review(required_actions="none")
+    assert "has no list required_actions" in done(begun("transition", "gate-b-fail")).err
+    review()
+    assert "summary.json" not in done(begun("transition", "gate-b-fail")).err
+
+
 @pytest.mark.clause("AMB-RFC-11")
 def test_a_detour_for_evidence(failed: Rfc) -> None:
     """It restarts too, unless it is told not to; each round can have but one."""
@@ -214,6 +250,7 @@ def test_light_has_no_gate_b(rfc: Rfc) -> None:
         answer = rfc(*words, given=FEEDBACK)
         assert answer.code == 1, words
         assert "Light has no Gate-B" in answer.err
+        assert "holdfast rfc transition review-reject" in answer.err
     assert (CHECKPOINT.read_bytes(), STATE.read_bytes()) == before
     moved(rfc, "gate-a-pass")
     assert fields()["current_phase"] == "review"

@@ -17,7 +17,7 @@ from holdfast.rfcs.reading import Reader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.rfcs.checkpoints import Written
+    from holdfast.rfcs.checkpoints import Compressed, Written
 
 
 def which(call: Call, id: str | None) -> str:
@@ -78,8 +78,18 @@ def said_of(written: Written, *, dry_run: bool) -> list[str]:
     word = "Would write" if dry_run else "Wrote"
     room = f"{written['lines']} of {MOST_LINES} lines"
     lines = [f"{word} {safe(written['id'])} checkpoint version {written['version']}: {room}."]
+    if written["compressed"] is not None:
+        lines += _compressed(written["id"], written["compressed"])
     lines += [f"Left out to stay within the budget: {heading}." for heading in written["dropped"]]
     return lines
+
+
+def _compressed(id: str, done: Compressed) -> list[str]:
+    made = f"rfc.compressor made {plural(done['before'], 'bullet')} into {done['after']}."
+    if not done["record"]:
+        return [made]
+    where = f"holdfast history rfc:{safe(id)} --kind written --json"
+    return [made, f"What it was given is kept in record {done['record']}: {where}"]
 
 
 def shown(text: str) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 from holdfast.kernel import latch
@@ -72,6 +73,16 @@ class Driver:
                 seconds=self.plan["steps"].get(step, {}).get("seconds"),
                 tick=lambda line: self._tick(step, id, done, total, line),
             )
+        except OSError as error:
+            if error.errno != errno.E2BIG:
+                raise
+            longest = max(len(value.encode()) for value in words.values())
+            raise HoldfastError(
+                f"The program of {step} cannot be told {id or 'what to do'}: the longest of its words "
+                f"has {longest} bytes, more than this system hands to a program.",
+                hint="Shorten the task's title in plan.md; details can stand in the lines below it.",
+                kind="too_long",
+            ) from None
         finally:
             log.close()
         facts = {

@@ -43,6 +43,9 @@ def chosen(
     workspace: Workspace, track: str | None, track_dir: str | None, metadata: str | None
 ) -> Place:
     """The track that the words of a call mean; without any, the only one there is."""
+    for option, word in (("--track", track), ("--track-dir", track_dir), ("--metadata", metadata)):
+        if word is not None and not word.strip():
+            raise Usage(f"{option} is empty.", hint="Without it, the only track is meant.")
     folder = track_dir
     if metadata:
         if os.path.basename(metadata) != METADATA:

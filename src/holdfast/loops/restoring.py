@@ -49,6 +49,11 @@ def _set_aside(workspace: Workspace, metadata: str, now: int) -> str:
     except FileNotFoundError:
         return ""
     except (Unreadable, Corrupt):
+        if os.path.isdir(metadata) and not os.path.islink(metadata):
+            # Quarantine holds files; a folder is moved as it is, with all that is in it.
+            aside = f"{metadata}.{now}"
+            os.rename(metadata, aside)
+            return aside
         kept = quarantine.keep(workspace, metadata, now)
         os.unlink(metadata)
         return kept

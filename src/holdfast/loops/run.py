@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from holdfast.kernel.errors import HoldfastError
 from holdfast.loops import attempt, run_plan
 from holdfast.loops.commits import commit_since, head_now
 from holdfast.loops.driver import Driver
@@ -21,7 +22,7 @@ from holdfast.protocols.loop.parameters import (
     MISSING_PARAMETER,
     OK,
 )
-from holdfast.protocols.loop.tasks import remaining
+from holdfast.protocols.loop.tasks import accounted, remaining
 from holdfast.protocols.loop.words import (
     BLOCKED,
     BUSINESS_SYNC,
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from holdfast.protocols.loop.words import LoopState
 
     class Result(TypedDict):
-        """How a run ended: complete, or paused for a person."""
+        """How a run ended: complete, paused for a person, or interrupted."""
 
         track: str
         ended: str
@@ -78,6 +79,7 @@ class Run:
         self.plan = plan
         self.driver = Driver(track, plan, tell)
         self.rounds = 0
+        self._said: set[str] = set()
 
     def to_the_end(self) -> Result:
         state = self.track.read()
@@ -94,6 +96,10 @@ class Run:
             except Paused as paused:
                 return self._paused(paused)
         return self._result("complete", COMPLETE, "")
+
+    def interrupted(self) -> Result:
+        """How far it came, for whoever interrupted it."""
+        return self._result("interrupted", current_step(self.track.recorded()), "Interrupted")
 
     def _result(self, ended: str, step: str, reason: str) -> Result:
         return {
@@ -151,26 +157,26 @@ class Run:
 
     def _advance(self, step: str) -> None:
         state = self.driver.execute({"do": "advance", "business_sync": self.plan["business_sync"]})
-        reason = escalation.reason_of(state)
-        if reason:
-            raise Paused(current_step(state), reason)
+        pause = escalation.pause_of(state)
+        if pause is not None:
+            raise Paused(pause["step"], pause["reason"])
         self.driver.say("advanced", current_step(state), text=step)
 
     def _dispatch(self, state: LoopState, step: str) -> None:
         tasks: list[Task] = []
         command: dict[str, Any] = {"do": "start", "step": step}
         if step == EXECUTE:
+            self._refuse_unread()
             tasks = run_plan.tasks_of_plan(self.plan, self.track.plan())
             if tasks:
-                # What is done and no longer in the plan still counts.
-                done = len(tasks) - len(remaining(tasks, checkpoint_of(state, step)))
-                counts = counted(checkpoint_of(state, step), "tasks_completed") or 0
-                command["tasks_total"] = len(tasks) + max(counts - done, 0)
+                done, total = accounted(tasks, checkpoint_of(state, step))
+                command |= {"done_tasks": done, "tasks_total": total}
         if step == FIX and self.track.issues():
             command["issues_total"] = self.track.issues()
         state = self.driver.execute(command)
         if status_of(state, step) == BLOCKED:
-            raise Paused(step, escalation.reason_of(state) or f"{step} is blocked")
+            pause = escalation.pause_of(state)
+            raise Paused(step, pause["reason"] if pause else f"{step} is blocked")
         self.driver.say("step", step, text=OWNERS.get(step, ""))
         if self.plan["steps"].get(step, {}).get("skip"):
             self.driver.execute({"do": "pass", "step": step, "notes": "Skipped by the run's file."})
@@ -180,6 +186,25 @@ class Run:
             self._run_tasks(state, step, tasks)
         else:
             self._run_step(state, step, tasks)
+
+    def _refuse_unread(self) -> None:
+        """No task is left out in silence."""
+        if self.plan["steps"].get(EXECUTE, {}).get("tasks"):
+            return
+        path, found = f"{self.track.place.folder}/plan.md", self.track.unread()
+        meant = [one for one in found if one["meant"]]
+        if meant:
+            lines = "; ".join(f"line {one['line']}: {one['text'][:80]}" for one in meant)
+            raise HoldfastError(
+                f"{path} has lines that cannot be read as tasks: {lines}.",
+                hint="A task is `- [ ] Task 1.1: what to do`, in UTF-8.",
+                kind="bad_plan",
+            )
+        for one in found:
+            text = f"{path}, line {one['line']} has no id and is no task: {one['text'][:80]}"
+            if text not in self._said:
+                self._said.add(text)
+                self.driver.say("warning", EXECUTE, text=text)
 
     def _lacks_input(self, step: str) -> bool:
         """A superpower without the file that it works on is not started."""
@@ -224,8 +249,13 @@ class Run:
             )
             if status_of(state, step) != IN_PROGRESS:
                 return None  # the program itself, or somebody else, ended the step
-            left = remaining(tasks, checkpoint_of(state, step))
-        self.driver.execute({"do": "pass", "step": step, "notes": f"{len(tasks)} tasks done"})
+            now = run_plan.tasks_of_plan(self.plan, self.track.plan())
+            if [task["id"] for task in now] != [task["id"] for task in tasks]:
+                return None  # the next round counts the tasks anew
+            tasks, left = now, remaining(now, checkpoint_of(state, step))
+        done = accounted(tasks, checkpoint_of(state, step))[0]
+        notes = f"{len(tasks)} tasks done"
+        self.driver.execute({"do": "pass", "step": step, "notes": notes, "done_tasks": done})
         self.driver.say("ended", step, text=PASSED)
         return None
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
 from holdfast.protocols.loop.checkpoint import checkpoint_of, status_of
-from holdfast.protocols.loop.tasks import plain_tasks, remaining
+from holdfast.protocols.loop.tasks import accounted, plain_tasks, remaining
 from holdfast.protocols.loop.transitions import step_named
-from holdfast.protocols.loop.words import DONE_TASKS, EXECUTE, IN_PROGRESS, PASSED
+from holdfast.protocols.loop.words import EXECUTE, IN_PROGRESS, PASSED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,7 +83,9 @@ class Step:
 
     def passed(self, *, outputs: Sequence[str] = (), notes: str = "") -> None:
         """The step is done, with the files that it wrote."""
-        self._execute({"do": "pass", "output_files": list(outputs), "notes": notes})
+        done = accounted(self._known(), self.checkpoint)[0] if self.name == EXECUTE else []
+        command = {"do": "pass", "output_files": list(outputs), "notes": notes}
+        self._execute({**command, "done_tasks": done})
 
     def failed(self, reason: str) -> None:
         self._execute({"do": "fail", "reason": reason})
@@ -94,13 +96,15 @@ class Step:
 
     def __enter__(self) -> Step:
         state = self._state()
-        if status_of(state, self.name) == PASSED and not self._again and not self._has_more():
+        has_passed = status_of(state, self.name) == PASSED
+        if has_passed and not self._again and not self._has_more():
             return self
+        reset = has_passed and self._again
         command: dict[str, Any] = {"do": "start", "step": self.name, "agent": self._agent}
         if self.name == EXECUTE and (self._tasks is not None or self._known()):
-            done = checkpoint_of(state, self.name).get(DONE_TASKS) or []
-            known = {task["id"] for task in self._known()}
-            command["tasks_total"] = len(known.union(map(str, done)))
+            known = {} if reset else checkpoint_of(state, self.name)
+            done, total = accounted(self._known(), known)
+            command |= {"done_tasks": done, "tasks_total": total, "reset": reset}
         self._track.execute(command)
         if self.status != IN_PROGRESS:
             raise HoldfastError(

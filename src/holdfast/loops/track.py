@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from holdfast.kernel import clock, config
 from holdfast.kernel.errors import HoldfastError, from_os_error
@@ -15,7 +16,7 @@ from holdfast.loops.lock import TrackLock
 from holdfast.loops.place import Place, missing
 from holdfast.protocols import loop as rules
 from holdfast.protocols.loop.checkpoint import checkpoint_of, current_step
-from holdfast.protocols.loop.tasks import DONE, remaining, tasks_of
+from holdfast.protocols.loop.tasks import DONE, remaining, tasks_of, unread
 from holdfast.protocols.loop.words import EXECUTE, METADATA
 
 TYPE_CHECKING = False
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.write import Writer
     from holdfast.loops.lock import Broken
-    from holdfast.protocols.loop.tasks import Task
+    from holdfast.protocols.loop.tasks import Task, Unread
     from holdfast.protocols.loop.words import LoopState
 
     class Following(TypedDict):
@@ -155,6 +156,19 @@ class Track:
         """The tasks of the track's plan; none where there is no plan."""
         return self._boxes("plan.md")
 
+    def unread(self) -> list[Unread]:
+        """The lines of the track's plan that look like tasks, and cannot be read as such."""
+        try:
+            with open(os.path.join(self.place.root, "plan.md"), "rb") as file:
+                content = file.read()
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return []
+        try:
+            return unread(content.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, error.start) + 1
+            return [{"line": line, "text": "it is not UTF-8", "meant": True}]
+
     def issues(self) -> int:
         """How many issues the last evaluation left open, by the boxes of its report."""
         return sum(issue["mark"] != DONE for issue in self._boxes("evaluation-report.md"))
@@ -197,6 +211,7 @@ class Track:
                 stream, what, actor=self.actor, now=now, id=id, raise_removed=True
             )
 
+        self._refuse_no_file()
         if not self._opened and os.path.lexists(self.place.metadata):
             # So that what the file says is known before anything is decided.
             ask({"do": "open", "folder": folder})
@@ -210,6 +225,16 @@ class Track:
             ]
             done.warnings += self._write_history(done.outcome)
         return done
+
+    def _refuse_no_file(self) -> None:
+        """A folder or a pipe in the place of the file is refused, as it is when it is read."""
+        try:
+            mode = os.lstat(self.place.metadata).st_mode
+        except OSError:
+            return
+        if not stat.S_ISREG(mode) and not stat.S_ISLNK(mode):
+            kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
+            raise rules.corrupt(self.recorded(), f"{self.place.folder}/{METADATA}", kind)
 
     def _write_history(self, outcome: Outcome) -> list[str]:
         try:

@@ -17,12 +17,12 @@ from holdfast.protocols.rfc.words import (
     FOLDER,
     RFC_FILE,
     STATE_FILE,
-    SUMMARY_FILE,
     heading_of,
     rounds_of,
     strictness_of,
     version_of,
 )
+from holdfast.rfcs.agreement import review_of
 from holdfast.rfcs.reading import Reader
 
 TYPE_CHECKING = False
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.kernel.workspace import Workspace
-    from holdfast.protocols.rfc.bootstrap import Bootstrap, Reference, Review
+    from holdfast.protocols.rfc.bootstrap import Bootstrap, Reference
 
 # What a phase is entered with, in the protocol's own project; `rfc.references` says otherwise.
 REFERENCES: dict[str, tuple[str, ...]] = {
@@ -78,7 +78,7 @@ class _Bootstrap:
         self.warnings += repaired + self._since(read)
         phase = str(fields["current_phase"])
         number = rounds_of(fields)
-        review = self._review() if number > 0 else None
+        review = review_of(self.reader, self.id) if number > 0 else None
         references = self._references(phase)
         groups, later = steps.up_to_now(read.document, fields)
         found: Bootstrap = {
@@ -137,21 +137,11 @@ class _Bootstrap:
         move = stored["move"]
         if move is not None and move["owed"]:
             heading = heading_of(move["owed"])
-            warnings.append(f"{heading} was never written: its reasoning is not in the checkpoint.")
+            what = "was never written: its reasoning is not in the checkpoint"
+            if any(group["key"] == move["owed"] for group in read.groups):
+                what = "was not written again: the one in the checkpoint is of an earlier round"
+            warnings.append(f"{heading} {what}.")
         return warnings + steps.drift(then, now)
-
-    def _review(self) -> Review:
-        try:
-            text = text_of(self.reader.file(self.id, SUMMARY_FILE))
-        except FileNotFoundError:
-            raise steps.refused(
-                self.id,
-                f"{SUMMARY_FILE} is missing, and Gate-B failed",
-                hint="The reviewers' summary says what blocked the gate; write it first.",
-            ) from None
-        except Unreadable as problem:
-            raise steps.refused(self.id, f"{SUMMARY_FILE} is {problem}") from None
-        return steps.reviewed(self.id, text)
 
     def _references(self, phase: str) -> list[Reference]:
         # Without the journal: even the settings that it would remember are not written.

@@ -14,7 +14,9 @@ from holdfast.protocols.rfc.transitions import (
     group_for,
     is_done,
 )
+from holdfast.protocols.rfc.vanished import vanished
 from holdfast.protocols.rfc.words import BudgetExceeded, heading_of, version_of
+from holdfast.rfcs.agreement import before_a_restart, check_versions
 from holdfast.rfcs.beginning import adopt
 from holdfast.rfcs.reading import Reader
 from holdfast.writing import writer_of
@@ -29,6 +31,14 @@ if TYPE_CHECKING:
     from holdfast.protocols.rfc.transitions import Advice
     from holdfast.protocols.rfc.words import RfcState, Section
 
+    class Compressed(TypedDict):
+        """That a compressor ran: from how many bullets to how many, and the record that keeps what
+        it was given; "" while there is none."""
+
+        before: int
+        after: int
+        record: str
+
     class Written(TypedDict):
         """What became of a checkpoint; `text` is the file as it is, or as it would be."""
 
@@ -38,6 +48,7 @@ if TYPE_CHECKING:
         lines: int
         dropped: list[str]
         vanished: list[str]
+        compressed: Compressed | None
         warnings: list[str]
         text: str
         outcome: Outcome | None
@@ -78,8 +89,12 @@ def write(
     actor: str,
     now: int,
     dry_run: bool = False,
+    accept_versions: bool = False,
 ) -> Written:
     """Check the answers, make them fit without losing any, and write both files."""
+    if not accept_versions:
+        with Reader(workspace) as reader:
+            check_versions(reader, id)
     if not dry_run:
         adopt(workspace, id, actor=actor, now=now)
     with Reader(workspace) as reader:
@@ -106,10 +121,14 @@ def transition(
     actor: str,
     now: int,
     dry_run: bool = False,
+    accept_versions: bool = False,
 ) -> Moved:
     """Leave a phase: its bookkeeping, and what the protocol asks for at this point."""
     if name not in TRANSITIONS:
         raise Usage(f"{name!r} is no transition.", hint=f"Known are: {', '.join(TRANSITIONS)}.")
+    if not accept_versions:
+        with Reader(workspace) as reader:
+            check_versions(reader, id)
     if not dry_run:
         adopt(workspace, id, actor=actor, now=now)
     threshold = int(config.load(workspace)["rfc.pressure"])
@@ -125,20 +144,29 @@ def transition(
                 raise Usage(f"{name} is no trigger point: there is nothing to answer.")
             command["answers"] = _answers_command(reader, state, exits, answers)
     warnings: list[str] = []
+    given = command["answers"]
     if dry_run:
         after, outcome = _decided(state, command, now), None
+        taken = version_of(after["fields"]) > version_of(state["fields"])
     else:
         outcome, warnings = _execute(workspace, rules.stream_of(id), command, actor, now)
         after = _now(workspace, id, state, outcome)
+        kinds = {record["kind"] for record in outcome["records"]}
+        # Somebody else may have made it while we read.
+        repeated = "moved" not in kinds and not outcome["queued"]
+        taken = "written" in kinds or bool(outcome["queued"])
     move = after["move"]
-    given = command["answers"]
+    advice = _repeated(after, name) if repeated or advice is None else advice
+    if advice["restart"]:
+        with Reader(workspace) as reader:
+            warnings += before_a_restart(reader, id, after["fields"])
     return {
         "id": id,
-        "advice": advice or _repeated(after, name),
+        "advice": advice,
         "owed": move["owed"] if move else "",
         "round": int(after["fields"].get("gate_b_round") or 0),
         "repeated": repeated,
-        "written": _written(after, given, outcome) if given else None,
+        "written": _written(after, given, outcome) if given and taken else None,
         "warnings": warnings,
         "outcome": outcome,
     }
@@ -195,6 +223,10 @@ def _answers_command(
             reader.workspace, key, sections, answers, refusal
         )
         warnings += budget.check(key, sections, lenient=answers.lenient)
+    warnings += [
+        f"Written by hand, and replaced ({heading_of(key)}): {bullet}"
+        for bullet in rules.replaced_by(state, key, sections)
+    ]
     return {**command, "sections": sections, "artifacts": artifacts, "warnings": warnings}
 
 
@@ -221,7 +253,7 @@ def _compressed(
     made = budget.lossless(key, answering.read(key, text, source="rfc.compressor"))
     if answers.lenient:
         made = budget.with_labels(key, made)
-    gone = budget.vanished(sections, made)
+    gone = vanished(sections, made)
     if gone and not answers.accept_vanished:
         raise HoldfastError(
             "\n  ".join(["The command in rfc.compressor lost what these bullets say:", *gone]),
@@ -280,6 +312,14 @@ def _written(after: RfcState, command: dict[str, Any], outcome: Outcome | None) 
         for key in record["body"]["dropped"]
     ]
     text = document.write(after) if after["meta"]["last_phase"] else ""
+    compressed: Compressed | None = None
+    if "given" in command:
+        kept = [record["id"] for record in records if record["kind"] == "written"]
+        compressed = {
+            "before": _count(command["given"]),
+            "after": _count(command["sections"]),
+            "record": kept[-1] if kept else "",
+        }
     return {
         "id": after["id"],
         "group": after["meta"]["last_phase"],
@@ -287,7 +327,12 @@ def _written(after: RfcState, command: dict[str, Any], outcome: Outcome | None) 
         "lines": len(text.splitlines()),
         "dropped": dropped,
         "vanished": command.get("vanished", []),
+        "compressed": compressed,
         "warnings": command["warnings"],
         "text": text,
         "outcome": outcome,
     }
+
+
+def _count(sections: Sequence[Section]) -> int:
+    return sum(len(section["bullets"]) for section in sections)

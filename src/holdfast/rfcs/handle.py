@@ -45,11 +45,18 @@ class Rfc:
         with Reader(self._workspace) as reader:
             return prompt(group_for(reader.state(self.id)[0], group))
 
-    def write(self, group: str, answers: str, *, lenient: bool = False) -> Written:
+    def write(
+        self, group: str, answers: str, *, lenient: bool = False, accept_versions: bool = False
+    ) -> Written:
         """Take answers, in Markdown or JSON, into the checkpoint."""
-        given = Answers(answers, source="answers", lenient=lenient)
         return checkpoints.write(
-            self._workspace, self.id, group, given, actor=self._actor, now=clock.now()
+            self._workspace,
+            self.id,
+            group,
+            Answers(answers, source="answers", lenient=lenient),
+            actor=self._actor,
+            now=clock.now(),
+            accept_versions=accept_versions,
         )
 
     def transition(
@@ -60,6 +67,7 @@ class Rfc:
         restart: bool | None = None,
         pressure: int | None = None,
         answers: str | None = None,
+        accept_versions: bool = False,
     ) -> Moved:
         """Leave a phase; the answer says whether to write and whether to restart."""
         given = None if answers is None else Answers(answers, source="answers")
@@ -73,6 +81,7 @@ class Rfc:
             answers=given,
             actor=self._actor,
             now=clock.now(),
+            accept_versions=accept_versions,
         )
 
     def bootstrap(self, *, hand_over: Callable[[Bootstrap], None] | None = None) -> Bootstrap:

@@ -117,7 +117,7 @@ class Reader:
         problems: list[str] = []
         for name in VIEWS:
             path = rules.path_of(id, name)
-            if self._is_as_we_left_it(path):
+            if self.is_as_we_left_it(path):
                 continue
             try:
                 text = self.view(id, name)
@@ -154,7 +154,7 @@ class Reader:
         aside = aside_of(stem_of(self.workspace, path, target), row["placed"])
         return identity_of(aside) == row["placed"]
 
-    def _is_as_we_left_it(self, path: str) -> bool:
+    def is_as_we_left_it(self, path: str) -> bool:
         """Nobody touched the file: then the journal says it better."""
         row = self._row(path)
         if row is None or row["placed"] is None:

@@ -10,7 +10,7 @@ from holdfast.protocols.loop.checkpoint import (
     counted,
     status_of,
 )
-from holdfast.protocols.loop.tasks import same_task
+from holdfast.protocols.loop.tasks import key_of, same_task
 from holdfast.protocols.loop.transitions import refuse_illegal
 from holdfast.protocols.loop.words import (
     DONE_TASKS,
@@ -23,6 +23,7 @@ from holdfast.protocols.loop.writing import Pen, one_line, plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from holdfast.protocols.loop.words import LoopState
@@ -85,9 +86,18 @@ def _issue_fixed(state: LoopState, command: Any, issue: str, now: int) -> Decisi
     return Decision([("task_done", body_of(pen, command, task=issue, commit=commit))])
 
 
-def finish_tasks(pen: Pen) -> None:
+def take_in(pen: Pen, done_tasks: Sequence[str]) -> int:
+    """Tasks that the plan says are done, though nobody reported them. How many are done now."""
+    known = pen.checkpoint.get(DONE_TASKS) or []
+    keys = {key_of(str(task)) for task in known}
+    fresh = [task for task in map(one_line, done_tasks) if key_of(task) not in keys]
+    pen.add(DONE_TASKS, fresh)
+    return max(counted(pen.checkpoint, "tasks_completed") or 0, len(known) + len(fresh))
+
+
+def finish_tasks(pen: Pen, done_tasks: Sequence[str]) -> None:
     """EXECUTE ends with all of its tasks, their number and their commits."""
-    done = counted(pen.checkpoint, "tasks_completed") or 0
+    done = take_in(pen, done_tasks)
     total = counted(pen.checkpoint, "tasks_total")
     if total is not None and done < total:
         left = total - done
@@ -98,6 +108,6 @@ def finish_tasks(pen: Pen) -> None:
             kind="open_tasks",
         )
     pen.count("tasks_completed", done)
-    pen.count("tasks_total", done if total is None else total)
+    pen.count("tasks_total", done if total is None else max(total, done))
     if pen.checkpoint.get("commits") is None:
         pen.set("commits", [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from holdfast.kernel import clock
 from holdfast.protocols.loop.words import (
+    COMPLETE,
     IN_PROGRESS,
     NOT_STARTED,
     PLAN,
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from holdfast.protocols.loop.words import LoopState
+    from holdfast.protocols.loop.words import Escalation, LoopState
 
 
 def loop_of(state: LoopState) -> Mapping[str, Any]:
@@ -70,6 +71,17 @@ def active_blockers(state: LoopState) -> list[Mapping[str, Any]]:
         for blocker in state["document"].get("blockers") or []
         if isinstance(blocker, dict) and blocker.get("status") == "ACTIVE"
     ]
+
+
+def waiting_for(state: LoopState) -> Escalation | None:
+    """The blocker that a track waits for, the current step's before another's; None at its end."""
+    step, found = current_step(state), active_blockers(state)
+    if not found or step == COMPLETE:
+        return None
+    mine = [one for one in found if one.get("blocked_step") == step]
+    blocker = (mine or found)[-1]
+    reason = " ".join(str(blocker.get("description") or "").split()) or "blocked"
+    return {"step": str(blocker.get("blocked_step") or step), "reason": reason}
 
 
 def instant_of(text: object) -> int | None:

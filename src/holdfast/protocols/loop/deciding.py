@@ -7,14 +7,14 @@ from holdfast.kernel.subject import Decision
 from holdfast.protocols.loop.accepting import finish_tasks, task_done
 from holdfast.protocols.loop.asking import body_of, files_of, refuse_too_many, step_of, whole_of
 from holdfast.protocols.loop.checkpoint import (
-    active_blockers,
     checkpoint_of,
     counted,
     current_step,
     status_of,
+    waiting_for,
 )
 from holdfast.protocols.loop.starting import cycles_of, limit_of, over_the_limit, start
-from holdfast.protocols.loop.transitions import refuse_illegal, step_after
+from holdfast.protocols.loop.transitions import refuse_illegal, step_after, way_on
 from holdfast.protocols.loop.words import (
     BLOCKED,
     BRAINSTORM,
@@ -73,7 +73,7 @@ def _progress(state: LoopState, command: Any, now: int) -> Decision:
     if status_of(state, step) == NOT_STARTED:
         raise Conflict(
             f"{step} is {NOT_STARTED}: there is no progress before a start.",
-            hint=f"holdfast loop start {step}",
+            hint=way_on(step),
             kind="illegal_transition",
         )
     pen, fields = Pen(state, step, now), command.get("fields") or {}
@@ -116,7 +116,7 @@ def _pass(state: LoopState, command: Any, now: int) -> Decision:
             hint='holdfast loop pass --notes "what was done"',
         )
     if step == EXECUTE:
-        finish_tasks(pen)
+        finish_tasks(pen, command.get("done_tasks") or [])
     pen.add("output_files", files)
     pen.end(PASSED, notes)
     return Decision([("passed", body_of(pen, command, notes=notes))])
@@ -148,13 +148,12 @@ def _advance(state: LoopState, command: Any, now: int) -> Decision:
     """To the next step by the table. It enters as NOT_STARTED; nothing is run."""
     step = current_step(state)
     status = PASSED if step == COMPLETE else status_of(state, step)
+    waiting = waiting_for(state)
+    if waiting is not None:
+        if state["escalated"] == waiting:
+            return Decision()
+        return Decision([("escalated", {**waiting, "changes": []})])
     if status == BLOCKED:
-        blockers = [one for one in active_blockers(state) if one.get("blocked_step") == step]
-        if blockers:
-            reason = one_line(blockers[-1].get("description") or "")
-            if state["escalated"] == {"step": step, "reason": reason}:
-                return Decision()
-            return Decision([("escalated", {"step": step, "reason": reason, "changes": []})])
         following = step
     else:
         required = bool(checkpoint_of(state, BUSINESS_SYNC).get("required"))

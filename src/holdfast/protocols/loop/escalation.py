@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from holdfast.protocols.loop.checkpoint import (
-    active_blockers,
     checkpoint_of,
     counted,
     current_step,
     loop_of,
     said,
     status_of,
+    waiting_for,
 )
 from holdfast.protocols.loop.words import BLOCKED, COMPLETE, FIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.protocols.loop.words import LoopState
+    from holdfast.protocols.loop.words import Escalation, LoopState
 
 HEADING = "Orchestrator Paused — User Input Required"
 
@@ -64,16 +64,13 @@ def options(state: LoopState, step: str) -> list[str]:
     return [
         f"Look closer: holdfast loop show {track} --log",
         f"Remove the cause, then: {again}",
-        f"Begin elsewhere, such as with a new plan: holdfast loop start PLAN {track}",
+        f"Begin elsewhere, such as with a new plan: holdfast loop start PLAN --resolve {track}",
     ]
 
 
-def reason_of(state: LoopState) -> str:
-    """Why a track waits for a person; empty when it does not."""
-    step = current_step(state)
-    if status_of(state, step) == BLOCKED:
-        mine = [one for one in active_blockers(state) if one.get("blocked_step") == step]
-        if mine:
-            return str(mine[-1].get("description") or "blocked")
+def pause_of(state: LoopState) -> Escalation | None:
+    """Why a track waits for a person, and at which step; None when it does not."""
     escalated = state["escalated"]
-    return escalated["reason"] if escalated and escalated["step"] == step else ""
+    if escalated is not None and escalated["step"] != current_step(state):
+        escalated = None
+    return waiting_for(state) or escalated

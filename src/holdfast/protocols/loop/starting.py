@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.kernel.subject import Decision
+from holdfast.protocols.loop.accepting import take_in
 from holdfast.protocols.loop.asking import refuse_too_many, step_of, whole_of
 from holdfast.protocols.loop.checkpoint import (
     active_blockers,
@@ -13,12 +14,14 @@ from holdfast.protocols.loop.checkpoint import (
 from holdfast.protocols.loop.words import (
     BLOCKED,
     EXECUTE,
-    FAILED,
     FIX,
     FIX_LIMIT,
     IN_PROGRESS,
     MAX_FIX_CYCLES,
+    NOT_STARTED,
     OWNERS,
+    PASSED,
+    SKIPPED,
 )
 from holdfast.protocols.loop.writing import OF_ONE_ATTEMPT, Pen, note_of, one_line, whole
 
@@ -37,7 +40,7 @@ def start(state: LoopState, command: Any, now: int) -> Decision:
     limit = whole_of(command, "max_fix_cycles")
     if limit is not None:
         pen.loop("max_fix_cycles", limit)
-    again = status == IN_PROGRESS
+    again = status == IN_PROGRESS and not command.get("reset")
     if step == FIX and not again:
         count = cycles_of(state)
         if count >= (limit if limit is not None else limit_of(state)):
@@ -46,13 +49,13 @@ def start(state: LoopState, command: Any, now: int) -> Decision:
     pen.status(IN_PROGRESS)
     pen.set("agent", agent)
     if not again:
-        _begin(pen, keep=status in (FAILED, BLOCKED) and step != FIX)
+        _begin(pen, keep=not command.get("reset") and _keeps(step, status))
         if step == FIX:
             pen.set("cycle", cycles_of(state) + 1)
     started = pen.checkpoint.get("started_at") if again else pen.now
     pen.set("started_at", started or pen.now)
     pen.loop("step_started_at", started or pen.now)
-    _resolve_blockers(pen)
+    _resolve_blockers(pen, all=bool(command.get("resolve")))
     totals = {
         EXECUTE: ("tasks_total", "tasks_completed"),
         FIX: ("issues_total", "issues_fixed"),
@@ -60,7 +63,9 @@ def start(state: LoopState, command: Any, now: int) -> Decision:
     if totals:
         given = whole_of(command, totals[0])
         if given is not None:
-            done = 0 if step == FIX and not again else counted(pen.checkpoint, totals[1]) or 0
+            done = counted(pen.checkpoint, totals[1]) or 0
+            if step == EXECUTE:
+                done = take_in(pen, command.get("done_tasks") or [])
             refuse_too_many(totals[1], done, given)
             pen.count(totals[0], given)
             pen.count(totals[1], done)
@@ -70,8 +75,16 @@ def start(state: LoopState, command: Any, now: int) -> Decision:
     return Decision([("started", {**body, "changes": pen.done(begun=not again)})])
 
 
+def _keeps(step: str, status: str) -> bool:
+    """Whether a new start keeps what was done: tasks never run twice, a cycle of FIX is a new one, and
+    a status that we do not know is no reason to forget anything."""
+    if step in (EXECUTE, FIX):
+        return step == EXECUTE
+    return status not in (NOT_STARTED, PASSED, SKIPPED)
+
+
 def _begin(pen: Pen, *, keep: bool) -> None:
-    """A fresh checkpoint. A retry keeps the tasks that are done: they never run twice."""
+    """A fresh checkpoint."""
     pen.set("completed_at", None)
     pen.set("output_files", [])
     pen.set("notes", "")
@@ -84,10 +97,12 @@ def _begin(pen: Pen, *, keep: bool) -> None:
         }
 
 
-def _resolve_blockers(pen: Pen) -> None:
+def _resolve_blockers(pen: Pen, *, all: bool) -> None:
     """An explicit start is how a person says that the way is free again."""
     for position, blocker in enumerate(pen.state["document"].get("blockers") or []):
-        if blocker in active_blockers(pen.state) and blocker.get("blocked_step") == pen.step:
+        if blocker not in active_blockers(pen.state):
+            continue
+        if all or blocker.get("blocked_step") == pen.step:
             pen.resolve(position)
 
 

@@ -63,7 +63,7 @@ def refuse_illegal(step: str, status: str, wanted: str) -> None:
         return
     legal = LEGAL.get(status, ())
     ways = ", ".join(legal) if legal else f"a new start, to {IN_PROGRESS}"
-    hint = f"holdfast loop start {step}"
+    hint = way_on(step)
     if status not in STATUSES:
         hint = f"The file says {status}; correct it, or begin anew: {hint}"
     raise Conflict(
@@ -80,15 +80,24 @@ def step_after(step: str, status: str, *, business_sync: bool) -> str:
     following = NEXT.get((step, PASSED if status == SKIPPED else status))
     if following is None:
         ends = [ended for (known, ended) in NEXT if known == step]
-        wanted = (
-            f"It advances once it is {' or '.join(ends)}." if ends else "The track is at its end."
-        )
+        wanted = f" It advances once it is {' or '.join(ends)}." if ends else ""
+        wanted = " The track is at its end." if step == COMPLETE else wanted
+        ending = 'Say how it ended: holdfast loop pass, or holdfast loop fail "why"'
         raise Conflict(
-            f"{step} is {status}: there is no step after that. {wanted}",
-            hint="" if step == COMPLETE else f"holdfast loop start {step}",
+            f"{step} is {status}: there is no step after that.{wanted}",
+            hint=ending if status == IN_PROGRESS and ends else way_on(step),
             kind="illegal_transition",
         )
     return following
+
+
+def way_on(step: str) -> str:
+    """The start that leads on from a step, where there is one."""
+    if step in RUNNABLE:
+        return f"holdfast loop start {step}"
+    if step == COMPLETE:
+        return "To open it again: holdfast loop start PLAN"
+    return f"There is no step {step}; begin one that there is: holdfast loop start PLAN"
 
 
 def step_named(word: str) -> str:

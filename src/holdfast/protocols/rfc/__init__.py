@@ -19,6 +19,7 @@ from holdfast.protocols.rfc.transitions import (
     group_for,
     is_done,
     owed_after,
+    word_of,
 )
 from holdfast.protocols.rfc.words import (
     CHECKPOINT_FILE,
@@ -28,22 +29,36 @@ from holdfast.protocols.rfc.words import (
     MOST_LINES,
     STATE_FILE,
     STRICTNESS,
+    heading_of,
     is_feedback,
     order_of,
     phase_of,
     round_of,
     rounds_of,
+    sections_of,
     version_of,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from holdfast.kernel.journal.interface import Event
-    from holdfast.protocols.rfc.words import Group, Meta, RfcState
+    from holdfast.protocols.rfc.words import Group, Meta, RfcState, Section
 
-__all__ = ["absorb", "apply", "decide", "initial", "path_of", "render", "stream_of", "unknown"]
+__all__ = [
+    "absorb",
+    "apply",
+    "decide",
+    "initial",
+    "own_sections",
+    "path_of",
+    "render",
+    "replaced_by",
+    "stream_of",
+    "unknown",
+]
 
 
 def stream_of(id: str) -> str:
@@ -121,6 +136,7 @@ def _written(state: RfcState, command: Any, now: int) -> dict[str, Any]:
     sections = budget.lossless(key, command["sections"])
     if command.get("lenient"):
         sections = budget.with_labels(key, sections)
+    sections += own_sections(state, key)
     budget.check(key, sections, lenient=bool(command.get("lenient")))
     number = counting(state, key)
     changed = failed(state["fields"], number) if number else {}
@@ -148,6 +164,24 @@ def _written(state: RfcState, command: Any, now: int) -> dict[str, Any]:
     return body
 
 
+def own_sections(state: RfcState, key: str) -> list[Section]:
+    """The sections of a group that are not the protocol's: they stay when the group is rewritten."""
+    known = sections_of(key)
+    return [one for one in _sections(state, key) if one["title"] not in known]
+
+
+def replaced_by(state: RfcState, key: str, sections: Sequence[Section]) -> list[str]:
+    """The bullets written into the file by hand that these sections do not say."""
+    own = own_sections(state, key)
+    said = {bullet for section in (*sections, *own) for bullet in section["bullets"]}
+    by_hand = [one.get("by_hand", []) for one in state["groups"] if one["key"] == key]
+    return [bullet for bullets in by_hand for bullet in bullets if bullet not in said]
+
+
+def _sections(state: RfcState, key: str) -> list[Section]:
+    return next((one["sections"] for one in state["groups"] if one["key"] == key), [])
+
+
 def _superseded(state: RfcState, key: str) -> list[str]:
     """The rounds that a new one displaces: all but it and the one before it; RFC-51."""
     number = round_of(key)
@@ -168,7 +202,7 @@ def _oldest_feedback(state: RfcState, but: str) -> str:
 def _move(state: RfcState, command: Any, now: int) -> Decision:
     name, answers = command["name"], command.get("answers")
     if is_done(state, name):
-        return Decision([("written", _written(state, answers, now))] if answers else [])
+        return Decision(_repeated(state, name, answers, now) if answers else [])
     advice = advise(
         state,
         name,
@@ -189,6 +223,21 @@ def _move(state: RfcState, command: Any, now: int) -> Decision:
     if answers:
         records.append(("written", _written(_moved(state, body), answers, now)))
     return Decision(records)
+
+
+def _repeated(state: RfcState, name: str, answers: Any, now: int) -> list[tuple[str, Any]]:
+    """Answers with a transition that was made: taken when they are owed, else they change nothing."""
+    body = _written(state, answers, now)
+    key, move = body["group"], state["move"]
+    if move is not None and move["owed"] == key:
+        return [("written", body)]
+    if body["sections"] == _sections(state, key):
+        return []
+    raise HoldfastError(
+        f"{name} was made already, and {heading_of(key)} is written: these answers were not taken.",
+        hint=f"To replace what it says: holdfast rfc write {word_of(key)}",
+        kind="made_already",
+    )
 
 
 # Applying

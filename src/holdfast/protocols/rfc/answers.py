@@ -33,8 +33,15 @@ def read(key: str, text: str, *, source: str = "answers") -> list[Section]:
             f"The answers have {len(text)} characters; {LARGEST_ANSWERS} is the most.",
             hint="Signals over transcripts: one line a bullet.",
         )
-    if text.lstrip("\ufeff \t\r\n").startswith("{"):
-        return _from_json(key, text.lstrip("\ufeff"), source)
+    bare = text.lstrip("\ufeff \t\r\n")
+    if bare.startswith("{"):
+        return _from_json(key, bare, source)
+    if bare.startswith("[") and _is_json(bare):
+        title = next(iter(sections_of(key)))
+        raise _refusal(
+            f"{source}: a JSON list does not say which section it answers; "
+            f'an object does: {{"{title}": ["..."]}}.'
+        )
     return _from_markdown(key, text, source)
 
 
@@ -84,6 +91,14 @@ def _check_heading(key: str, text: str, where: str) -> None:
         raise _refusal(f"{where}: {text:.60} is no section of {heading_of(key)}.")
     if named != key:
         raise _refusal(f"{where}: this is {heading_of(named)}, and {heading_of(key)} is asked for.")
+
+
+def _is_json(text: str) -> bool:
+    try:
+        jsontext.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _from_json(key: str, text: str, source: str) -> list[Section]:

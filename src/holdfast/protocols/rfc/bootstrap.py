@@ -96,7 +96,7 @@ def agreed(id: str, fields: dict[str, Any], read: Parsed) -> tuple[dict[str, Any
     file, state = read.document["version"], version_of(fields)
     if file == state:
         return fields, []
-    if file == state + 1:
+    if not are_apart(file, state):
         meta = read.document["meta"]
         what = (
             f"state.json says version {state}, checkpoint.md {file}: the last write was cut off. "
@@ -108,6 +108,11 @@ def agreed(id: str, fields: dict[str, Any], read: Parsed) -> tuple[dict[str, Any
         hint="They are not of one write. Bring back the one that is wrong, from git or with "
         f"`holdfast history rfc:{id}`, and bootstrap again.",
     )
+
+
+def are_apart(file: int, state: int) -> bool:
+    """Whether checkpoint.md and state.json are not of one write, not even of one cut off."""
+    return file not in (state, state + 1)
 
 
 def reviewed(id: str, text: str) -> Review:

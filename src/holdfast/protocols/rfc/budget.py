@@ -36,6 +36,12 @@ if TYPE_CHECKING:
         message: str
 
 
+LABELS_HINT = (
+    f"{TENSIONS_UPDATED} says all three, {', '.join(LABELS)}; "
+    f"where there is nothing to say, `- {LABELS[0]}: {NOTHING}`."
+)
+
+
 def estimate_tokens(text: str) -> int:
     """About how many tokens a text costs; 200 lines of signals are some 3,000."""
     return -(-len(text) // CHARACTERS_PER_TOKEN)
@@ -144,7 +150,7 @@ def check(key: str, sections: Sequence[Section], *, lenient: bool) -> list[str]:
     found = findings(key, sections)
     for finding in found:
         if finding["kind"] == "label":
-            raise HoldfastError(f"{finding['message']}.", kind="bad_answers")
+            raise HoldfastError(f"{finding['message']}.", hint=LABELS_HINT, kind="bad_answers")
     over = [finding["message"] for finding in found if finding["kind"] == "over"]
     lines = len(group_lines(group, compact=True))
     if lines > MOST_GROUP_LINES:
@@ -162,10 +168,16 @@ def check(key: str, sections: Sequence[Section], *, lenient: bool) -> list[str]:
     if under and not lenient:
         raise HoldfastError(
             "\n  ".join([f"{heading_of(key)} says too little:", *under]),
-            hint="`holdfast rfc prompt` asks the questions; --lenient writes it all the same.",
+            hint=_hint(under),
             kind="too_little",
         )
     return under
+
+
+def _hint(under: Sequence[str]) -> str:
+    asks = "`holdfast rfc prompt` asks the questions; --lenient writes it all the same."
+    labels = any(TENSIONS_UPDATED in message for message in under)
+    return f"{asks} {LABELS_HINT}" if labels else asks
 
 
 def check_total(state: RfcState) -> None:
@@ -214,37 +226,3 @@ def _bullets(number: int) -> str:
 
 def _lines(number: int) -> str:
     return f"{number} line{'' if number == 1 else 's'}"
-
-
-# What a compressor must not lose
-
-# A bullet counts as kept when a third of its words are together in one of the new ones.
-KEPT_WORDS = 3
-STEM = 5
-_WITHOUT_BLANKS = 0x2E80  # from here on, scripts that set no blanks between words
-
-
-def vanished(before: Sequence[Section], after: Sequence[Section]) -> list[str]:
-    """The bullets of which nothing is left, in their own words."""
-    now = [bullet for section in after for bullet in section["bullets"]]
-    stems = [_stems(bullet) for bullet in now]
-    gone: list[str] = []
-    for section in before:
-        for bullet in section["bullets"]:
-            words = _stems(bullet)
-            kept = any(len(words & one) * KEPT_WORDS >= len(words) for one in stems if words)
-            if not kept and not any(bullet in one for one in now):
-                gone.append(bullet)
-    return gone
-
-
-def _stems(text: str) -> set[str]:
-    """The beginnings of the longer words and of the numbers; pairs of letters in other scripts."""
-    plain = "".join(letter if letter.isalnum() else " " for letter in text.casefold())
-    stems: set[str] = set()
-    for word in plain.split():
-        if ord(max(word)) >= _WITHOUT_BLANKS:
-            stems.update(word[at : at + 2] for at in range(max(1, len(word) - 1)))
-        elif len(word) > 3 or not word.isalpha():
-            stems.add(word[:STEM])
-    return stems

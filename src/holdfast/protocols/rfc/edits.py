@@ -116,6 +116,21 @@ def _edited_meta(ours: Meta, shown: Meta, theirs: Meta) -> dict[str, Any]:
     return changed
 
 
+def _by_hand(state: RfcState, theirs: Group) -> list[str]:
+    """The bullets of an edited group that no answer brought."""
+    answered: set[str] = set()
+    for group in state["groups"]:
+        if group["key"] == theirs["key"]:
+            bullets = {bullet for one in group["sections"] for bullet in one["bullets"]}
+            answered = bullets.difference(group.get("by_hand", []))
+    return [
+        bullet
+        for section in theirs["sections"]
+        for bullet in section["bullets"]
+        if bullet not in answered
+    ]
+
+
 def apply(state: RfcState, body: Any) -> RfcState:
     """The state with an outside edit in it."""
     after = fields.merged(state["fields"], body["set"])
@@ -124,7 +139,12 @@ def apply(state: RfcState, body: Any) -> RfcState:
     theirs: dict[str, Group] = {group["key"]: group for group in body["groups"]}
     kept = [one for one in state["groups"] if one["key"] not in {*theirs, *body["removed"]}]
     written: list[Group] = [
-        {"key": key, "sections": one["sections"], "written": version_of(after)}
+        {
+            "key": key,
+            "sections": one["sections"],
+            "written": version_of(after),
+            "by_hand": _by_hand(state, one),
+        }
         for key, one in theirs.items()
     ]
     moved = not {"current_phase", "gate_b_round"}.isdisjoint(body["set"])

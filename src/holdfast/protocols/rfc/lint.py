@@ -37,7 +37,7 @@ def checkpoint(text: str, path: str, *, id: str = "", lenient: bool = False) -> 
         found.append({"path": path, "line": line, "severity": severity, "message": message})
 
     for problem in read.problems:
-        add(problem["line"], problem["message"])
+        add(problem["line"], problem["message"], "warning" if problem["own"] else "error")
     if id and read.id and read.id != id:
         add(1, f"the title names {read.id:.60}, the folder {id}")
     for group in read.groups:
@@ -86,7 +86,8 @@ def state(text: str, path: str, *, id: str = "", version: int = 0) -> list[Remar
 
     def remark(key: str, message: str) -> Remark:
         line = next((n for n, one in enumerate(lines, 1) if one.lstrip().startswith(f'"{key}"')), 1)
-        return {"path": path, "line": line, "severity": "error", "message": f"{key}: {message}"}
+        severity: Literal["error", "warning"] = "error" if key in state_fields.KEYS else "warning"
+        return {"path": path, "line": line, "severity": severity, "message": f"{key}: {message}"}
 
     import json
 

@@ -33,11 +33,13 @@ if TYPE_CHECKING:
         extra: list[Extra]
 
     class Problem(TypedDict):
-        """What is wrong on a line; `fatal` when the text cannot be taken in without losing some."""
+        """What is wrong on a line; `fatal` when the text cannot be taken in without losing some,
+        `own` when it is only not the protocol's: such headings and lines stay."""
 
         line: int
         message: str
         fatal: bool
+        own: bool
 
 
 META_KEYS = ("checkpoint_version", "last_phase", "strictness", "artifact_state")
@@ -76,8 +78,9 @@ class Parsed:
         found = [problem for problem in self.problems if problem["fatal"]]
         return f"line {found[0]['line']}: {found[0]['message']}" if found else ""
 
-    def complain(self, line: int, message: str, *, fatal: bool = True) -> None:
-        self.problems.append({"line": max(line, 1), "message": message, "fatal": fatal})
+    def complain(self, line: int, message: str, *, fatal: bool = True, own: bool = False) -> None:
+        fatal = fatal and not own
+        self.problems.append({"line": max(line, 1), "message": message, "fatal": fatal, "own": own})
 
     def _read(self, block: Block) -> None:
         if block.kind == "unclosed":
@@ -125,7 +128,7 @@ class Parsed:
             self.groups.append({"key": key, "sections": [], "written": 0})
             self._place = f"group {key}"
         else:
-            self.complain(block.line, f"{block.text:.60} is no group of the protocol", fatal=False)
+            self.complain(block.line, f"{block.text:.60} is no group of the protocol", own=True)
             self.extra.append({"title": block.text, "lines": []})
             self._place = "extra"
 
@@ -154,7 +157,7 @@ class Parsed:
             self.complain(block.line, f"{title} stands already on line {first}")
         if title not in known.values():
             what = f"{title:.60} is no section of {heading_of(key)}"
-            self.complain(block.line, what, fatal=False)
+            self.complain(block.line, what, own=True)
         group["sections"].append({"title": title, "bullets": []})
         self.section_lines[key, title] = block.line
         self.bullet_lines[key, title] = []
@@ -169,7 +172,7 @@ class Parsed:
             elif name in META_KEYS:
                 self.meta[name] = (block.line, value.strip())
             else:
-                self.complain(block.line, f"{name:.60} is no line of Meta", fatal=False)
+                self.complain(block.line, f"{name:.60} is no line of Meta", own=True)
                 self.meta_extra.append(block.text)
         elif self._place.startswith("group ") and self.groups[-1]["sections"]:
             section = self.groups[-1]["sections"][-1]

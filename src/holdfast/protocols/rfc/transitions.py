@@ -105,7 +105,7 @@ def check_round(state: RfcState, number: int) -> None:
     if most == 0:
         raise HoldfastError(
             f"{word} has no Gate-B: after Gate-A comes the review.",
-            hint="A rejected review is `review`: holdfast rfc write review",
+            hint="When the review rejects it: holdfast rfc transition review-reject",
             kind="no_gate_b",
         )
     if number < 1:

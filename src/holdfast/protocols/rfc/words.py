@@ -6,7 +6,7 @@ from holdfast.kernel.errors import HoldfastError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypedDict
+    from typing import Any, NotRequired, TypedDict
 
     class Section(TypedDict):
         """A `### ` heading and its bullets, each of one line."""
@@ -15,11 +15,13 @@ if TYPE_CHECKING:
         bullets: list[str]
 
     class Group(TypedDict):
-        """A `## ... Exit` of the checkpoint; `written` is the version that it was written in."""
+        """A `## ... Exit` of the checkpoint; `written` is the version that it was written in,
+        `by_hand` the bullets that came in through the file."""
 
         key: str
         sections: list[Section]
         written: int
+        by_hand: NotRequired[list[str]]
 
     class Extra(TypedDict):
         """A `## ` heading that is not ours, with its lines as they were found."""

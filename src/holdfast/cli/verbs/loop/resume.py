@@ -20,7 +20,7 @@ from holdfast.loops.track import following
 from holdfast.protocols.loop import escalation
 from holdfast.protocols.loop.checkpoint import current_step, is_due, status_of
 from holdfast.protocols.loop.parameters import command_of, resume_from
-from holdfast.protocols.loop.words import COMPLETE, EVALUATIONS, EXECUTE, FAILED, PASSED, SKIPPED
+from holdfast.protocols.loop.words import EVALUATIONS, EXECUTE, FAILED, PASSED, RUNNABLE, SKIPPED
 
 if TYPE_CHECKING:
     from holdfast.loops.track import Track
@@ -45,7 +45,7 @@ def command(call: Call, track: Track) -> Reply:
         "command": _ready(call, state, step),
         "due": is_due(state, call.now),
     }
-    if escalation.reason_of(state):
+    if escalation.pause_of(state):
         return paused(state, data)
     rows = [["Step", line(state, step)]]
     if place["task"]:
@@ -71,7 +71,7 @@ def _ready(call: Call, state: LoopState, step: str) -> list[str]:
 def _next(track: Track, state: LoopState, step: str) -> list[str]:
     which = f"--track {track.place.track}"
     status = status_of(state, step)
-    if step == COMPLETE:
+    if step not in RUNNABLE:
         return []
     if status in (PASSED, SKIPPED) or (status == FAILED and step in EVALUATIONS):
         return [f"holdfast loop advance {which}"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from holdfast.cli.frame import Call, Reply, warn
+from holdfast.cli.frame import INTERRUPTED, Call, Reply, warn
 from holdfast.cli.terminal import plural, safe, style, table
 from holdfast.cli.verbs.loop.live import Watch
 from holdfast.cli.verbs.loop.words import WAITING, escalation_lines, track_verb
@@ -45,12 +45,13 @@ def command(
     for sign in (signal.SIGTERM, signal.SIGHUP):
         # As Ctrl+C does: the program of a run must not outlive it, unseen.
         signal.signal(sign, signal.default_int_handler)
+    work = Run(track, plan, watch)
     try:
-        result = Run(track, plan, watch).to_the_end()
+        result = work.to_the_end()
     except KeyboardInterrupt:
         watch.end()
         warn("Interrupted. The track stays where it is; the same command goes on there.")
-        raise
+        return Reply({**work.interrupted()}, exit_code=INTERRUPTED)
     finally:
         watch.end()
     data: dict[str, Any] = {**result}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import re
+import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,8 @@ import click
 from holdfast.cli.frame import Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import one_line, plural, safe, style
-from holdfast.loops.place import chosen
+from holdfast.kernel.errors import HoldfastError
+from holdfast.loops.place import chosen, listing
 from holdfast.loops.track import Track
 from holdfast.protocols.loop import escalation
 from holdfast.protocols.loop.checkpoint import (
@@ -29,6 +32,7 @@ from holdfast.protocols.loop.words import (
     IN_PROGRESS,
     METADATA,
     PASSED,
+    TRACKS,
 )
 
 if TYPE_CHECKING:
@@ -54,7 +58,11 @@ def track_verb(function: Callable[..., Reply]) -> Callable[..., None]:
     ) -> Reply:
         place = chosen(call.workspace, track, track_dir, metadata)
         meant = Track(call.workspace, call.writer, place, actor=call.actor)
-        return function(call, meant, **arguments)
+        try:
+            return function(call, meant, **arguments)
+        except HoldfastError as error:
+            error.hint = _for_this_track(error.hint, meant)
+            raise
 
     made = verb(on_the_track)
     for option in (
@@ -68,6 +76,17 @@ def track_verb(function: Callable[..., Reply]) -> Callable[..., None]:
     ):
         made = option(made)
     return made
+
+
+def _for_this_track(hint: str, track: Track) -> str:
+    """A command in a hint names its track where another could be meant."""
+    place = track.place
+    if "--track" in hint or listing(track.workspace) == [place.track]:
+        return hint
+    option = f"--track {place.track}"
+    if place.folder != f"{TRACKS}/{place.track}":
+        option = f"--track-dir {shlex.quote(place.folder)}"
+    return re.sub(r"(holdfast loop [a-z-]+)", rf"\1 {option}", hint)
 
 
 step_option = click.option("--step", metavar="STEP", help="Another step than the current one.")
@@ -108,7 +127,7 @@ def reply(
         "queued": "",
     }
     lines = [again] if again and not outcome["records"] else [line(state, step)]
-    if may_pause and escalation.reason_of(state):
+    if may_pause and escalation.pause_of(state):
         return paused(state, data)
     return Reply(data, lines, next=[f"holdfast loop resume --track {track.place.track}"])
 
@@ -123,10 +142,9 @@ def ended_badly(call: Call, track: Track, do: str, reason: str, step: str | None
 
 def paused(state: LoopState, data: dict[str, Any]) -> Reply:
     """The orchestrator's pause, in the protocol's words."""
-    step = current_step(state)
-    reason = escalation.reason_of(state)
-    text = escalation.text(state, step, reason)
-    data = {**data, "reason": reason, "escalation": text}
+    pause = escalation.pause_of(state) or {"step": current_step(state), "reason": ""}
+    text = escalation.text(state, pause["step"], pause["reason"])
+    data = {**data, "reason": pause["reason"], "escalation": text}
     return Reply(data, escalation_lines(text), exit_code=WAITING)
 
 

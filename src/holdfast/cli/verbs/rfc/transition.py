@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 @click.option(
     "--accept-vanished", is_flag=True, help="Take the compressor's result though bullets are gone."
 )
+@click.option("--accept-versions", is_flag=True, help="Go on though the two files are apart.")
 @click.option("--dry-run", is_flag=True, help="Say what would be asked for, and change nothing.")
 @verb
 def command(
@@ -40,6 +41,7 @@ def command(
     source: str | None,
     lenient: bool,
     accept_vanished: bool,
+    accept_versions: bool,
     dry_run: bool,
 ) -> Reply:
     """Leave a phase: says whether to write a checkpoint and whether to restart the context.
@@ -62,6 +64,7 @@ def command(
         actor=call.actor,
         now=call.now,
         dry_run=dry_run,
+        accept_versions=accept_versions,
     )
     warn_of(done["warnings"])
     if done["outcome"] is not None and done["written"] is None:
@@ -77,7 +80,8 @@ def _lines(done: Moved, *, dry_run: bool) -> list[str]:
         return ["Queued in .holdfast/inbox: the journal cannot be written from here."]
     head = f"{done['id']} {'would go' if dry_run else 'went'} from {moved}."
     if done["repeated"]:
-        head = f"{done['id']} went to {advice['target']} already; nothing changed."
+        what = "nothing changed" if done["written"] is None else "what it owed is written now"
+        head = f"{done['id']} went to {advice['target']} already; {what}."
     write = "no"
     if advice["write"]:
         first = f"first of all: holdfast rfc write {word_of(advice['group'])}"

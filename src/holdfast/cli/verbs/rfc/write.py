@@ -19,6 +19,7 @@ from holdfast.rfcs.checkpoints import write
 @click.option(
     "--accept-vanished", is_flag=True, help="Take the compressor's result though bullets are gone."
 )
+@click.option("--accept-versions", is_flag=True, help="Go on though the two files are apart.")
 @click.option("--dry-run", is_flag=True, help="Show the checkpoint as it would be.")
 @verb
 def command(
@@ -28,6 +29,7 @@ def command(
     source: str,
     lenient: bool,
     accept_vanished: bool,
+    accept_versions: bool,
     dry_run: bool,
 ) -> Reply:
     """Take answers, in Markdown or JSON on standard input, into .ohrfc/ID/checkpoint.md.
@@ -44,6 +46,7 @@ def command(
         actor=call.actor,
         now=call.now,
         dry_run=dry_run,
+        accept_versions=accept_versions,
     )
     lines = said_of(done, dry_run=dry_run)
     if dry_run:
