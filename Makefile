@@ -7,8 +7,9 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 READY := $(VENV)/.ready
 BENCH := .venv-bench
+PRICES := .venv-prices
 
-.PHONY: help demo test check format proof bench conformance docs lock clean
+.PHONY: help demo test check format proof bench conformance docs prices lock clean
 
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -52,6 +53,12 @@ conformance: $(READY) ## which clause is proved by which test
 
 docs: $(READY) ## generate the reference pages
 	@$(BIN)/python -m scripts.reference
+
+prices: ## the price list anew, from the newest genai-prices
+	@rm -rf $(PRICES) && $(PYTHON) -m venv $(PRICES)
+	@$(PRICES)/bin/python -m pip install --quiet --disable-pip-version-check genai-prices
+	@$(PRICES)/bin/python scripts/prices.py
+	@rm -rf $(PRICES)
 
 lock: ## write requirements/*.lock anew
 	@PYTHON="$(PYTHON)" scripts/lock

@@ -32,6 +32,7 @@ MEASUREMENTS = (
     "step_done",
     "staleness",
     "beat_process",
+    "usage_check",
 )
 RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results")
 PACKAGES = ("holdfast", "apsw", "click", "langgraph-checkpoint-sqlite", "dbos")

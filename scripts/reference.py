@@ -8,16 +8,26 @@ from pathlib import Path
 import click
 
 from holdfast.adapters.git.errors import GitError
+from holdfast.adapters.notify import NotifyError
 from holdfast.adapters.trackers.port import TrackerError
 from holdfast.cli.parser import root
 from holdfast.kernel import config, errors
 from holdfast.loops.lock import LockTimeout
+from holdfast.protocols.pilot.gate_xml import BadXml
 from holdfast.protocols.rfc.words import BootstrapError
 
 DOCS = Path(__file__).parent.parent / "docs" / "reference"
 SOURCES = {
     kind.__module__
-    for kind in (errors.HoldfastError, GitError, TrackerError, BootstrapError, LockTimeout)
+    for kind in (
+        errors.HoldfastError,
+        GitError,
+        TrackerError,
+        BootstrapError,
+        LockTimeout,
+        NotifyError,
+        BadXml,
+    )
 }
 NOTICE = "<!-- Written by `make docs`; do not edit. -->"
 
@@ -115,7 +125,12 @@ PAGES = {"cli.md": command_line, "settings.md": settings, "errors.md": error_kin
 
 
 def _descendants(kind: type[errors.HoldfastError]) -> list[type[errors.HoldfastError]]:
-    return [kind, *(below for child in kind.__subclasses__() for below in _descendants(child))]
+    # In an order that does not depend on which module was imported first.
+    home = errors.__name__
+    children = sorted(
+        kind.__subclasses__(), key=lambda child: (child.__module__ != home, child.__module__)
+    )
+    return [kind, *(below for child in children for below in _descendants(child))]
 
 
 def _exit_rows() -> list[list[str]]:

@@ -83,6 +83,9 @@ def _holdfast_lines(page: str) -> list[list[str]]:
         "docs/how-to/sessions.md",
         "docs/how-to/loop.md",
         "docs/how-to/rfc.md",
+        "docs/how-to/gates.md",
+        "docs/how-to/budgets.md",
+        "docs/how-to/usage.md",
     ],
 )
 def test_the_commands_of_a_page_work_in_their_order(repository: Path, page: str) -> None:
@@ -102,7 +105,7 @@ def test_the_commands_of_a_page_work_in_their_order(repository: Path, page: str)
         assert done.returncode == expected, f"{words}: {done.stderr}"
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/how-to/loop.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/how-to/loop.md", "docs/how-to/gates.md"])
 def test_the_python_of_a_page_works(repository: Path, page: str) -> None:
     for block in blocks(page, "python"):
         subprocess.run([sys.executable, "-c", block], check=True, capture_output=True)
@@ -120,7 +123,7 @@ def test_the_file_of_a_run_is_accepted(repository: Path) -> None:
 def test_the_configuration_of_the_how_to_is_accepted(repository: Path) -> None:
     from holdfast.kernel.workspace import discover
 
-    pages = ("docs/how-to/README.md", "docs/how-to/rfc.md")
+    pages = ("docs/how-to/README.md", "docs/how-to/rfc.md", "docs/how-to/gates.md")
     for block in [block for page in pages for block in blocks(page, "toml")]:
         Path("holdfast.toml").write_text(block, encoding="utf-8")
         config.load(discover())

@@ -18,27 +18,33 @@ if TYPE_CHECKING:
 
     from holdfast.kernel.errors import (
         Conflict,
+        Declined,
         FenceLost,
         HoldfastError,
         NotAllowed,
         NotFound,
+        Stopped,
         StoreAway,
         StreamClosed,
         Usage,
         VersionConflict,
+        Waiting,
     )
     from holdfast.library import Workspace, open
 
 __all__ = [
     "Conflict",
+    "Declined",
     "FenceLost",
     "HoldfastError",
     "NotAllowed",
     "NotFound",
+    "Stopped",
     "StoreAway",
     "StreamClosed",
     "Usage",
     "VersionConflict",
+    "Waiting",
     "Workspace",
     "__version__",
     "open",

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from holdfast.fleet.member import Member
+    from holdfast.gates.handle import Gates
+    from holdfast.guard.budget import Report
+    from holdfast.guard.values import Given
     from holdfast.kernel.journal.interface import Journal, Record
     from holdfast.kernel.work import Outcome
     from holdfast.loops.step import Loop
@@ -58,6 +61,22 @@ class Workspace:
         from holdfast.fleet.member import Member
 
         return Member(self._workspace, agent, feature=feature, epic=epic, actor=self._actor)
+
+    @property
+    def gates(self) -> Gates:
+        """Questions for people: `gates.verify(built=..., how=[...]).wait()`."""
+        from holdfast.gates.handle import Gates
+
+        return Gates(self._workspace, actor=self._actor)
+
+    def check(self, *, session: str = "", **values: float) -> Report:
+        """Whether work may go on within its budget: `verdict` is go, wait or stop. What is not given
+        (cost, context, estimated, actual, errors) is measured."""
+        from holdfast.guard.budget import Budget
+
+        budget = Budget(self._workspace, actor=self._actor)
+        given: Given = {**values}  # type: ignore[typeddict-item]
+        return budget.check(given, session=session, now=clock.now())
 
     def rfc(self, id: str) -> Rfc:
         """The RFC with this id: its questions, its checkpoint, its bootstrap."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 
 from holdfast.fleet.copies import copies_holding
+from holdfast.guard.old_waypoints import waypoints_holding
 from holdfast.kernel import jsontext
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.journal import upkeep
@@ -20,6 +21,7 @@ from holdfast.kernel.views.files import target_of
 from holdfast.kernel.views.place import aside_of, stem_of
 from holdfast.kernel.workspace import worktrees
 from holdfast.loops import logs
+from holdfast.spending import scrub_errors
 from holdfast.subjects import subject_of
 from holdfast.writing import writer_of
 
@@ -62,6 +64,7 @@ def find(workspace: Workspace, *, id: str = "", text: str = "", now: int) -> Pur
             *([*_quarantined_with(workspace, text), *_copies(workspace)] if records else []),
             *logs.holding(workspace, sorted(streams), text),
             *copies_holding(workspace, sorted(streams), text),
+            *waypoints_holding(workspace, sorted(streams), text),
         ],
         "snapshots": _snapshots_with(workspace, text) if text else [],
         "elsewhere": sorted(
@@ -82,6 +85,7 @@ def erase(workspace: Workspace, found: Purged, *, text: str = "", actor: str, no
             for stream in found["streams"]
         }
         found["waiting"] = journal.scrub(text, MARK) if text else 0
+        found["waiting"] += scrub_errors(workspace, text, MARK) if text else 0
         journal.erase(found["records"])
         for stream, (version, state) in states.items():
             journal.snapshot(stream, version, state)

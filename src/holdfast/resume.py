@@ -48,7 +48,7 @@ def resume(
     settings = config.load(workspace, workspace.journal if workspace.exists() else None)
     state = sessions.named(workspace, session) if session else _whose(workspace)
     budget = budget or int(settings["session.pack_characters"])
-    beside = _beside(workspace)
+    beside = _beside(workspace, state["last"]["at"] if state and state["last"] else "")
     state = _from_file(workspace, beside) if state is None else _as_edited(workspace, state, now)
     present = _world(workspace, look)
     issue = issue or _issue_here(workspace)
@@ -77,17 +77,27 @@ def resume(
     }
 
 
-def _beside(workspace: Workspace) -> pack.Beside | None:
-    """The reasoning of open RFCs, and those that want a bootstrap; nothing when there is no RFC."""
+def _beside(workspace: Workspace, since: str) -> pack.Beside | None:
+    """What goes on beside the session: the reasoning of open RFCs, the gates that wait, and what
+    people answered since it was captured."""
+    first, notes = _reasoning(workspace)
+    if workspace.exists() and workspace.journal.heads("gate:"):
+        from holdfast.gates.summary import for_a_pack
+
+        commands, sections = for_a_pack(workspace, since)
+        first, notes = [*first, *commands], [*sections, *notes]
+    return {"first": first, "notes": notes} if first or notes else None
+
+
+def _reasoning(workspace: Workspace) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Open RFCs, and those that want a bootstrap."""
     known = workspace.exists() and workspace.journal.heads("rfc:")
     if not known and not os.path.isdir(os.path.join(workspace.root, ".ohrfc")):
-        return None
+        return [], []
     from holdfast.rfcs.reasoning import active_reasoning
 
     waiting, notes = active_reasoning(workspace)
-    if not waiting and not notes:
-        return None
-    return {"first": [f"holdfast rfc bootstrap {id}" for id in waiting], "notes": notes}
+    return [f"holdfast rfc bootstrap {id}" for id in waiting], notes
 
 
 def _whose(workspace: Workspace) -> SessionState | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from holdfast.emergency import lifted_by
 from holdfast.kernel import config, failures, inbox, latch
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.journal import upkeep
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 
 SHOWN_STREAMS = 10
+BUDGET = "budget:default"
 
 
 def gather(workspace: Workspace, *, streams: int = SHOWN_STREAMS) -> Status:
@@ -80,7 +82,14 @@ def attention(workspace: Workspace) -> list[Attention]:
     stopped = latch.read(workspace)
     if stopped is not None:
         by = f" by {stopped['by']}" if stopped["by"] else ""
-        add(f"Stopped{by}: {stopped['reason']}", "holdfast release")
+        add(f"Stopped{by}: {stopped['reason']}", lifted_by(stopped))
+    if workspace.exists() and workspace.journal.heads("gate:"):
+        from holdfast.gates.reading import open_gates, title_of
+
+        gates = [state for state in open_gates(workspace) if state["presented_at"]]
+        if gates:
+            wait = f"{_count(gates, 'gate')} wait{'s' if len(gates) == 1 else ''} for a person"
+            add(f"{wait}; longest: {title_of(gates[0])}", "holdfast gate list")
     try:
         config.load(workspace, workspace.journal if workspace.exists() else None)
     except HoldfastError as error:
@@ -98,6 +107,11 @@ def attention(workspace: Workspace) -> list[Attention]:
         refused = workspace.journal.refusals()
         if refused:
             add(f"{_count(refused, 'write')} refused and kept", "holdfast doctor")
+        if workspace.journal.head(BUDGET) is not None:
+            from holdfast.guard.waiting import waiting
+
+            for what, next in waiting(workspace):
+                add(what, next)
         failing = [effect for effect in workspace.journal.effects() if effect["error"]]
         if failing:
             add(f"{_count(failing, 'effect')} could not be delivered yet", "holdfast doctor")

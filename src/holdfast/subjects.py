@@ -43,6 +43,18 @@ def subject_of(stream: str) -> Subject:
         from holdfast.protocols import rfc
 
         return rfc
+    if kind == "gate":
+        from holdfast.protocols.pilot import gate
+
+        return gate
+    if kind == "people":
+        from holdfast.protocols.pilot import refusal
+
+        return refusal
+    if kind == "budget":
+        from holdfast.protocols.pilot import budget
+
+        return budget
     raise NotFound(
         f"This holdfast knows no streams of the kind {kind!r}.",
         hint="A newer holdfast may have written it.",

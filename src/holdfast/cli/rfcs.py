@@ -8,8 +8,8 @@ from shutil import get_terminal_size
 from textwrap import wrap
 
 from holdfast.cli.frame import Call, warn, warn_of_views
+from holdfast.cli.source import text_from
 from holdfast.cli.terminal import plural, safe, style
-from holdfast.kernel.errors import NotFound, Usage
 from holdfast.protocols.rfc.answers import LARGEST_ANSWERS
 from holdfast.protocols.rfc.words import MOST_LINES
 from holdfast.rfcs.checkpoints import Answers
@@ -28,31 +28,13 @@ def which(call: Call, id: str | None) -> str:
 
 def answers_from(source: str, *, lenient: bool, accept_vanished: bool) -> Answers:
     """The answers in a file, or on standard input for `-`; refused when they are no UTF-8."""
+    text = text_from(
+        source,
+        largest=LARGEST_ANSWERS,
+        example="holdfast rfc write GROUP < FILE, or --from FILE",
+        advice="Signals over transcripts: one line a bullet.",
+    )
     name = "standard input" if source == "-" else source
-    if source == "-":
-        if sys.stdin is None or sys.stdin.isatty():
-            raise Usage(
-                "The answers come on standard input.",
-                hint="holdfast rfc write GROUP < FILE, or --from FILE",
-            )
-        content = sys.stdin.buffer.read(LARGEST_ANSWERS + 1)
-    else:
-        try:
-            with open(source, "rb") as file:
-                content = file.read(LARGEST_ANSWERS + 1)
-        except FileNotFoundError:
-            raise NotFound(f"There is no file {source}.") from None
-        except OSError as error:
-            raise Usage(f"{source} cannot be read: {error.strerror}.") from None
-    if len(content) > LARGEST_ANSWERS:
-        raise Usage(
-            f"{name} has more than {LARGEST_ANSWERS} bytes.",
-            hint="Signals over transcripts: one line a bullet.",
-        )
-    try:
-        text = content.decode()
-    except UnicodeDecodeError as error:
-        raise Usage(f"{name} is not UTF-8 at byte {error.start}.") from None
     return Answers(text, source=name, lenient=lenient, accept_vanished=accept_vanished)
 
 

@@ -15,6 +15,8 @@ VERBS = {
     "tracker": "The status comment on the issue.",
     "agent": "Many agents at once: who is alive, what each does, and what to do next.",
     "loop": "A track's steps: plan, execute, evaluate, fix; resumed at the exact task.",
+    "gate": "Questions for people: look at this, choose, do what only you can.",
+    "guard": "Budgets: limits that warn, ask a person, and really stop.",
     "rfc": "The reasoning behind an RFC, kept across phases within 200 lines.",
     "note": "Leave a note for whoever comes next.",
     "estop": "Stop every agent of the workspace, now.",

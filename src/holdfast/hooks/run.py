@@ -10,8 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
-from holdfast.fleet.activity import saw
-from holdfast.kernel import clock, failures, jsontext, latch
+from holdfast.kernel import clock, failures, jsontext, last_turn, latch
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
 
@@ -50,15 +49,16 @@ def respond(arguments: list[str]) -> dict[str, Any]:
     is_client = arguments[:1] not in (["note"], ["beat"])
     answer: dict[str, Any] = {}
     workspace: Workspace | None = None
+    stopped: latch.Latch | None = None
+    session = ""
     try:
         payload = _payload()
+        session = str(payload.get("session_id") or "")
         workspace = discover(_folder(payload))
         stopped = latch.read(workspace)
         if stopped is not None and not is_client:
             answer["stopped"] = stopped["reason"]
         answer.update(_obey(arguments, payload, workspace))
-        if stopped is not None and is_client:
-            answer = _stopping(answer, stopped)
     except Exception as error:
         message = error.message if isinstance(error, HoldfastError) else _described(error)
         if not is_client:
@@ -67,17 +67,35 @@ def respond(arguments: list[str]) -> dict[str, Any]:
             workspace = _workspace_or_none()
         if workspace is not None:
             failures.note(workspace, " ".join(arguments[:2]), message, clock.now())
+    if workspace is not None and stopped is not None and is_client:
+        # Also when the hook itself failed: a stop holds without the journal.
+        answer = _stopping(answer, stopped, _turn(workspace, arguments, session))
     return answer
 
 
-def _stopping(answer: dict[str, Any], stopped: latch.Latch) -> dict[str, Any]:
-    """What the hook would have said, and on top of it that the agent has to stop."""
+def _turn(workspace: Workspace, arguments: list[str], session: str) -> str:
+    """What is left of a session's last turn: `begins` now, `goes on`, or nothing."""
+    event = arguments[1] if len(arguments) > 1 else ""
+    if event == "Stop" and last_turn.take(workspace, session, now=clock.now()):
+        return "begins"
+    if event == "PreCompact" and last_turn.is_open(workspace, now=clock.now()):
+        return "goes on"
+    return ""
+
+
+def _stopping(answer: dict[str, Any], stopped: latch.Latch, turn: str) -> dict[str, Any]:
+    """What the hook would have said, and on top of it that the agent has to stop; at once, or after
+    the one turn that a budget leaves it to checkpoint in."""
     from holdfast.emergency import words
 
     text = words(stopped)
+    if turn == "begins":
+        return {"decision": "block", "reason": f"{text}\n{last_turn.WORDS}"}
     specific = answer.get("hookSpecificOutput")
     if specific is not None:
         specific["additionalContext"] = f"{text}\n\n{specific.get('additionalContext', '')}"
+    if turn == "goes on":
+        return {**answer, "systemMessage": f"{text}\n{last_turn.WORDS}"}
     answer.pop("decision", None)
     return {**answer, "continue": False, "stopReason": text, "systemMessage": text}
 
@@ -113,6 +131,7 @@ def _obey(arguments: list[str], payload: dict[str, Any], workspace: Workspace) -
 
         return beat(arguments[1:], payload, workspace, clock.now())
     if len(arguments) == 2 and arguments[0] == "claude":
+        from holdfast.fleet.activity import saw
         from holdfast.hooks.claude import handle
 
         now = clock.now()

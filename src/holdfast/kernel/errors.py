@@ -9,6 +9,8 @@ HoldfastError             1   refused or failed
 │   ├── FenceLost             this life was taken over
 │   └── StreamClosed          the stream was ended; a late write does not reopen it
 ├── Stopped               7   an emergency stop or a budget holds everybody
+├── Waiting               8   a person has not answered yet
+├── Declined              9   a person said no
 └── StoreAway            75   the store is busy, full, read-only or out of reach
 """
 
@@ -84,6 +86,17 @@ class StreamClosed(Conflict):
 class Stopped(HoldfastError):
     kind = "stopped"
     exit_code = 7
+
+
+class Waiting(HoldfastError):
+    kind = "waiting"
+    exit_code = 8
+    retryable = True
+
+
+class Declined(HoldfastError):
+    kind = "declined"
+    exit_code = 9
 
 
 class StoreAway(HoldfastError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 
+from holdfast.emergency import lifted_by
 from holdfast.kernel import latch
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError, Stopped
@@ -118,7 +119,7 @@ class Driver:
         if held is not None:
             raise Stopped(
                 f"Stopped: {held['reason']}",
-                hint="The track stays where it is; a person lifts the stop with: holdfast release",
+                hint=f"The track stays where it is; a person lifts the stop with: {lifted_by(held)}",
             )
 
     def say(

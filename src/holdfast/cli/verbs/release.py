@@ -6,7 +6,8 @@ import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.emergency import release
+from holdfast.emergency import refuse_stopped, release
+from holdfast.guard.budget import latched_again
 
 
 @click.command()
@@ -15,5 +16,7 @@ from holdfast.emergency import release
 def command(call: Call, reason: str) -> Reply:
     """Lift the emergency stop; the agents may go on."""
     lifted = release(call.workspace, reason, by=call.actor, now=call.now)
+    if latched_again(call.workspace, actor=call.actor, now=call.now):
+        refuse_stopped(call.workspace, "The emergency stop is lifted, a budget's stop is not.")
     line = "Released: the agents may go on." if lifted else "There was no stop."
     return Reply({"released": lifted}, [line])

@@ -55,7 +55,7 @@ def write(
     runs = [_longest_run(line) for _, lines in sections for line in lines]
     fence = "`" * max([3, *(run + 1 for run in runs if run <= LONGEST_RUN)])
     where = f"{state['folder']}/{PROGRESS_FILE}" if state["folder"] else PROGRESS_FILE
-    where = "`holdfast rfc show`" if _is_nothing(state) else where
+    where = "`holdfast status`" if _is_nothing(state) else where
     closing = f"Withheld for length: {{}} lines; read them in {where}."
     room = max(budget, SMALLEST_BUDGET) - len(heading) - 2 * len(fence) - len(closing) - 60
     kept, withheld = _fitted(sections, room)
@@ -69,7 +69,7 @@ def write(
 def _heading(state: SessionState, verdict: str, first: Sequence[str]) -> str:
     last = state["last"]
     if _is_nothing(state):
-        lines = [f"Holdfast: {verdict}. No session was captured here; an RFC is open."]
+        lines = [f"Holdfast: {verdict}. No session was captured here; other work is open."]
     elif last is None:
         lines = [f"Holdfast: {verdict}. A progress file that no record knows: nothing to compare."]
     else:

@@ -1,0 +1,117 @@
+"""What every client's numbers become: messages with tokens, a client's own total, a context."""
+
+from __future__ import annotations
+
+import math
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypedDict
+
+    class Source(TypedDict):
+        """One file (or one session in a database) that a client writes. `agent` is the subagent's
+        id, empty for the session's own."""
+
+        client: str
+        session: str
+        path: str
+        agent: str
+
+    class Message(TypedDict):
+        """One answer of a model. `input` is without what came from or went to the cache, `output`
+        with the reasoning; `cost` is the client's own figure, None where it gives none."""
+
+        id: str
+        at: str
+        model: str
+        provider: str
+        input: int
+        output: int
+        cache_read: int
+        cache_write: int
+        cache_write_hour: int
+        cost: float | None
+        counted: bool
+
+    class Report(TypedDict):
+        """A total that the client itself gives for the whole session. `at` is until when."""
+
+        at: str
+        cost: float
+        has_unknown: bool
+        tokens: dict[str, int]
+        what: str
+
+    class Context(TypedDict):
+        """How full the model's window is. `window` is 0 where the client does not say."""
+
+        at: str
+        tokens: int
+        window: int
+        model: str
+        provider: str
+
+
+TOKENS = ("input", "output", "cache_read", "cache_write")
+# What a program can mean by a number of tokens; beyond it is damage.
+_MOST = 2**53
+
+
+class Found:
+    """What a few lines of one source said."""
+
+    __slots__ = ("context", "errors", "known", "lines", "messages", "reports", "started_at")
+
+    def __init__(self) -> None:
+        # By id, both: what stands there again is the same message, or the same error.
+        self.messages: dict[str, Message] = {}
+        self.reports: list[Report] = []
+        self.errors: dict[str, str] = {}
+        self.context: Context | None = None
+        self.started_at = ""
+        self.lines = 0
+        self.known = 0
+
+
+def message(
+    id: str, at: str, model: str, *, provider: str = "", cost: float | None = None
+) -> Message:
+    """A message whose tokens nobody has told yet."""
+    return {
+        "id": id,
+        "at": at,
+        "model": model,
+        "provider": provider,
+        "input": 0,
+        "output": 0,
+        "cache_read": 0,
+        "cache_write": 0,
+        "cache_write_hour": 0,
+        "cost": cost,
+        "counted": False,
+    }
+
+
+def count(value: Any) -> int:
+    """A number of tokens; whatever cannot be one is 0."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return 0
+    if isinstance(value, float) and not math.isfinite(value):
+        return 0
+    return min(max(int(value), 0), _MOST)
+
+
+def money(value: Any) -> float | None:
+    """An amount of money; None for whatever cannot be one."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    amount = float(value)
+    return amount if math.isfinite(amount) and amount >= 0 else None
+
+
+def text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def table(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,31 @@
+"""A text that a verb is given: in a file, or on standard input for `-`."""
+
+from __future__ import annotations
+
+import sys
+
+from holdfast.kernel.errors import NotFound, Usage
+
+
+def text_from(source: str, *, largest: int, example: str, advice: str = "") -> str:
+    """The text, if it is UTF-8 and not longer than so many bytes. `example` shows how to give it,
+    `advice` how to make it shorter."""
+    name = "standard input" if source == "-" else source
+    if source == "-":
+        if sys.stdin is None or sys.stdin.isatty():
+            raise Usage("The text comes on standard input.", hint=example)
+        content = sys.stdin.buffer.read(largest + 1)
+    else:
+        try:
+            with open(source, "rb") as file:
+                content = file.read(largest + 1)
+        except FileNotFoundError:
+            raise NotFound(f"There is no file {source}.") from None
+        except OSError as error:
+            raise Usage(f"{source} cannot be read: {error.strerror}.") from None
+    if len(content) > largest:
+        raise Usage(f"{name} has more than {largest} bytes.", hint=advice)
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise Usage(f"{name} is not UTF-8 at byte {error.start}.") from None

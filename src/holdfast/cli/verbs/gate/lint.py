@@ -1,0 +1,46 @@
+"""holdfast gate lint"""
+
+from __future__ import annotations
+
+import click
+
+from holdfast.cli.frame import Call, Reply
+from holdfast.cli.gates import text_of
+from holdfast.cli.parser import verb
+from holdfast.cli.terminal import plural, safe, style
+from holdfast.protocols.pilot.gate_lint import lint
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.protocols.pilot.gate_lint import Finding
+
+
+@click.command()
+@click.argument("file", default="-")
+@click.option("--strict", is_flag=True, help="The short form of a decision is an error, too.")
+@verb
+def command(call: Call, file: str, strict: bool) -> Reply:
+    """Check a text, or the tasks in it: whether it asks a person to run a command, start a server,
+    create a file or data, set up a database, or choose by a free question; and what to do instead.
+
+    Reads standard input, or FILE. Ends with 1 when there is an error.
+    """
+    found = lint(text_of(file), strict=strict)
+    errors = [one for one in found if one["level"] == "error"]
+    data = {"findings": found, "errors": len(errors), "warnings": len(found) - len(errors)}
+    return Reply(data, _lines(found, len(errors)), exit_code=1 if errors else 0)
+
+
+def _lines(found: list[Finding], errors: int) -> Iterator[str]:
+    for one in found:
+        colour = "red" if one["level"] == "error" else "yellow"
+        head = style(f"{one['line']}: {one['level']}:", colour, bold=True)
+        yield f"{head} {safe(one['what'])} ({one['clause']})"
+        if one["instead"]:
+            yield f"   {style('instead:', 'cyan')} {safe(one['instead'])}"
+    if not found:
+        yield style("Nothing that a machine could do is asked of a person.", "green")
+    else:
+        yield f"{plural(errors, 'error')}, {plural(len(found) - errors, 'warning')}."

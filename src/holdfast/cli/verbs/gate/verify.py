@@ -1,0 +1,48 @@
+"""holdfast gate verify"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from holdfast.cli.frame import Call, Reply
+from holdfast.cli.gates import need, opened, refuse_both, task_from, terms
+from holdfast.cli.parser import verb
+from holdfast.protocols.pilot import gate_content as words
+from holdfast.protocols.pilot.gate_xml import content_of
+
+EXAMPLE = (
+    'holdfast gate verify --built "User Dashboard" --how "Page loads" --url http://localhost:3000'
+)
+
+
+@click.command()
+@click.option("--built", default="", metavar="TEXT", help="What was built.")
+@click.option(
+    "--how", multiple=True, metavar="TEXT", help="One thing to look at; give it for each."
+)
+@click.option("--url", default="", help="Where it runs; by default the first address in the texts.")
+@click.option("--purpose", type=click.Choice(words.VERIFY_PURPOSES), help="What the look is about.")
+@terms
+@verb
+def command(
+    call: Call,
+    built: str,
+    how: tuple[str, ...],
+    url: str,
+    purpose: str | None,
+    source: str | None,
+    **terms: Any,
+) -> Reply:
+    """Ask a person to confirm that something works. Everything is started and prepared already: the
+    person only looks, and answers "approved" or what is wrong.
+    """
+    refuse_both(source, {"--built": built, "--how": how})
+    if source is not None:
+        content = content_of(task_from(source, words.VERIFY), url=url, purpose=purpose or "")
+    else:
+        need(built, "--built", example=EXAMPLE)
+        need(" ".join(how), "--how", example=EXAMPLE)
+        content = words.verify(built, how, url=url, purpose=purpose or "")
+    return opened(call, content, strict=source is None, **terms)

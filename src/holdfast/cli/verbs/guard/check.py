@@ -1,0 +1,178 @@
+"""holdfast guard check"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from holdfast.cli.frame import Call, Reply, warn
+from holdfast.cli.parser import verb
+from holdfast.cli.terminal import echo, one_line, safe, style, table
+from holdfast.guard import limits, values
+from holdfast.guard.budget import Budget
+from holdfast.kernel import last_turn
+from holdfast.kernel.clock import MINUTE
+from holdfast.kernel.errors import Stopped, Waiting
+from holdfast.protocols.pilot import boxes
+from holdfast.protocols.pilot.thresholds import ALERT, STOP, TYPES, WARNING
+
+if TYPE_CHECKING:
+    from holdfast.guard.budget import Report
+    from holdfast.protocols.pilot.ledger import Halt
+
+EXIT_CODES = {"go": 0, "wait": Waiting.exit_code, "stop": Stopped.exit_code}
+_COLOURS = {WARNING: "yellow", ALERT: "yellow", STOP: "red"}
+
+
+@click.command()
+@click.option("--cost", metavar="$", help="What was spent, instead of what is measured.")
+@click.option("--context", metavar="%", help="How full the context is.")
+@click.option("--estimated", metavar="$", help="What it was to cost, for the variance.")
+@click.option("--actual", metavar="$", help="What it did cost; without it the cost.")
+@click.option("--errors", metavar="N", help="How many errors there were.")
+@click.option(
+    "--limit",
+    "given",
+    multiple=True,
+    metavar="LEVEL.TYPE=N",
+    help="A lower limit, such as stop.cost=20. A flag raises none.",
+)
+@click.option("--session", default="", metavar="ID", help="Whose session this is.")
+@click.option("--log", "with_log", is_flag=True, help="The protocol's log lines too, on stderr.")
+@click.option("--dry-run", is_flag=True, help="Say what would come of it; record nothing.")
+@verb
+def command(
+    call: Call,
+    cost: str | None,
+    context: str | None,
+    estimated: str | None,
+    actual: str | None,
+    errors: str | None,
+    given: tuple[str, ...],
+    session: str,
+    with_log: bool,
+    dry_run: bool,
+) -> Reply:
+    """Whether work may go on. Exit code 0: go on; 8: an alert waits for a person (`guard ack`);
+    7: stopped, until a person lifts it (`guard reset`).
+
+    What is not given is measured, from what the client writes down and what programs reported.
+    """
+    known = values.from_flags(
+        cost=cost, context=context, estimated=estimated, actual=actual, errors=errors
+    )
+    budget = Budget(call.workspace, actor=call.actor)
+    report = budget.check(
+        known, limits.from_flags(given), session=session, now=call.now, dry_run=dry_run
+    )
+    for warning in report["warnings"]:
+        warn(warning)
+    if with_log and not call.as_json:
+        for line in report["log"]:
+            echo(line, error=True)
+    lines = list(_lines(report, every=budget.settings["guard.every_warning"]))
+    data: dict[str, Any] = {**report}
+    code = EXIT_CODES[report["verdict"]]
+    return Reply(data, lines, next=_next(report), exit_code=code)
+
+
+def _next(report: Report) -> list[str]:
+    if report["verdict"] == "stop":
+        return ["holdfast checkpoint", "holdfast guard reset"]
+    waiting = [one["type"] for one in report["handled"] if one["how"] == "waiting"]
+    return [f"holdfast guard ack {type}" for type in waiting]
+
+
+def _lines(report: Report, *, every: bool) -> Iterator[str]:
+    if report["dry_run"]:
+        yield style("Nothing is recorded: --dry-run", dim=True)
+    if report["handled"] or report["verdict"] != "stop":
+        yield from table(list(_rows(report)))
+    # What waits for somebody stands last, where it is seen.
+    for one in sorted(report["handled"], key=lambda one: one["how"] == "waiting"):
+        type, value, threshold = one["type"], one["value"], one["threshold"]
+        if one["how"] == "warned" and (one["entered"] or every):
+            yield ""
+            yield from boxes.warning(type, value, threshold)
+        elif one["how"] == "waiting":
+            yield ""
+            yield from boxes.alert(type, value, threshold, report["limits"][STOP][type])
+            if type == "errors":
+                yield from _recent(report)
+    if report["verdict"] == "stop":
+        yield from _stop_lines(report)
+    elif report["waypoint"]:
+        yield ""
+        yield boxes.saved(report["waypoint"])
+    if report["elapsed"] is not None:
+        yield ""
+        minutes = report["elapsed"] // MINUTE
+        yield f"{minutes} min since the session began. Time for: holdfast checkpoint"
+    if report["queued"]:
+        yield style(f"Queued: {safe(report['queued'])}", dim=True)
+
+
+def _rows(report: Report) -> Iterator[list[str]]:
+    """One row a type: where it is, against which limits."""
+    for type in TYPES:
+        value: float | None = report["values"][type]  # type: ignore[literal-required]
+        note = report["notes"].get(type, "")
+        if value is None and not note:
+            continue
+        level = report["levels"].get(type)
+        known = "?" if value is None else boxes.amount(type, value)
+        numbers = [
+            boxes.short_amount(type, report["limits"][one][type]) for one in (WARNING, ALERT, STOP)
+        ]
+        sign = style(
+            level or ("ok" if value is not None else "-"), _COLOURS.get(level or "", "green")
+        )
+        yield [
+            boxes.name_of(type),
+            known,
+            sign,
+            style(f"of {' / '.join(numbers)}", dim=True),
+            style(safe(note), "yellow"),
+        ]
+
+
+def _recent(report: Report) -> Iterator[str]:
+    """What there is to investigate."""
+    for error in report["recent_errors"]:
+        yield f"  {one_line(error, 100)}"
+
+
+def _stop_lines(report: Report) -> Iterator[str]:
+    halt = report["stopped"] or _halt_of(report)
+    if halt is None:
+        return
+    yield ""
+    yield from boxes.stop(halt["type"], halt["value"], halt["threshold"], halt["level"])
+    if halt["type"] == "errors":
+        yield from _recent(report)
+    if halt["waypoint"]:
+        yield ""
+        yield boxes.saved(halt["waypoint"])
+    if report["last_turn"]:
+        yield ""
+        yield style(last_turn.WORDS, "yellow", bold=True)
+
+
+def _halt_of(report: Report) -> Halt | None:
+    """What a dry run would stop at."""
+    for one in report["handled"]:
+        if one["how"] == "stopped":
+            return {
+                "reason": "",
+                "type": one["type"],
+                "level": one["level"],
+                "value": one["value"],
+                "threshold": one["threshold"],
+                "at": "",
+                "session_id": "",
+                "waypoint": "",
+                "last_turn": False,
+            }
+    return None

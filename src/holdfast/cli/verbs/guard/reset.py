@@ -1,0 +1,40 @@
+"""holdfast guard reset"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from holdfast.cli.frame import Call, Reply
+from holdfast.cli.parser import verb
+from holdfast.guard import limits
+from holdfast.guard.budget import Budget
+from holdfast.guard.person import reset
+from holdfast.protocols.pilot import boxes
+from holdfast.protocols.pilot.thresholds import STOP
+
+
+@click.command()
+@click.option(
+    "--limit",
+    "given",
+    multiple=True,
+    metavar="LEVEL.TYPE=N",
+    help="A new limit, such as stop.cost=80; a person's to give.",
+)
+@verb
+def command(call: Call, given: tuple[str, ...]) -> Reply:
+    """Clear every acknowledgment, so that alerts ask again (the protocol's --reset-alerts).
+
+    After a stop it lifts the stop: at a terminal, by a person, who says how far the cost may go now.
+    """
+    budget = Budget(call.workspace, actor=call.actor)
+    done = reset(budget, limits.from_flags(given), now=call.now)
+    data: dict[str, Any] = {**done}
+    lines = [boxes.CLEARED]
+    if done["lifted"] is not None:
+        type = done["lifted"]["type"]
+        limit = boxes.amount(type, done["limits"][STOP][type])
+        lines.append(f"The stop is lifted; {boxes.name_of(type)} stops at {limit}.")
+    return Reply(data, lines, next=["holdfast guard check"])

@@ -1,0 +1,124 @@
+"""A person's answer: shown what was asked, seen through their own channel, recorded once."""
+
+from __future__ import annotations
+
+from holdfast import people
+from holdfast.gates import reading
+from holdfast.kernel import clock
+from holdfast.kernel.digest import new_id
+from holdfast.kernel.errors import Conflict, Usage
+from holdfast.kernel.state import load
+from holdfast.kernel.write import Order
+from holdfast.protocols.pilot import gate as rules
+from holdfast.protocols.pilot import refusal
+from holdfast.protocols.pilot.gate_answer import declined, hint_for, understood
+from holdfast.protocols.pilot.gate_text import inert, render
+from holdfast.subjects import subject_of
+from holdfast.writing import writer_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.kernel.subject import Subject
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.people import Person
+    from holdfast.protocols.pilot.gate import GateState
+    from holdfast.protocols.pilot.gate_answer import Answer
+    from holdfast.protocols.pilot.refusal import PeopleState, Refused
+
+# How often an answer that is none of the options is asked for again.
+TRIES = 5
+
+
+def purpose_of(id: str) -> str:
+    """What a refused attempt is recorded as."""
+    return f"answer gate {id}"
+
+
+def answer(
+    workspace: Workspace, word: str, text: str | None, *, no: bool = False, now: int
+) -> GateState:
+    """Answer a gate as the person at this terminal. Without a text, it is asked for there."""
+    state = reading.settled(workspace, reading.named(workspace, word), now=now)
+    if state["answer"] is not None:
+        raise rules.already(state)
+    read = None if text is None else _read(state, text, no)
+    shown = [*facts(state, now), "", *_rendered(state)]
+    if read is not None:
+        shown += ["", f"Your answer: {_said(read)}"]
+    person = people.require(workspace, purpose_of(state["id"]), shown, now=now)
+    if text is None:
+        text = _asked_for(state)
+    return _record(workspace, state, text, no, person, "\n".join(shown))
+
+
+def _read(state: GateState, text: str, no: bool) -> Answer:
+    assert state["content"] is not None
+    return declined(text) if no else understood(state["content"], text)
+
+
+def _said(read: Answer) -> str:
+    """As it will be understood, before it is confirmed."""
+    return inert(f"no ({read['answer']}): {read['text']}" if read["text"] else read["answer"])
+
+
+def _rendered(state: GateState) -> list[str]:
+    assert state["content"] is not None
+    return render(state["content"]).split("\n")
+
+
+def facts(state: GateState, now: int) -> list[str]:
+    """What holdfast itself knows of a gate, in its own words."""
+    asked = state["asked"]
+    assert asked is not None
+    who = inert(asked["agent"] or asked["by"])
+    minutes = max(0, now - clock.parse(asked["at"])) // clock.MINUTE
+    found = [f"Gate {state['id']}, asked by {who} {minutes} min ago ({asked['at']})"]
+    if state["holds"]:
+        found.append(f"It holds up: {inert(state['holds'])}")
+    if state["cost_tokens"] is not None and not state["batch"]:
+        found.append(f"A stop now costs {state['cost_tokens']:,} tokens of context to rebuild")
+    if state["expires_at"]:
+        found.append(f"Without an answer by {state['expires_at']}: {inert(state['default'])}")
+    return found
+
+
+def refused_attempts(workspace: Workspace, id: str) -> list[Refused]:
+    """Who tried to answer this gate without being a person, of the latest attempts."""
+    if not workspace.exists() or workspace.journal.head(refusal.STREAM) is None:
+        return []
+    state: PeopleState = load(workspace.journal, refusal, refusal.STREAM)[0]
+    return [one for one in state["latest"] if one["purpose"] == purpose_of(id)]
+
+
+def _asked_for(state: GateState) -> str:
+    """An answer that means something; what is none of the options is asked for again."""
+    assert state["content"] is not None
+    hint = hint_for(state["content"])
+    for _ in range(TRIES):
+        text = people.ask(f"{inert(hint)}: ")
+        try:
+            understood(state["content"], text)
+        except Usage:
+            continue
+        return text
+    raise Usage("No answer was given.", hint=hint)
+
+
+def _record(
+    workspace: Workspace, state: GateState, text: str, no: bool, person: Person, saw: str
+) -> GateState:
+    key, stream, now = new_id(), rules.stream_of(state["id"]), clock.parse(person["at"])
+    answering: Subject = rules.Answering(key)
+    writer = writer_of(workspace)
+    writer.subject_of = lambda name: answering if name == stream else subject_of(name)
+    command = {"do": "answer", "answer": text, "no": no, "person": person, "saw": saw, "key": key}
+    try:
+        # Not through `execute`: an answer is never left in an inbox.
+        writer.execute_together([Order(stream, command)], actor=person["name"], now=now)
+    except Conflict:
+        latest = reading.read(workspace, state["id"])
+        if latest["answer"] is not None:
+            raise rules.already(latest) from None
+        raise
+    reading.close(workspace, state["id"], now=now)
+    return reading.read(workspace, state["id"])

@@ -1,0 +1,137 @@
+"""Asking a person: a gate is opened once, however often its agent starts again."""
+
+from __future__ import annotations
+
+from holdfast.client_session import own_id
+from holdfast.gates import notices, reading
+from holdfast.kernel import clock
+from holdfast.kernel.digest import id_of
+from holdfast.kernel.errors import HoldfastError, NotFound
+from holdfast.protocols.pilot import gate as rules
+from holdfast.writing import writer_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.protocols.pilot.gate import GateState
+    from holdfast.protocols.pilot.gate_content import Content
+
+    class Opened(TypedDict):
+        """The gate, whether it was open already, and where it waits when the journal cannot be
+        written."""
+
+        id: str
+        state: GateState
+        again: bool
+        queued: str
+        warnings: list[str]
+
+
+SHORT = 12
+
+
+def ask(
+    workspace: Workspace,
+    content: Content,
+    *,
+    actor: str,
+    now: int,
+    name: str = "",
+    batch: bool = False,
+    phase: str = "",
+    holds: str = "",
+    agent: str = "",
+    cost_tokens: int | None = None,
+    expires_at: str = "",
+    default: str = "",
+    strict: bool = False,
+    dry_run: bool = False,
+) -> Opened:
+    """Open a gate. The same question from the same worktree, while it is open, is the same gate."""
+    command = {
+        "do": "open",
+        "content": content,
+        "batch": batch,
+        "phase": phase,
+        "holds": holds,
+        "cost_tokens": cost_tokens
+        if batch or cost_tokens is not None
+        else _context(workspace, now),
+        "expires_at": expires_at,
+        "default": default,
+        "strict": strict,
+        "asked": {
+            "by": actor,
+            "session": own_id(),
+            "agent": agent or _agent_here(workspace),
+            "worktree": workspace.root,
+        },
+    }
+    id = _id_for(workspace, content, name)
+    # Before anything is queued or written: a refusal must reach the agent that asks.
+    planned = rules.decide(_present(workspace, id), command, now)
+    if dry_run:
+        state = reading.after(_present(workspace, id), planned.records, clock.stamp(now), actor)
+        return _opened(state, content, again=not planned.records, queued="")
+    writer = writer_of(workspace)
+    outcome = writer.execute(rules.stream_of(id), command, actor=actor, now=now)
+    state = reading.read(workspace, id)
+    if not outcome["queued"]:
+        notices.announce(workspace, [state], now=now)
+    return _opened(state, content, again=not planned.records, queued=outcome["queued"])
+
+
+def _context(workspace: Workspace, now: int) -> int | None:
+    """How many tokens of context the session that asks would have to rebuild, when that is known."""
+    if not own_id():
+        return None
+    from holdfast.spending import measured
+
+    try:
+        return measured(workspace, session=own_id(), now=now)["context_tokens"]
+    except (HoldfastError, OSError):
+        return None
+
+
+def _agent_here(workspace: Workspace) -> str:
+    from holdfast.fleet.own import of_session
+
+    lives = of_session(workspace, own_id())
+    return lives[0][0].rpartition("/")[2].rpartition(":")[2] if len(lives) == 1 else ""
+
+
+def _id_for(workspace: Workspace, content: Content, name: str) -> str:
+    """A name, or what follows from the question; `.2` and so on once it was answered before."""
+    base = name or id_of(f"{workspace.root}\n{rules.digest_of(content)}")[:SHORT]
+    rules.stream_of(base)
+    id, number = base, 1
+    while _is_answered(workspace, id):
+        number += 1
+        id = f"{base}.{number}"
+    return id
+
+
+def _is_answered(workspace: Workspace, id: str) -> bool:
+    return _present(workspace, id)["answer"] is not None
+
+
+def _present(workspace: Workspace, id: str) -> GateState:
+    try:
+        return reading.read(workspace, id)
+    except NotFound:
+        return rules.initial(rules.stream_of(id))
+
+
+def _opened(state: GateState, content: Content, *, again: bool, queued: str) -> Opened:
+    from holdfast.protocols.pilot.gate_lint import findings
+
+    warnings = [f"{one['what']}. {one['instead']}" for one in findings(content)]
+    return {
+        "id": state["id"],
+        "state": state,
+        "again": again,
+        "queued": queued,
+        "warnings": warnings,
+    }

@@ -1,0 +1,63 @@
+"""Telling people that a gate waits: once a gate and interval, through the outbox."""
+
+from __future__ import annotations
+
+from holdfast.gates import reading
+from holdfast.kernel import clock, config, outbox
+from holdfast.kernel.errors import HoldfastError
+from holdfast.protocols.pilot import gate as rules
+from holdfast.writing import writer_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.kernel.journal.interface import Effect
+    from holdfast.kernel.outbox import Delivery
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.protocols.pilot.gate import GateState
+
+# Whoever asks a gate waits at most this long for the services.
+PATIENCE_SECONDS = 5.0
+
+
+def announce(workspace: Workspace, states: Sequence[GateState], *, now: int) -> list[Delivery]:
+    """Send what is due for these gates, and what could not be sent before. Nothing of this can fail a
+    gate: what went wrong is kept with the effect, and `holdfast status` names it."""
+    if not workspace.exists() or workspace.journal.read_only:
+        return []
+    settings = config.load(workspace, workspace.journal)
+    urls = settings["notify.urls"].split()
+    if not urls:
+        return []
+    interval = int(settings["notify.remind_minutes"]) * clock.MINUTE
+    writer = writer_of(workspace)
+    for state in states:
+        if rules.notice_is_due(state, interval, now):
+            command = {"do": "notify", "interval": interval, "addresses": len(urls)}
+            writer.execute(rules.stream_of(state["id"]), command, actor="holdfast", now=now)
+
+    def send(effect: Effect) -> None:
+        from holdfast.adapters import notify
+
+        body = effect["body"]
+        if not _still_waits(workspace, body["gate"]) or body["address"] >= len(urls):
+            return
+        again = "still " if body["number"] > 1 else ""
+        text = f"{body['title']}\n\nholdfast gate show {body['gate']}"
+        notify.send(urls[body["address"]], f"Holdfast: a gate {again}waits for you", text)
+
+    return outbox.deliver(
+        workspace.journal,
+        {rules.NOTICE: send},
+        now,
+        redactor=writer.redactor,
+        seconds=PATIENCE_SECONDS,
+    )
+
+
+def _still_waits(workspace: Workspace, id: str) -> bool:
+    try:
+        return rules.is_open(reading.read(workspace, id))
+    except HoldfastError:
+        return False

@@ -1,0 +1,46 @@
+"""The stop of a budget: the latch that holds without the database, and the reserve beside it.
+
+It is set before the stop is recorded, so that a crash in between leaves a stop, and never a record
+of one that holds nobody.
+"""
+
+from __future__ import annotations
+
+from holdfast.emergency import BUDGET
+from holdfast.kernel import last_turn, latch
+from holdfast.protocols.pilot.boxes import amount, name_of
+from holdfast.protocols.pilot.waypoint import ALERT_STOP
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.protocols.pilot.ledger import Halt
+
+
+def engage(workspace: Workspace, halt: Halt, *, now: int) -> bool:
+    """Set the latch. False when one holds already: an emergency stop is not written over."""
+    if latch.read(workspace) is not None:
+        return False
+    latch.engage(workspace, words(halt), by=BUDGET, now=now)
+    if halt["last_turn"]:
+        last_turn.grant(workspace, now=now)
+    return True
+
+
+def words(halt: Halt) -> str:
+    reached = f"{name_of(halt['type'])} at {amount(halt['type'], halt['value'])}"
+    if halt["reason"] == ALERT_STOP:
+        return f"A person said stop: {reached}"
+    return f"{reached}, the limit is {amount(halt['type'], halt['threshold'])}"
+
+
+def is_held(workspace: Workspace) -> bool:
+    """Whether the latch is a budget's."""
+    held = latch.read(workspace)
+    return held is not None and held["by"] == BUDGET
+
+
+def let_go(workspace: Workspace) -> bool:
+    """Release a budget's latch, and nobody else's."""
+    last_turn.end(workspace)
+    return is_held(workspace) and latch.release(workspace)

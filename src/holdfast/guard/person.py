@@ -1,0 +1,233 @@
+"""What only a person may do to a budget: acknowledge an alert, and lift a stop."""
+
+from __future__ import annotations
+
+from holdfast import people, sessions
+from holdfast.client_session import own_id
+from holdfast.guard import holding
+from holdfast.guard.budget import place_of
+from holdfast.guard.limits import in_force
+from holdfast.guard.values import gather
+from holdfast.kernel import clock
+from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, Usage
+from holdfast.protocols.pilot import boxes
+from holdfast.protocols.pilot.boxes import amount
+from holdfast.protocols.pilot.thresholds import ALERT, STOP, TYPES, combined, without
+from holdfast.protocols.pilot.units import UNITS
+from holdfast.protocols.pilot.waypoint import ALERT_STOP
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal, TypedDict
+
+    from holdfast.guard.budget import Budget
+    from holdfast.people import Person
+    from holdfast.protocols.pilot.ledger import BudgetState, Halt
+    from holdfast.protocols.pilot.thresholds import Limits
+
+    class Answered(TypedDict):
+        """What became of an alert: `acknowledged` by a person now or before, or `stopped` by them."""
+
+        answer: Literal["acknowledged", "already", "stopped"]
+        type: str
+        value: float | None
+        until: float | None
+        by: Person | None
+        waypoint: str
+
+    class Reset(TypedDict):
+        cleared: list[str]
+        lifted: Halt | None
+        limits: Limits
+        by: Person | None
+        last_reset: str | None
+
+
+# Values that only grow: a new session does not begin them anew, so a higher limit is needed.
+LASTING = ("cost", "variance")
+
+
+def acknowledge(budget: Budget, type: str, *, until: float | None, now: int) -> Answered:
+    """Ask the person at the terminal about an alert that waits: 'ack' lets the work go on, anything
+    else halts it."""
+    state = budget.state()
+    if type not in TYPES:
+        raise Usage(f"{type!r:.40} is none of {', '.join(TYPES)}.")
+    if type not in state["pending"]:
+        return _answered_before(state, type)
+    pending, value = state["pending"][type], _value(state, type)
+    if until is not None and until <= value:
+        raise Usage(
+            f"The ceiling {amount(type, until)} is reached already: {type} is at "
+            f"{amount(type, value)}."
+        )
+    shown = boxes.alert(type, value, pending["threshold"], state["limits"][STOP][type])
+    purpose = f"answer the alert of {type}"
+    person = people.require(budget.workspace, purpose, shown, now=now)
+    now = clock.parse(person["at"])
+    if people.ask(f"{boxes.QUESTION} ").strip().lower() == "ack":
+        command = {"do": "ack", "type": type, "until": until, "by": person, "session": own_id()}
+        outcome = budget.execute_now(command, now=now)
+        return {
+            "answer": "acknowledged" if outcome["records"] else "already",
+            "type": type,
+            "value": value,
+            "until": until,
+            "by": person,
+            "waypoint": "",
+        }
+    return _halt(budget, state, type, person, now)
+
+
+def _answered_before(state: BudgetState, type: str) -> Answered:
+    if state["stopped"] is not None:
+        raise Conflict(
+            f"A stop holds: {holding.words(state['stopped'])}.",
+            hint="holdfast guard reset lifts it.",
+        )
+    known = state["acknowledgments"].get(type)
+    if known is None:
+        raise NotFound(f"No alert of {type} waits.", hint="holdfast guard check looks at them all.")
+    return {
+        "answer": "already",
+        "type": type,
+        "value": known["value_at_ack"],
+        "until": known["until"],
+        "by": known["by"],
+        "waypoint": "",
+    }
+
+
+def _halt(budget: Budget, state: BudgetState, type: str, person: Person, now: int) -> Answered:
+    """The person said anything but 'ack': a waypoint, and nobody goes on."""
+    value = _value(state, type)
+    halt: Halt = {
+        "reason": ALERT_STOP,
+        "type": type,
+        "level": ALERT,
+        "value": value,
+        "threshold": state["pending"][type]["threshold"],
+        "at": "",
+        "session_id": own_id(),
+        "waypoint": "",
+        "last_turn": False,
+    }
+    holding.engage(budget.workspace, halt, now=now)
+    command = {
+        "do": "halt",
+        "type": type,
+        "by": person,
+        "session": own_id(),
+        "place": place_of(sessions.at_work(budget.workspace)),
+        "last_turn": False,
+    }
+    outcome = budget.execute_now(command, now=now)
+    path = outcome["records"][-1]["body"]["saved"]["path"]
+    return {
+        "answer": "stopped",
+        "type": type,
+        "value": value,
+        "until": None,
+        "by": person,
+        "waypoint": path,
+    }
+
+
+def reset(budget: Budget, flags: Limits, *, now: int) -> Reset:
+    """Clear every acknowledgment. After a stop a person has to be there, and where the value that
+    stopped it stays, to say how far it may go now."""
+    state = budget.state()
+    halt = state["stopped"]
+    if halt is None and not flags and not holding.is_held(budget.workspace):
+        budget.execute_now({"do": "reset"}, now=now)
+        return _after(budget, state, None)
+    shown = _shown(halt)
+    person = people.require(budget.workspace, _purpose(halt), shown, now=now)
+    now = clock.parse(person["at"])
+    given, forgiven = _new_limits(budget, state, flags, now)
+    command = {"do": "reset", "by": person, "given": given, "forgiven": forgiven}
+    budget.execute_now(command, now=now)
+    holding.let_go(budget.workspace)
+    return _after(budget, state, person)
+
+
+def _shown(halt: Halt | None) -> list[str]:
+    return boxes.stop(halt["type"], halt["value"], halt["threshold"], halt["level"]) if halt else []
+
+
+def _purpose(halt: Halt | None) -> str:
+    return "lift the budget's stop" if halt else "change the budget's limits"
+
+
+def _new_limits(
+    budget: Budget, state: BudgetState, flags: Limits, now: int
+) -> tuple[Limits, dict[str, int]]:
+    """The limits that go on from here, and the errors that are put behind, by session."""
+    halt = state["stopped"]
+    known = gather(budget.workspace, state, {}, session="", now=now)
+    given = combined(without(state["given"], halt["type"]) if halt else state["given"], flags)
+    for type in LASTING:
+        level, limit = in_force(budget.workspace, given).stop_of(type)
+        value = _largest(state, halt, known["values"][type], type)  # type: ignore[literal-required]
+        if value is None or value < limit:
+            continue
+        if type in flags.get(level, {}):
+            raise _too_low(type, limit, value)
+        if halt is not None or holding.is_held(budget.workspace):
+            given = combined(given, {level: {type: _asked(type, value, limit)}})
+    in_force(budget.workspace, given)  # in order, or refused before anything is lifted
+    return given, {known["session"]: known["measured_errors"]}
+
+
+def _largest(
+    state: BudgetState, halt: Halt | None, measured: float | None, type: str
+) -> float | None:
+    seen = [state["values"][type], measured]  # type: ignore[literal-required]
+    if halt is not None and halt["type"] == type:
+        seen.append(halt["value"])
+    return max((value for value in seen if value is not None), default=None)
+
+
+def _asked(type: str, value: float, limit: float) -> float:
+    """The new limit, typed by the person who was just there."""
+    question = (
+        f"{boxes.name_of(type)} is at {amount(type, value)}, the stop at {amount(type, limit)}."
+    )
+    text = people.ask(f"{question} New stop (empty leaves it stopped): ")
+    if not text:
+        raise HoldfastError(
+            "No new limit was given; the stop holds.",
+            hint="Raise it in .autopilot/config.yaml, or run this again.",
+            kind="still_stopped",
+        )
+    try:
+        number = UNITS[type](text)
+    except ValueError as problem:
+        raise Usage(f"The new stop {problem}.") from None
+    if number <= value:
+        raise _too_low(type, number, value)
+    return number
+
+
+def _too_low(type: str, number: float, value: float) -> Usage:
+    return Usage(
+        f"A stop at {amount(type, number)} is reached already: {type} is at {amount(type, value)}.",
+        hint="The stop holds; run it again with a higher limit.",
+    )
+
+
+def _value(state: BudgetState, type: str) -> float:
+    """The newest value of an alert that waits."""
+    newest: float | None = state["values"][type]  # type: ignore[literal-required]
+    return state["pending"][type]["value"] if newest is None else newest
+
+
+def _after(budget: Budget, before: BudgetState, person: Person | None) -> Reset:
+    state = budget.state()
+    return {
+        "cleared": list(before["acknowledgments"]),
+        "lifted": before["stopped"],
+        "limits": in_force(budget.workspace, state["given"]).limits,
+        "by": person,
+        "last_reset": state["last_reset"],
+    }

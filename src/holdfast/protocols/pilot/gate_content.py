@@ -1,0 +1,221 @@
+"""What a gate asks: one of three kinds of checkpoint, in plain data, and the words for each."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, TypedDict
+
+    class Option(TypedDict):
+        """One way to decide. Of the short form only the name is known."""
+
+        id: str
+        name: str
+        pros: str
+        cons: str
+
+    class Content(TypedDict):
+        """A checkpoint. `title` is what was built, what is to be decided, or what is to be done."""
+
+        type: str
+        title: str
+        url: str
+        items: list[str]
+        context: str
+        options: list[Option]
+        why: str
+        cause: str
+        checklist: dict[str, bool]
+        signal: str
+        purpose: str
+
+
+VERIFY, DECISION, ACTION = "human-verify", "decision", "human-action"
+TYPES = (VERIFY, DECISION, ACTION)
+PREFIX = "checkpoint:"
+# How often each kind is to be expected, in percent; PILOT-03.
+EXPECTED = {VERIFY: 90, DECISION: 9, ACTION: 1}
+# What each kind is good for.
+VERIFY_PURPOSES = ("visual", "interactive", "functional")
+DECISION_PURPOSES = ("technology", "architecture", "design", "business")
+# The only causes of a manual step; PILOT-20.
+CAUSES = {
+    "email": "Email verification clicks",
+    "payment": "3D Secure / MFA in payment flow",
+    "oauth": "OAuth consent screens in browser",
+    "hardware": "Physical hardware interaction",
+    "captcha": "Captcha solving",
+}
+# The automation-first checklist; PILOT-25.
+QUESTIONS = {
+    "cli": "Can I do this with a CLI command?",
+    "api": "Can I do this with an API call?",
+    "file": "Can I do this by editing a file?",
+    "server": "Can I start/stop a server myself?",
+    "data": "Can I create test data myself?",
+    "script": "Can I run a script for this?",
+}
+VERIFY_SIGNAL = 'Type "approved" or describe issues'
+ACTION_SIGNAL = 'Type "done" when verified'
+APPROVED, DONE = "approved", "done"
+
+
+def verify(
+    built: str, how: Sequence[str], *, url: str = "", signal: str = "", purpose: str = ""
+) -> Content:
+    """What a person is asked to look at. The address is the first in `how`, else in `built`;
+    AMB-PILOT-38."""
+    items = [item for text in how for item in items_of(text)]
+    found = url or next((one for text in [*how, built] if (one := first_url(text))), "")
+    content = _empty(VERIFY, built)
+    content["url"], content["items"] = flat(found), _without_lead(items, found)
+    content["signal"], content["purpose"] = flat(signal) or VERIFY_SIGNAL, purpose
+    return content
+
+
+def decision(
+    title: str, options: Sequence[Option], *, context: str = "", signal: str = "", purpose: str = ""
+) -> Content:
+    """What a person is asked to choose."""
+    content = _empty(DECISION, title)
+    content["options"] = [
+        {
+            "id": flat(one["id"]),
+            "name": flat(one["name"]),
+            "pros": flat(one["pros"]),
+            "cons": flat(one["cons"]),
+        }
+        for one in options
+    ]
+    content["context"], content["purpose"] = flat(context), purpose
+    content["signal"] = (
+        flat(signal) or f"Select: {listed([one['id'] for one in content['options']])}"
+    )
+    return content
+
+
+def action(
+    title: str,
+    instructions: Sequence[str],
+    *,
+    why: str,
+    cause: str = "",
+    checklist: Mapping[str, bool] | None = None,
+    signal: str = "",
+) -> Content:
+    """What only a person can do."""
+    content = _empty(ACTION, title)
+    content["items"] = [item for text in instructions for item in items_of(text)]
+    content["why"], content["cause"] = flat(why), cause
+    content["checklist"] = dict(checklist or {})
+    content["signal"] = flat(signal) or ACTION_SIGNAL
+    return content
+
+
+def _empty(type: str, title: str) -> Content:
+    return {
+        "type": type,
+        "title": flat(title),
+        "url": "",
+        "items": [],
+        "context": "",
+        "options": [],
+        "why": "",
+        "cause": "",
+        "checklist": {},
+        "signal": "",
+        "purpose": "",
+    }
+
+
+def is_sound(content: Any) -> bool:
+    """Whether a content is what it should be: it may come from a file that anybody could write."""
+    sample = _empty("", "")
+    if not isinstance(content, dict) or content.keys() != sample.keys():
+        return False
+    if any(type(content[name]) is not type(value) for name, value in sample.items()):
+        return False
+    return (
+        content["type"] in TYPES
+        and all(isinstance(item, str) for item in content["items"])
+        and all(isinstance(answer, bool) for answer in content["checklist"].values())
+        and all(
+            isinstance(option, dict)
+            and option.keys() == {"id", "name", "pros", "cons"}
+            and all(isinstance(text, str) for text in option.values())
+            for option in content["options"]
+        )
+    )
+
+
+def flat(text: str) -> str:
+    """On one line: a text of several lines could look like a part of what surrounds it."""
+    return " ".join(text.split())
+
+
+def items_of(text: str) -> list[str]:
+    return [item for _, item in numbered_items(text, 0)]
+
+
+def numbered_items(text: str, line: int) -> list[tuple[int, str]]:
+    """The points of a text, each with its line. `1.`, `-` and `*` begin one; in a text with such marks,
+    a line without one goes on with the point above it."""
+    found: list[tuple[int, str]] = []
+    marked = False
+    for offset, raw in enumerate(text.split("\n")):
+        point = _after_mark(raw.strip())
+        if point is not None:
+            marked = True
+            found.append((line + offset, flat(point)))
+        elif raw.strip():
+            if marked:
+                at, before = found[-1]
+                found[-1] = (at, f"{before} {flat(raw)}")
+            else:
+                found.append((line + offset, flat(raw)))
+    return [(at, item) for at, item in found if item]
+
+
+def _after_mark(text: str) -> str | None:
+    if text[:2] in ("- ", "* "):
+        return text[2:]
+    number, mark, rest = text.partition(".")
+    if not mark or not number.isascii() or not number.isdigit():
+        number, mark, rest = text.partition(")")
+    if mark and number.isascii() and number.isdigit() and (rest[:1] in (" ", "\t") or not rest):
+        return rest
+    return None
+
+
+def _without_lead(items: list[str], url: str) -> list[str]:
+    """`Visit http://... and verify:` is said by the line of the address."""
+    if len(items) > 1 and url and url in items[0] and items[0].endswith(":"):
+        return items[1:]
+    return items
+
+
+def first_url(text: str) -> str:
+    """The first http address of a text, without the punctuation behind it."""
+    for word in text.split():
+        start = min(
+            (at for scheme in ("http://", "https://") if (at := word.find(scheme)) >= 0), default=-1
+        )
+        if start >= 0:
+            found = word[start:].rstrip(".,;:!?)]}>\"'`")
+            if len(found) > len("https://"):
+                return found
+    return ""
+
+
+def listed(ids: Sequence[str]) -> str:
+    """`a`, `a or b`, `a, b, or c`; PILOT-18."""
+    if len(ids) < 3:
+        return " or ".join(ids)
+    return f"{', '.join(ids[:-1])}, or {ids[-1]}"
+
+
+def distribution(counts: Mapping[str, int]) -> dict[str, float]:
+    """The share of each kind, in percent."""
+    total = sum(counts.values())
+    return {type: 100 * counts.get(type, 0) / total if total else 0.0 for type in TYPES}

@@ -1,0 +1,98 @@
+"""A person at a terminal of their own: a real pty, a session of its own, the word typed back."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+PATIENCE = 30.0  # seconds for what must happen; a loaded machine is slow, not wrong
+# Opening a terminal without a controlling one makes it that; only then can the command see it.
+_SIT_DOWN = """
+import os, sys
+os.setsid()
+terminal = os.open(sys.argv[1], os.O_RDWR)
+for descriptor in (0, 1, 2):
+    os.dup2(terminal, descriptor)
+os.execv(sys.executable, [sys.executable, "-m", "holdfast", *sys.argv[2:]])
+"""
+QUESTION = re.compile(rb"type ([a-z]+-[a-z]+) and Enter: $")
+
+Type = Callable[[bytes], bytes | None]
+
+
+class Seen(NamedTuple):
+    """How the command ended, and all that stood on the screen."""
+
+    code: int
+    screen: str
+
+
+class Terminal:
+    """A terminal in which a command runs."""
+
+    def __init__(
+        self, *words: str, environment: dict[str, str] | None = None, columns: int = 80
+    ) -> None:
+        self._master, slave = os.openpty()
+        import fcntl
+        import struct
+        import termios
+
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        command = [sys.executable, "-c", _SIT_DOWN, os.ttyname(slave), *words]
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "NO_COLOR": "1", **(environment or {})},
+        )
+        # Kept open: a terminal whose last reader has gone would be closed before we read it.
+        self._slave = slave
+        self.screen = b""
+
+    def read_until(self, pattern: re.Pattern[bytes]) -> re.Match[bytes]:
+        end = time.monotonic() + PATIENCE
+        while not (found := pattern.search(self.screen)):
+            assert time.monotonic() < end, self.screen.decode("utf-8", "replace")
+            self._read()
+        return found
+
+    def type(self, text: bytes) -> None:
+        os.write(self._master, text)
+
+    def type_back(self) -> None:
+        """What a person does."""
+        self.type(self.read_until(QUESTION).group(1) + b"\n")
+
+    def leave(self) -> Seen:
+        """Wait for the command's end."""
+        end = time.monotonic() + PATIENCE
+        while self._process.poll() is None:
+            assert time.monotonic() < end, self.screen.decode("utf-8", "replace")
+            self._read()
+        while self._read():
+            pass
+        os.close(self._master)
+        os.close(self._slave)
+        screen = self.screen.decode("utf-8", "replace").replace("\r\n", "\n")
+        return Seen(self._process.returncode, screen)
+
+    def _read(self) -> bool:
+        ready, _, _ = select.select([self._master], [], [], 0.05)
+        if ready:
+            self.screen += os.read(self._master, 65536)
+        return bool(ready)
+
+
+def answers(*words: str, columns: int = 80) -> Seen:
+    """A person runs `holdfast gate answer ...` and types back the word."""
+    terminal = Terminal("gate", "answer", *words, columns=columns)
+    terminal.type_back()
+    return terminal.leave()
