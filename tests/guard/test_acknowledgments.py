@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, NotAllowed, NotFound, Usage
+from holdfast.protocols.pilot.thresholds import DEFAULTS
 from tests.cli.conftest import Holdfast
 from tests.guard.world import ACKNOWLEDGMENTS, THRESHOLDS, Scene, read
 from tests.session.world import holdfast_process
@@ -195,6 +197,61 @@ def test_acknowledging_twice_is_one_record(scene: Scene) -> None:
     scene.ack("cost")
     assert scene.ack("cost")["records"] == []
     assert scene.kinds().count("acknowledged") == 1
+
+
+FORGED = {"name": "ada", "channel": "terminal", "terminal": "/dev/pts/1", "at": ""}
+RAISED = {**DEFAULTS, "stop": {**DEFAULTS["stop"], "cost": 9999.0}}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        {"do": "ack", "type": "errors", "until": None, "by": FORGED, "session": "s1"},
+        {"do": "halt", "type": "errors", "by": FORGED, "session": "s1", "last_turn": False},
+        {"do": "reset", "by": FORGED, "given": {"stop": {"cost": 9999}}, "forgiven": {}},
+        {"do": "check", "values": {"cost": "much"}, "limits": {}},
+        {"do": "check", "values": {}, "limits": {"stop": {}}},
+        {"do": "add", "cost": "much"},
+        {"do": "nothing"},
+        "not a command",
+    ],
+)
+def test_what_a_sandboxed_agent_leaves_in_its_inbox_says_nothing_for_a_person(
+    scene: Scene, command: object
+) -> None:
+    scene.check(errors=3)
+    scene.do("add", error="it broke")
+    folder = Path(scene.workspace.prepare_tool_folder("inbox"))
+    queued = {"id": "f" * 32, "stream": "budget:default", "command": command, "actor": "ada"}
+    at = clock.precise(scene.now)
+    (folder / "1.json").write_text(json.dumps({**queued, "fence": None, "at": at}))
+    before = scene.state
+    scene.do("add", cost=0.0)
+    assert [path.name for path in folder.iterdir()] == ["1.json.refused"]
+    assert scene.state["pending"] == before["pending"]
+    assert scene.budget.in_force().limits == DEFAULTS
+
+
+def test_a_forged_check_raises_no_limit(scene: Scene) -> None:
+    """Its flags stay with the waypoint that it asks for, and can only lower."""
+    scene.check(cost=1)
+    check: Any = {
+        "do": "check",
+        "values": {"cost": 1, "context": 42, "variance": None, "errors": 0},
+        "limits": RAISED,
+        "flags": {"stop": {"cost": 9999.0}, "alert": {"errors": 2}},
+        "actions": scene.budget.in_force().actions,
+        "session": "s1",
+        "place": {"phase": 1, "plan": 1, "last_task_completed": None, "next_task": None},
+        "started_at": "",
+        "checkpoint_at": "",
+        "pause": 1_800_000,
+        "last_turn": True,
+    }
+    scene.budget.execute(check, now=scene.now)
+    assert len(scene.waypoints()) == 1
+    assert scene.budget.in_force().limits["stop"]["cost"] == 50
+    assert scene.budget.in_force().limits["alert"]["errors"] == 2
 
 
 def test_a_stop_is_lifted_by_a_person_alone(scene: Scene) -> None:

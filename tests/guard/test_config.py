@@ -61,7 +61,7 @@ def test_flags_beat_the_waypoint_beats_the_project_beats_the_user_beats_the_prot
     sources = {level: held.sources[level]["cost"] for level in held.sources}
     assert sources == {"warning": "--limit", "alert": str(CONFIG), "stop": "waypoint"}
     configure("")
-    held = in_force(scene.workspace, {})
+    held = in_force(scene.workspace, {}, {})
     assert [held.limits[level]["cost"] for level in held.limits] == [11, 26, 60]
     assert held.sources["stop"]["cost"].endswith("/.claude/autopilot/config.json")
 
@@ -187,7 +187,7 @@ def test_a_file_that_cannot_be_read_is_an_error(scene: Scene, holdfast: Holdfast
 def test_a_mistake_in_the_users_own_file_is_named(scene: Scene, value: object) -> None:
     own_limits(maxCost=value)
     with pytest.raises(HoldfastError, match="maxCost"):
-        in_force(discover(), {})
+        in_force(discover(), {}, {})
 
 
 def test_the_file_of_the_how_to_is_accepted(scene: Scene) -> None:

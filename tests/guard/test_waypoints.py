@@ -94,9 +94,8 @@ def test_a_secret_in_a_waypoint_is_purged(
     scene: Scene, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     holdfast("checkpoint", "--skip-git", "--task", "The word is xyzzy")
-    old, new = (
-        Path(scene.check(**reached)["waypoint"]) for reached in ({"context": 42}, {"cost": 60})
-    )
+    old = Path(scene.check(context=42)["waypoint"])
+    new = Path(scene.check(cost=60)["waypoint"])
     assert "xyzzy" in old.read_text()
     Path("secret").write_text("xyzzy")
     with Path("secret").open() as file:

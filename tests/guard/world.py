@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from holdfast.guard.budget import Budget
 from holdfast.kernel import clock, latch
 from holdfast.kernel.workspace import discover
+from holdfast.protocols.pilot.ledger import Witnessed
 from holdfast.protocols.pilot.thresholds import STOP
 
 if TYPE_CHECKING:
     from holdfast.guard.budget import Report
-    from holdfast.people import Person
     from holdfast.protocols.pilot.ledger import BudgetState
     from holdfast.protocols.pilot.thresholds import Limits
 
@@ -25,12 +25,9 @@ THRESHOLDS = Path(".autopilot/state/thresholds.json")
 METRICS = Path(".autopilot/state/metrics.jsonl")
 WAYPOINTS = Path(".autopilot/waypoints")
 # As the person's channel gives it; that channel has tests of its own.
-PERSON: Person = {
-    "name": "ada",
-    "channel": "terminal",
-    "terminal": "/dev/pts/7",
-    "at": "2026-11-15T12:00:00.000Z",
-}
+PERSON = Witnessed(
+    name="ada", channel="terminal", terminal="/dev/pts/7", at="2026-11-15T12:00:00.000Z"
+)
 
 
 class Scene:

@@ -80,7 +80,8 @@ class Budget:
         return state
 
     def in_force(self, flags: Limits | None = None) -> InForce:
-        return in_force(self.workspace, self.state()["given"], flags)
+        state = self.state()
+        return in_force(self.workspace, state["given"], state["lowered"], flags)
 
     def execute(self, command: Any, *, now: int) -> Outcome:
         # A file that its owner deleted comes back: what it said is no longer in it.
@@ -116,7 +117,7 @@ class Budget:
         except HoldfastError:
             refuse_stopped(self.workspace)  # which holds without the journal
             raise
-        held = in_force(self.workspace, state["given"], flags)
+        held = in_force(self.workspace, state["given"], state["lowered"], flags)
         known = gather(self.workspace, state, given or {}, session=session or own_id(), now=now)
         check = self._command(held, known, flags or {})
         ruling = judge(state, check, now)

@@ -39,7 +39,10 @@ class InForce:
         return level, self.limits[level][type]
 
 
-def in_force(workspace: Workspace, given: Limits, flags: Limits | None = None) -> InForce:
+def in_force(
+    workspace: Workspace, given: Limits, lowered: Limits, flags: Limits | None = None
+) -> InForce:
+    """`given` and `lowered` are what a budget keeps: a person's word, and the flags of a waypoint."""
     project, entries = config_file.project(workspace)
     path, own = config_file.everywhere()
     layers = [
@@ -48,8 +51,9 @@ def in_force(workspace: Workspace, given: Limits, flags: Limits | None = None) -
         (config_file.PROJECT, project),
         (WAYPOINT, given),
     ]
+    layers.append((WAYPOINT, thresholds.below(lowered, thresholds.stacked(layers)[0])))
     if flags:
-        _refuse_raised(thresholds.layered(layers)[0], flags)
+        _refuse_raised(thresholds.stacked(layers)[0], flags)
         layers.append((FLAG, flags))
     return InForce(*thresholds.layered(layers), entries)
 

@@ -12,13 +12,14 @@ from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, Usage
 from holdfast.protocols.pilot import boxes
 from holdfast.protocols.pilot.boxes import amount
+from holdfast.protocols.pilot.ledger import Witnessed
 from holdfast.protocols.pilot.thresholds import ALERT, STOP, TYPES, combined, without
 from holdfast.protocols.pilot.units import UNITS
 from holdfast.protocols.pilot.waypoint import ALERT_STOP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Literal, TypedDict
+    from typing import Any, Literal, TypedDict
 
     from holdfast.guard.budget import Budget
     from holdfast.people import Person
@@ -66,7 +67,8 @@ def acknowledge(budget: Budget, type: str, *, until: float | None, now: int) -> 
     person = people.require(budget.workspace, purpose, shown, now=now)
     now = clock.parse(person["at"])
     if people.ask(f"{boxes.QUESTION} ").strip().lower() == "ack":
-        command = {"do": "ack", "type": type, "until": until, "by": person, "session": own_id()}
+        by = Witnessed(person)
+        command = {"do": "ack", "type": type, "until": until, "by": by, "session": own_id()}
         outcome = budget.execute_now(command, now=now)
         return {
             "answer": "acknowledged" if outcome["records"] else "already",
@@ -116,7 +118,7 @@ def _halt(budget: Budget, state: BudgetState, type: str, person: Person, now: in
     command = {
         "do": "halt",
         "type": type,
-        "by": person,
+        "by": Witnessed(person),
         "session": own_id(),
         "place": place_of(sessions.at_work(budget.workspace)),
         "last_turn": False,
@@ -144,8 +146,7 @@ def reset(budget: Budget, flags: Limits, *, now: int) -> Reset:
     shown = _shown(halt)
     person = people.require(budget.workspace, _purpose(halt), shown, now=now)
     now = clock.parse(person["at"])
-    given, forgiven = _new_limits(budget, state, flags, now)
-    command = {"do": "reset", "by": person, "given": given, "forgiven": forgiven}
+    command = {"do": "reset", "by": Witnessed(person), **_new_limits(budget, state, flags, now)}
     budget.execute_now(command, now=now)
     holding.let_go(budget.workspace)
     return _after(budget, state, person)
@@ -159,24 +160,27 @@ def _purpose(halt: Halt | None) -> str:
     return "lift the budget's stop" if halt else "change the budget's limits"
 
 
-def _new_limits(
-    budget: Budget, state: BudgetState, flags: Limits, now: int
-) -> tuple[Limits, dict[str, int]]:
+def _new_limits(budget: Budget, state: BudgetState, flags: Limits, now: int) -> dict[str, Any]:
     """The limits that go on from here, and the errors that are put behind, by session."""
     halt = state["stopped"]
     known = gather(budget.workspace, state, {}, session="", now=now)
-    given = combined(without(state["given"], halt["type"]) if halt else state["given"], flags)
+    given, lowered = state["given"], state["lowered"]
+    if halt is not None:
+        given, lowered = without(given, halt["type"]), without(lowered, halt["type"])
+    given = combined(given, flags)
     for type in LASTING:
-        level, limit = in_force(budget.workspace, given).stop_of(type)
+        level, limit = in_force(budget.workspace, given, lowered).stop_of(type)
         value = _largest(state, halt, known["values"][type], type)  # type: ignore[literal-required]
         if value is None or value < limit:
             continue
         if type in flags.get(level, {}):
             raise _too_low(type, limit, value)
         if halt is not None or holding.is_held(budget.workspace):
+            lowered = without(lowered, type)
             given = combined(given, {level: {type: _asked(type, value, limit)}})
-    in_force(budget.workspace, given)  # in order, or refused before anything is lifted
-    return given, {known["session"]: known["measured_errors"]}
+    in_force(budget.workspace, given, lowered)  # in order, or refused before anything is lifted
+    forgiven = {known["session"]: known["measured_errors"]}
+    return {"given": given, "lowered": lowered, "forgiven": forgiven}
 
 
 def _largest(
@@ -227,7 +231,7 @@ def _after(budget: Budget, before: BudgetState, person: Person | None) -> Reset:
     return {
         "cleared": list(before["acknowledgments"]),
         "lifted": before["stopped"],
-        "limits": in_force(budget.workspace, state["given"]).limits,
+        "limits": in_force(budget.workspace, state["given"], state["lowered"]).limits,
         "by": person,
         "last_reset": state["last_reset"],
     }

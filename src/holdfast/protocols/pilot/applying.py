@@ -23,13 +23,13 @@ def apply(state: BudgetState, event: Event) -> BudgetState:
     if kind == "checked":
         return _checked(state, body)
     if kind == "prepared":
-        return {**state, "waypoint": body["saved"], "given": body["given"]}
+        return {**state, "waypoint": body["saved"], "lowered": body["lowered"]}
     if kind == "stopped":
         return {
             **state,
             "stopped": body["halt"],
             "waypoint": body["saved"],
-            "given": body["given"],
+            "lowered": body["lowered"],
         }
     if kind == "acknowledged":
         return _acknowledged(state, body)
@@ -133,6 +133,7 @@ def _was_reset(state: BudgetState, body: Any) -> BudgetState:
         "pending": {},
         "last_reset": body["at"],
         "given": body["given"],
+        "lowered": body["lowered"],
     }
     if not body["lifted"]:
         return state

@@ -13,11 +13,11 @@ from holdfast.protocols.pilot import acknowledgments as files
 from holdfast.protocols.pilot import waypoint
 from holdfast.protocols.pilot.applying import apply
 from holdfast.protocols.pilot.boxes import amount
-from holdfast.protocols.pilot.ledger import LONGEST_ERROR, initial
+from holdfast.protocols.pilot.ledger import LONGEST_ERROR, Witnessed, initial
 from holdfast.protocols.pilot.outside import absorb
 from holdfast.protocols.pilot.ruling import judge
-from holdfast.protocols.pilot.thresholds import ALERT, STOP, TYPES, combined
-from holdfast.protocols.pilot.units import is_amount
+from holdfast.protocols.pilot.thresholds import ALERT, LEVELS, STOP, TYPES, combined
+from holdfast.protocols.pilot.units import is_amount, is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,13 +50,19 @@ def decide(state: BudgetState, command: Any, now: int) -> Decision:
         return Decision([("added", _added(command))])
     if what == "check":
         return _check(state, command, now)
-    if what == "ack":
-        return _acknowledge(state, command, now)
-    if what == "halt":
-        return _halt(state, command, now)
+    if what in ("ack", "halt"):
+        _refuse_unseen(command, "answers an alert")
+        return (_acknowledge if what == "ack" else _halt)(state, command, now)
     if what == "reset":
         return _reset(state, command, now)
     raise Usage(f"A budget cannot {what!r:.40}.")
+
+
+def _refuse_unseen(command: Any, what: str) -> None:
+    if not isinstance(command.get("by"), Witnessed):
+        raise NotAllowed(
+            f"Only a person {what}.", hint="In a terminal of theirs.", kind="no_person"
+        )
 
 
 def _added(command: Any) -> dict[str, Any]:
@@ -81,6 +87,7 @@ def _added(command: Any) -> dict[str, Any]:
 
 
 def _check(state: BudgetState, check: Check, now: int) -> Decision:
+    _refuse_unsound(check)
     if state["stopped"] is not None:
         return Decision()
     ruling = judge(state, check, now)
@@ -98,15 +105,23 @@ def _check(state: BudgetState, check: Check, now: int) -> Decision:
         body["elapsed"] = ruling["elapsed"]
     records: list[tuple[str, Any]] = [("checked", body)]
     # A limit that was given as a flag stays with the waypoint, and holds after the resume.
-    given = combined(state["given"], check["flags"])
+    lowered = combined(state["lowered"], check["flags"])
     for one in ruling["handled"]:
         if one["how"] == "stopped":
-            records.append(("stopped", {**_stopped(state, check, one, now), "given": given}))
+            records.append(("stopped", {**_stopped(state, check, one, now), "lowered": lowered}))
         elif _is_new_context_alert(state, one) and ruling["verdict"] == "wait":
             records.append(
-                ("prepared", {"saved": _prepared(state, check, one, now), "given": given})
+                ("prepared", {"saved": _prepared(state, check, one, now), "lowered": lowered})
             )
     return Decision(records)
+
+
+def _refuse_unsound(check: Check) -> None:
+    """What a check leaves behind must not trip the next one, wherever it came from."""
+    known = [value for value in check["values"].values() if value is not None]
+    numbers = [check["limits"][level][type] for level in LEVELS for type in TYPES]
+    if not all(is_number(number) for number in [*known, *numbers]):
+        raise Usage("A check is made of finite numbers.")
 
 
 def _told(handled: list[Handled]) -> str:
@@ -237,20 +252,23 @@ def _halt(state: BudgetState, command: Any, now: int) -> Decision:
         "last_turn": command["last_turn"],
         "by": command["by"],
     }
-    return Decision([("stopped", {**_halted(halt, saved), "given": state["given"]})])
+    return Decision([("stopped", {**_halted(halt, saved), "lowered": state["lowered"]})])
 
 
 def _reset(state: BudgetState, command: Any, now: int) -> Decision:
     """Clearing acknowledgments is anybody's; lifting a stop and raising a limit is a person's."""
     lifts, given = state["stopped"] is not None, command.get("given")
-    if (lifts or given is not None) and not command.get("by"):
-        raise NotAllowed("Only a person lifts a stop.", hint=LIFT, kind="no_person")
+    if lifts or given is not None:
+        _refuse_unseen(command, "lifts a stop or raises a limit")
     body = {
         "at": clock.stamp(now),
         "by": command.get("by"),
         "lifted": lifts,
         "summary": "the stop is lifted" if lifts else "acknowledgments cleared",
         "given": state["given"] if given is None else given,
+        "lowered": command.get("lowered", state["lowered"])
+        if given is not None
+        else state["lowered"],
         "forgiven": command.get("forgiven", {}) if lifts else {},
     }
     return Decision([("reset", body)])

@@ -108,8 +108,10 @@ if TYPE_CHECKING:
         levels: dict[str, str | None]
         last_check: str | None
         limits: Limits
-        # Limits that were given by hand and stay: kept with a waypoint, or given at a reset.
+        # Limits that stay: those that a person gave at a reset, and those that a flag lowered when a
+        # waypoint was written.
         given: Limits
+        lowered: Limits
         sessions: dict[str, Seen]
         pending: dict[str, Pending]
         acknowledgments: dict[str, Acknowledgment]
@@ -152,6 +154,14 @@ ERRORS_KEPT = 5
 LONGEST_ERROR = 500
 
 
+class Witnessed(dict[str, object]):
+    """A person whom this process saw.
+
+    A command may come from an inbox, and whoever can write into a worktree can put one there. It is
+    plain JSON then, and plain JSON is no such thing.
+    """
+
+
 def initial(stream: str) -> BudgetState:
     return {
         "name": stream.partition(":")[2],
@@ -163,6 +173,7 @@ def initial(stream: str) -> BudgetState:
         "last_check": None,
         "limits": {},
         "given": {},
+        "lowered": {},
         "sessions": {},
         "pending": {},
         "acknowledgments": {},

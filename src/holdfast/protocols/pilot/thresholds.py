@@ -112,15 +112,29 @@ def without(limits: Limits, type: str) -> Limits:
     }
 
 
-def layered(layers: Sequence[tuple[str, Limits]]) -> tuple[Limits, Sources]:
-    """Later layers win, number by number; a warning above its alert, or an alert above its stop,
-    is an error that names who said so."""
+def below(some: Limits, others: Limits) -> Limits:
+    """Those of the numbers that are lower than others: a flag that was kept raises nothing."""
+    return {
+        level: {type: number for type, number in numbers.items() if number < others[level][type]}
+        for level, numbers in some.items()
+    }
+
+
+def stacked(layers: Sequence[tuple[str, Limits]]) -> tuple[Limits, Sources]:
+    """Later layers win, number by number; who won."""
     limits: Limits = {level: {} for level in LEVELS}
     sources: Sources = {level: {} for level in LEVELS}
     for source, given in layers:
         for level, numbers in given.items():
             limits[level].update(numbers)
             sources[level].update(dict.fromkeys(numbers, source))
+    return limits, sources
+
+
+def layered(layers: Sequence[tuple[str, Limits]]) -> tuple[Limits, Sources]:
+    """The same, in order: a warning above its alert, or an alert above its stop, is an error that
+    names who said so."""
+    limits, sources = stacked(layers)
     for lower, higher in ((WARNING, ALERT), (ALERT, STOP)):
         for type in TYPES:
             if limits[lower][type] > limits[higher][type]:

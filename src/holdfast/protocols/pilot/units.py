@@ -64,9 +64,14 @@ UNITS: dict[str, Callable[[str], float]] = {
 }
 
 
+def is_number(value: object) -> bool:
+    """Whether it is a finite one, and no truth value."""
+    return type(value) in (int, float) and abs(float(value)) < float("inf")  # type: ignore[arg-type]
+
+
 def is_amount(value: object) -> bool:
-    """Whether a program's number can be one: finite, not negative, no truth value."""
-    return type(value) in (int, float) and 0 <= float(value) < float("inf")  # type: ignore[arg-type]
+    """Whether a program's number can be one: finite and not negative."""
+    return is_number(value) and float(value) >= 0  # type: ignore[arg-type]
 
 
 def millionths(amount: float) -> int:

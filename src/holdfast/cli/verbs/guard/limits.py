@@ -32,7 +32,7 @@ def command(call: Call) -> Reply:
     """
     budget = Budget(call.workspace, actor=call.actor)
     state = budget.state()
-    held = in_force(call.workspace, state["given"])
+    held = in_force(call.workspace, state["given"], state["lowered"])
     data: dict[str, Any] = {
         "limits": held.limits,
         "sources": held.sources,
