@@ -73,6 +73,19 @@ def test_a_latch_that_was_taken_away_is_set_again(scene: Scene) -> None:
     assert latch.read(scene.workspace) is not None
 
 
+def test_an_earlier_record_that_is_restored_lifts_nothing(scene: Scene, holdfast: Holdfast) -> None:
+    scene.check(cost=1)
+    scene.check(cost=52.3)
+    first = scene.workspace.journal.read("budget:default")[0]["id"]
+    assert holdfast("restore", first).code == 0
+    assert scene.state["stopped"] is None
+    assert holdfast("guard", "check", "--cost", "1").code == 7, "the latch holds"
+    assert holdfast("release").code == 4
+    assert holdfast_process("guard", "reset").returncode == 4
+    assert holdfast("guard", "check", "--cost", "52.30").code == 7
+    assert scene.kinds().count("stopped") == 2
+
+
 def test_a_stop_holds_without_the_journal(scene: Scene, holdfast: Holdfast) -> None:
     scene.check(cost=52.3)
     scene.workspace.close()
