@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -52,9 +52,7 @@ def from_table(name: str, module: ModuleType) -> click.Command:
 class Verbs(click.Group):
     """A group whose commands are modules, imported when they are called."""
 
-    def __init__(
-        self, package: str, names: dict[str, str], _: Sequence[str] = (), **options: Any
-    ) -> None:
+    def __init__(self, package: str, names: dict[str, str], **options: Any) -> None:
         super().__init__(**options)
         self._package = package
         self._names = names

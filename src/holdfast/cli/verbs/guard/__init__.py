@@ -15,7 +15,6 @@ VERBS = {
 command = Verbs(
     "holdfast.cli.verbs.guard",
     VERBS,
-    (),
     name="guard",
     help="Budgets: limits that warn, ask a person, and really stop.",
 )

@@ -18,7 +18,6 @@ VERBS = {
 command = Verbs(
     "holdfast.cli.verbs.rfc",
     VERBS,
-    (),
     name="rfc",
     help="The reasoning behind an RFC, kept across phases within 200 lines.",
 )
