@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -33,6 +34,7 @@ def beaten(root: Path, processes: int, agents: int, beats: int, pause: float) ->
         for entry in roster.listing(scene.epic, clock.now()):
             assert entry["liveness"] == "ACTIVE", entry
             looks += 1
+        time.sleep(max(pause, 0.05))
     said = [process.communicate()[0].split() for process in running]
     assert [process.returncode for process in running] == [0] * processes
     assert [int(words[0]) for words in said] == [agents * beats] * processes
