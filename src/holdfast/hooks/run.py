@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
-from holdfast.kernel import clock, failures, jsontext, last_turn, latch
+from holdfast.kernel import clock, failures, jsontext, latch
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
 
@@ -75,6 +75,8 @@ def respond(arguments: list[str]) -> dict[str, Any]:
 
 def _turn(workspace: Workspace, arguments: list[str], session: str) -> str:
     """What is left of a session's last turn: `begins` now, `goes on`, or nothing."""
+    from holdfast.kernel import last_turn
+
     event = arguments[1] if len(arguments) > 1 else ""
     if event == "Stop" and last_turn.take(workspace, session, now=clock.now()):
         return "begins"
@@ -87,6 +89,7 @@ def _stopping(answer: dict[str, Any], stopped: latch.Latch, turn: str) -> dict[s
     """What the hook would have said, and on top of it that the agent has to stop; at once, or after
     the one turn that a budget leaves it to checkpoint in."""
     from holdfast.emergency import words
+    from holdfast.kernel import last_turn
 
     text = words(stopped)
     if turn == "begins":
