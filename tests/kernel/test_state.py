@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from holdfast.kernel import clock, jsontext
 from holdfast.kernel.digest import new_id
-from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.errors import Conflict, HoldfastError, Usage
 from holdfast.kernel.journal import interface
 from holdfast.kernel.journal.interface import Append
 from holdfast.kernel.redact import Redactor
@@ -172,6 +172,42 @@ def test_two_writers_of_one_stream_see_each_other(repository: Path) -> None:
     records = discover().journal.read("count:a")
     assert [record["version"] for record in records] == [1, 2, 3, 4, 5, 6]
     assert sum(record["body"]["by"] for record in records) == 10
+
+
+class Shown(Counting):
+    """The same with a file, and with a conflict of its own."""
+
+    def decide(self, state: Any, command: Any, now: int) -> Decision:
+        if command.get("when", state["total"]) != state["total"]:
+            raise Conflict(f"it is {state['total']}")
+        return super().decide(state, command, now)
+
+    def absorb(self, state: Any, base: Any, change: Any, now: int) -> list[tuple[str, Any]]:
+        return [("added", {"by": int(change["text"]) - state["total"]})]
+
+    def render(self, state: Any) -> dict[str, str]:
+        return {"total": str(state["total"])}
+
+
+def test_what_a_writer_remembers_of_a_stream_with_a_file_is_put_to_the_test(
+    repository: Path,
+) -> None:
+    """Another writer, and then somebody's editor, come in between two of its commands."""
+    one, other = (Writer(discover(), lambda _: Shown(), Redactor(environment={})) for _ in range(2))
+
+    def add(writer: Writer, by: int, **terms: int) -> str:
+        command = {"by": by, **terms}
+        writer.execute("count:a", command, actor="tester", now=NOON)
+        return (repository / "total").read_text()
+
+    assert [add(one, 1), add(one, 1, when=1), add(other, 3, when=2)] == ["1", "2", "5"]
+    assert add(one, 1, when=5) == "6"
+    with pytest.raises(Conflict):
+        add(one, 1, when=5)
+    (repository / "total").write_text("2")
+    assert [add(one, 1), add(other, 1, when=3), add(one, 6, when=4)] == ["3", "4", "10"]
+    with pytest.raises(Usage):
+        add(other, 1)
 
 
 def test_a_repeated_id_on_the_short_way_is_a_no_op(repository: Path) -> None:

@@ -6,7 +6,7 @@ import os
 
 from holdfast.kernel import clock, jsontext
 from holdfast.kernel.digest import id_of
-from holdfast.kernel.errors import Conflict, HoldfastError, VersionConflict
+from holdfast.kernel.errors import Conflict, FenceLost, HoldfastError, VersionConflict
 from holdfast.kernel.journal.interface import Append
 from holdfast.kernel.state import at_version, fold, load
 from holdfast.kernel.subject import Decision, Unparsable
@@ -58,14 +58,16 @@ REMEMBERED = 64
 
 
 class Known:
-    """A stream without views as this writer left it: its state, its version and its last hash."""
+    """A stream as this writer left it: its state, its version, its last hash, and whether there are
+    files to look at before it is written again."""
 
-    __slots__ = ("hash", "state", "version")
+    __slots__ = ("hash", "shown", "state", "version")
 
-    def __init__(self, state: Any, version: int, hash: str) -> None:
+    def __init__(self, state: Any, version: int, hash: str, *, shown: bool) -> None:
         self.state = state
         self.version = version
         self.hash = hash
+        self.shown = shown
 
 
 class Work:
@@ -106,7 +108,9 @@ class Work:
 
     def prepare(self, id: str, decide: Callable[[Any], Decision]) -> Part | None:
         """What this stream has to add to the commit; None when it must be decided again."""
-        if not self.after:
+        if self.after:
+            self._load_rows()
+        else:
             self._load()
         sightings = self._reconcile()
         decision = decide(self.state)
@@ -124,15 +128,20 @@ class Work:
         if known is not None:
             self.state, self.version, self.after = known.state, known.version, known.hash
 
-    def _remember(self, state: Any, records: list[Record]) -> None:
+    def _remember(self, part: Part, records: list[Record]) -> None:
         known = self.writer.known
         if len(known) >= REMEMBERED:
             known.clear()
-        known[self.stream] = Known(state, records[-1]["version"], records[-1]["hash"])
+        last, shown = records[-1], bool(part.reports or part.sightings)
+        known[self.stream] = Known(part.state, last["version"], last["hash"], shown=shown)
 
     def _load(self) -> None:
+        self.after = ""
         self.state, head = load(self.journal, self.subject, self.stream)
         self.version = head["version"] if head else 0
+        self._load_rows()
+
+    def _load_rows(self) -> None:
         moves.finish(self.workspace, self.stream)
         rows = self.journal.views(worktree=self.workspace.root, stream=self.stream)
         self.rows = {row["path"]: row for row in rows}
@@ -145,6 +154,8 @@ class Work:
         for path in sorted(rows.keys() | self.subject.render(self.state).keys()):
             row = rows.get(path)
             sighting, changes = self._look(path, row)
+            if changes and self.after:
+                self._load()  # an edit is taken into what is there, not into what we remember
             for position, change in enumerate(changes):
                 self._absorb(sighting, change, last=position == len(changes) - 1)
             was_removed = row is not None and row["removed"] and sighting.found is None
@@ -285,8 +296,8 @@ class Work:
         if part.effects:
             moves.finish(self.workspace, self.stream)
         self._project(part.staged, part.reports)
-        if outcome["records"] and not part.reports and not part.sightings:
-            self._remember(part.state, outcome["records"])
+        if outcome["records"] and self.version <= outcome["version"]:
+            self._remember(part, outcome["records"])
         return outcome
 
     def _stage(self, part: Part, version: int) -> None:
@@ -422,7 +433,7 @@ def run_together(
             if attempt == TRIES - 1:
                 raise
         except HoldfastError as error:
-            if isinstance(error, Conflict) or not any(work.after for work in works):
+            if isinstance(error, FenceLost) or not any(work.after for work in works):
                 raise
         # Decided on what did not hold, or on what was never put to the test: once more.
         for work in works:

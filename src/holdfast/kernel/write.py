@@ -73,7 +73,9 @@ class Writer:
         id = id or new_id()
         if not id.isascii() or len(id) > LONGEST_ID:
             raise Usage(f"An id is at most {LONGEST_ID} plain characters.")
-        if stream in self.known and not grant and now - self.locked_at < LONGEST_UNLOCKED:
+        known = self.known.get(stream)
+        recent = now - self.locked_at < LONGEST_UNLOCKED
+        if known is not None and not known.shown and not grant and recent:
             outcome = self._append_remembered(id, stream, command, actor, now, fence)
             if outcome is not None:
                 return outcome
@@ -127,7 +129,7 @@ class Writer:
         outcome["records"], outcome["duplicate"] = receipt["records"], receipt["duplicate"]
         if not receipt["duplicate"]:
             last = receipt["records"][-1]
-            self.known[stream] = Known(state, last["version"], last["hash"])
+            self.known[stream] = Known(state, last["version"], last["hash"], shown=False)
         return outcome
 
     def _leave_in_inbox(
