@@ -1,4 +1,5 @@
-"""The person's channel: what only a person may do is asked for on a terminal, and typed back there.
+"""The person's channels: a terminal, where what only a person may do is asked for and typed back; and
+the page, whose sign-in is shown on a terminal and nowhere else.
 
 A process without a controlling terminal, one in an agent's environment, and one that does not type
 back the word it is shown, is refused, and the attempt is recorded. docs/how-to/gates.md says what
@@ -35,7 +36,7 @@ AGENT_VARIABLES = (
     *("CLAUDECODE", "CLAUDE_CODE_", "CLAUDE_PROJECT_DIR", "CLAUDE_PID", "CLAUDE_EFFORT"),
     *("CLAUDE_ENV_FILE", "CLAUDE_PLUGIN_", "CODEX_", "GEMINI_CLI", "GEMINI_SESSION_ID"),
     *("GEMINI_PROJECT_DIR", "GEMINI_CWD", "GEMINI_PLANS_DIR", "OPENCODE"),
-    *("HOLDFAST_AGENT_PID", "HOLDFAST_FENCE"),
+    *("HOLDFAST_AGENT_PID", "HOLDFAST_FENCE", "HOLDFAST_RUN"),
 )
 TERMINAL = "/dev/tty"
 LONGEST_LINE = 4096
@@ -55,18 +56,8 @@ WORDS = (
 def require(workspace: Workspace, purpose: str, shown: Sequence[str], *, now: int) -> Person:
     """A person who has seen these lines and wants `purpose`, such as "answer gate 3f2a"; or NotAllowed."""
     began = time.monotonic()
-    seen = agent_environment(os.environ)
-    if seen:
-        raise _refused(
-            *(workspace, purpose, now, f"an agent's environment ({', '.join(seen)})"), seen=seen
-        )
+    terminal = _seat(workspace, purpose, now)
     try:
-        terminal = os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY)
-    except OSError:
-        raise _refused(workspace, purpose, now, "no terminal") from None
-    try:
-        if os.tcgetpgrp(terminal) != os.getpgrp():
-            raise _refused(workspace, purpose, now, "in the background of its terminal")
         word = _challenge()
         _show(terminal, ["", *_framed(shown, terminal), ""])
         _discard_typed_ahead(terminal)
@@ -83,6 +74,49 @@ def require(workspace: Workspace, purpose: str, shown: Sequence[str], *, now: in
         "terminal": name,
         "at": clock.precise(now + elapsed),
     }
+
+
+def seated(workspace: Workspace, purpose: str, *, now: int) -> str:
+    """The name of the terminal that a person sits at, for what is to be shown to them alone; or
+    NotAllowed."""
+    os.close(_seat(workspace, purpose, now))
+    return _terminal_name()
+
+
+def tell(lines: Sequence[str]) -> None:
+    """Lines on the terminal itself, which no pipe and no log of this process's output keeps."""
+    terminal = os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY)
+    try:
+        _show(terminal, lines)
+    finally:
+        os.close(terminal)
+
+
+def at_page(terminal: str, *, now: int) -> Person:
+    """Whoever signed in to the page with what was shown on a terminal."""
+    return {"name": _user(), "channel": "page", "terminal": terminal, "at": clock.precise(now)}
+
+
+def refuse(workspace: Workspace, purpose: str, why: str, *, now: int) -> NotAllowed:
+    """The refusal of an attempt to speak for a person, which is recorded."""
+    return _refused(workspace, purpose, now, why)
+
+
+def _seat(workspace: Workspace, purpose: str, now: int) -> int:
+    """The terminal, opened, of a process that a person can have started."""
+    seen = agent_environment(os.environ)
+    if seen:
+        raise _refused(
+            *(workspace, purpose, now, f"an agent's environment ({', '.join(seen)})"), seen=seen
+        )
+    try:
+        terminal = os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY)
+    except OSError:
+        raise _refused(workspace, purpose, now, "no terminal") from None
+    if os.tcgetpgrp(terminal) != os.getpgrp():
+        os.close(terminal)
+        raise _refused(workspace, purpose, now, "in the background of its terminal")
+    return terminal
 
 
 def ask(question: str) -> str:

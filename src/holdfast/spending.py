@@ -127,7 +127,7 @@ def sources_of(workspace: Workspace, session: str = "") -> list[Source]:
     known = sessions.unended(workspace)
     candidates = [_named(known["session"])] if known else []
     candidates += [client.newest(workspace.root) for client in (claude, codex, gemini, opencode)]
-    found = [(_changed(sources[0]), sources) for sources in candidates if sources]
+    found = [(changed(sources[0]), sources) for sources in candidates if sources]
     return max(found, key=lambda each: each[0])[1] if found else []
 
 
@@ -150,7 +150,7 @@ def _of_path(path: str) -> list[Source]:
     return claude.of_path(path)
 
 
-def _changed(source: Source) -> int:
+def changed(source: Source) -> int:
     """When a source was written to last, in milliseconds."""
     try:
         if source["client"] == opencode.CLIENT:

@@ -55,6 +55,18 @@ def subject_of(stream: str) -> Subject:
         from holdfast.protocols.pilot import budget
 
         return budget
+    if kind == "run":
+        from holdfast.protocols.pilot.plan import run
+
+        return run
+    if kind == "flight":
+        from holdfast.protocols.pilot.plan import flight
+
+        return flight
+    if kind == "logbook":
+        from holdfast.protocols.pilot.plan import logbook
+
+        return logbook
     raise NotFound(
         f"This holdfast knows no streams of the kind {kind!r}.",
         hint="A newer holdfast may have written it.",

@@ -157,3 +157,13 @@ def test_an_answer_in_the_text_of_a_gate_stays_behind_our_words() -> None:
         '**Resume:** Type "approved" or describe issues'
     ]
     assert "✅ ║ APPROVED ║" in shown
+
+
+def test_an_option_whose_name_does_not_say_its_id_shows_it() -> None:
+    options = [
+        {"id": "a", "name": "Banana", "pros": "sweet", "cons": "soft"},
+        {"id": "keep-sqlite", "name": "Keep SQLite", "pros": "small", "cons": "one writer"},
+    ]
+    shown = render(words.decision("Fruit", options))  # type: ignore[arg-type]
+    assert "| **Banana** (a) | sweet | soft |" in shown
+    assert "| **Keep SQLite** | small | one writer |" in shown

@@ -185,4 +185,4 @@ def test_a_manual_step_survives_its_own_xml(title: str, why: str, steps: list[st
 def test_any_text_that_is_no_xml_is_refused_with_a_line(text: str) -> None:
     with pytest.raises(BadXml) as refused:
         parse(text + "<")
-    assert 1 <= refused.value.line <= text.count("\n") + 2
+    assert 1 <= refused.value.line <= text.count("\n") + text.count("\r") + 2

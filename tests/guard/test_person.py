@@ -126,9 +126,33 @@ def test_a_person_lifts_the_stop_with_a_new_limit(scene: Scene, holdfast: Holdfa
 @pytest.mark.parametrize("answer", ["", "$50", "52.30", "12,50", "NaN"])
 def test_without_a_higher_limit_the_stop_holds(scene: Scene, answer: str) -> None:
     scene.check(cost=52.3)
-    assert person("reset", then=(LIMIT, answer)).code in (1, 2)
+    terminal = _asked_for_a_limit(answer)
+    terminal.type(b"\n")
+    assert terminal.leave().code == 1
     assert latch.read(scene.workspace) is not None
     assert scene.verdict(cost=1) == "stop"
+
+
+@pytest.mark.parametrize("answer", ["$50", "12,50"])
+def test_who_mistypes_the_new_limit_is_asked_again(scene: Scene, answer: str) -> None:
+    scene.check(cost=52.3)
+    terminal = _asked_for_a_limit(answer)
+    terminal.type(b"80\n")
+    seen = terminal.leave()
+    assert seen.code == 0, seen.screen
+    assert latch.read(scene.workspace) is None
+
+
+def _asked_for_a_limit(answer: str) -> Terminal:
+    """The terminal of a person who has answered, and is asked."""
+    terminal = Terminal("guard", "reset")
+    terminal.type_back()
+    terminal.read_until(LIMIT)
+    if answer:
+        terminal.screen = b""
+        terminal.type(f"{answer}\n".encode())
+        terminal.read_until(LIMIT)
+    return terminal
 
 
 def test_a_limit_raised_in_the_file_needs_a_person_but_no_new_number(scene: Scene) -> None:

@@ -405,7 +405,18 @@ def test_an_interrupt_ends_the_program_and_keeps_the_step(
     wait_for(lambda: not _lives(child))
 
 
-def test_the_program_of_a_killed_run_is_ended_before_its_task_is_begun_again(world: World) -> None:
+def test_the_program_of_a_killed_run_ends_with_it(world: World) -> None:
+    write(world, good(PLAN=shell("echo $$ > begun.tmp; mv begun.tmp begun; exec sleep 600")))
+    run = process(*RUN)
+    wait_for(Path("begun").exists)
+    run.kill()
+    run.communicate()
+    wait_for(lambda: not _lives(int(Path("begun").read_text())))
+
+
+def test_a_program_that_outlives_a_killed_run_is_ended_before_its_task_is_begun_again(
+    world: World,
+) -> None:
     world.plan("- [ ] 1.1 One")
     script = "echo $$ >> pids; test -e again && exit 0; exec sleep 600"
     write(world, {**good(EXECUTE=shell(script, "{task}"))})
@@ -414,9 +425,11 @@ def test_the_program_of_a_killed_run_is_ended_before_its_task_is_begun_again(wor
     world.do("advance")
     run = process(*RUN)
     wait_for(lambda: Path("pids").exists() and Path("pids").read_text().endswith("\n"))
+    left = int(Path("pids").read_text())
+    keeper = int(Path(f"/proc/{left}/stat").read_text().rpartition(")")[2].split()[1])
+    os.kill(keeper, signal.SIGSTOP)  # it cannot see that its run is gone
     run.kill()
     run.communicate()
-    left = int(Path("pids").read_text())
     assert _lives(left)
     Path("again").touch()
     second = process(*RUN)
@@ -435,12 +448,14 @@ def _lives(process: int) -> bool:
     return text.rpartition(")")[2].split()[0] != "Z"
 
 
-def test_a_program_left_in_the_background_is_not_waited_for(
+def test_a_program_left_in_the_background_is_not_waited_for_and_ends_with_the_run(
     world: World, holdfast: Holdfast
 ) -> None:
-    write(world, good(EVALUATE_PLAN=shell("sleep 600 & echo $! > background; exit 0")))
+    look = "kill -0 $(cat background) && echo still there"
+    steps = good(EVALUATE_PLAN=shell("sleep 600 & echo $! > background; exit 0"))
+    write(world, {**steps, "EXECUTE": {"command": shell(look, "{task}")}})
     assert holdfast(*RUN).code == 0
-    os.kill(int(Path("background").read_text()), signal.SIGKILL)
+    assert not _lives(int(Path("background").read_text()))
 
 
 def test_old_outputs_go_with_gc_and_a_purge_finds_them(world: World, holdfast: Holdfast) -> None:

@@ -12,6 +12,7 @@ from holdfast.kernel.write import Order
 from holdfast.protocols.pilot import gate as rules
 from holdfast.protocols.pilot import refusal
 from holdfast.protocols.pilot.gate_answer import declined, hint_for, understood
+from holdfast.protocols.pilot.gate_picture import described
 from holdfast.protocols.pilot.gate_text import inert, render
 from holdfast.subjects import subject_of
 from holdfast.writing import writer_of
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 # How often an answer that is none of the options is asked for again.
 TRIES = 5
+LONGEST_CLIENT = 80
+SHORT_DIGEST = 12
 
 
 def purpose_of(id: str) -> str:
@@ -39,16 +42,41 @@ def answer(
 ) -> GateState:
     """Answer a gate as the person at this terminal. Without a text, it is asked for there."""
     state = reading.settled(workspace, reading.named(workspace, word), now=now)
-    if state["answer"] is not None:
+    if rules.is_over(state):
         raise rules.already(state)
     read = None if text is None else _read(state, text, no)
-    shown = [*facts(state, now), "", *_rendered(state)]
+    shown = [*facts(state, now), *attached(state), "", *_rendered(state)]
     if read is not None:
         shown += ["", f"Your answer: {_said(read)}"]
     person = people.require(workspace, purpose_of(state["id"]), shown, now=now)
     if text is None:
         text = _asked_for(state)
     return _record(workspace, state, text, no, person, "\n".join(shown))
+
+
+def answer_by_elicitation(
+    workspace: Workspace, id: str, text: str, *, client: str, saw: str, now: int
+) -> GateState:
+    """The answer that came through a client's dialogue. Nobody saw a person, so the record names the
+    client, and a gate that holds anything up is not answered so."""
+    state = reading.settled(workspace, id, now=now)
+    name = f"{inert(client)[:LONGEST_CLIENT] or 'a client'}, by elicitation"
+    at = clock.precise(now)
+    spoke: Person = {"name": name, "channel": rules.ELICITATION, "terminal": "", "at": at}
+    return _record(workspace, state, text, False, spoke, saw)
+
+
+def answer_at_page(
+    workspace: Workspace, word: str, text: str, *, no: bool = False, note: str = "", person: Person
+) -> GateState:
+    """Answer a gate as the person who signed in to the page, with a note for whoever waits."""
+    now = clock.parse(person["at"])
+    state = reading.settled(workspace, reading.named(workspace, word), now=now)
+    if rules.is_over(state):
+        raise rules.already(state)
+    _read(state, text, no)
+    saw = "\n".join([*facts(state, now), *attached(state), "", *_rendered(state)])
+    return _record(workspace, state, text, no, person, saw, note)
 
 
 def _read(state: GateState, text: str, no: bool) -> Answer:
@@ -82,6 +110,14 @@ def facts(state: GateState, now: int) -> list[str]:
     return found
 
 
+def attached(state: GateState) -> list[str]:
+    """The pictures that stand beside a gate's question, by name and digest."""
+    return [
+        f"Attached: {inert(described(one))}, sha256 {one['digest'][:SHORT_DIGEST]}"
+        for one in rules.pictures_of(state)
+    ]
+
+
 def refused_attempts(workspace: Workspace, id: str) -> list[Refused]:
     """Who tried to answer this gate without being a person, of the latest attempts."""
     if not workspace.exists() or workspace.journal.head(refusal.STREAM) is None:
@@ -105,19 +141,26 @@ def _asked_for(state: GateState) -> str:
 
 
 def _record(
-    workspace: Workspace, state: GateState, text: str, no: bool, person: Person, saw: str
+    workspace: Workspace,
+    state: GateState,
+    text: str,
+    no: bool,
+    person: Person,
+    saw: str,
+    note: str = "",
 ) -> GateState:
     key, stream, now = new_id(), rules.stream_of(state["id"]), clock.parse(person["at"])
     answering: Subject = rules.Answering(key)
     writer = writer_of(workspace)
     writer.subject_of = lambda name: answering if name == stream else subject_of(name)
-    command = {"do": "answer", "answer": text, "no": no, "person": person, "saw": saw, "key": key}
+    command = {"do": "answer", "answer": text, "no": no, "note": note, "key": key}
+    command |= {"person": person, "saw": saw}
     try:
         # Not through `execute`: an answer is never left in an inbox.
         writer.execute_together([Order(stream, command)], actor=person["name"], now=now)
     except Conflict:
         latest = reading.read(workspace, state["id"])
-        if latest["answer"] is not None:
+        if rules.is_over(latest):
             raise rules.already(latest) from None
         raise
     reading.close(workspace, state["id"], now=now)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from holdfast.client_session import own_id
-from holdfast.gates import notices, reading
+from holdfast.gates import notices, pictures, reading
 from holdfast.kernel import clock
 from holdfast.kernel.digest import id_of
-from holdfast.kernel.errors import HoldfastError, NotFound
+from holdfast.kernel.errors import HoldfastError, NotFound, Usage
 from holdfast.protocols.pilot import gate as rules
 from holdfast.writing import writer_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import TypedDict
 
     from holdfast.kernel.workspace import Workspace
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 
 SHORT = 12
+UNITS = {"s": 1000, "min": clock.MINUTE, "h": clock.HOUR, "d": clock.DAY}
 
 
 def ask(
@@ -46,13 +48,17 @@ def ask(
     cost_tokens: int | None = None,
     expires_at: str = "",
     default: str = "",
+    attach: Sequence[str] = (),
     strict: bool = False,
     dry_run: bool = False,
 ) -> Opened:
-    """Open a gate. The same question from the same worktree, while it is open, is the same gate."""
+    """Open a gate. The same question from the same worktree, while it is open, is the same gate, with
+    the pictures that it had. `attach` are files of pictures."""
+    attached = pictures.taken(attach)
     command = {
         "do": "open",
         "content": content,
+        "pictures": [picture for picture, _ in attached],
         "batch": batch,
         "phase": phase,
         "holds": holds,
@@ -75,12 +81,25 @@ def ask(
     if dry_run:
         state = reading.after(_present(workspace, id), planned.records, clock.stamp(now), actor)
         return _opened(state, content, again=not planned.records, queued="")
+    if planned.records:
+        pictures.keep(workspace, id, attached)
     writer = writer_of(workspace)
     outcome = writer.execute(rules.stream_of(id), command, actor=actor, now=now)
     state = reading.read(workspace, id)
     if not outcome["queued"]:
         notices.announce(workspace, [state], now=now)
     return _opened(state, content, again=not planned.records, queued=outcome["queued"])
+
+
+def expiry(text: str, now: int) -> str:
+    """When a gate expires that does so after `30min`; never, when nothing is said."""
+    if not text:
+        return ""
+    number = text.rstrip("abcdefghijklmnopqrstuvwxyz")
+    unit = UNITS.get(text[len(number) :])
+    if unit is None or not number.isascii() or not number.isdigit() or not 0 < int(number) < 10_000:
+        raise Usage(f"{text!r} is no time.", hint="Such as 90s, 30min, 2h or 1d.")
+    return clock.stamp(now + int(number) * unit)
 
 
 def _context(workspace: Workspace, now: int) -> int | None:
@@ -103,18 +122,14 @@ def _agent_here(workspace: Workspace) -> str:
 
 
 def _id_for(workspace: Workspace, content: Content, name: str) -> str:
-    """A name, or what follows from the question; `.2` and so on once it was answered before."""
+    """A name, or what follows from the question; `.2` and so on once it was answered or withdrawn."""
     base = name or id_of(f"{workspace.root}\n{rules.digest_of(content)}")[:SHORT]
     rules.stream_of(base)
     id, number = base, 1
-    while _is_answered(workspace, id):
+    while rules.is_over(_present(workspace, id)):
         number += 1
         id = f"{base}.{number}"
     return id
-
-
-def _is_answered(workspace: Workspace, id: str) -> bool:
-    return _present(workspace, id)["answer"] is not None
 
 
 def _present(workspace: Workspace, id: str) -> GateState:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         cost_tokens: int | None
         expires_at: str
         default: str
+        attach: Sequence[str]
 
 
 class Gate:

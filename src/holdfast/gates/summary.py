@@ -41,6 +41,8 @@ def _open(state: GateState) -> str:
 def _said(answer: object) -> str:
     if not isinstance(answer, dict):
         return ""
-    said = answer["answer"] if answer["verdict"] == "yes" else f"no: {answer['text']}"
+    said = f"no: {answer['text']}"
+    if answer["verdict"] == "yes":
+        said = f"{answer['answer']}: {answer['text']}" if answer["text"] else answer["answer"]
     who = answer["person"]["name"] if answer["person"] else "its expiry"
     return inert(f"{said} ({who}, {answer['at']})")

@@ -60,7 +60,8 @@ def present(workspace: Workspace, phase: str, *, actor: str, now: int) -> list[s
 
 
 def conclude(states: Sequence[GateState]) -> None:
-    """Waiting while one is open; Declined when a person said no to one."""
+    """Waiting while one is open; Declined when a person said no to one, Conflict when its question was
+    taken back."""
     refused = [state for state in states if state["answer"] and state["answer"]["verdict"] == "no"]
     waiting = [state for state in states if rules.is_open(state)]
     if refused:
@@ -68,6 +69,9 @@ def conclude(states: Sequence[GateState]) -> None:
             "; ".join(_no(state) for state in refused) + ".",
             hint="Mend what was found and ask again; the same question is then a new gate.",
         )
+    taken_back = [state for state in states if rules.withdrawn_of(state)]
+    if taken_back:
+        raise rules.already(taken_back[0])
     if waiting:
         names = ", ".join(f"{state['id']} ({inert(reading.title_of(state))})" for state in waiting)
         raise Waiting(

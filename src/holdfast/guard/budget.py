@@ -8,7 +8,7 @@ from holdfast.emergency import refuse_stopped
 from holdfast.guard import holding, metrics
 from holdfast.guard.limits import InForce, in_force
 from holdfast.guard.values import gather
-from holdfast.kernel import config, last_turn, latch
+from holdfast.kernel import alerts, config, last_turn, latch
 from holdfast.kernel.errors import HoldfastError, StoreAway
 from holdfast.kernel.state import load
 from holdfast.protocols.pilot import boxes
@@ -19,6 +19,7 @@ from holdfast.writing import writer_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, TypedDict
 
     from holdfast.guard.values import Gathered, Given
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     )
     from holdfast.protocols.pilot.thresholds import Limits
     from holdfast.protocols.session.words import SessionState
+
+    # From what a budget has on record to what a check looks at.
+    Measure = Callable[[BudgetState], Gathered]
 
     class Report(TypedDict):
         """What a check came to. `elapsed` is set when it is time to suggest a checkpoint."""
@@ -85,9 +89,19 @@ class Budget:
 
     def execute(self, command: Any, *, now: int) -> Outcome:
         # A file that its owner deleted comes back: what it said is no longer in it.
-        return writer_of(self.workspace).execute(
+        outcome = writer_of(self.workspace).execute(
             self.stream, command, actor=self.actor, now=now, raise_removed=True
         )
+        if not outcome["queued"]:
+            self._free(command)
+        return outcome
+
+    def _free(self, command: Any) -> None:
+        """Let hooks use tools again, after a person's word."""
+        if command["do"] == "ack":
+            alerts.settle(self.workspace, command["type"])
+        elif command["do"] == "reset":
+            alerts.clear(self.workspace)
 
     def execute_now(self, command: Any, *, now: int) -> Outcome:
         """For a person, who must not be told "done" while it waits in the inbox."""
@@ -108,18 +122,28 @@ class Budget:
         flags: Limits | None = None,
         *,
         session: str = "",
+        place: Place | None = None,
+        measure: Measure | None = None,
         now: int,
         dry_run: bool = False,
+        tells: bool = True,
     ) -> Report:
-        """Whether work may go on: `go`, `wait` for a person, or `stop`."""
+        """Whether work may go on: `go`, `wait` for a person, or `stop`. `place` is where a plan's run
+        stands, without one where the session at work does; `measure` is how its values are known. Who
+        `tells` the agent tells it of
+        its last turn, too."""
         try:
             state = self.state()
         except HoldfastError:
             refuse_stopped(self.workspace)  # which holds without the journal
             raise
         held = in_force(self.workspace, state["given"], state["lowered"], flags)
-        known = gather(self.workspace, state, given or {}, session=session or own_id(), now=now)
-        check = self._command(held, known, flags or {})
+        if measure is not None:
+            known = measure(state)
+        else:
+            session = session or own_id()
+            known = gather(self.workspace, state, given or {}, session=session, now=now)
+        check = self._command(held, known, flags or {}, place)
         ruling = judge(state, check, now)
         if dry_run:
             report = self._report(state, check, ruling, known, dry_run=True)
@@ -127,11 +151,11 @@ class Budget:
             report = self._obey(state, check, ruling, known, now)
         if report["verdict"] != "stop":
             refuse_stopped(self.workspace)
-        elif not dry_run:
+        elif tells and not dry_run:
             report["last_turn"] = last_turn.take(self.workspace, known["session"], now=now)
         return report
 
-    def _command(self, held: InForce, known: Gathered, flags: Limits) -> Check:
+    def _command(self, held: InForce, known: Gathered, flags: Limits, place: Place | None) -> Check:
         at_work = sessions.at_work(self.workspace)
         last = at_work["last"] if at_work else None
         return {
@@ -141,7 +165,7 @@ class Budget:
             "flags": flags,
             "actions": held.actions,
             "session": known["session"],
-            "place": place_of(at_work),
+            "place": place or place_of(at_work),
             "started_at": known["started_at"],
             "checkpoint_at": last["at"] if last else "",
             "pause": held.pause,
@@ -170,6 +194,8 @@ class Budget:
         decided = _ruling_of(outcome, ruling)
         state = self.state()
         self._settle(state, engaged, now=now)
+        unknown = [type for type, value in known["values"].items() if value is None]
+        alerts.keep(self.workspace, check["session"], holding.waiting(state, decided), unknown)
         report = self._report(state, check, decided, known)
         report["warnings"] = self._after(outcome, state)
         for record in outcome["records"]:

@@ -76,12 +76,17 @@ def _refuse_twice(node: yaml.Node | None, where: str) -> None:
         _refuse_twice(value, name)
 
 
+def everywhere_path() -> str:
+    """Where the user's own file is."""
+    folder = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
+    return os.path.join(folder, GLOBAL)
+
+
 def everywhere() -> tuple[str, Limits]:
     """What the user's own file sets for all projects, and where that file is."""
     import json
 
-    folder = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
-    path = os.path.join(folder, GLOBAL)
+    path = everywhere_path()
     text = _text(path, path)
     if not text:
         return path, {}

@@ -14,7 +14,7 @@ from holdfast.protocols.pilot.waypoint import ALERT_STOP
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
-    from holdfast.protocols.pilot.ledger import Halt
+    from holdfast.protocols.pilot.ledger import BudgetState, Halt, Ruling
 
 
 def engage(workspace: Workspace, halt: Halt, *, now: int) -> bool:
@@ -32,6 +32,22 @@ def words(halt: Halt) -> str:
     if halt["reason"] == ALERT_STOP:
         return f"A person said stop: {reached}"
     return f"{reached}, the limit is {amount(halt['type'], halt['threshold'])}"
+
+
+def waiting(state: BudgetState, ruling: Ruling) -> dict[str, str]:
+    """The alerts that wait for a person after a check: each type, and how far it had come."""
+    found = {
+        type: (one["value"], one["threshold"])
+        for type, one in state["pending"].items()
+        if state["values"][type] is None  # type: ignore[literal-required]
+    }
+    for one in ruling["handled"]:
+        if one["how"] == "waiting":
+            found[one["type"]] = (one["value"], one["threshold"])
+    return {
+        type: f"{name_of(type)} at {amount(type, value)}, the alert is at {amount(type, threshold)}"
+        for type, (value, threshold) in found.items()
+    }
 
 
 def is_held(workspace: Workspace) -> bool:

@@ -52,33 +52,68 @@ def acknowledge(budget: Budget, type: str, *, until: float | None, now: int) -> 
     """Ask the person at the terminal about an alert that waits: 'ack' lets the work go on, anything
     else halts it."""
     state = budget.state()
+    waiting = _waiting(state, type, until)
+    if waiting is None:
+        return _answered_before(state, type)
+    shown = boxes.alert(type, waiting, state["pending"][type]["threshold"], _stop_of(state, type))
+    purpose = f"answer the alert of {type}"
+    person = people.require(budget.workspace, purpose, shown, now=now)
+    goes_on = people.ask(f"{boxes.QUESTION} ").strip().lower() == "ack"
+    return _answer(budget, state, type, person, until=until if goes_on else None, goes_on=goes_on)
+
+
+def acknowledge_at_page(
+    budget: Budget, type: str, *, goes_on: bool, until: float | None = None, person: Person
+) -> Answered:
+    """The same from the person who signed in to the page."""
+    state = budget.state()
+    if _waiting(state, type, until) is None:
+        return _answered_before(state, type)
+    return _answer(budget, state, type, person, until=until, goes_on=goes_on)
+
+
+def _waiting(state: BudgetState, type: str, until: float | None) -> float | None:
+    """The value of an alert that waits; None when none does."""
     if type not in TYPES:
         raise Usage(f"{type!r:.40} is none of {', '.join(TYPES)}.")
     if type not in state["pending"]:
-        return _answered_before(state, type)
-    pending, value = state["pending"][type], _value(state, type)
+        return None
+    value = _value(state, type)
     if until is not None and until <= value:
         raise Usage(
             f"The ceiling {amount(type, until)} is reached already: {type} is at "
             f"{amount(type, value)}."
         )
-    shown = boxes.alert(type, value, pending["threshold"], state["limits"][STOP][type])
-    purpose = f"answer the alert of {type}"
-    person = people.require(budget.workspace, purpose, shown, now=now)
+    return value
+
+
+def _stop_of(state: BudgetState, type: str) -> float:
+    return state["limits"][STOP][type]
+
+
+def _answer(
+    budget: Budget,
+    state: BudgetState,
+    type: str,
+    person: Person,
+    *,
+    until: float | None,
+    goes_on: bool,
+) -> Answered:
     now = clock.parse(person["at"])
-    if people.ask(f"{boxes.QUESTION} ").strip().lower() == "ack":
-        by = Witnessed(person)
-        command = {"do": "ack", "type": type, "until": until, "by": by, "session": own_id()}
-        outcome = budget.execute_now(command, now=now)
-        return {
-            "answer": "acknowledged" if outcome["records"] else "already",
-            "type": type,
-            "value": value,
-            "until": until,
-            "by": person,
-            "waypoint": "",
-        }
-    return _halt(budget, state, type, person, now)
+    if not goes_on:
+        return _halt(budget, state, type, person, now)
+    by = Witnessed(person)
+    command = {"do": "ack", "type": type, "until": until, "by": by, "session": own_id()}
+    outcome = budget.execute_now(command, now=now)
+    return {
+        "answer": "acknowledged" if outcome["records"] else "already",
+        "type": type,
+        "value": _value(state, type),
+        "until": until,
+        "by": person,
+        "waypoint": "",
+    }
 
 
 def _answered_before(state: BudgetState, type: str) -> Answered:
@@ -197,20 +232,21 @@ def _asked(type: str, value: float, limit: float) -> float:
     question = (
         f"{boxes.name_of(type)} is at {amount(type, value)}, the stop at {amount(type, limit)}."
     )
-    text = people.ask(f"{question} New stop (empty leaves it stopped): ")
-    if not text:
-        raise HoldfastError(
-            "No new limit was given; the stop holds.",
-            hint="Raise it in .autopilot/config.yaml, or run this again.",
-            kind="still_stopped",
-        )
-    try:
-        number = UNITS[type](text)
-    except ValueError as problem:
-        raise Usage(f"The new stop {problem}.") from None
-    if number <= value:
-        raise _too_low(type, number, value)
-    return number
+    wrong = ""
+    while text := people.ask(f"{wrong}{question} New stop (empty leaves it stopped): "):
+        try:
+            number = UNITS[type](text)
+        except ValueError as problem:
+            wrong = f"The new stop {problem}. "
+            continue
+        if number > value:
+            return number
+        wrong = f"{_too_low(type, number, value).message} "
+    raise HoldfastError(
+        "No new limit was given; the stop holds.",
+        hint="Raise it in .autopilot/config.yaml, or run this again.",
+        kind="still_stopped",
+    )
 
 
 def _too_low(type: str, number: float, value: float) -> Usage:

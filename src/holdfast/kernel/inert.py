@@ -16,3 +16,48 @@ def _shown(letter: str) -> str:
     if code < 0x20:
         return chr(0x2400 + code)  # a picture of the control character
     return "\N{REPLACEMENT CHARACTER}"
+
+
+# Escape and its like, and the two that show letters in an order that is not theirs.
+_CONTROLS = {
+    **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"},
+    0x7F: 0x2421,
+    **dict.fromkeys((*range(0x80, 0xA0), 0x202D, 0x202E), 0xFFFD),
+}
+
+
+def harmless(text: str) -> str:
+    """A document that somebody may show with `cat`. Every letter of every language stays."""
+    text = text.translate(_CONTROLS)
+    if "\r" not in text:
+        return text
+    ends = text.replace("\r\n", "\0")  # a return alone would write over its own line
+    return ends.replace("\r", "\N{SYMBOL FOR CARRIAGE RETURN}").replace("\0", "\r\n")
+
+
+def width(text: str) -> int:
+    """How many columns a text takes; some letters take two, and some none."""
+    return len(text) if text.isascii() else sum(letter_width(letter) for letter in text)
+
+
+def letter_width(letter: str) -> int:
+    if letter.isascii():
+        return 1
+    from unicodedata import combining, east_asian_width
+
+    if combining(letter):
+        return 0
+    return 2 if east_asian_width(letter) in "WF" else 1
+
+
+def shortened(text: str, columns: int) -> str:
+    """The beginning of a text that fits into so many columns."""
+    if width(text) <= columns:
+        return text
+    kept, taken = "", 1
+    for letter in text:
+        taken += letter_width(letter)
+        if taken > columns:
+            break
+        kept += letter
+    return f"{kept.rstrip()}…" if columns > 0 else ""

@@ -9,17 +9,18 @@ from holdfast.emergency import lifted_by
 from holdfast.kernel import latch
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError, Stopped
-from holdfast.loops import attempt as programs
 from holdfast.loops import run_plan
+from holdfast.programs.keeper import NOT_STARTED, TICK_SECONDS
+from holdfast.programs.running import Programs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypedDict
 
-    from holdfast.loops.attempt import Ended
     from holdfast.loops.run_plan import RunPlan
     from holdfast.loops.track import Track
+    from holdfast.programs.keeper import Ended
     from holdfast.protocols.loop.tasks import Task
     from holdfast.protocols.loop.words import LoopState
 
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
         text: str
 
 
+_TOO_LONG = os.strerror(errno.E2BIG)
+
+
 class Driver:
     """The hands of a run: it decides nothing."""
 
@@ -41,6 +45,7 @@ class Driver:
         self.track = track
         self.plan = plan
         self.attempts = 0
+        self.programs = Programs(track.writer.redactor)
         self._tell = tell
 
     def attempt(
@@ -62,37 +67,59 @@ class Driver:
         self.attempts += 1
         id = task["id"] if task else ""
         self.say("attempt", step, id, done, total, (task or {"title": ""})["title"])
-        log = programs.Log(os.path.join(logs_of(self.track), name), self.track.writer.redactor)
         words = run_plan.words(state, step, task)
-        try:
-            ended = programs.run(
-                command,
-                folder=self.track.workspace.root,
-                environment={f"LOOP_{key.upper()}": value for key, value in words.items()},
-                own=self.track.place.own,
-                log=log,
-                seconds=self.plan["steps"].get(step, {}).get("seconds"),
-                tick=lambda line: self._tick(step, id, done, total, line),
-            )
-        except OSError as error:
-            if error.errno != errno.E2BIG:
-                raise
+        ended = self._follow(
+            command,
+            {f"LOOP_{key.upper()}": value for key, value in words.items()},
+            name,
+            self.plan["steps"].get(step, {}).get("seconds"),
+            lambda line: self._tick(step, id, done, total, line),
+        )
+        if ended["code"] == NOT_STARTED and ended["last_line"].endswith(_TOO_LONG):
             longest = max(len(value.encode()) for value in words.values())
             raise HoldfastError(
                 f"The program of {step} cannot be told {id or 'what to do'}: the longest of its words "
                 f"has {longest} bytes, more than this system hands to a program.",
                 hint="Shorten the task's title in plan.md; details can stand in the lines below it.",
                 kind="too_long",
-            ) from None
-        finally:
-            log.close()
+            )
         facts = {
             "number": begun["attempts"],
-            "exit_code": ended.code,
-            "seconds": round(ended.seconds, 1),
+            "exit_code": ended["code"],
+            "seconds": round(ended["seconds"], 1),
             "log": name,
         }
-        return facts, ended._replace(last_line=log.last_line)
+        return facts, ended
+
+    def _follow(
+        self,
+        command: list[str],
+        environment: dict[str, str],
+        log: str,
+        seconds: int | None,
+        tick: Callable[[str], None],
+    ) -> Ended:
+        """Run a program to its end. An interrupt ends the program too."""
+        mark = new_id()
+        try:
+            self.programs.start(
+                {
+                    "mark": mark,
+                    "stages": [{"name": "", "words": command, "input": ""}],
+                    "folder": self.track.workspace.root,
+                    "environment": {**os.environ, **environment},
+                    "log": os.path.join(logs_of(self.track), log),
+                    "own": jobs_of(self.track),
+                    "seconds": seconds,
+                }
+            )
+            while True:
+                for ended in self.programs.wait(TICK_SECONDS):
+                    return ended
+                tick(self.programs.last_line(mark))
+        except BaseException:
+            self.programs.end()
+            raise
 
     def execute(self, command: dict[str, Any]) -> LoopState:
         done = self.track.execute(command)
@@ -132,3 +159,7 @@ class Driver:
 
 def logs_of(track: Track) -> str:
     return os.path.join(track.place.own, "logs")
+
+
+def jobs_of(track: Track) -> str:
+    return os.path.join(track.place.own, "jobs")

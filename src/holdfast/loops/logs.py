@@ -7,6 +7,7 @@ import os
 from holdfast.kernel.errors import NotFound
 from holdfast.kernel.views.files import target_of
 from holdfast.loops.driver import logs_of
+from holdfast.programs.outputs import outputs
 from holdfast.protocols.loop.words import HISTORY, METADATA
 
 TYPE_CHECKING = False
@@ -71,20 +72,10 @@ def read_log(track: Track, number: int | None) -> tuple[Attempt, str]:
         ) from None
 
 
-def _outputs(workspace: Workspace) -> list[str]:
-    """The kept outputs of every track."""
-    folder = os.path.join(workspace.home, "loop")
-    found = []
-    for parent, _, names in os.walk(folder):
-        if os.path.basename(parent) == "logs":
-            found += [os.path.join(parent, name) for name in sorted(names)]
-    return found
-
-
 def remove_old(workspace: Workspace, before: int) -> int:
     """Remove the outputs that were last written before an instant; how many that were."""
     removed = 0
-    for path in _outputs(workspace):
+    for path in outputs(workspace):
         if os.stat(path).st_mtime * 1000 < before:
             os.unlink(path)
             removed += 1
@@ -94,7 +85,7 @@ def remove_old(workspace: Workspace, before: int) -> int:
 def holding(workspace: Workspace, streams: list[str], text: str) -> list[str]:
     """Files of tracks that a purge removes: outputs with the text, and the side files of these
     streams, which the next command makes anew from the journal."""
-    found = [path for path in _outputs(workspace) if text and _holds(path, text.encode())]
+    found = [path for path in outputs(workspace) if text and _holds(path, text.encode())]
     for stream in streams:
         for row in workspace.journal.views(worktree=workspace.root, stream=stream):
             history = os.path.join(os.path.dirname(target_of(workspace, row["path"])), HISTORY)

@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 
 from holdfast.kernel.errors import HoldfastError
-from holdfast.loops import attempt, run_plan
+from holdfast.loops import run_plan
 from holdfast.loops.commits import commit_since, head_now
-from holdfast.loops.driver import Driver
-from holdfast.loops.lease import Lease
+from holdfast.loops.driver import Driver, jobs_of
+from holdfast.programs.lease import Lease
+from holdfast.programs.running import end_leftovers
 from holdfast.protocols.loop import escalation
 from holdfast.protocols.loop.checkpoint import checkpoint_of, counted, current_step, status_of
 from holdfast.protocols.loop.parameters import (
@@ -43,10 +44,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypedDict
 
-    from holdfast.loops.attempt import Ended
     from holdfast.loops.driver import News
     from holdfast.loops.run_plan import RunPlan
     from holdfast.loops.track import Track
+    from holdfast.programs.keeper import Ended
     from holdfast.protocols.loop.tasks import Task
     from holdfast.protocols.loop.words import LoopState
 
@@ -85,9 +86,10 @@ class Run:
         state = self.track.read()
         sync = self._needs_sync(state)
         run_plan.refuse_unfit(self.plan, self.track.workspace.root, current_step(state), sync)
-        with Lease(self.track):
-            left = attempt.end_leftover(self.track.place.own)
-            if left:
+        place = self.track.place
+        what, hint = f"The track {place.track}", "`holdfast loop show` shows how far it is."
+        with Lease(os.path.join(place.own, "run"), what, hint):
+            for left in end_leftovers(jobs_of(self.track)):
                 self.driver.say("leftover", current_step(state), text=f"ended process {left}")
             try:
                 self._begin_again()
@@ -95,6 +97,9 @@ class Run:
                     pass
             except Paused as paused:
                 return self._paused(paused)
+            finally:
+                # What a step left in the background, such as a server, was there for the next ones.
+                self.driver.programs.end()
         return self._result("complete", COMPLETE, "")
 
     def interrupted(self) -> Result:
@@ -232,7 +237,7 @@ class Run:
             facts, ended = self.driver.attempt(
                 state, step, task, len(tasks) - len(left), len(tasks)
             )
-            if ended.code != OK or ended.too_long:
+            if ended["code"] != OK or ended["too_long"]:
                 return self._end_step(step, facts, ended)
             following = left[1]["id"] if len(left) > 1 else ""
             commit, message = commit_since(self.track.workspace.root, before)
@@ -268,7 +273,7 @@ class Run:
         if status_of(after, step) != IN_PROGRESS:
             self.driver.say("ended", step, text=status_of(after, step))
             return
-        if step == EXECUTE and ended.code == OK and not ended.too_long:
+        if step == EXECUTE and ended["code"] == OK and not ended["too_long"]:
             left = remaining(
                 run_plan.tasks_of_plan(self.plan, self.track.plan()), checkpoint_of(after, step)
             )
@@ -289,23 +294,25 @@ class Run:
 
     def _end_step(self, step: str, facts: dict[str, Any], ended: Ended) -> None:
         """The exit code, by the protocol's table."""
-        said = f"{ended.last_line} " if ended.last_line else ""
+        said = f"{ended['last_line']} " if ended["last_line"] else ""
         what: dict[str, Any] = {"step": step, "attempt": facts}
-        if ended.too_long:
-            reason = f"{said}({self._name(step)} had no end after {ended.seconds:.0f} s)"
+        if ended["too_long"]:
+            reason = f"{said}({self._name(step)} had no end after {ended['seconds']:.0f} s)"
             self.driver.execute({**what, "do": "fail", "reason": reason})
-        elif ended.code == OK:
+        elif ended["code"] == OK:
             self._pass(step, what, ended)
-        elif ended.code == BLOCKED_DEPENDENCY:
+        elif ended["code"] == BLOCKED_DEPENDENCY:
             self.driver.execute(
-                {**what, "do": "block", "reason": f"{said}({_meaning(ended.code)})"}
+                {**what, "do": "block", "reason": f"{said}({_meaning(ended['code'])})"}
             )
         else:
-            self.driver.execute({**what, "do": "fail", "reason": f"{said}({_meaning(ended.code)})"})
+            self.driver.execute(
+                {**what, "do": "fail", "reason": f"{said}({_meaning(ended['code'])})"}
+            )
         status = status_of(self.track.read(), step)
         self.driver.say("ended", step, text=status)
-        if ended.code in (MISSING_PARAMETER, FILE_NOT_FOUND):
-            raise Paused(step, f"{said}({_meaning(ended.code)})")
+        if ended["code"] in (MISSING_PARAMETER, FILE_NOT_FOUND):
+            raise Paused(step, f"{said}({_meaning(ended['code'])})")
 
     def _pass(self, step: str, what: dict[str, Any], ended: Ended) -> None:
         state, root = self.track.read(), self.track.workspace.root
@@ -316,7 +323,7 @@ class Run:
             reason = f"{self._name(step)} ended with 0, and wrote no {' and no '.join(wanted)}"
             self.driver.execute({**what, "do": "fail", "reason": reason})
             return
-        notes = ended.last_line or f"{self._name(step)} ended well"
+        notes = ended["last_line"] or f"{self._name(step)} ended well"
         self.driver.execute({**what, "do": "pass", "output_files": files, "notes": notes})
 
     def _name(self, step: str) -> str:

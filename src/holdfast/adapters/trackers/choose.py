@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.adapters.trackers import keys
+from holdfast.adapters.trackers import GITHUB_VARIABLES, LINEAR_VARIABLES, keys
 from holdfast.adapters.trackers.issues import check_issue, repository_and_number
 from holdfast.adapters.trackers.port import REFUSED, TrackerError
 from holdfast.kernel.config import variable_of
@@ -39,12 +39,12 @@ def tracker_for(
         from holdfast.adapters.trackers.linear import ADDRESS, Linear
 
         address = _address("tracker.linear_url", ADDRESS, settings, environment)
-        key = _key(keys.LINEAR_VARIABLES, settings, environment, deadline)
+        key = _key(LINEAR_VARIABLES, settings, environment, deadline)
         return Linear(key, address) if key else None
     from holdfast.adapters.trackers import github
 
     address = _address("tracker.github_url", github.ADDRESS, settings, environment)
-    key = _key(keys.GITHUB_VARIABLES, settings, environment, deadline)
+    key = _key(GITHUB_VARIABLES, settings, environment, deadline)
     if key is None:
         return None
     repository = str(settings.get("tracker.github_repository") or "")

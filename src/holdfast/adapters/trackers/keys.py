@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import NoReturn
 
-LINEAR_VARIABLES = ("LINEAR_API_KEY",)
-GITHUB_VARIABLES = ("GITHUB_TOKEN", "GH_TOKEN")
 COMMAND_SECONDS = 3.0
 LONGEST_KEY = 1000
 

@@ -47,6 +47,15 @@ def newest(root: str) -> list[Source]:
     return of_path(max(found)[1]) if found else []
 
 
+def since(root: str, instant: int) -> list[str]:
+    """The sessions of this folder that wrote something at an instant or after it."""
+    return [
+        entry.name.removesuffix(".jsonl")
+        for entry in _entries(folder_of(root))
+        if entry.name.endswith(".jsonl") and entry.stat().st_mtime_ns // 1_000_000 >= instant
+    ]
+
+
 def find(session: str) -> list[Source]:
     """The files of one session, whatever folder it worked in."""
     for project in _entries(os.path.join(home(), "projects")):

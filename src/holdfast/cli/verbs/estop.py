@@ -9,19 +9,24 @@ from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe, style
 from holdfast.emergency import stop
 from holdfast.kernel import latch
-from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.errors import HoldfastError
+
+UNSAID = "Emergency stop"
 
 
 @click.command()
-@click.option("--reason", required=True, help="What the agents and the next person are told.")
+@click.option(
+    "--reason", default=UNSAID, help=f"What the agents and the next person are told. [{UNSAID}]"
+)
 @verb
 def command(call: Call, reason: str) -> Reply:
     """Stop every agent of the workspace: each heartbeat and each hook answers "stop now, checkpoint".
 
-    It holds without the journal, until `holdfast release`. Nothing that runs is killed.
+    It holds without the journal, until `holdfast release`. Nothing that runs is killed, except the
+    programs of `loop run` and `plan run`.
     """
-    if not reason.strip():
-        raise Usage("A stop needs a reason: the agents are told it.")
+    # Whoever stops everything has no time to find words, and none to read what was wrong with them.
+    reason = reason if reason.strip() else UNSAID
     recorded, missed = stop(call.workspace, reason, by=call.actor, now=call.now)
     if missed:
         raise HoldfastError(

@@ -94,7 +94,7 @@ def _checked(state: BudgetState, body: Any) -> BudgetState:
 
 def _pending(state: BudgetState, body: Any) -> dict[str, Pending]:
     """Alerts that wait. One that waits already stays the same one; one whose value has fallen below
-    its level waits no more; of one whose value is unknown nothing new is known."""
+    its level waits no more."""
     waiting = {one["type"]: one for one in body["handled"] if one["how"] == "waiting"}
     pending: dict[str, Pending] = {}
     for type in TYPES:
@@ -105,9 +105,17 @@ def _pending(state: BudgetState, body: Any) -> dict[str, Pending]:
                 "since": body["at"],
                 "session_id": body["session"],
             }
-        elif type in state["pending"] and body["values"][type] is None:
+        elif type in state["pending"] and not _has_fallen(state["pending"][type], type, body):
             pending[type] = state["pending"][type]
     return pending
+
+
+def _has_fallen(pending: Pending, type: str, body: Any) -> bool:
+    """An unknown value tells nothing; nor does another session's, but for the context: a new session
+    begins with an empty one."""
+    if body["values"][type] is None:
+        return False
+    return type == "context" or pending["session_id"] == body["session"]
 
 
 def _acknowledged(state: BudgetState, body: Any) -> BudgetState:

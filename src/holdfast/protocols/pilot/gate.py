@@ -10,6 +10,7 @@ from holdfast.kernel.errors import Conflict, HoldfastError, NotAllowed, Usage
 from holdfast.kernel.subject import Decision
 from holdfast.protocols.pilot.gate_answer import declined, understood
 from holdfast.protocols.pilot.gate_content import DECISION, is_sound
+from holdfast.protocols.pilot.gate_picture import are_sound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.views.reconcile import Change
     from holdfast.protocols.pilot.gate_answer import Answer
     from holdfast.protocols.pilot.gate_content import Content
+    from holdfast.protocols.pilot.gate_picture import Picture
 
     class Asked(TypedDict):
         """Who asks, from where, and when."""
@@ -30,13 +32,21 @@ if TYPE_CHECKING:
         worktree: str
         at: str
 
+    class Withdrawn(TypedDict):
+        """Who took a question back, and why."""
+
+        by: str
+        why: str
+        at: str
+
     class GateState(TypedDict):
         """One gate. `phase` collects it for the end of that phase when it is a `batch` one;
-        `presented_at` is when a person could first be asked."""
+        `presented_at` is when a person could first be asked. `pictures` stand beside the question."""
 
         id: str
         content: Content | None
         digest: str
+        pictures: list[Picture]
         asked: Asked | None
         batch: bool
         phase: str
@@ -48,12 +58,16 @@ if TYPE_CHECKING:
         notified: int
         notified_at: str
         answer: Answer | None
+        withdrawn: Withdrawn | None
 
 
 NOTICE = "gate_notice"
+# A client's dialogue. Programs can answer those, too.
+ELICITATION = "elicitation"
 LONGEST_ID = 64
 LARGEST_CONTENT = 100_000
 NOTICE_TITLE = 120
+LONGEST_WHY = 500
 
 
 def stream_of(id: str) -> str:
@@ -72,6 +86,7 @@ def initial(stream: str) -> GateState:
         "id": stream.partition(":")[2],
         "content": None,
         "digest": "",
+        "pictures": [],
         "asked": None,
         "batch": False,
         "phase": "",
@@ -83,21 +98,48 @@ def initial(stream: str) -> GateState:
         "notified": 0,
         "notified_at": "",
         "answer": None,
+        "withdrawn": None,
     }
 
 
 def is_open(state: GateState) -> bool:
-    return state["content"] is not None and state["answer"] is None
+    return state["content"] is not None and not is_over(state)
+
+
+def is_over(state: GateState) -> bool:
+    """Whether a gate was answered, or its question taken back."""
+    return state["answer"] is not None or withdrawn_of(state) is not None
+
+
+def withdrawn_of(state: GateState) -> Withdrawn | None:
+    """None of a gate whose state was kept before there was such a thing."""
+    return state.get("withdrawn")
+
+
+def pictures_of(state: GateState) -> list[Picture]:
+    """None of a gate whose state was kept before there were any."""
+    return state.get("pictures", [])
+
+
+def is_blocking(state: GateState) -> bool:
+    """Whether something waits for the answer: all but what is collected for later, and holds nothing
+    up until then."""
+    return not state["batch"] or bool(state["presented_at"]) or bool(state["holds"])
 
 
 def decide(state: GateState, command: Any, now: int) -> Decision:
-    """`open`, `present`, `notify`, `expire`. An `answer` only through `Answering`."""
+    """`open`, `present`, `notify`, `expire`, `withdraw`. An `answer` only through `Answering`."""
     if command["do"] == "open":
         return _open(state, command, now)
     if command["do"] == "answer":
         raise NotAllowed("Only a person may answer a gate.", kind="no_person")
+    if command["do"] == "withdraw" and state["answer"] is not None:
+        raise already(state)
     if not is_open(state):
         return Decision()
+    if command["do"] == "withdraw":
+        why, by = str(command["why"])[:LONGEST_WHY], str(command["by"])
+        return Decision([("withdrawn", {"by": by, "why": why, "at": clock.stamp(now)})])
     if command["do"] == "present":
         return Decision([] if state["presented_at"] else [("presented", {"at": clock.stamp(now)})])
     if command["do"] == "notify":
@@ -144,10 +186,10 @@ def _open(state: GateState, command: Any, now: int) -> Decision:
     refuse_unfit(content, strict=command["strict"])
     digest = digest_of(content)
     if state["content"] is not None:
-        if state["digest"] == digest and state["answer"] is None:
+        if state["digest"] == digest and not is_over(state):
             return Decision()
         raise Conflict(
-            f"There is a gate {state['id']} that asks something else, or was answered.",
+            f"There is a gate {state['id']} that asks something else, or is over.",
             hint="Give this one another name.",
             kind="gate_taken",
         )
@@ -162,6 +204,7 @@ def _open(state: GateState, command: Any, now: int) -> Decision:
     kept = ("batch", "phase", "holds", "cost_tokens", "expires_at")
     body = {name: command[name] for name in kept}
     body.update(content=content, digest=digest, default=default, asked=asked)
+    body.update(pictures=command.get("pictures", []))
     return Decision([("opened", body)])
 
 
@@ -173,6 +216,7 @@ def refuse_unsound(command: Any) -> None:
         is_sound(command["content"])
         and all(isinstance(text, str) for text in texts)
         and isinstance(command["batch"], bool)
+        and are_sound(command.get("pictures", []))
         and (cost is None or (type(cost) is int and cost >= 0))
     ):
         raise Usage("This is no gate.", kind="bad_gate")
@@ -221,10 +265,14 @@ def _answer(state: GateState, command: Any, now: int) -> Decision:
     content = state["content"]
     if content is None:
         raise Usage(f"There is no gate {state['id']}.")
-    if state["answer"] is not None:
+    if is_over(state):
         raise already(state)
+    if command["person"]["channel"] == ELICITATION and is_blocking(state):
+        raise beyond_elicitation(state["id"])
     no = command.get("no")
     read = declined(command["answer"]) if no else understood(content, command["answer"])
+    if read["verdict"] == "yes" and command.get("note"):
+        read["text"] = command["note"]
     answer: Answer = {
         **read,
         "person": command["person"],
@@ -234,9 +282,24 @@ def _answer(state: GateState, command: Any, now: int) -> Decision:
     return Decision([("answered", answer)])
 
 
+def beyond_elicitation(id: str) -> NotAllowed:
+    return NotAllowed(
+        f"Gate {id} holds work up: what a client's dialogue says does not answer it.",
+        hint=f"A person answers in a terminal of their own: holdfast gate answer {id}",
+        kind="no_person",
+    )
+
+
 def already(state: GateState) -> Conflict:
     """Somebody else was first, and the other is told who and what."""
-    answer = state["answer"]
+    answer, taken_back = state["answer"], withdrawn_of(state)
+    if answer is None and taken_back is not None:
+        return Conflict(
+            f"Gate {state['id']} was withdrawn by {taken_back['by']} at {taken_back['at']}: "
+            f"{taken_back['why']}.",
+            hint=f"holdfast gate show {state['id']}",
+            kind="gate_withdrawn",
+        )
     assert answer is not None
     who = answer["person"]["name"] if answer["person"] else "its own expiry"
     said = answer["answer"] if answer["verdict"] == "yes" else f"no: {answer['text']}"
@@ -300,6 +363,8 @@ def apply(state: GateState, event: Event) -> GateState:
         return {**state, "notified": state["notified"] + 1, "notified_at": body["at"]}
     if event["kind"] in ("answered", "expired"):
         return {**state, "answer": body}
+    if event["kind"] == "withdrawn":
+        return {**state, "withdrawn": body}
     return state
 
 

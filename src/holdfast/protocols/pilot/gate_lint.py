@@ -235,6 +235,21 @@ def cause_of(content: Content) -> str:
     )
 
 
+def of_tasks(tasks: Sequence[Task], *, strict: bool = False) -> Iterator[Finding]:
+    """The findings of every checkpoint among tasks that follow each other."""
+    automatic = False
+    for task in tasks:
+        if task["type"] == gate_xml.AUTO:
+            automatic = True
+        else:
+            # The six questions are answered where the gate is opened; the text cannot hold them.
+            answered = dict.fromkeys(QUESTIONS, False)
+            content = gate_xml.content_of(task, checklist=answered)
+            yield from findings(content, strict=strict, task=task)
+            if not automatic:
+                yield from _unpreceded(task)
+
+
 def lint(text: str, *, strict: bool = False) -> list[Finding]:
     """The findings of a text: of every task in it, and of what it asks between them."""
     found: list[Finding] = []
@@ -248,13 +263,7 @@ def lint(text: str, *, strict: bool = False) -> list[Finding]:
             found.append(_error(problem.line, "PILOT-02", problem.what.rstrip("."), problem.hint))
         blank = re.sub(r"[^\n]", " ", match.group())
         rest = rest[: match.start()] + blank + rest[match.end() :]
-    for position, task in enumerate(tasks):
-        if task["type"] != gate_xml.AUTO:
-            # The six questions are answered where the gate is opened; the text cannot hold them.
-            answered = dict.fromkeys(QUESTIONS, False)
-            content = gate_xml.content_of(task, checklist=answered)
-            found += findings(content, strict=strict, task=task)
-            found += _preceded(task, tasks[:position])
+    found += of_tasks(tasks, strict=strict)
     found += steps(list(_addressed(rest)))
     return sorted(found, key=lambda finding: finding["line"])
 
@@ -271,8 +280,8 @@ def _addressed(text: str) -> Iterator[Line]:
             yield number, line
 
 
-def _preceded(task: Task, before: Sequence[Task]) -> Iterator[Finding]:
-    if any(one["type"] == gate_xml.AUTO for one in before) or task["type"] == DECISION:
+def _unpreceded(task: Task) -> Iterator[Finding]:
+    if task["type"] == DECISION:
         return
     clause = "PILOT-04" if task["type"] == VERIFY else "PILOT-23"
     what = "no automatic task stands before it"

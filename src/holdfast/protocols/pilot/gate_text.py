@@ -49,7 +49,10 @@ def _decision(content: Content) -> Iterator[str]:
     yield "| Option | Pros | Cons |"
     yield "|--------|------|------|"
     for option in content["options"]:
-        yield f"| **{_cell(option['name'])}** | {_cell(option['pros'])} | {_cell(option['cons'])} |"
+        name = f"**{_cell(option['name'])}**"
+        if not _words(option["id"]) <= _words(option["name"]):
+            name += f" ({_cell(option['id'])})"  # or nobody knows which one they select
+        yield f"| {name} | {_cell(option['pros'])} | {_cell(option['cons'])} |"
     yield ""
     yield f"**Select:** {inert(listed([option['id'] for option in content['options']]))}"
 
@@ -68,3 +71,8 @@ def _action(content: Content) -> Iterator[str]:
 
 def _cell(text: str) -> str:
     return inert(text).replace("\\", "\\\\").replace("|", "\\|")
+
+
+def _words(text: str) -> set[str]:
+    plain = "".join(letter if letter.isalnum() else " " for letter in text.casefold())
+    return set(plain.split())

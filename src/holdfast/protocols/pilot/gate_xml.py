@@ -1,23 +1,21 @@
-"""The protocol's XML: `<task type="checkpoint:...">` and what it holds, with the line of everything.
-
-Read with expat alone: no entities of the document's own, nothing from outside.
-"""
+"""The protocol's XML: `<task type="checkpoint:...">` and what it holds, with the line of everything."""
 
 from __future__ import annotations
 
 from html import escape
-from xml.parsers import expat
 
-from holdfast.kernel.errors import Usage
 from holdfast.protocols.pilot import gate_content as words
 from holdfast.protocols.pilot.gate_content import ACTION, DECISION, PREFIX, TYPES, VERIFY
+from holdfast.protocols.pilot.xml_tree import TASK, tree
+from holdfast.protocols.pilot.xml_tree import BadXml as BadXml
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import TypedDict
 
     from holdfast.protocols.pilot.gate_content import Content, Option
+    from holdfast.protocols.pilot.xml_tree import Element
 
     class Said(TypedDict):
         """A text and the line on which it begins."""
@@ -30,6 +28,8 @@ if TYPE_CHECKING:
 
         type: str
         line: int
+        column: int
+        attributes: dict[str, str]
         blocking: bool
         fields: dict[str, Said]
         options: list[Option]
@@ -46,132 +46,93 @@ ELEMENTS = {
     ACTION: (("action", "why-manual", "instructions", "resume-signal"), ()),
 }
 BLOCKING = "blocking"
-
-
-class BadXml(Usage):
-    """XML that is no task of the protocol, and the line on which it goes wrong."""
-
-    def __init__(self, line: int, what: str, *, hint: str = "") -> None:
-        super().__init__(f"Line {line}: {what}", hint=hint, kind="bad_xml")
-        self.line = line
-        self.what = what
-
-
-class _Element:
-    __slots__ = ("attributes", "children", "line", "tag", "text")
-
-    def __init__(self, tag: str, attributes: dict[str, str], line: int) -> None:
-        self.tag = tag
-        self.attributes = attributes
-        self.line = line
-        self.text = ""
-        self.children: list[_Element] = []
+OPTION_PARTS = ("name", "pros", "cons")
 
 
 def parse(text: str, *, first_line: int = 1) -> list[Task]:
     """The tasks of a text, in their order."""
     if len(text) > LARGEST:
         raise BadXml(first_line, f"the XML has more than {LARGEST} characters.")
+    whole = tree(text, first_line)
+    if whole.text.strip():
+        raise BadXml(first_line, "there is text outside of the tasks.")
     tasks = []
-    for element in _tree(text, first_line - 1).children:
-        if element.tag != "task":
-            raise BadXml(element.line, f"<{element.tag}> is no <task>.")
-        tasks.append(_task(element))
+    for element in whole.children:
+        if element.tag != TASK:
+            raise _bad(element, f"<{element.tag}> is no <{TASK}>.")
+        task, problems = examine(element)
+        if task is None or problems:
+            raise problems[0]
+        tasks.append(task)
     if not tasks:
         raise BadXml(first_line, "there is no <task>.", hint='<task type="checkpoint:decision">')
     return tasks
 
 
-def _tree(text: str, before: int) -> _Element:
-    parser = expat.ParserCreate()
-    root = _Element("", {}, before + 1)
-    open_elements = [root]
-
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        element = _Element(tag, attributes, parser.CurrentLineNumber + before)
-        open_elements[-1].children.append(element)
-        open_elements.append(element)
-
-    def characters(data: str) -> None:
-        open_elements[-1].text += data
-
-    parser.StartElementHandler = start
-    parser.EndElementHandler = lambda _: open_elements.pop() and None
-    parser.CharacterDataHandler = characters
-    parser.buffer_text = True
-    try:
-        # Tasks stand side by side in a plan; on the first line, so that the numbers hold. Inside an
-        # element there can be no document type, and so no entity of the document's own.
-        parser.Parse(f"<tasks>{_undeclared(text)}</tasks>".encode("utf-8", "replace"), True)
-    except expat.ExpatError as error:
-        raise BadXml(
-            error.lineno + before,
-            f"not XML: {expat.ErrorString(error.code)}.",
-            hint="Inside a text, write &lt; for < and &amp; for &.",
-        ) from None
-    (tasks,) = root.children
-    if tasks.text.strip():
-        raise BadXml(tasks.line, "there is text outside of the tasks.")
-    return tasks
-
-
-def _undeclared(text: str) -> str:
-    """Without `<?xml ...?>`, which may only stand at the very beginning."""
-    if text.lstrip().startswith("<?xml "):
-        declaration, _, rest = text.partition("?>")
-        return "\n" * declaration.count("\n") + rest
-    return text
-
-
-def _task(element: _Element) -> Task:
+def examine(element: Element) -> tuple[Task | None, list[BadXml]]:
+    """The task that a `<task>` is, if it has a type, and all that is wrong with it."""
     given = element.attributes.get("type", "")
     type = given.removeprefix(PREFIX)
     known = [AUTO, *(PREFIX + one for one in TYPES)]
     if given not in known:
         what = f"there is no task of the type {given!r}." if given else "the task has no type."
-        raise BadXml(element.line, what, hint=f"Known are: {', '.join(known)}.")
-    gate = element.attributes.get("gate", BLOCKING)
-    if gate != BLOCKING:
-        raise BadXml(
-            element.line, f"there is no gate {gate!r}.", hint=f'It is gate="{BLOCKING}", or absent.'
-        )
+        return None, [_bad(element, what, hint=f"Known are: {', '.join(known)}.")]
     task: Task = {
         "type": type,
         "line": element.line,
+        "column": element.column,
+        "attributes": element.attributes,
         "blocking": type != AUTO,
         "fields": {},
         "options": [],
         "option_lines": [],
     }
-    must, may = ELEMENTS[type]
+    return task, list(_filled(task, element))
+
+
+def _filled(task: Task, element: Element) -> Iterator[BadXml]:
+    """Take over what an element says; what is wrong with it."""
+    given, gate = element.attributes["type"], element.attributes.get("gate", BLOCKING)
+    if gate != BLOCKING:
+        yield _bad(element, f"there is no gate {gate!r}.", f'It is gate="{BLOCKING}", or absent.')
+    must, may = ELEMENTS[task["type"]]
     for child in element.children:
-        if child.tag not in must and child.tag not in may and type != AUTO:
-            raise BadXml(child.line, f"<{child.tag}> does not belong into a {given} task.")
-        if child.tag in task["fields"]:
-            raise BadXml(child.line, f"there is a second <{child.tag}>.")
-        task["fields"][child.tag] = {"line": child.line, "text": child.text}
-        if child.tag == "options":
-            _take_options(task, child)
+        if child.tag not in must and child.tag not in may and task["type"] != AUTO:
+            yield _bad(child, f"<{child.tag}> does not belong into a {given} task.")
+        elif child.tag in task["fields"]:
+            yield _bad(child, f"there is a second <{child.tag}>.")
+        else:
+            task["fields"][child.tag] = {"line": child.line, "text": child.text}
+            if child.tag == "options":
+                yield from _options(task, child)
+            elif child.children and (child.tag in must or child.tag in may):
+                inner = child.children[0]
+                what = f"<{inner.tag}> does not belong into <{child.tag}>."
+                yield _bad(inner, what, "Inside a text, write &lt; for <.")
     for tag in must:
         if tag not in task["fields"]:
-            raise BadXml(element.line, f"<{tag}> is missing.")
-        if tag != "options" and not task["fields"][tag]["text"].strip():
-            raise BadXml(task["fields"][tag]["line"], f"<{tag}> is empty.")
-    return task
+            yield _bad(element, f"<{tag}> is missing.")
+        elif tag != "options" and not task["fields"][tag]["text"].strip():
+            yield BadXml(task["fields"][tag]["line"], f"<{tag}> is empty.")
 
 
-def _take_options(task: Task, options: _Element) -> None:
+def _bad(element: Element, what: str, hint: str = "") -> BadXml:
+    return BadXml(element.line, what, column=element.column, hint=hint)
+
+
+def _options(task: Task, options: Element) -> Iterator[BadXml]:
     for child in options.children:
         id = child.attributes.get("id", "")
         if child.tag != "option" or not id.strip():
-            raise BadXml(child.line, "each option is an <option> with an id.")
+            yield _bad(child, "each option is an <option> with an id.")
+            continue
         parts = {part.tag: part.text for part in child.children}
-        unknown = [part for part in child.children if part.tag not in ("name", "pros", "cons")]
+        unknown = [part for part in child.children if part.tag not in OPTION_PARTS]
+        missing = [tag for tag in OPTION_PARTS if child.children and tag not in parts]
         if unknown:
-            raise BadXml(unknown[0].line, f"<{unknown[0].tag}> does not belong into an option.")
-        if child.children and len(parts) < 3:
-            missing = [tag for tag in ("name", "pros", "cons") if tag not in parts]
-            raise BadXml(child.line, f"the option {id} lacks {_tags(missing)}.")
+            yield _bad(unknown[0], f"<{unknown[0].tag}> does not belong into an option.")
+        elif missing:
+            yield _bad(child, f"the option {id} lacks {_tags(missing)}.")
         # The short form has only a text; AMB-PILOT-35.
         name = parts.get("name", child.text)
         option: Option = {

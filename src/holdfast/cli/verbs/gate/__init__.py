@@ -14,6 +14,7 @@ command = Verbs(
         "show": "One gate: what was asked, and what became of it.",
         "wait": "Wait for the answer: 0 yes, 8 not yet, 9 a person said no.",
         "answer": "Answer a gate, as a person at a terminal.",
+        "withdraw": "Take back a question that you asked.",
         "lint": "Whether a text asks people for what a machine can do.",
     },
     name="gate",

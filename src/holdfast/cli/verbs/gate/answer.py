@@ -9,6 +9,7 @@ from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe
 from holdfast.gates.answering import answer
 from holdfast.kernel.errors import Usage
+from holdfast.plans.reading import gate_named
 
 
 @click.command()
@@ -25,7 +26,9 @@ def command(call: Call, id: str, text: str | None, refusal: str | None) -> Reply
     if refusal is not None and text is not None:
         raise Usage("An answer, or --no and why.")
     said = text if refusal is None else refusal
-    state = answer(call.workspace, id, said, no=refusal is not None, now=call.now)
+    state = answer(
+        call.workspace, gate_named(call.workspace, id), said, no=refusal is not None, now=call.now
+    )
     given = state["answer"]
     assert given is not None
     what = f"no: {given['text']}" if given["verdict"] == "no" else given["answer"]

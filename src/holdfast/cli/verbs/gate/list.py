@@ -9,7 +9,7 @@ from holdfast.cli.gates import light
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ago, one_line, plural, safe, style, table
 from holdfast.gates import notices, reading
-from holdfast.protocols.pilot.gate import is_open
+from holdfast.protocols.pilot.gate import is_open, withdrawn_of
 from holdfast.protocols.pilot.gate_content import ACTION, EXPECTED, distribution
 
 TYPE_CHECKING = False
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--all", "everything", is_flag=True, help="Those that were answered, too.")
+@click.option("--all", "everything", is_flag=True, help="Those that are over, too.")
 @verb
 def command(call: Call, everything: bool) -> Reply:
     """What waits for you: the longest waiting first, with how long and what it holds up; then what is
-    collected for the end of a phase. With --all, also what was answered, and how often each kind was
+    collected for the end of a phase. With --all, also what was answered or withdrawn, and how often each kind was
     asked."""
     ids = [state["id"] for state in reading.open_gates(call.workspace)]
     looked = [reading.settled(call.workspace, id, now=call.now) for id in ids]
@@ -75,10 +75,11 @@ def _row(state: GateState, now: int) -> list[str]:
 def _answered(states: list[GateState], now: int) -> Iterator[str]:
     if states:
         yield style("Answered", bold=True)
-    rows = []
+    rows: list[list[str]] = []
     for state in states:
         answer = state["answer"]
         if answer is None:
+            rows += _withdrawn(state, now)
             continue
         who = answer["person"]["name"] if answer["person"] else "expired"
         said = answer["answer"] if answer["verdict"] == "yes" else f"no: {answer['text']}"
@@ -93,6 +94,14 @@ def _answered(states: list[GateState], now: int) -> Iterator[str]:
             ]
         )
     yield from table(rows, indent="  ")
+
+
+def _withdrawn(state: GateState, now: int) -> Iterator[list[str]]:
+    known = withdrawn_of(state)
+    if known is not None:
+        title, said = one_line(reading.title_of(state), 44), f"withdrawn: {known['why']}"
+        when, who = ago(known["at"], now), safe(known["by"])
+        yield [state["id"], light(state), title, when, f"{who}: {one_line(said, 40)}"]
 
 
 def _counts(states: list[GateState]) -> dict[str, int]:

@@ -9,7 +9,10 @@ from holdfast.cli.gates import shown
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe, style
 from holdfast.gates import reading
-from holdfast.gates.answering import facts, refused_attempts
+from holdfast.gates.answering import attached, facts, refused_attempts
+from holdfast.gates.pictures import path_of
+from holdfast.plans.reading import gate_named
+from holdfast.protocols.pilot.gate import is_over, pictures_of, withdrawn_of
 from holdfast.protocols.pilot.gate_text import render
 from holdfast.protocols.pilot.gate_xml import write
 
@@ -28,27 +31,39 @@ if TYPE_CHECKING:
 def command(call: Call, id: str, as_xml: bool) -> Reply:
     """What gate ID asks, exactly as the protocol shows it; who answered, when, through what, and what
     they saw."""
-    state = reading.settled(call.workspace, reading.named(call.workspace, id), now=call.now)
+    state = reading.settled(call.workspace, gate_named(call.workspace, id), now=call.now)
     content = state["content"]
     assert content is not None
     refused = refused_attempts(call.workspace, state["id"])
-    data = {**state, "rendered": render(content), "refused": refused}
+    paths = [path_of(call.workspace, state, one) for one in pictures_of(state)]
+    pictures = [{**one, "path": path} for one, path in zip(pictures_of(state), paths, strict=True)]
+    data = {**state, "pictures": pictures, "rendered": render(content), "refused": refused}
     if as_xml:
         return Reply({**data, "xml": write(content)}, write(content).split("\n"))
-    lines = [*shown(content), "", *_about(state, refused, call.now)]
-    next = [] if state["answer"] else [f"holdfast gate answer {state['id']}"]
+    lines = [*shown(content), "", *_about(state, paths, refused, call.now)]
+    next = [] if is_over(state) else [f"holdfast gate answer {state['id']}"]
     return Reply(data, lines, next=next)
 
 
-def _about(state: GateState, refused: list[Refused], now: int) -> Iterator[str]:
+def _about(state: GateState, paths: list[str], refused: list[Refused], now: int) -> Iterator[str]:
     for line in facts(state, now):
         yield style(line, dim=True)
+    for line, path in zip(attached(state), paths, strict=True):
+        yield style(line, dim=True)
+        yield style(f"  {safe(path) or 'not on this machine any more, or never was'}", dim=True)
     answer = state["answer"]
     if answer is not None:
         person = answer["person"]
         what = f"no: {answer['text']}" if answer["verdict"] == "no" else answer["answer"]
-        who = f"by {person['name']} at {person['terminal']}" if person else "by its expiry"
+        if answer["verdict"] == "yes" and answer["text"]:
+            what += f" ({answer['text']})"
+        who = f"by {person['name']}" if person else "by its expiry"
+        who += f" at {person['terminal']}" if person and person["terminal"] else ""
         colour = "green" if answer["verdict"] == "yes" else "red"
         yield f"{style('Answered ' + safe(who), colour, bold=True)}, {answer['at']}: {safe(what)}"
+    known = withdrawn_of(state)
+    if known is not None:
+        who = style(f"Withdrawn by {safe(known['by'])}", "yellow", bold=True)
+        yield f"{who}, {known['at']}: {safe(known['why'])}"
     for attempt in refused:
         yield style(f"Refused at {attempt['at']}: {safe(attempt['why'])}", "yellow")

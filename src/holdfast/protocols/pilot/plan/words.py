@@ -42,10 +42,12 @@ if TYPE_CHECKING:
         what: str
 
     class Plan(TypedDict):
-        """One plan file. `id` is `phase/plan`, both as the file spells them; `wave` is None until
-        waves are given out (PILOT-38), and `depends_on` holds exact ids from then on."""
+        """One plan file. `id` is `phase/plan`, both as the file spells them; `title` is its first
+        heading; `wave` is None until waves are given out (PILOT-38), and `depends_on` holds exact ids
+        from then on."""
 
         id: str
+        title: str
         path: str
         digest: str
         phase: str

@@ -1,0 +1,107 @@
+"""Who deals with people while a run waits: nobody, somebody who waits, or the person at the terminal."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+
+from holdfast.cli.frame import warn
+from holdfast.cli.terminal import echo, safe, style
+from holdfast.gates import answering
+from holdfast.guard import person
+from holdfast.kernel import clock
+from holdfast.kernel.errors import Conflict, Declined, HoldfastError, NotAllowed, Usage
+from holdfast.people import agent_environment
+from holdfast.plans.news import Nobody
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.cli.plan_watch import Watch
+    from holdfast.guard.budget import Budget
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.plans.interrupts import Interrupts
+
+LOOK_SECONDS = 0.5
+
+
+class Patient(Nobody):
+    """`--wait`: looks again, until somebody has answered elsewhere."""
+
+    def gates(self, ids: Sequence[str], interrupts: Interrupts) -> bool:
+        select.select([interrupts.descriptor], [], [], LOOK_SECONDS)
+        return True
+
+    def alerts(self, budget: Budget, types: Sequence[str], interrupts: Interrupts) -> bool:
+        return self.gates(types, interrupts)
+
+
+class AtTerminal(Patient):
+    """The person who sits there: Enter lets them answer in place; elsewhere they may as well."""
+
+    def __init__(self, workspace: Workspace, watch: Watch) -> None:
+        self._workspace = workspace
+        self._watch = watch
+
+    def gates(self, ids: Sequence[str], interrupts: Interrupts) -> bool:
+        self._watch.waiting("Press Enter to answer here.")
+        if self._wants_to(interrupts):
+            with self._watch.aside(), _Asking(interrupts):
+                try:
+                    answering.answer(self._workspace, ids[0], None, now=clock.now())
+                except (Conflict, Declined, Usage, NotAllowed) as error:
+                    _said(error)
+        return True
+
+    def alerts(self, budget: Budget, types: Sequence[str], interrupts: Interrupts) -> bool:
+        waits = ", ".join(types)
+        self._watch.waiting(f"An alert waits: {waits}. Press Enter to acknowledge here.")
+        if self._wants_to(interrupts):
+            with self._watch.aside(), _Asking(interrupts):
+                try:
+                    person.acknowledge(budget, types[0], until=None, now=clock.now())
+                except HoldfastError as error:
+                    _said(error)
+        return True
+
+    def edited(self, path: str, changes: Sequence[str]) -> str:
+        with self._watch.aside():
+            echo(f"{style('Edited: ', 'yellow')}{safe(path)}", error=True)
+            for change in changes:
+                echo(f"  {safe(change)}", error=True)
+            echo("Go on with the old text, or plan anew what has not begun? [old/new] ", error=True)
+            typed = sys.stdin.readline().strip().lower()
+        return typed if typed in ("old", "new") else ""
+
+    def _wants_to(self, interrupts: Interrupts) -> bool:
+        found = select.select([0, interrupts.descriptor], [], [], LOOK_SECONDS)[0]
+        if interrupts.descriptor in found or 0 not in found:
+            return False
+        return bool(os.read(0, 4096))
+
+
+class _Asking:
+    """While a person types, an interrupt ends the typing."""
+
+    def __init__(self, interrupts: Interrupts) -> None:
+        self._interrupts = interrupts
+
+    def __enter__(self) -> None:
+        self._interrupts.is_asking = True
+
+    def __exit__(self, kind: object, error: object, trace: object) -> bool:
+        self._interrupts.is_asking = False
+        return isinstance(error, KeyboardInterrupt)
+
+
+def _said(error: HoldfastError) -> None:
+    warn(error.message)
+    if error.hint:
+        echo(style("hint: ", "cyan") + safe(error.hint), error=True)
+
+
+def is_person_here() -> bool:
+    """Whether somebody could answer at this terminal."""
+    return sys.stdin.isatty() and sys.stderr.isatty() and not agent_environment(os.environ)

@@ -1,0 +1,174 @@
+"""A run as it is watched: a living screen on a terminal, plain lines where it is piped."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import contextmanager
+
+from holdfast.cli.frame import print_json, warn
+from holdfast.cli.plan_screen import screen
+from holdfast.cli.roster_screen import terminal_height, terminal_width
+from holdfast.cli.terminal import echo, one_line, safe, style, unstyle, wants_colour
+from holdfast.kernel import clock
+from holdfast.protocols.pilot.boxes import amount
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import TextIO
+
+    from holdfast.plans.news import Event
+    from holdfast.protocols.pilot.plan.run_words import RunState
+
+# Another screen, without a cursor, and back; as in `agent watch`.
+ENTER, LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
+HOME, REST_OF_LINE, REST_OF_SCREEN = "\x1b[H", "\x1b[K", "\x1b[J"
+RECENT = 5
+# At most so often: drawing must not take time from what is drawn.
+DRAW_SECONDS = 0.1
+QUIET = (
+    "ending",
+    "edited",
+    "failed",
+    "paused",
+    "unmet",
+    "issues",
+    "alert",
+    "stop",
+    "refused",
+    "kept",
+    "unwritten",
+)
+COLOURS = {
+    "failed": "red",
+    "unmet": "red",
+    "issues": "red",
+    "stop": "red",
+    "alert": "yellow",
+    "gate": "yellow",
+    "edited": "yellow",
+    "lost": "yellow",
+    "kept": "red",
+    "unwritten": "yellow",
+    "paused": "yellow",
+    "done": "green",
+    "closed": "green",
+    "end": "green",
+}
+
+
+class Watch:
+    """Shows a run on standard error; with `--json`, one object a line on standard output."""
+
+    def __init__(self, *, as_json: bool, quiet: bool = False) -> None:
+        self._as_json = as_json
+        self._quiet = quiet
+        self._lives = not as_json and not quiet and sys.stderr.isatty()
+        self._begun = time.monotonic()
+        self._on = False
+        self._drawn = 0.0
+        self._recent: list[str] = []
+        self._known: tuple[Event, RunState, Callable[[str], str]] | None = None
+        self._hint = ""
+
+    def __call__(self, event: Event, state: RunState, last_line: Callable[[str], str]) -> None:
+        with _whoever_reads(sys.stdout if self._as_json else sys.stderr):
+            self._tell(event, state, last_line)
+
+    def _tell(self, event: Event, state: RunState, last_line: Callable[[str], str]) -> None:
+        self._known = (event, state, last_line)
+        if event["event"] == "tick":
+            self._draw()
+            return
+        self._hint = ""
+        if self._as_json:
+            print_json(event)
+            sys.stdout.flush()
+        elif self._lives:
+            lines = [unstyle(line) for line in _line(event).splitlines()]
+            self._recent = [*self._recent, *lines][-max(RECENT, len(lines)) :]
+            self._draw(late=event["event"] == "ending")
+        elif not self._quiet or event["event"] in QUIET:
+            echo(f"{self._clock()} {_line(event)}", error=True)
+            sys.stderr.flush()
+
+    def waiting(self, hint: str) -> None:
+        """The run waits for the person at this terminal, who is told what to do."""
+        self._hint = hint
+        self._draw(late=True)
+
+    def _draw(self, *, late: bool = False) -> None:
+        now = time.monotonic()
+        if (
+            not self._lives
+            or self._known is None
+            or (not late and now - self._drawn < DRAW_SECONDS)
+        ):
+            return
+        self._drawn = now
+        event, state, last_line = self._known
+        lines = screen(
+            state,
+            now=clock.now(),
+            columns=terminal_width(2),
+            height=terminal_height(2),
+            cost="" if event["cost"] is None else amount("cost", event["cost"]),
+            last_line=last_line,
+            recent=self._recent,
+            hint=self._hint,
+        )
+        if not wants_colour(sys.stderr):
+            lines = [unstyle(line) for line in lines]
+        text = HOME + "".join(f"{line}{REST_OF_LINE}\n" for line in lines) + REST_OF_SCREEN
+        sys.stderr.write(text if self._on else ENTER + text)
+        sys.stderr.flush()
+        self._on = True
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """The usual screen, for as long as a person is asked something."""
+        lived = self._lives
+        self.end()
+        self._lives = False
+        try:
+            yield
+        finally:
+            self._lives = lived
+
+    def end(self) -> None:
+        """Take the living screen away."""
+        if self._on:
+            sys.stderr.write(LEAVE)
+            sys.stderr.flush()
+            self._on = False
+
+    def _clock(self) -> str:
+        seconds = int(time.monotonic() - self._begun)
+        return style(f"{seconds // 60:02d}:{seconds % 60:02d}", dim=True)
+
+
+@contextmanager
+def _whoever_reads(stream: TextIO) -> Iterator[None]:
+    """A reader that goes away, or a full disk, is no reason to end a run: it goes on unseen."""
+    try:
+        yield
+    except OSError as error:
+        # What is left in the buffer would fail again at every later word.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        if not isinstance(error, BrokenPipeError) and stream is sys.stdout:
+            warn(f"What happens cannot be printed: {error.strerror}. The run goes on.")
+
+
+def _line(event: Event) -> str:
+    """One event in words: what, of what, and what was said."""
+    name = event["event"]
+    if name in ("plan", "answered", "warning", "alert", "stop", "waypoint", "ending"):
+        return safe(event["text"])
+    what = f"{event['plan']}#{event['task']}" if event["task"] else event["plan"] or event["phase"]
+    counted = f"{event['done']}/{event['total']}" if name in ("done", "start") else ""
+    spent = f"{event['seconds']:.1f} s" if event["seconds"] is not None else ""
+    word = style(name, COLOURS.get(name), bold=name in ("closed", "end"))
+    parts = [word, safe(what), counted, spent, one_line(event["text"], 160)]
+    return "  ".join(part for part in parts if part)

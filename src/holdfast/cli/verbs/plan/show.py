@@ -1,0 +1,116 @@
+"""holdfast plan show"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from holdfast.cli.frame import Call, Reply
+from holdfast.cli.parser import verb
+from holdfast.cli.plan_screen import screen, status_word, ways_on
+from holdfast.cli.terminal import ago, one_line, plural, safe, style, table
+from holdfast.kernel.errors import NotFound, Usage
+from holdfast.plans import reading
+from holdfast.plans.place import Place
+from holdfast.programs.lease import is_held
+from holdfast.protocols.pilot.plan.run_words import ABANDONED, OVER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.protocols.pilot.plan.run_words import RunState
+
+
+@click.command()
+@click.argument("id", required=False, default="", metavar="[RUN]")
+@click.option("--all", "every", is_flag=True, help="All runs, a line each.")
+@click.option("--tasks", is_flag=True, help="Every task, not only the plans.")
+@click.option("--log", "task", metavar="PHASE/PLAN#KEY", help="What a task's program said.")
+@verb
+def command(call: Call, id: str, every: bool, tasks: bool, task: str | None) -> Reply:
+    """Where a run is, and why it waits. Without a RUN, the newest that is not finished."""
+    if every:
+        return _all(call)
+    state = reading.named(call.workspace, id)
+    if task is not None:
+        return _log(call, state, task)
+    runner = is_held(Place(call.workspace, state["id"]).lease)
+    lines = screen(state, now=call.now)
+    lines += list(_why(call, state, runner))
+    if tasks:
+        lines += ["", *table(list(_tasks(state)), indent="  ")]
+    refusals = call.journal.refusals(f"run:{state['id']}")
+    if refusals or state["refused"]:
+        count = len(refusals) + state["refused"]
+        lines += ["", f"{plural(count, 'late completion')} refused, and kept for reading."]
+    data: dict[str, Any] = {**state, "runner": runner, "refusals": refusals}
+    return Reply(data, lines, next=_next(state, runner))
+
+
+def _why(call: Call, state: RunState, runner: str) -> Iterator[str]:
+    if runner:
+        yield ""
+        yield f"Being run by process {safe(runner)}."
+    elif state["status"] == "running":
+        yield ""
+        yield style("Its runner is gone; what was at work begins again at a resume.", "yellow")
+    pause = state["pause"]
+    if pause is not None:
+        yield ""
+        at = ago(pause["at"], call.now)
+        what = "Abandoned" if state["status"] == ABANDONED else "Stands still"
+        yield f"{style(what, 'yellow')} since {at}: {one_line(pause['text'], 300)}"
+        if pause["waypoint"]:
+            yield f"Waypoint: {safe(pause['waypoint'])}"
+
+
+def _next(state: RunState, runner: str) -> list[str]:
+    return [] if runner or state["status"] in OVER else ways_on(state)
+
+
+def _tasks(state: RunState) -> Iterator[list[str]]:
+    for id, plan in state["plans"].items():
+        for task in plan["plan"]["tasks"]:
+            key = task["key"]
+            if task["gate"] is not None:
+                gate = plan["gates"][key]
+                said = f"{gate['answer']} {gate['text']}".strip()
+                yield [f"{safe(id)}#{key}", gate["status"], "", one_line(said, 80)]
+                continue
+            run = plan["tasks"][key]
+            # Only an attempt that came to its own end has a time.
+            spent = f"{run['seconds']:.1f} s" if run["ended_at"] else ""
+            said = run["why"] or run["said"]
+            yield [f"{safe(id)}#{key}", run["status"], spent, one_line(said, 80)]
+
+
+def _all(call: Call) -> Reply:
+    runs = list(reading.every(call.workspace))
+    rows = []
+    for state in runs:
+        count = reading.count(state)
+        done = f"{count['done']}/{count['total']}"
+        plans = one_line(", ".join(state["plans"]), 60)
+        rows.append(
+            [state["id"], status_word(state), done, ago(state["begun_at"], call.now), plans]
+        )
+    data = [{"run": one["id"], "status": one["status"], **reading.count(one)} for one in runs]
+    return Reply({"runs": data}, list(table(rows)) or ["No run yet."])
+
+
+def _log(call: Call, state: RunState, task: str) -> Reply:
+    id, mark, key = task.rpartition("#")
+    plan = state["plans"].get(id)
+    if not mark or plan is None or key not in plan["tasks"]:
+        raise Usage(f"{task!r:.60} is no task of the run.", hint="Such as 3/06#1.")
+    name = plan["tasks"][key]["log"]
+    if not name:
+        raise NotFound(f"{task} has not begun.")
+    try:
+        with open(Place(call.workspace, state["id"]).log(name), encoding="utf-8") as file:
+            text = file.read()
+    except FileNotFoundError:
+        raise NotFound(f"The output of {task} is not there any more.") from None
+    data = {"run": state["id"], "task": task, "log": name, "text": text}
+    return Reply(data, (safe(line) for line in text.splitlines()), pages=True)

@@ -1,0 +1,50 @@
+"""holdfast takeoff"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from holdfast.cli.frame import Call, Reply
+from holdfast.cli.parser import verb
+from holdfast.cli.plan_attendants import is_person_here
+from holdfast.cli.plan_options import beginning, running
+from holdfast.cli.terminal import echo, style
+from holdfast.cli.verbs.plan.run import checked, launch, order_of
+from holdfast.kernel.errors import Declined, Waiting
+
+APPROVED = "approved"
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="[PATH...]")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for clearance.")
+@click.option("--validate-only", is_flag=True, help="Check the plans, and run nothing.")
+@beginning
+@running
+@verb
+def command(
+    call: Call, paths: tuple[str, ...], yes: bool, validate_only: bool, **options: Any
+) -> Reply:
+    """`plan run`, as the users of autopilot know it: without a PATH it takes
+    .autopilot/phases/*/ROUTE.md, shows what would be run, and waits for clearance; -y gives it.
+    """
+    if validate_only:
+        plans = checked(call, paths)
+        return Reply({"plans": [plan["id"] for plan in plans], "valid": True}, ["Cleared."])
+    if not yes and not options["dry_run"]:
+        _clearance(call, paths, skip_validation=options["skip_validation"])
+    return launch(call, paths, **options)
+
+
+def _clearance(call: Call, paths: tuple[str, ...], *, skip_validation: bool) -> None:
+    plans = checked(call, paths, skip_validation=skip_validation)
+    if call.as_json or not is_person_here():
+        raise Waiting("Nobody is here to give clearance.", hint="Give it with -y.")
+    for line in order_of(plans).lines:
+        echo(line, error=True)
+    echo(style(f"Reply '{APPROVED}' to commence takeoff.", bold=True), error=True)
+    if sys.stdin.readline().strip().casefold() != APPROVED:
+        raise Declined("No clearance was given; nothing was run.")

@@ -1,0 +1,199 @@
+"""Pictures that an agent attaches to a gate: what it saw, for whoever answers.
+
+The record names them by their digest. The bytes lie in a folder of the gate, in the workspace's home; where
+an agent may not write there, in its own worktree. What is read is what was recorded, or nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from holdfast.kernel import clock
+from holdfast.kernel.digest import digest
+from holdfast.kernel.disk import write_synced
+from holdfast.kernel.errors import HoldfastError, NotFound, Usage, from_os_error
+from holdfast.kernel.workspace import TOOL_FOLDER, worktrees
+from holdfast.protocols.pilot import gate as rules
+from holdfast.protocols.pilot import gate_picture as words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.protocols.pilot.gate import GateState
+    from holdfast.protocols.pilot.gate_picture import Picture
+
+FOLDER = "pictures"
+# So long may what belongs to no gate belong to one that is just being asked.
+LEFTOVER_AGE = clock.DAY
+
+
+def taken(paths: Sequence[str]) -> list[tuple[Picture, bytes]]:
+    """The pictures in these files, each once; Usage for what is none, too large, or too many."""
+    found: dict[str, tuple[Picture, bytes]] = {}
+    for path in paths:
+        content = _content_of(path)
+        type = words.type_of(content)
+        if type is None:
+            raise Usage(
+                f"{path} is no picture that can be attached.",
+                hint="PNG, JPEG, WebP or GIF, as its bytes say; not SVG, not HTML.",
+            )
+        known = digest(content).hex()
+        name = words.shortened(os.path.basename(path))
+        picture: Picture = {"name": name, "type": type, "digest": known, "bytes": len(content)}
+        found.setdefault(known, (picture, content))
+        if len(found) > words.MOST:
+            raise Usage("These pictures are too many.", hint=f"A gate has at most {words.MOST}.")
+    return list(found.values())
+
+
+def keep(workspace: Workspace, id: str, pictures: Sequence[tuple[Picture, bytes]]) -> None:
+    """Keep them for a gate. Before its record, so that no record names what is not there."""
+    if not pictures:
+        return
+    try:
+        _write(os.path.join(workspace.home, FOLDER, id), pictures)
+    except PermissionError:
+        _keep_here(workspace, id, pictures)
+    except OSError as error:
+        if not _is_read_only(error):
+            raise from_os_error(error, "keeping the gate's pictures") from error
+        _keep_here(workspace, id, pictures)
+
+
+def _keep_here(workspace: Workspace, id: str, pictures: Sequence[tuple[Picture, bytes]]) -> None:
+    """Beside the inbox, in which the gate itself waits then."""
+    try:
+        _write(os.path.join(workspace.prepare_tool_folder(FOLDER), id), pictures)
+    except OSError as error:
+        raise from_os_error(error, "keeping the gate's pictures") from error
+
+
+def _is_read_only(error: OSError) -> bool:
+    import errno
+
+    return error.errno == errno.EROFS
+
+
+def _write(folder: str, pictures: Sequence[tuple[Picture, bytes]]) -> None:
+    os.makedirs(folder, 0o700, exist_ok=True)
+    for picture, content in pictures:
+        write_synced(os.path.join(folder, words.file_of(picture)), content)
+
+
+def path_of(workspace: Workspace, state: GateState, picture: Picture) -> str:
+    """Where a picture of a gate lies on this machine; nothing where it does not."""
+    asked = state["asked"]
+    homes = [workspace.home]
+    homes += [os.path.join(asked["worktree"], TOOL_FOLDER)] if asked else []
+    for home in homes:
+        path = os.path.join(home, FOLDER, state["id"], words.file_of(picture))
+        if _is_file(path):
+            return path
+    return ""
+
+
+def read(workspace: Workspace, state: GateState, wanted: str) -> tuple[Picture, bytes]:
+    """A picture and its bytes, exactly as they were attached."""
+    known = [one for one in rules.pictures_of(state) if one["digest"] == wanted]
+    path = path_of(workspace, state, known[0]) if known else ""
+    if not path:
+        raise NotFound(
+            "This picture is not here.",
+            hint="It was attached on another machine, or removed with `gc` or `purge`.",
+        )
+    content = _content_of(path)
+    # An agent can write its worktree: what it puts there later is not what was asked with.
+    if digest(content).hex() != wanted or words.type_of(content) != known[0]["type"]:
+        raise NotFound("This picture is not what was attached.", hint="Its file was changed since.")
+    return known[0], content
+
+
+def remove_old(workspace: Workspace, before: int, now: int) -> int:
+    """Remove the pictures of gates that were answered before an instant, and of those that are no
+    gates; how many that were."""
+    removed = 0
+    for id, folder in _folders(workspace):
+        if not _is_over(workspace, id, folder, before, now):
+            continue
+        for path in _pictures_in(folder):
+            os.unlink(path)
+            removed += 1
+        if not os.listdir(folder):
+            os.rmdir(folder)
+    return removed
+
+
+def holding(workspace: Workspace, streams: Sequence[str]) -> list[str]:
+    """The pictures of these gates: what has to go from a gate's text may be in its pictures."""
+    return [
+        path
+        for id, folder in _folders(workspace)
+        if f"gate:{id}" in streams
+        for path in _pictures_in(folder)
+    ]
+
+
+def _is_over(workspace: Workspace, id: str, folder: str, before: int, now: int) -> bool:
+    from holdfast.gates import reading
+    from holdfast.protocols.pilot.gate import withdrawn_of
+
+    try:
+        state = reading.read(workspace, id)
+    except NotFound:
+        return os.stat(folder).st_mtime * 1000 < now - LEFTOVER_AGE
+    except HoldfastError:
+        return False
+    end = state["answer"] or withdrawn_of(state)
+    return end is not None and clock.parse(end["at"]) < before
+
+
+def _folders(workspace: Workspace) -> Iterator[tuple[str, str]]:
+    """Gates with pictures on this machine, and where they lie."""
+    homes = [workspace.home]
+    homes += [os.path.join(root, TOOL_FOLDER) for root in worktrees(workspace)]
+    for home in dict.fromkeys(homes):
+        top = os.path.join(home, FOLDER)
+        for id in sorted(os.listdir(top)) if _is_folder(top) else []:
+            folder = os.path.join(top, id)
+            if _is_folder(folder):
+                yield id, folder
+
+
+def _pictures_in(folder: str) -> list[str]:
+    """Nothing else: an agent can put a link in the place of its folder, and we remove what we find."""
+    names = sorted(os.listdir(folder))
+    return [os.path.join(folder, name) for name in names if words.is_digest(name.partition(".")[0])]
+
+
+def _is_folder(path: str) -> bool:
+    return os.path.isdir(path) and not os.path.islink(path)
+
+
+def _is_file(path: str) -> bool:
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _content_of(path: str) -> bytes:
+    """Never a pipe or a device, of which the end might not come, and never more than is allowed."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (OSError, ValueError) as error:
+        raise Usage(f"{path} cannot be read: {getattr(error, 'strerror', error)}.") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise Usage(f"{path} is no file.")
+    with open(descriptor, "rb") as file:
+        content = file.read(words.LARGEST + 1)
+    if len(content) > words.LARGEST:
+        raise Usage(
+            f"{path} is larger than {words.LARGEST // 1_000_000} MB.",
+            hint="A picture of the part that matters is easier to judge, too.",
+        )
+    return content

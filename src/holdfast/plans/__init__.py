@@ -1,0 +1,1 @@
+"""Plans at work: found, begun, run, waited for, resumed and read."""

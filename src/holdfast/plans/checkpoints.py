@@ -1,0 +1,159 @@
+"""The checkpoints of a plan: asked as gates, which are rows, and gone on from when they are answered."""
+
+from __future__ import annotations
+
+from holdfast.gates import asking, reading
+from holdfast.kernel import clock
+from holdfast.kernel.digest import id_of, new_id
+from holdfast.kernel.errors import NotFound
+from holdfast.plans import work
+from holdfast.plans.news import Halted
+from holdfast.protocols.pilot.gate import withdrawn_of
+from holdfast.protocols.pilot.gate_content import VERIFY
+from holdfast.protocols.pilot.plan.ready import waiting_gates
+from holdfast.protocols.pilot.plan.run_words import ISSUES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.plans.executor import Work
+    from holdfast.plans.news import News
+    from holdfast.plans.stream import RunStream
+    from holdfast.programs.keeper import Ended
+    from holdfast.protocols.pilot.gate import GateState
+    from holdfast.protocols.pilot.gate_answer import Answer
+    from holdfast.protocols.pilot.gate_content import Content
+
+APPROVED = "✅ Checkpoint approved, continuing..."
+LONGEST = 48
+HASHED = 6
+
+
+class Checkpoints:
+    """The gates of one run."""
+
+    def __init__(self, workspace: Workspace, stream: RunStream, news: News, *, actor: str) -> None:
+        self._workspace = workspace
+        self._stream = stream
+        self._news = news
+        self._actor = actor
+        # Commands that mend what a person found: by token, the plan and the gate.
+        self.mending: dict[str, tuple[str, str]] = {}
+
+    def ask(self, plan: str, key: str) -> None:
+        """Write down that a gate is asked, and open it. Its id follows from where it stands, so that a
+        crash in between opens no second one."""
+        round = self._stream.state["plans"][plan]["gates"][key]["round"] + 1
+        base = gate_of(self._stream.state["id"], plan, key)
+        gate = base if round == 1 else f"{base}.{round}"
+        self._stream.execute({"do": "ask", "plan": plan, "key": key, "gate": gate, "round": round})
+        self._open(plan, key)
+        content = self._content(plan, key)
+        self._news.say("gate", plan=plan, task=key, text=f"{gate}: {content['title']}")
+
+    def _content(self, plan: str, key: str) -> Content:
+        text = self._stream.state["plans"][plan]["plan"]
+        content = next(one["gate"] for one in text["tasks"] if one["key"] == key)
+        assert content is not None
+        return content
+
+    def _open(self, plan: str, key: str) -> None:
+        state = self._stream.state
+        asking.ask(
+            self._workspace,
+            self._content(plan, key),
+            actor=self._actor,
+            now=clock.now(),
+            name=gate_of(state["id"], plan, key),
+            phase=state["plans"][plan]["plan"]["phase"],
+            holds=f"plan {plan} of the run {state['id']}",
+        )
+
+    def take_answers(self) -> bool:
+        """Write down what people answered since we last looked; whether there was anything."""
+        found = False
+        for plan, key in waiting_gates(self._stream.state):
+            gate = self._stream.state["plans"][plan]["gates"][key]["gate"]
+            try:
+                state = reading.settled(self._workspace, gate, now=clock.now())
+            except NotFound:
+                self._open(plan, key)  # a crash came before it was asked
+                continue
+            answer = state["answer"] or _taken_back(state)
+            if answer is None:
+                continue
+            found = True
+            self._stream.execute(
+                {
+                    "do": "answer",
+                    "plan": plan,
+                    "key": key,
+                    "gate": gate,
+                    "verdict": answer["verdict"],
+                    "answer": answer["answer"],
+                    "text": answer["text"],
+                    "by": answer["person"]["name"] if answer["person"] else "its own expiry",
+                }
+            )
+            if answer["verdict"] == "yes":
+                is_look = self._content(plan, key)["type"] == VERIFY
+                text = APPROVED if is_look else f"{gate}: {answer['answer']}"
+                self._news.say("answered", plan=plan, task=key, text=text)
+            else:
+                self._news.say("issues", plan=plan, task=key, text=answer["text"])
+        return found
+
+    # Issues
+
+    def mend(self, plan: str, key: str, folder: str, settings: Mapping[str, Any]) -> Work:
+        """The start of the command that mends what a person found; AMB-PILOT-17."""
+        state, token = self._stream.state, new_id()
+        log = f"{plan.replace('/', '-')}-{key}-fix-{token[:4]}.log"
+        self.mending[token] = (plan, key)
+        self._news.say("mending", plan=plan, task=key, text=settings["plan.fix"])
+        return work.fix_of(
+            *(state, state["plans"][plan], key),
+            token=token,
+            log=log,
+            folder=folder,
+            settings=settings,
+        )
+
+    def mended(self, ended: Ended) -> None:
+        """The command ended: the same checkpoint is presented again, or nobody can go on."""
+        plan, key = self.mending.pop(ended["mark"])
+        issues = self._stream.state["plans"][plan]["gates"][key]["text"]
+        if ended["code"] != 0 or ended["too_long"]:
+            raise Halted(ISSUES, f"{plan}#{key}: {issues} (plan.fix failed)", exit_code=9)
+        self._stream.execute({"do": "mend", "plan": plan, "key": key})
+
+
+def _taken_back(state: GateState) -> Answer | None:
+    """A question that was withdrawn under a run has no answer to go on with; it is asked anew at the
+    next resume."""
+    known = withdrawn_of(state)
+    if known is None:
+        return None
+    return {
+        "verdict": "no",
+        "answer": "withdrawn",
+        "text": f"withdrawn: {known['why']}",
+        "person": {"name": known["by"]},
+        "saw": "",
+        "at": known["at"],
+    }
+
+
+def gate_of(run: str, plan: str, key: str) -> str:
+    """The gate of a place in a run: readable, and another for every place."""
+    wished = f"{run}-{plan}-{key}"
+    plain = "".join(
+        letter if letter.isascii() and (letter.isalnum() or letter == "_") else "-"
+        for letter in wished
+    )
+    if plain == wished.replace("/", "-") and len(plain) <= LONGEST:
+        return plain
+    return f"{plain[:LONGEST]}-{id_of(wished)[:HASHED]}"

@@ -1,0 +1,98 @@
+"""What executes a task: a port, and its implementation with processes of this machine.
+
+The runner decides and records; an executor only carries out. It may lose work, run it twice or report it
+late: the run's stream accepts the completion of each start once, or not at all.
+"""
+
+from __future__ import annotations
+
+from holdfast.programs.running import Programs, end_leftovers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Protocol, TypedDict
+
+    from holdfast.kernel.redact import Redactor
+    from holdfast.plans.place import Place
+    from holdfast.programs.keeper import Ended, Stage
+
+    class Work(TypedDict):
+        """One start of one task. `needs` are what it asks of a machine, by name."""
+
+        token: str
+        stages: Sequence[Stage]
+        folder: str
+        environment: Mapping[str, str]
+        log: str
+        seconds: float | None
+        needs: Mapping[str, float]
+
+    class Executor(Protocol):
+        """Carries out what it is given. An end is told by `mark`, the token of the start."""
+
+        def start(self, work: Work) -> None: ...
+        def wait(self, seconds: float, *others: int) -> list[Ended]:
+            """What ended, as soon as something did or a descriptor of `others` can be read."""
+
+        def last_line(self, token: str) -> str:
+            """What the work said last, for whoever watches."""
+
+        def release(self, token: str) -> None:
+            """End what a start left in the background."""
+
+        def end(self, *, now: bool = False) -> list[Ended]:
+            """End everything, and return when it has."""
+
+        def end_leftovers(self) -> list[int]:
+            """End what an earlier runner of this run left behind."""
+
+        @property
+        def at_work(self) -> int: ...
+        @property
+        def alive(self) -> int:
+            """How many starts there is something left of, in the background too."""
+
+
+class LocalExecutor:
+    """Processes of this machine, one keeper for each start."""
+
+    def __init__(self, place: Place, redactor: Redactor) -> None:
+        self._place = place
+        self._programs = Programs(redactor)
+
+    @property
+    def at_work(self) -> int:
+        return self._programs.at_work
+
+    @property
+    def alive(self) -> int:
+        return self._programs.alive
+
+    def start(self, work: Work) -> None:
+        self._programs.start(
+            {
+                "mark": work["token"],
+                "stages": work["stages"],
+                "folder": work["folder"],
+                "environment": work["environment"],
+                "log": self._place.log(work["log"]),
+                "own": self._place.jobs,
+                "seconds": work["seconds"],
+            }
+        )
+
+    def wait(self, seconds: float, *others: int) -> list[Ended]:
+        return self._programs.wait(seconds, *others)
+
+    def last_line(self, token: str) -> str:
+        return self._programs.last_line(token)
+
+    def release(self, token: str) -> None:
+        self._programs.release(token)
+
+    def end(self, *, now: bool = False) -> list[Ended]:
+        return self._programs.end(now=now)
+
+    def end_leftovers(self) -> list[int]:
+        return end_leftovers(self._place.jobs)

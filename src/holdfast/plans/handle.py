@@ -1,0 +1,141 @@
+"""Plans for programs: `workspace.plans.run(["plans"])`."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.kernel import config
+from holdfast.plans import reading
+from holdfast.plans.abandon import abandon
+from holdfast.plans.begin import begin
+from holdfast.plans.checking import checked
+from holdfast.plans.executor import LocalExecutor
+from holdfast.plans.interrupts import Interrupts
+from holdfast.plans.news import Halted, Nobody
+from holdfast.plans.place import Place
+from holdfast.plans.runner import Runner
+from holdfast.protocols.pilot.plan.ready import waiting_gates
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Literal, TypedDict
+
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.kernel.write import Writer
+    from holdfast.plans.goals import OnGoals
+    from holdfast.protocols.pilot.plan.run_words import RunState
+
+    class Result(TypedDict):
+        """How a run ended. When it is paused, `reason` and `text` say why, and `gates` are those that
+        wait for a person. `warnings` are what lint says of the plans."""
+
+        run: str
+        ended: Literal["done", "paused"]
+        reason: str
+        text: str
+        waypoint: str
+        gates: list[str]
+        done: int
+        total: int
+        warnings: list[str]
+
+
+class Plans:
+    """The plans of a workspace, and their runs. Nobody is asked anything: a run that needs a person
+    is paused, and `resume` goes on once the gate is answered."""
+
+    def __init__(self, workspace: Workspace, writer: Writer, *, actor: str) -> None:
+        self._workspace = workspace
+        self._writer = writer
+        self._actor = actor
+
+    def run(
+        self,
+        paths: Sequence[str] = (),
+        *,
+        on_goals: OnGoals | None = None,
+        jobs: int | None = None,
+        phase: str = "",
+        task: str = "",
+        worktrees: bool = False,
+        again: bool = False,
+    ) -> Result:
+        """Run plans, until the run ends or is paused. `on_goals` gets each phase and its plans when
+        they are done, and returns the goals that are not met; any keeps the next phase from beginning.
+        """
+        settings = config.load(self._workspace, self._workspace.journal)
+        warnings: list[str] = []
+        plans = checked(self._workspace, paths, os.getcwd(), warnings.append)
+        jobs = jobs or settings["plan.jobs"] or 1
+        id = begin(
+            self._writer,
+            plans,
+            {
+                "jobs": jobs,
+                "tries": settings["plan.tries"] or 1,
+                "worktrees": worktrees,
+                "phase": phase,
+                "task": task,
+            },
+            actor=self._actor,
+            again=again,
+        )
+        return {**self._to_the_end(id, jobs, "", on_goals), "warnings": warnings}
+
+    def resume(
+        self,
+        run: str = "",
+        *,
+        on_goals: OnGoals | None = None,
+        jobs: int | None = None,
+        edited: Literal["", "old", "new"] = "",
+    ) -> Result:
+        """Go on exactly where a run stopped; without an id, with the newest that is not finished."""
+        state = self.show(run)
+        if state["status"] == "done":
+            return _result(state, None)
+        return self._to_the_end(state["id"], jobs, edited, on_goals)
+
+    def abandon(self, run: str = "", *, reason: str) -> RunState:
+        """Give a run up for good: what it asked people is withdrawn, and its plans can be run anew."""
+        id = self.show(run)["id"]
+        return abandon(self._writer, id, why=reason, actor=self._actor)["state"]
+
+    def show(self, run: str = "") -> RunState:
+        """What is known of a run, by its id or a unique beginning of it."""
+        return reading.named(self._workspace, run)
+
+    def _to_the_end(
+        self, id: str, jobs: int | None, edited: str, on_goals: OnGoals | None
+    ) -> Result:
+        place, interrupts = Place(self._workspace, id), Interrupts()
+        runner = Runner(
+            *(self._writer, place, LocalExecutor(place, self._writer.redactor)),
+            actor=self._actor,
+            tell=lambda *_: None,
+            attendant=Nobody(),
+            interrupts=interrupts,
+            jobs=jobs,
+            edited=edited,
+            on_goals=on_goals,
+        )
+        try:
+            return _result(runner.to_the_end(), None)
+        except Halted as halted:
+            return _result(runner.state, halted)
+        finally:
+            interrupts.close()
+
+
+def _result(state: RunState, halted: Halted | None) -> Result:
+    return {
+        "run": state["id"],
+        "ended": "paused" if halted else "done",
+        "reason": halted.reason if halted else "",
+        "text": halted.text if halted else "",
+        "waypoint": halted.waypoint if halted else "",
+        "gates": [state["plans"][id]["gates"][key]["gate"] for id, key in waiting_gates(state)],
+        **reading.count(state),
+        "warnings": [],
+    }

@@ -1,0 +1,140 @@
+"""What a watcher of a run is told, and how a run that stands still says why."""
+
+from __future__ import annotations
+
+import time
+
+from holdfast.kernel import clock
+from holdfast.plans import reading
+from holdfast.protocols.pilot import boxes
+from holdfast.protocols.pilot.plan.ready import wave_at
+from holdfast.protocols.pilot.thresholds import STOP
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Protocol, TypedDict
+
+    from holdfast.guard.budget import Budget, Report
+    from holdfast.plans.interrupts import Interrupts
+    from holdfast.plans.stream import RunStream
+    from holdfast.protocols.pilot.plan.run_words import RunState
+
+    class Event(TypedDict):
+        """Something that happened. `tick` comes a few times a second while something is at work."""
+
+        event: str
+        at: str
+        run: str
+        phase: str
+        wave: int
+        plan: str
+        task: str
+        done: int
+        total: int
+        text: str
+        seconds: float | None
+        cost: float | None
+
+    # The event, the run's state, and of each token what its work said last.
+    Tell = Callable[[Event, RunState, Callable[[str], str]], None]
+
+    class Attendant(Protocol):
+        """Whoever is there to deal with people while a run waits. Each answers False when nobody is:
+        then the run leaves, and says what waits for whom."""
+
+        def gates(self, ids: Sequence[str], interrupts: Interrupts) -> bool: ...
+        def alerts(self, budget: Budget, types: Sequence[str], interrupts: Interrupts) -> bool: ...
+        def edited(self, path: str, changes: Sequence[str]) -> str:
+            """`old` or `new`, or nothing when nobody is there to say."""
+
+
+class Nobody:
+    """Nobody is there: the run leaves, and says what waits for whom."""
+
+    def gates(self, ids: Sequence[str], interrupts: Interrupts) -> bool:
+        return False
+
+    def alerts(self, budget: Budget, types: Sequence[str], interrupts: Interrupts) -> bool:
+        return False
+
+    def edited(self, path: str, changes: Sequence[str]) -> str:
+        return ""
+
+
+class Halted(Exception):
+    """A run stands still, for a reason of the protocol; `waypoint` is where that is written."""
+
+    def __init__(self, reason: str, text: str, *, exit_code: int) -> None:
+        super().__init__(text)
+        self.reason = reason
+        self.text = text
+        self.exit_code = exit_code
+        self.waypoint = ""
+
+
+class News:
+    """Tells one watcher."""
+
+    def __init__(self, stream: RunStream, tell: Tell) -> None:
+        self._stream = stream
+        self._tell = tell
+        self._cost: float | None = None
+        self._last_line: Callable[[str], str] = lambda token: ""
+        self._warned: set[tuple[str, str]] = set()
+        self.begun = time.monotonic()
+
+    def say(
+        self,
+        event: str,
+        *,
+        phase: str = "",
+        plan: str = "",
+        task: str = "",
+        text: str = "",
+        seconds: float | None = None,
+    ) -> None:
+        state = self._stream.state
+        here, wave = wave_at(state)
+        counts = reading.count(state)
+        self._tell(
+            {
+                "event": event,
+                "at": clock.precise(clock.now()),
+                "run": state["id"],
+                "phase": phase or here,
+                "wave": wave,
+                "plan": plan,
+                "task": task,
+                "done": counts["done"],
+                "total": counts["total"],
+                "text": text,
+                "seconds": seconds,
+                "cost": self._cost,
+            },
+            state,
+            self._last_line,
+        )
+
+    def tick(self, last_line: Callable[[str], str], cost: float | None) -> None:
+        self._last_line, self._cost = last_line, cost
+        self.say("tick")
+
+    def budget(self, report: Report) -> None:
+        """A warning once, an alert while it waits, a stop: in the protocol's own words."""
+        self._cost = report["values"]["cost"]
+        for one in report["handled"]:
+            type, value, threshold = one["type"], one["value"], one["threshold"]
+            if one["how"] == "warned" and one["entered"]:
+                self._lines("warning", boxes.warning(type, value, threshold))
+            elif one["how"] == "waiting" and (type, "alert") not in self._warned:
+                self._warned.add((type, "alert"))
+                limit = report["limits"][STOP][type]
+                self._lines("alert", boxes.alert(type, value, threshold, limit))
+            elif one["how"] == "stopped":
+                self._lines("stop", boxes.stop(type, value, threshold, one["level"]))
+        if report["waypoint"]:
+            self.say("waypoint", text=boxes.saved(report["waypoint"]))
+
+    def _lines(self, event: str, lines: Sequence[str]) -> None:
+        self.say(event, text="\n".join(lines))

@@ -1,0 +1,420 @@
+"""The runner: drives a run to its end, and can be killed at any instant.
+
+Nothing that matters is kept in memory: what may happen next is a pure function of the run's state, and
+the state is its records.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+
+from holdfast.adapters.processes import own
+from holdfast.emergency import lifted_by
+from holdfast.kernel import clock, config, latch
+from holdfast.kernel.digest import new_id
+from holdfast.kernel.errors import Conflict, HoldfastError, Stopped, StoreAway
+from holdfast.plans import goals, reading, work
+from holdfast.plans.alone import one_at_a_time, refuse_alive
+from holdfast.plans.budgets import RunBudget
+from holdfast.plans.checkpoints import Checkpoints
+from holdfast.plans.edited import Edited
+from holdfast.plans.flight import Flight, refuse_outside
+from holdfast.plans.news import Halted, News
+from holdfast.plans.stream import RunStream
+from holdfast.plans.worktrees import NotGivenBack, Worktrees
+from holdfast.programs.lease import Lease
+from holdfast.protocols.pilot.plan.ready import has_failed, ready, waiting_gates
+from holdfast.protocols.pilot.plan.run_words import (
+    ALERT_WAITS,
+    ERROR,
+    FAILED,
+    GATE_WAITS,
+    GOALS,
+    ISSUES,
+    PHASE_COMPLETE,
+    REFUSED,
+    RUNNING,
+    STOPPED,
+    USER_INTERRUPT,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from holdfast.kernel.write import Writer
+    from holdfast.plans.executor import Executor
+    from holdfast.plans.goals import OnGoals
+    from holdfast.plans.interrupts import Interrupts
+    from holdfast.plans.news import Attendant, Tell
+    from holdfast.plans.place import Place
+    from holdfast.programs.keeper import Ended
+    from holdfast.protocols.pilot.plan.ready import Act
+    from holdfast.protocols.pilot.plan.run_words import Life, PlanRun, RunState
+    from holdfast.protocols.pilot.thresholds import Limits
+
+TICK_SECONDS = 0.2
+AUTONOMOUS = "🤖 Autonomous execution: Phase {phase}, Plan {plan}"
+HUMAN_VERIFY = "👤 Human-verify execution: Phase {phase}, Plan {plan}"
+AS_STOPPED = "ended by a stop"
+
+
+class Runner:
+    """One life of one run."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        place: Place,
+        executor: Executor,
+        *,
+        actor: str,
+        tell: Tell,
+        attendant: Attendant,
+        interrupts: Interrupts,
+        jobs: int | None = None,
+        limits: Limits | None = None,
+        edited: str = "",
+        on_goals: OnGoals | None = None,
+    ) -> None:
+        self.workspace = writer.workspace
+        self.stream = RunStream(writer, place, actor=actor)
+        self.place = place
+        self.executor = executor
+        self.settings = config.load(self.workspace, self.workspace.journal)
+        self.jobs = jobs or self.state["options"]["jobs"]
+        self.news = News(self.stream, tell)
+        self.budget = RunBudget(self.workspace, self.state, limits or {}, actor=actor)
+        self.flight = Flight(
+            *(writer, place.id, self.budget),
+            actor=actor,
+            warn=lambda text: self.news.say("unwritten", text=text),
+        )
+        self.worktrees = Worktrees(self.workspace, place.id)
+        self.edited = Edited(self.stream, edited, attendant)
+        self.checkpoints = Checkpoints(self.workspace, self.stream, self.news, actor=actor)
+        self.attendant = attendant
+        self.on_goals = on_goals
+        self.interrupts = interrupts
+        # The starts that this runner made: token, and whose it is.
+        self._starts: dict[str, tuple[str, str]] = {}
+        # Plans with whose worktree something is wrong, and what. The next runner looks for itself.
+        self._not_given_back: dict[str, str] = {}
+
+    @property
+    def state(self) -> RunState:
+        return self.stream.state
+
+    def to_the_end(self) -> RunState:
+        """Run until there is nothing more to do, or nothing more that may be done. Halted says why."""
+        what = f"The run {self.place.id}"
+        lease = Lease(self.place.lease, what, f"`holdfast plan show {self.place.id}` shows it.")
+        refuse_outside(self.workspace, (one["plan"] for one in self.state["plans"].values()))
+        with ExitStack() as held:
+            with one_at_a_time(self.workspace):
+                refuse_alive(self.workspace, reading.paths_of(self.state), but=self.place.id)
+                held.enter_context(lease)
+            left = self.executor.end_leftovers()
+            if left:
+                self.news.say("leftover", text=f"ended {len(left)} processes of a killed run")
+            self.stream.live(_life(self.state))
+            self.news.say("life", text=f"runner {os.getpid()}, {self.jobs} jobs")
+            try:
+                self._begin()
+                while self._round():
+                    pass
+            except Halted as halted:
+                self._halt(halted)
+                raise
+            except Stopped as stopped:
+                by_stop = Halted(STOPPED, stopped.message, exit_code=stopped.exit_code)
+                self._halt(by_stop)
+                raise by_stop from stopped
+            except (Conflict, StoreAway):
+                self.executor.end(now=True)  # nothing that we could write any more
+                raise
+            except HoldfastError as error:
+                self._halt(Halted(ERROR, error.message, exit_code=error.exit_code))
+                raise
+            except BaseException:
+                self.executor.end(now=True)
+                raise
+            self.executor.end()
+            self.flight.ended(self.state)
+            return self.state
+
+    # One round
+
+    def _begin(self) -> None:
+        self._refuse_if_stopped()
+        self.edited.look_at_all()
+        report = self.budget.check(self.state)
+        self.news.budget(report)
+        self._obey(report["verdict"])
+        self.flight.begun(self.state)
+
+    def _round(self) -> bool:
+        """Do what may be done, and wait for what is at work; False at the end of the run."""
+        self._refuse_if_interrupted()
+        self._refuse_if_stopped()
+        answered = self.checkpoints.take_answers()
+        acts = [] if self.budget.alerts else self._may_do()
+        for act in acts:
+            try:
+                self._do(act)
+            except NotGivenBack as kept:
+                self._not_given_back[act["plan"]] = str(kept)
+                self.news.say("kept", plan=act["plan"], text=str(kept))
+                break
+        if self.state["status"] == "done":
+            return False
+        if self.executor.at_work:
+            for ended in self.executor.wait(TICK_SECONDS, self.interrupts.descriptor):
+                self._accept(ended)
+            self.flight.keep_current(self.state)
+            self.news.tick(self.executor.last_line, self.budget.cost)
+        elif not acts and not answered:
+            self.flight.catch_up(self.state)
+            self._stand_still()
+        return True
+
+    def _may_do(self) -> list[Act]:
+        """After a worktree could not be given back nothing new begins, and what runs is let run."""
+        acts = ready(self.state, self.jobs)
+        if not self._not_given_back:
+            return acts
+        closing = [act for act in acts if act["do"] == "close"]
+        return [act for act in closing if act["plan"] not in self._not_given_back]
+
+    def _do(self, act: Act) -> None:
+        does: dict[str, Callable[[Act], None]] = {
+            "start": self._start,
+            "ask": lambda act: self.checkpoints.ask(act["plan"], act["key"]),
+            "close": self._close,
+            "verify": self._verify,
+            "end": self._end,
+        }
+        does[act["do"]](act)
+
+    def _start(self, act: Act) -> None:
+        """Write down that a task begins, and only then begin it."""
+        plan = self.state["plans"][act["plan"]]
+        self.edited.look_at(act["plan"])
+        plan = self.state["plans"][act["plan"]]
+        if not plan["began_at"]:
+            line = AUTONOMOUS if plan["autonomous"] else HUMAN_VERIFY
+            text = line.format(phase=plan["plan"]["phase"], plan=plan["plan"]["plan"])
+            self.news.say("plan", plan=act["plan"], text=text)
+        folder = self.worktrees.folder_of(self.state, act["plan"])
+        self.budget.spent.works_in(folder)
+        token = new_id()
+        number = plan["tasks"][act["key"]]["attempts"] + 1
+        log = f"{act['plan'].replace('/', '-')}-{act['key']}-{number}-{token[:4]}.log"
+        text_of = self.edited.text_of(act["plan"])
+        task = next(one for one in text_of["tasks"] if one["key"] == act["key"])
+        job = work.work_of(
+            *(self.state, text_of, task),
+            token=token,
+            log=log,
+            folder=folder,
+            settings=self.settings,
+        )
+        self.stream.execute(
+            {"do": "start", "plan": act["plan"], "task": act["key"], "mark": token, "log": log}
+        )
+        self._starts[token] = (act["plan"], act["key"])
+        self.executor.start(job)
+        self.news.say("start", plan=act["plan"], task=act["key"], text=task["name"])
+
+    def _accept(self, ended: Ended) -> None:
+        """The end of a start: recorded once, and then the thresholds are looked at."""
+        if ended["mark"] in self.checkpoints.mending:
+            self.checkpoints.mended(ended)
+            return
+        plan, key = self._starts[ended["mark"]]
+        command: dict[str, Any] = {
+            "plan": plan,
+            "task": key,
+            "mark": ended["mark"],
+            "exit_code": ended["code"],
+            "seconds": ended["seconds"],
+            "said": ended["last_line"],
+        }
+        why = _why(ended)
+        if ended["lost"]:
+            command |= {"do": "lose", "why": why}
+        elif why:
+            command |= {"do": "fail", "why": why}
+        else:
+            command |= {"do": "finish"}
+        (record,) = self.stream.execute(command)
+        self.news.say(
+            record["kind"].removeprefix("task_"),
+            plan=plan,
+            task=key,
+            text=why or ended["last_line"],
+            seconds=ended["seconds"],
+        )
+        if record["kind"] == "task_lost":
+            return
+        if record["kind"] == "task_failed":
+            self.executor.release(ended["mark"])
+            self.budget.add_error(f"{plan}#{key}", why)
+        self._check()
+
+    def _check(self) -> None:
+        """After every task: thresholds, triggers, and the state in its files; PILOT-58, PILOT-67."""
+        report = self.budget.check(self.state)
+        self.news.budget(report)
+        self.flight.changed(self.state)
+        self._obey(report["verdict"])
+
+    def _obey(self, verdict: str) -> None:
+        if verdict == "stop":
+            raise Halted(STOPPED, self._stop_words(), exit_code=7)
+
+    def _close(self, act: Act) -> None:
+        """A plan is done: its summary is written, what it left in the background is ended, and its work
+        tree is given back."""
+        edited = self.edited.too_late(act["plan"])
+        if edited:
+            self.news.say("edited", plan=act["plan"], text=edited)
+        for token, (plan, _) in self._starts.items():
+            if plan == act["plan"]:
+                self.executor.release(token)
+        facts = self.worktrees.give_back(self.state, act["plan"])
+        self.flight.summarize(self.state, act["plan"], facts)
+        self.stream.execute({"do": "close", "plan": act["plan"], "facts": facts})
+        self.worktrees.closed(act["plan"])
+        self.flight.changed(self.state)
+        left = f"merged from {facts['left']}, which its task checked out" if "left" in facts else ""
+        self.news.say("closed", plan=act["plan"], text=left)
+
+    def _verify(self, act: Act) -> None:
+        """The end of a phase: its waypoint, then its goals; PILOT-68."""
+        saved = self.flight.waypoint(PHASE_COMPLETE, self.state)
+        self.news.say("phase", phase=act["phase"], text=saved and f"Waypoint saved: {saved}")
+        unmet = goals.unmet(self.worktrees, self.state, act["phase"], self.settings, self.on_goals)
+        self.stream.execute({"do": "verify", "phase": act["phase"], "unmet": unmet})
+        for goal in unmet:
+            self.news.say("unmet", phase=act["phase"], text=goal)
+
+    def _end(self, act: Act) -> None:
+        self.stream.execute({"do": "end"})
+        self.news.say("end")
+
+    # Standing still
+
+    def _stand_still(self) -> None:
+        """Nothing runs and nothing may begin: somebody else has to do something."""
+        state = self.state
+        if self._not_given_back:
+            raise Halted(ERROR, "; ".join(self._not_given_back.values()), exit_code=1)
+        failed = [plan for plan in state["plans"].values() if has_failed(plan)]
+        if failed:
+            self._mend_or_halt(failed[0])
+            return
+        unmet = [each for each in state["phases"] if each["unmet"]]
+        if unmet:
+            goals_text = "; ".join(unmet[0]["unmet"] or [])
+            raise Halted(GOALS, f"Phase {unmet[0]['phase']}: {goals_text}", exit_code=1)
+        if self.budget.alerts:
+            self._attend_alerts()
+            return
+        gates = [state["plans"][id]["gates"][key]["gate"] for id, key in waiting_gates(state)]
+        if not gates:
+            raise HoldfastError(f"The run {state['id']} cannot go on.", kind="stuck")
+        self.flight.now(state)
+        if not self.attendant.gates(gates, self.interrupts):
+            raise Halted(GATE_WAITS, ", ".join(gates), exit_code=8)
+
+    def _mend_or_halt(self, plan: PlanRun) -> None:
+        """What a person found is given to the command that mends it; everything else ends here."""
+        id = plan["plan"]["id"]
+        for key, gate in plan["gates"].items():
+            if gate["status"] != REFUSED:
+                continue
+            if self.settings["plan.fix"].strip():
+                folder = self.worktrees.folder_of(self.state, id)
+                self.executor.start(self.checkpoints.mend(id, key, folder, self.settings))
+                return
+            raise Halted(ISSUES, f"{id}#{key}: {gate['text']}", exit_code=9)
+        for key, task in plan["tasks"].items():
+            if task["status"] == FAILED:
+                raise Halted(ERROR, f"{id}#{key}: {task['why']}", exit_code=1)
+
+    def _attend_alerts(self) -> None:
+        types = self.budget.alerts
+        if not self.attendant.alerts(self.budget.budget, types, self.interrupts):
+            raise Halted(ALERT_WAITS, ", ".join(types), exit_code=8)
+        self._obey(self.budget.check(self.state)["verdict"])
+
+    def _refuse_if_interrupted(self) -> None:
+        if self.interrupts.count:
+            raise Halted(USER_INTERRUPT, "Interrupted", exit_code=130)
+
+    def _refuse_if_stopped(self) -> None:
+        if latch.read(self.workspace) is not None:
+            raise Halted(STOPPED, self._stop_words(), exit_code=7)
+
+    def _stop_words(self) -> str:
+        held = latch.read(self.workspace)
+        if held is None:
+            return "Stopped"
+        return f"{held['reason']}; a person lifts it with: {lifted_by(held)}"
+
+    def _say_what_ends(self, halted: Halted) -> None:
+        """Programs may take seconds to end, and nobody should wonder what is going on."""
+        count = self.executor.alive
+        if not count:
+            return
+        what = f"ending {count} program{'' if count == 1 else 's'}"
+        if halted.reason == USER_INTERRUPT:
+            what += "; again: at once"
+        elif halted.reason == GATE_WAITS:
+            what += " left in the background; --wait keeps them while a person looks"
+        self.news.say("ending", text=what)
+
+    def _halt(self, halted: Halted) -> None:
+        """Leave nothing at work, and say where everything stands."""
+        running = [
+            (id, key, task["mark"])
+            for id, plan in self.state["plans"].items()
+            for key, task in plan["tasks"].items()
+            if task["status"] == RUNNING
+        ]
+        self._say_what_ends(halted)
+        self.executor.end()
+        for id, key, token in running:
+            why = halted.text or AS_STOPPED
+            self.stream.execute(
+                {"do": "lose", "plan": id, "task": key, "mark": token, "why": why[:200]}
+            )
+        halted.waypoint = self.flight.halted(halted.reason, halted.text, self.state)
+        pause = {"reason": halted.reason, "text": halted.text, "waypoint": halted.waypoint}
+        self.stream.execute({"do": "pause", **pause})
+        self.news.say("paused", text=f"{halted.reason}: {halted.text}")
+
+
+def _why(ended: Ended) -> str:
+    """Why a start did not end well; empty when it did."""
+    said = f": {ended['last_line']}" if ended["last_line"] else ""
+    if ended["lost"]:
+        return "its worker was killed"
+    if ended["too_long"]:
+        return f"no end after {ended['seconds']:.0f} s{said}"
+    if ended["code"] == 0:
+        return ""
+    what = "verify failed" if ended["stage"] == work.VERIFY else f"{ended['stage']} failed"
+    code = f"signal {-ended['code']}" if ended["code"] < 0 else f"exit code {ended['code']}"
+    return f"{what}, {code}{said}"
+
+
+def _life(state: RunState) -> Life:
+    process, since = own()
+    number = (state["life"]["number"] if state["life"] else 0) + 1
+    host = os.uname().nodename
+    at = clock.precise(clock.now())
+    return {"number": number, "pid": process, "started": since, "host": host, "at": at}

@@ -1,0 +1,235 @@
+"""A git worktree for each plan: made when it begins, given back when it is done, kept when it fails.
+
+All work of a run comes together on one branch, `holdfast/<run>`: a plan begins where that stands, and
+what it made is merged into it. The branch that you have checked out is not touched.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager, suppress
+
+from holdfast.adapters.git.run import git
+from holdfast.adapters.git.run import run as run_git
+from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.plans.news import Halted
+from holdfast.protocols.pilot.plan.run_words import DONE, ERROR
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.protocols.pilot.plan.run_words import PlanRun, RunState
+
+FOLDER = "worktrees"
+HEADS = "refs/heads/"
+TRAILER = "Holdfast-Run"
+# For a repository in which nobody has said who commits.
+NOBODY = ("-c", "user.name=holdfast", "-c", "user.email=holdfast@localhost")
+SECONDS = 300.0
+# Beside a worktree that is about to be removed: its work is with the others'.
+RETURNED = ".returned"
+
+
+class NotGivenBack(Halted):
+    """The work of one plan cannot be brought together with that of the others, or not be gone on with.
+    It is kept, and the others are let end."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(ERROR, text, exit_code=1)
+
+
+class Worktrees:
+    """The worktrees of one run; without `--worktrees`, every plan is at work in the run's own."""
+
+    def __init__(self, workspace: Workspace, run: str) -> None:
+        self._workspace = workspace
+        self._run = run
+        self.branch = f"holdfast/{run}"
+
+    def folder_of(self, state: RunState, plan: str) -> str:
+        """Where a plan's tasks run; made if it is not there yet."""
+        if not state["options"]["worktrees"]:
+            return state["root"]
+        path = self.path_of(plan)
+        with self._blamed(plan):
+            if not _is_there(path):
+                self._refuse_gone(state["plans"][plan], path)
+                self._make(path, plan)
+            top = self._git("rev-parse", "--show-toplevel")
+        return os.path.normpath(os.path.join(path, os.path.relpath(state["root"], top)))
+
+    @contextmanager
+    def _blamed(self, plan: str) -> Iterator[None]:
+        """Say of a failure whose it is, and where the work is."""
+        try:
+            yield
+        except (HoldfastError, OSError) as error:
+            what = error.message if isinstance(error, HoldfastError) else str(error)
+            raise NotGivenBack(f"{plan}: {what} (its worktree: {self.path_of(plan)})") from error
+
+    def _refuse_gone(self, plan: PlanRun, path: str) -> None:
+        """Begun anew, a worktree would be without what its tasks did and did not commit."""
+        if any(task["status"] == DONE for task in plan["tasks"].values()):
+            own = self._branch_of(plan["plan"]["id"])
+            raise HoldfastError(
+                "its worktree is gone, and what was not committed in it. To go on with what was: "
+                f"git worktree add {path} {own}"
+            )
+
+    def path_of(self, plan: str) -> str:
+        return os.path.join(self._workspace.tool_folder, FOLDER, self._run, _slug(plan))
+
+    def kept(self, state: RunState) -> list[str]:
+        """The worktrees that are there."""
+        if not state["options"].get("worktrees"):
+            return []
+        paths = [self.path_of(plan) for plan in state["plans"]]
+        return [path for path in paths if os.path.isdir(path)]
+
+    def _make(self, path: str, plan: str) -> None:
+        self._workspace.prepare_tool_folder(FOLDER)
+        base = self._base()
+        own = self._branch_of(plan)
+        self._git("worktree", "prune")
+        if self._commit_of(own):
+            self._git("worktree", "add", "--quiet", path, own)
+        else:
+            self._git("worktree", "add", "--quiet", "-b", own, path, base)
+
+    def _branch_of(self, plan: str) -> str:
+        return f"{self.branch}-{_slug(plan)}"
+
+    def _base(self) -> str:
+        """The branch on which the run's work comes together; it begins at what is checked out."""
+        if not self._commit_of(self.branch):
+            commit = self._commit_of("HEAD")
+            if not commit:
+                raise Usage("There is no commit for a worktree to begin with.")
+            self._git("update-ref", f"{HEADS}{self.branch}", commit, "0" * len(commit))
+        return self.branch
+
+    def give_back(self, state: RunState, plan: str) -> dict[str, Any]:
+        """Commit what a plan left uncommitted, bring its work together with the others', and remove its
+        worktree. Each step can be repeated after a crash."""
+        if not state["options"]["worktrees"]:
+            return {}
+        with self._blamed(plan):
+            return self._given_back(state, plan)
+
+    def _given_back(self, state: RunState, plan: str) -> dict[str, Any]:
+        path = self.path_of(plan)
+        facts: dict[str, Any] = {"branch": self.branch}
+        if _is_there(path):
+            self._commit_rest(path, plan)
+        own = self._commit_of(self._branch_of(plan))
+        if _is_there(path):
+            on = run_git(path, "symbolic-ref", "--quiet", "HEAD").output.decode().strip()
+            at = git(path, "rev-parse", "HEAD").decode().strip()
+            # A task may have left the plan's branch: where it stands now is its work as well.
+            for commit in dict.fromkeys(one for one in (own, at) if one):
+                self._merge(plan, commit)
+            if on != f"{HEADS}{self._branch_of(plan)}":
+                facts["left"] = on.removeprefix(HEADS) or "a detached HEAD"
+            self._remove(path)
+        elif not os.path.exists(path + RETURNED):
+            self._refuse_gone(state["plans"][plan], path)
+        if own and not os.path.isdir(path):
+            self._git("update-ref", "-d", f"{HEADS}{self._branch_of(plan)}", own)
+        return {**facts, "commit": self._commit_of(self.branch)}
+
+    def _remove(self, path: str) -> None:
+        with open(path + RETURNED, "w", encoding="utf-8"):
+            pass
+        # Refused by git when something has come in since; then it is kept.
+        if run_git(self._workspace.root, "worktree", "remove", path).code != 0:
+            os.unlink(path + RETURNED)
+
+    def closed(self, plan: str) -> None:
+        """The plan is closed in the journal: the note about its worktree has done its work."""
+        with suppress(OSError):
+            os.unlink(self.path_of(plan) + RETURNED)
+
+    def _commit_rest(self, path: str, plan: str) -> None:
+        if not git(path, "status", "--porcelain", "-z", "--untracked-files=all", seconds=SECONDS):
+            return
+        git(path, "add", "--all", seconds=SECONDS)
+        message = f"plan({plan}): what was not committed\n\n{TRAILER}: {self._run}\n"
+        words = ("commit", "--quiet", "--no-verify", "--message", message)
+        git(path, *self._identity(), *words, seconds=SECONDS)
+
+    def _identity(self) -> tuple[str, ...]:
+        known = run_git(self._workspace.root, "var", "GIT_COMMITTER_IDENT").code == 0
+        return () if known else NOBODY
+
+    def _merge(self, plan: str, own: str) -> None:
+        base = self._commit_of(self._base())
+        if run_git(self._workspace.root, "merge-base", "--is-ancestor", own, base).code == 0:
+            return
+        self._refuse_checked_out()
+        if run_git(self._workspace.root, "merge-base", "--is-ancestor", base, own).code == 0:
+            self._git("update-ref", f"{HEADS}{self.branch}", own, base)
+            return
+        merged = run_git(
+            self._workspace.root, "merge-tree", "--write-tree", base, own, seconds=SECONDS
+        )
+        if merged.code != 0:
+            raise HoldfastError("its work and that of the others do not merge; it is kept")
+        tree = merged.output.decode().split("\n", 1)[0].strip()
+        message = f"plan({plan}): merged\n\n{TRAILER}: {self._run}"
+        parents = ("-p", base, "-p", own, "-m", message)
+        commit = self._git(*self._identity(), "commit-tree", tree, *parents)
+        self._git("update-ref", f"{HEADS}{self.branch}", commit, base)
+
+    def _refuse_checked_out(self) -> None:
+        """Moved under somebody who has it checked out, the branch would be moved back by their next
+        commit, without the work of the plans."""
+        where = ""
+        for line in self._git("worktree", "list", "--porcelain").splitlines():
+            name, _, value = line.partition(" ")
+            where = value if name == "worktree" else where
+            if name == "branch" and value == f"{HEADS}{self.branch}":
+                raise HoldfastError(
+                    f"{self.branch} is checked out in {where}; check out another branch there"
+                )
+
+    def has(self, state: RunState, path: str) -> bool:
+        """Whether a file is part of what the run made."""
+        if not state["options"]["worktrees"]:
+            return os.path.exists(os.path.join(state["root"], path))
+        top = self._git("rev-parse", "--show-toplevel")
+        inside = os.path.relpath(os.path.join(state["root"], path), top)
+        found = run_git(self._workspace.root, "cat-file", "-e", f"{self.branch}:{inside}")
+        return found.code == 0
+
+    def _commit_of(self, name: str) -> str:
+        asked = ("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+        return run_git(self._workspace.root, *asked).output.decode().strip()
+
+    def _git(self, *words: str) -> str:
+        return git(self._workspace.root, *words, seconds=SECONDS).decode().strip()
+
+
+def refuse_without_git(workspace: Workspace) -> None:
+    if not workspace.git_dir:
+        raise Usage("--worktrees needs a git repository.", hint="Run `git init`, or leave it out.")
+
+
+def _is_there(path: str) -> bool:
+    """Without its `.git`, git would be at work in the repository around it."""
+    return os.path.exists(os.path.join(path, ".git"))
+
+
+def _slug(plan: str) -> str:
+    """A name for a folder and a branch; another for every plan."""
+    from holdfast.kernel.digest import id_of
+
+    plain = "".join(
+        letter if letter.isascii() and (letter.isalnum() or letter == "_") else "-"
+        for letter in plan
+    )
+    if plain == plan.replace("/", "-", 1) and len(plain) <= 40:
+        return plain
+    return f"{plain[:40].strip('-')}-{id_of(plan)[:6]}"

@@ -1,0 +1,80 @@
+"""Pictures beside a gate's question: how they are named, and which files are some."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypedDict
+
+    class Picture(TypedDict):
+        """A picture as the record names it; its bytes are kept under the `digest`."""
+
+        name: str
+        type: str
+        digest: str
+        bytes: int
+
+
+# Of one gate. A person should be able to judge them in a minute.
+MOST = 8
+LARGEST = 5_000_000
+LONGEST_NAME = 120
+DIGEST_LENGTH = 64
+# By their bytes. Nothing that a browser could run: an SVG is a document, with scripts.
+ENDINGS = {"image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "image/gif": "gif"}
+
+
+def type_of(content: bytes) -> str | None:
+    """The media type of a picture, by its first bytes; None for everything else."""
+    if content.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "image/png"
+    if content.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    if content.startswith((b"GIF87a", b"GIF89a")):
+        return "image/gif"
+    if content.startswith(b"RIFF") and content[8:12] == b"WEBP":
+        return "image/webp"
+    return None
+
+
+def file_of(picture: Picture) -> str:
+    return f"{picture['digest']}.{ENDINGS[picture['type']]}"
+
+
+def is_digest(text: str) -> bool:
+    return len(text) == DIGEST_LENGTH and all(letter in "0123456789abcdef" for letter in text)
+
+
+def shortened(name: str) -> str:
+    """A file's name as it is recorded; one that is no text is pictured."""
+    flat = " ".join(name.encode("utf-8", "replace").decode().split())
+    return flat if len(flat) <= LONGEST_NAME else flat[: LONGEST_NAME - 1] + "…"
+
+
+def are_sound(pictures: Any) -> bool:
+    """Whether these are pictures of a gate: they may come from a file that anybody could write."""
+    return (
+        isinstance(pictures, list)
+        and len(pictures) <= MOST
+        and all(isinstance(one, dict) and _is_sound(one) for one in pictures)
+    )
+
+
+def _is_sound(one: dict[str, Any]) -> bool:
+    digest = one.get("digest")
+    return (
+        one.keys() == {"name", "type", "digest", "bytes"}
+        and isinstance(one["name"], str)
+        and isinstance(one["type"], str)
+        and one["type"] in ENDINGS
+        and isinstance(digest, str)
+        and is_digest(digest)
+        and type(one["bytes"]) is int
+        and 0 < one["bytes"] <= LARGEST
+    )
+
+
+def described(picture: Picture) -> str:
+    """`dashboard.png (PNG, 83 KB)`."""
+    kind = picture["type"].rpartition("/")[2].upper()
+    return f"{picture['name']} ({kind}, {max(1, picture['bytes'] // 1000)} KB)"
