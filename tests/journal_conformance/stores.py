@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import apsw
+import psycopg
 
 from holdfast.kernel.journal.memory import MemoryJournal
+from holdfast.kernel.journal.postgres.journal import PostgresJournal
 from holdfast.kernel.journal.sqlite import SqliteJournal
+from tests.postgres.database import database_url
 
 if TYPE_CHECKING:
     from holdfast.kernel.journal.interface import Journal
@@ -69,4 +72,28 @@ class InMemory:
         journal._streams[item["record"]["stream"]].sealed.remove(item)
 
 
-STORES: tuple[Store, ...] = (InSqlite(), InMemory())
+class InPostgres:
+    """Each journal is a workspace of its own in this process's database."""
+
+    name = "postgres"
+
+    def open(self, folder: Path) -> Journal:
+        return PostgresJournal(database_url(), str(folder), "this machine")
+
+    def change_body(self, journal: Journal, id: str, text: str) -> None:
+        self._tamper(journal, "SET body = %s WHERE id = %s", text, id)
+
+    def change_actor(self, journal: Journal, id: str, actor: str) -> None:
+        self._tamper(journal, "SET actor = %s WHERE id = %s", actor, id)
+
+    def remove(self, journal: Journal, id: str) -> None:
+        self._tamper(journal, "WHERE id = %s", id)
+
+    def _tamper(self, journal: Journal, how: str, *values: str) -> None:
+        assert isinstance(journal, PostgresJournal)
+        verb = "UPDATE" if how.startswith("SET") else "DELETE FROM"
+        with psycopg.connect(journal.url) as other:
+            assert other.execute(f"{verb} holdfast.records {how}", values).rowcount == 1
+
+
+STORES: tuple[Store, ...] = (InSqlite(), InMemory(), InPostgres())

@@ -63,7 +63,7 @@ def test_commands_of_many_processes_are_all_there_once(repository: Path) -> None
 
     here = workspace.discover(str(repository))
     own = Counter({f"note:{actor}": COMMANDS // 2 for actor in actors})
-    assert_all_there(here.journal, own + Counter({"note:shared": PROCESSES * COMMANDS // 2}))
+    assert_all_there(here.file(), own + Counter({"note:shared": PROCESSES * COMMANDS // 2}))
     said = [record["body"]["text"] for record in here.journal.since(0)]
     assert sorted(said) == sorted(f"{a} {number}" for a in actors for number in range(COMMANDS))
     lines = (repository / ".notes" / "shared.md").read_text().splitlines()

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel import clock, jsontext
 from holdfast.kernel.journal.chain import verify
-from holdfast.kernel.journal.upkeep import integrity
 from holdfast.kernel.state import load
 from holdfast.kernel.workspace import Workspace, discover
 from holdfast.kernel.write import Writer
@@ -140,7 +139,7 @@ class Scene:
 
     def problems(self) -> list[str]:
         """What is wrong with the journal itself."""
-        found = integrity(self.workspace.journal.connection())
+        found = self.workspace.journal.damage()
         found += [
             f"{finding['stream']}: {finding['broken']}"
             for finding in verify(self.workspace.journal)

@@ -426,9 +426,10 @@ def run_together(
         work.recall()
     for attempt in range(TRIES):
         try:
-            parts = _prepare(works, id, decides)
-            if parts is not None:
-                return _commit(works[0].journal, parts)
+            with works[0].journal.alone(attempt):
+                parts = _prepare(works, id, decides)
+                if parts is not None:
+                    return _commit(works[0].journal, parts)
         except VersionConflict:
             if attempt == TRIES - 1:
                 raise

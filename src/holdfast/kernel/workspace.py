@@ -14,23 +14,45 @@ from holdfast.kernel.errors import HoldfastError, NotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from holdfast.kernel.journal.interface import Journal
+    from holdfast.kernel.journal.postgres.journal import PostgresJournal
     from holdfast.kernel.journal.sqlite import SqliteJournal
     from holdfast.kernel.lock import WorkspaceLock
 
 CONFIG_FILE = "holdfast.toml"
 TOOL_FOLDER = ".holdfast"
+# Beside the journal's file once its records were moved to a server: which, and up to which record.
+MOVED_FILE = "moved.json"
+HOOK_PATIENCE = 2.0
 
 
 class Workspace:
     """The places of one worktree of one workspace, and its journal once it is asked for."""
 
-    __slots__ = ("_journal", "git_dir", "home", "root")
+    __slots__ = ("_journal", "_url", "_waits_until", "git_dir", "home", "local", "patience", "root")
 
-    def __init__(self, root: str, *, git_dir: str, home: str) -> None:
+    def __init__(self, root: str, *, git_dir: str, home: str, local: bool = False) -> None:
         self.root = root
         self.git_dir = git_dir
         self.home = home
-        self._journal: SqliteJournal | None = None
+        # A hook never connects: whatever the settings say, its journal is the file.
+        self.local = local
+        # Seconds that a hook waits for others, once and altogether; its client waits for it.
+        self.patience = HOOK_PATIENCE
+        self._waits_until = 0.0
+        self._journal: Journal | None = None
+        self._url: str | None = None
+
+    @property
+    def url(self) -> str:
+        """The address of the journal's server; empty when the journal is a file."""
+        if self.local:
+            return ""
+        if self._url is None:
+            from holdfast.kernel.journal.address import address_of
+
+            self._url = address_of(self)
+        return self._url
 
     @property
     def journal_path(self) -> str:
@@ -45,29 +67,69 @@ class Workspace:
         return os.path.join(self.home, "quarantine")
 
     @property
-    def journal(self) -> SqliteJournal:
+    def journal(self) -> Journal:
         """The journal, made on first use. A reader without the right to write reads all the same."""
         if self._journal is None:
-            from holdfast.kernel.journal.sqlite import SqliteJournal
-
-            if os.path.exists(self.journal_path):
-                writable = os.access(self.home, os.W_OK)
-                self._journal = SqliteJournal(self.journal_path, read_only=not writable)
-            else:
-                from holdfast.kernel.filesystem import refuse_unsafe
-
-                os.makedirs(self.home, 0o700, exist_ok=True)
-                refuse_unsafe(self.home)
-                self._journal = SqliteJournal(self.journal_path)
+            self._journal = self.on_server() if self.url else self._open_file()
         return self._journal
 
+    def file(self) -> SqliteJournal:
+        """The journal in this machine's file, also when the workspace's own is on a server. Then it is
+        the caller's to close."""
+        from holdfast.kernel.journal.sqlite import SqliteJournal
+
+        own = self._open_file() if self.url else self.journal
+        assert isinstance(own, SqliteJournal)
+        return own
+
+    def _open_file(self) -> SqliteJournal:
+        from holdfast.kernel.journal.sqlite import SqliteJournal
+
+        if os.path.exists(self.journal_path):
+            writable = os.access(self.home, os.W_OK)
+            return SqliteJournal(self.journal_path, read_only=not writable)
+        from holdfast.kernel.filesystem import refuse_unsafe
+
+        os.makedirs(self.home, 0o700, exist_ok=True)
+        refuse_unsafe(self.home)
+        return SqliteJournal(self.journal_path)
+
+    def on_server(self, url: str = "") -> PostgresJournal:
+        """The journal on a server: the workspace's own, or another that is named."""
+        from holdfast.kernel.journal.identity import machine_of, name_of, settle
+
+        try:
+            from holdfast.kernel.journal.postgres.journal import PostgresJournal
+        except ImportError as error:
+            raise HoldfastError(
+                f"A journal on PostgreSQL needs psycopg, which is missing: {error}.",
+                hint="pip install 'holdfast[postgres]'",
+                kind="missing_extra",
+            ) from error
+        return PostgresJournal(
+            url or self.url,
+            name_of(self),
+            machine_of(self),
+            settle=lambda name, machine: settle(self, name, machine),
+        )
+
     def exists(self) -> bool:
-        return self._journal is not None or os.path.exists(self.journal_path)
+        return self._journal is not None or bool(self.url) or os.path.exists(self.journal_path)
+
+    def at(self, folder: str) -> Workspace:
+        """The workspace of another folder, with its journal chosen as this one's was."""
+        return discover(folder, local=self.local)
 
     def lock(self) -> WorkspaceLock:
         from holdfast.kernel.lock import WorkspaceLock
 
-        return WorkspaceLock(self.home)
+        if not self.local:
+            return WorkspaceLock(self.home)
+        import time
+
+        now = time.monotonic()
+        self._waits_until = self._waits_until or now + self.patience
+        return WorkspaceLock(self.home, max(0.0, self._waits_until - now), gives_way=True)
 
     def prepare_tool_folder(self, name: str = "") -> str:
         """`.holdfast/` (or a folder in it), there and ignored by git."""
@@ -89,14 +151,21 @@ class Workspace:
             self._journal = None
 
 
-def discover(start: str | None = None) -> Workspace:
-    """The workspace of a folder: nearest config or `.holdfast/`, else the git top level."""
+def from_here(folder: str) -> str:
+    """A folder as seen from the current one, which may be gone."""
+    if os.path.isabs(folder):
+        return folder
     try:
-        start = os.path.realpath(start or os.getcwd())
+        return os.path.join(os.getcwd(), folder)
     except FileNotFoundError:
         raise NotFound(
             "The current folder was removed.", hint="Change to one that exists."
         ) from None
+
+
+def discover(start: str | None = None, *, local: bool = False) -> Workspace:
+    """The workspace of a folder: nearest config or `.holdfast/`, else the git top level."""
+    start = os.path.realpath(from_here(start or ""))
     if not os.path.isdir(start):
         raise NotFound(f"There is no folder {start}.")
     root, git_dir = _find(start)
@@ -115,7 +184,7 @@ def discover(start: str | None = None) -> Workspace:
     home = os.environ.get("HOLDFAST_HOME") or (
         os.path.join(git_dir, "holdfast") if git_dir else os.path.join(root, TOOL_FOLDER)
     )
-    return Workspace(root, git_dir=git_dir, home=os.path.abspath(home))
+    return Workspace(root, git_dir=git_dir, home=os.path.abspath(home), local=local)
 
 
 def _find(start: str) -> tuple[str, str]:

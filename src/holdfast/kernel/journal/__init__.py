@@ -1,1 +1,1 @@
-"""The journal: one interface, one store in SQLite, one in memory."""
+"""The journal: one interface; stores in SQLite, in PostgreSQL and in memory."""

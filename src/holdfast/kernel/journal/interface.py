@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from holdfast.kernel import jsontext
 from holdfast.kernel.errors import Conflict, FenceLost, StreamClosed, VersionConflict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from typing import Any, Protocol, TypedDict
 
     class Event(TypedDict):
@@ -127,8 +129,12 @@ if TYPE_CHECKING:
         streams: int
 
     class Journal(Protocol):
-        """The append-only store of everything that happened."""
+        """The append-only store of everything that happened. `place` says where, without secrets."""
 
+        @property
+        def place(self) -> str: ...
+        @property
+        def read_only(self) -> bool: ...
         def commit(
             self,
             appends: Sequence[Append],
@@ -137,6 +143,10 @@ if TYPE_CHECKING:
             effects: Sequence[Effect] = (),
         ) -> list[Receipt]:
             """All or nothing, durable on return. A known first id makes it a no-op."""
+
+        def alone(self, lost: int) -> AbstractContextManager[None]:
+            """For a writer that lost so often: once it is enough, nobody else appends from its load
+            to its next commit. Where the workspace's lock covers all writers, that holds anyway."""
 
         def load(self, stream: str) -> Loaded: ...
         def read(
@@ -154,6 +164,9 @@ if TYPE_CHECKING:
 
         def since(self, seq: int, *, limit: int = 1000) -> list[Record]:
             """What was committed after `seq`, in order. Never skips one that commits late."""
+
+        def wait(self, seq: int, seconds: float) -> bool:
+            """Until something was committed after `seq`, at most so long; whether it was."""
 
         def find(self, prefix: str, *, limit: int = 2) -> list[Record]: ...
         def heads(self, prefix: str = "") -> list[Head]: ...
@@ -191,7 +204,20 @@ if TYPE_CHECKING:
 
         def get(self, key: str) -> str | None: ...
         def put(self, key: str, value: str) -> None: ...
+        def size(self) -> int:
+            """Bytes that the store takes."""
+
+        def damage(self) -> list[str]:
+            """What the engine's own check complains about."""
+
+        def compact(self, *, always: bool = False) -> int:
+            """Give unused space back; the bytes freed."""
+
         def close(self) -> None: ...
+
+
+# Effects on the files of the machine that decided them; no other machine may carry them out.
+LOCAL_EFFECTS = ("move",)
 
 
 # A snapshot is written when the deltas since the last outweigh it. The floor keeps small streams
@@ -210,6 +236,85 @@ def weight_of(text: str) -> int:
 
 def snapshot_is_due(delta_bytes: int, snapshot_bytes: int) -> bool:
     return delta_bytes > max(snapshot_bytes, SNAPSHOT_FLOOR)
+
+
+RECORD_FIELDS = ("seq", "id", "stream", "version", "at", "actor", "fence", "kind")
+HEAD_FIELDS = ("stream", "version", "fence", "seen_at", "closed_at", "anchor_version")
+ANCHOR_FIELDS = ("stream", "anchor_version", "anchor_hash", "version", "hash")
+VIEW_FIELDS = (
+    *("worktree", "path", "stream", "found", "found_version"),
+    *("placed", "placed_version", "digest", "removed"),
+)
+EFFECT_FIELDS = (
+    *("id", "stream", "kind", "key", "body", "queued_at", "due_at", "attempts", "error"),
+)
+REFUSAL_FIELDS = ("id", "stream", "at", "actor", "fence", "reason", "drafts")
+
+
+def named(fields: Iterable[str], row: Sequence[Any]) -> Any:
+    return dict(zip(fields, row, strict=True))
+
+
+def record_of(row: Sequence[Any]) -> Record:
+    """A record from the columns RECORD_FIELDS, body and hash."""
+    record: Record = named(RECORD_FIELDS, row[:8])
+    body, record_hash = row[8:]
+    record["body"] = None if body is None else jsontext.loads(body)
+    record["erased"] = body is None
+    record["hash"] = record_hash.hex()
+    return record
+
+
+def sealed_of(row: Sequence[Any]) -> Sealed:
+    """A record with its seal, from the columns of a record, salt and hash of the body."""
+    *fields, text, record_hash, salt, body_hash = row
+    return {
+        "record": record_of((*fields, text, record_hash)),
+        "salt": salt,
+        "body_text": text,
+        "body_hash": body_hash,
+        "hash": record_hash,
+    }
+
+
+def head_of(row: Sequence[Any]) -> Head:
+    head: Head = named(HEAD_FIELDS, row)
+    return head
+
+
+def effect_of(row: Sequence[Any]) -> Effect:
+    effect: Effect = named(EFFECT_FIELDS, row)
+    effect["body"] = jsontext.loads(effect["body"])
+    return effect
+
+
+def refusal_of(row: Sequence[Any]) -> Refusal:
+    refusal: Refusal = named(REFUSAL_FIELDS, (*row[:-1], jsontext.loads(row[-1])))
+    return refusal
+
+
+def receipt_of(
+    stream: str, version: int, fence: int, records: list[Record], *, duplicate: bool
+) -> Receipt:
+    return {
+        "stream": stream,
+        "version": version,
+        "fence": fence,
+        "records": records,
+        "duplicate": duplicate,
+    }
+
+
+class Unguarded:
+    """Nothing to hold: `alone` of a store whose writers share one machine."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
 
 
 class Append:

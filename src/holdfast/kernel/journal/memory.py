@@ -11,6 +11,7 @@ from holdfast.kernel.errors import Conflict
 from holdfast.kernel.journal.chain import ORIGIN, seal
 from holdfast.kernel.journal.interface import (
     Append,
+    Unguarded,
     id_taken,
     is_expected,
     refuse_unless_current,
@@ -61,8 +62,12 @@ class _Stream:
 class MemoryJournal:
     """Keeps everything in dicts, under one lock."""
 
+    place = "memory"
+    read_only = False
+
     def __init__(self) -> None:
         self._lock = threading.RLock()
+        self._grown = threading.Condition(self._lock)
         self._streams: dict[str, _Stream] = {}
         self._ids: dict[str, Sealed] = {}
         self._views: dict[tuple[str, str], ViewRow] = {}
@@ -91,6 +96,7 @@ class MemoryJournal:
                     if (known["kind"], known["key"]) == (effect["kind"], effect["key"]):
                         del self._effects[known["id"]]
                 self._effects[effect["id"]] = effect.copy()
+            self._grown.notify_all()
             return receipts
 
     def _append_all(self, appends: Sequence[Append]) -> list[Receipt]:
@@ -196,6 +202,9 @@ class MemoryJournal:
             }
         )
 
+    def alone(self, lost: int) -> Unguarded:
+        return Unguarded()
+
     def load(self, stream: str) -> Loaded:
         with self._lock:
             known = self._streams.get(stream)
@@ -231,6 +240,10 @@ class MemoryJournal:
             records = [record for known in self._streams.values() for record in known.records()]
             records.sort(key=lambda record: record["seq"])
             return [record for record in records if record["seq"] > seq][:limit]
+
+    def wait(self, seq: int, seconds: float) -> bool:
+        with self._grown:
+            return self._grown.wait_for(lambda: self._seq > seq, seconds)
 
     def find(self, prefix: str, *, limit: int = 2) -> list[Record]:
         with self._lock:
@@ -383,6 +396,16 @@ class MemoryJournal:
 
     def put(self, key: str, value: str) -> None:
         self._meta[key] = value
+
+    def size(self) -> int:
+        with self._lock:
+            return sum(len(item["body_text"] or "") for item in self._ids.values())
+
+    def damage(self) -> list[str]:
+        return []
+
+    def compact(self, *, always: bool = False) -> int:
+        return 0
 
     def close(self) -> None:
         pass

@@ -8,6 +8,7 @@ files by other means than SQLite.
 from __future__ import annotations
 
 import os
+import time
 from _thread import get_ident
 
 import apsw
@@ -17,32 +18,35 @@ from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, HoldfastError, NotFound
 from holdfast.kernel.journal.chain import ORIGIN, seal
 from holdfast.kernel.journal.interface import (
+    ANCHOR_FIELDS,
+    EFFECT_FIELDS,
+    REFUSAL_FIELDS,
+    VIEW_FIELDS,
     Append,
+    Unguarded,
+    effect_of,
+    head_of,
     id_taken,
     is_expected,
+    named,
+    receipt_of,
+    record_of,
+    refusal_of,
     refuse_unless_current,
+    sealed_of,
     snapshot_is_due,
     version_conflict,
     weight_of,
 )
 from holdfast.kernel.journal.sqlite_rows import (
     ANCHOR,
-    ANCHOR_FIELDS,
-    EFFECT_FIELDS,
     HEAD,
     RECORD,
-    REFUSAL_FIELDS,
     SEALED,
-    VIEW_FIELDS,
     Transaction,
-    effect_of,
-    head_of,
-    named,
     next_fence,
     patience,
     prefix_range,
-    record_of,
-    refusal_of,
     store_effects,
     store_snapshot,
     store_views,
@@ -71,6 +75,8 @@ FORMAT = 1
 APPLICATION_ID = 0x486F6C64  # "Hold"
 # A checkpoint copies the WAL back after so many pages; it bounds the WAL to about half a megabyte.
 CHECKPOINT_PAGES = 64
+# Seconds between two looks of a reader who waits for the next record.
+WAIT_PAUSE = 0.05
 
 
 class SqliteJournal:
@@ -83,6 +89,10 @@ class SqliteJournal:
         self.connection()
 
     # Connections and transactions
+
+    @property
+    def place(self) -> str:
+        return self.path
 
     def connection(self) -> apsw.Connection:
         # A forked child must not touch its parent's connection, so the key holds the process too.
@@ -222,7 +232,7 @@ class SqliteJournal:
             " snapshot_bytes = ? WHERE number = ?",
             (version, previous, held, seen_at, deltas, snapshot_bytes, number),
         )
-        return _receipt(stream, version, held, written, duplicate=False)
+        return receipt_of(stream, version, held, written, duplicate=False)
 
     def _repeated(self, appends: Sequence[Append]) -> list[Receipt]:
         first = next((append.drafts[0]["id"] for append in appends if append.drafts), "")
@@ -234,7 +244,7 @@ class SqliteJournal:
             known = self._by_ids([draft["id"] for draft in append.drafts])
             head: Any = self.head(append.stream)
             receipts.append(
-                _receipt(append.stream, head["version"], head["fence"], known, duplicate=True)
+                receipt_of(append.stream, head["version"], head["fence"], known, duplicate=True)
             )
         return receipts
 
@@ -299,6 +309,21 @@ class SqliteJournal:
         with self.transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
+    def size(self) -> int:
+        from holdfast.kernel.journal import upkeep
+
+        return upkeep.size(self)
+
+    def damage(self) -> list[str]:
+        from holdfast.kernel.journal import upkeep
+
+        return upkeep.integrity(self.connection())
+
+    def compact(self, *, always: bool = False) -> int:
+        from holdfast.kernel.journal import upkeep
+
+        return upkeep.compact(self, always=always)
+
     # Reading
 
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
@@ -307,6 +332,9 @@ class SqliteJournal:
 
     def _records(self, sql: str, values: Sequence[Any] = ()) -> list[Record]:
         return [record_of(row) for row in self._rows(sql, values)]
+
+    def alone(self, lost: int) -> Unguarded:
+        return Unguarded()
 
     def load(self, stream: str) -> Loaded:
         # One statement, so that snapshot and records are of one instant without a transaction.
@@ -362,6 +390,15 @@ class SqliteJournal:
         # order of the numbers is the order of the commits.
         return self._records(f"{RECORD} WHERE r.seq > ? ORDER BY r.seq LIMIT ?", (seq, limit))
 
+    def wait(self, seq: int, seconds: float) -> bool:
+        deadline = time.monotonic() + seconds
+        while not self.since(seq, limit=1):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            time.sleep(min(left, WAIT_PAUSE))
+        return True
+
     def find(self, prefix: str, *, limit: int = 2) -> list[Record]:
         return self._by_ids([prefix]) or self._records(
             f"{RECORD} WHERE r.id >= ? AND r.id < ? ORDER BY r.id LIMIT ?",
@@ -387,14 +424,7 @@ class SqliteJournal:
                 f"{SEALED} WHERE s.name = ? ORDER BY r.version", (stream,)
             )
             for row in rows:
-                *fields, text, record_hash, salt, body_hash = row
-                yield {
-                    "record": record_of((*fields, text, record_hash)),
-                    "salt": salt,
-                    "body_text": text,
-                    "body_hash": body_hash,
-                    "hash": record_hash,
-                }
+                yield sealed_of(row)
 
     def views(self, *, worktree: str = "", stream: str = "", path: str = "") -> list[ViewRow]:
         rows = self._rows(
@@ -446,15 +476,3 @@ class SqliteJournal:
                 )
             else:
                 connection.execute("DELETE FROM outbox WHERE id = ?", (effect,))
-
-
-def _receipt(
-    stream: str, version: int, fence: int, records: list[Record], *, duplicate: bool
-) -> Receipt:
-    return {
-        "stream": stream,
-        "version": version,
-        "fence": fence,
-        "records": records,
-        "duplicate": duplicate,
-    }

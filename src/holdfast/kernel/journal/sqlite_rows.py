@@ -8,34 +8,24 @@ import apsw
 
 from holdfast.kernel import jsontext
 from holdfast.kernel.errors import HoldfastError, StoreAway
+from holdfast.kernel.journal.interface import EFFECT_FIELDS, VIEW_FIELDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
-    from holdfast.kernel.journal.interface import Effect, Head, Record, Refusal, ViewRow
+    from holdfast.kernel.journal.interface import Effect, ViewRow
 
 BUSY_SECONDS = 5.0
 
-_RECORD_FIELDS = ("seq", "id", "stream", "version", "at", "actor", "fence", "kind")
 RECORD = (
     "SELECT r.seq, r.id, s.name, r.version, r.at, r.actor, r.fence, r.kind, r.body, r.hash"
     " FROM records r JOIN streams s ON s.number = r.stream"
 )
 SEALED = RECORD.replace(" FROM", ", r.salt, r.body_hash FROM", 1)
-_HEAD_FIELDS = ("stream", "version", "fence", "seen_at", "closed_at", "anchor_version")
 HEAD = "SELECT name, version, fence, seen_at, closed_at, anchor_version FROM streams"
-ANCHOR_FIELDS = ("stream", "anchor_version", "anchor_hash", "version", "hash")
 ANCHOR = "SELECT name, anchor_version, anchor_hash, version, hash FROM streams"
-VIEW_FIELDS = (
-    *("worktree", "path", "stream", "found", "found_version"),
-    *("placed", "placed_version", "digest", "removed"),
-)
-EFFECT_FIELDS = (
-    *("id", "stream", "kind", "key", "body", "queued_at", "due_at", "attempts", "error"),
-)
-REFUSAL_FIELDS = ("id", "stream", "at", "actor", "fence", "reason", "drafts")
 
 
 def patience() -> Callable[[int], bool]:
@@ -53,35 +43,6 @@ def patience() -> Callable[[int], bool]:
         return True
 
     return wait
-
-
-def named(fields: Iterable[str], row: Sequence[Any]) -> Any:
-    return dict(zip(fields, row, strict=True))
-
-
-def record_of(row: Sequence[Any]) -> Record:
-    record: Record = named(_RECORD_FIELDS, row[:8])
-    body, record_hash = row[8:]
-    record["body"] = None if body is None else jsontext.loads(body)
-    record["erased"] = body is None
-    record["hash"] = record_hash.hex()
-    return record
-
-
-def head_of(row: Sequence[Any]) -> Head:
-    head: Head = named(_HEAD_FIELDS, row)
-    return head
-
-
-def effect_of(row: Sequence[Any]) -> Effect:
-    effect: Effect = named(EFFECT_FIELDS, row)
-    effect["body"] = jsontext.loads(effect["body"])
-    return effect
-
-
-def refusal_of(row: Sequence[Any]) -> Refusal:
-    refusal: Refusal = named(REFUSAL_FIELDS, (*row[:-1], jsontext.loads(row[-1])))
-    return refusal
 
 
 def prefix_range(prefix: str) -> tuple[str, str]:
