@@ -10,7 +10,6 @@ import os
 
 from holdfast.kernel import config
 from holdfast.kernel.errors import NotFound
-from holdfast.kernel.workspace import discover
 from holdfast.protocols.fleet.names import stem_of
 
 TYPE_CHECKING = False
@@ -57,7 +56,7 @@ class Epic:
         """The same epic in another worktree, as long as that is there; else this one."""
         if root == self.workspace.root or not os.path.isdir(root):
             return self
-        return Epic(discover(root), self.folder)
+        return Epic(self.workspace.at(root), self.folder)
 
 
 def find(workspace: Workspace, named: str = "", *, base: str = "") -> Epic:
@@ -77,6 +76,6 @@ def find(workspace: Workspace, named: str = "", *, base: str = "") -> Epic:
             hint="Make the folder, or name another: --epic PATH",
         )
     if place != workspace.root and not place.startswith(workspace.root + os.sep):
-        workspace = discover(place)
+        workspace = workspace.at(place)
     folder = os.path.relpath(place, workspace.root)
     return Epic(workspace, "" if folder == "." else folder.replace(os.sep, "/"))

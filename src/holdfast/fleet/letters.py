@@ -10,18 +10,28 @@ import os
 from holdfast.fleet.unread import inbox_files
 from holdfast.kernel.views.files import Unreadable, read_file
 from holdfast.protocols.fleet import comms, messages
-from holdfast.protocols.fleet.names import agent_of, check_agent, stem_of
+from holdfast.protocols.fleet.names import agent_of, check_agent, message_path, stem_of
 from holdfast.protocols.fleet.words import COMMS, PRIMARY
 from holdfast.writing import writer_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any
+    from typing import Any, TypedDict
 
     from holdfast.fleet.epic import Epic
     from holdfast.kernel.work import Outcome
     from holdfast.protocols.fleet.messages import Message
+
+    class Taken(TypedDict):
+        """What was in an inbox: its files with their messages, how many were new, and what was done
+        about it."""
+
+        files: list[tuple[str, list[Message]]]
+        unread: int
+        archived: list[tuple[str, str]]
+        outcomes: list[Outcome]
+        warnings: list[str]
 
 
 def send(
@@ -48,6 +58,45 @@ def open_channel(epic: Epic, sender: str, receiver: str, *, actor: str, now: int
 def inbox(epic: Epic, agent: str) -> list[tuple[str, list[Message]]]:
     """Each file of an agent's inbox, as the epic calls it, and its messages, newest first."""
     return [(path, messages.parse(text)) for path, text, _ in _files(epic, agent)]
+
+
+def take(
+    epic: Epic,
+    agent: str,
+    *,
+    unread: bool = False,
+    keep_unread: bool = False,
+    put_away: bool = False,
+    actor: str,
+    now: int,
+) -> Taken:
+    """Look into an inbox: what is shown counts as read from then on, unless it is to stay unread."""
+    outcomes: list[Outcome] = []
+    warnings: list[str] = []
+    found = inbox(epic, agent)
+    if not found and not keep_unread and agent != PRIMARY:
+        path = message_path(PRIMARY, agent)
+        existed = os.path.lexists(epic.file(path))
+        outcomes.append(open_channel(epic, PRIMARY, agent, actor=actor, now=now))
+        if not existed and not outcomes[0]["queued"]:
+            warnings.append(f"{path} was missing; it is there now.")
+        found = inbox(epic, agent)
+    files = [
+        (path, [message for message in messages if not (unread and message["read"])])
+        for path, messages in found
+    ]
+    fresh = sum(not message["read"] for _, messages in files for message in messages)
+    if fresh and not keep_unread:
+        shown = {path: [message["number"] for message in each] for path, each in files}
+        outcomes += mark_read(epic, agent, shown, actor=actor, now=now)
+    archived = archive(epic, agent, actor=actor, now=now) if put_away else []
+    return {
+        "files": files,
+        "unread": fresh,
+        "archived": archived,
+        "outcomes": outcomes,
+        "warnings": warnings,
+    }
 
 
 def mark_read(

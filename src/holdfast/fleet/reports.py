@@ -5,7 +5,6 @@ from __future__ import annotations
 from holdfast.fleet.epic import Epic
 from holdfast.fleet.readme import handler
 from holdfast.kernel import outbox
-from holdfast.kernel.workspace import discover
 from holdfast.protocols.fleet.words import EPIC_README
 
 TYPE_CHECKING = False
@@ -42,4 +41,4 @@ def _epic_of(workspace: Workspace, effect: Effect) -> Epic:
     folder = effect["stream"].partition(":")[2].rpartition("/")[0]
     worktree = effect["body"].get("worktree") or workspace.root
     epic = Epic(workspace, folder)
-    return epic if worktree == workspace.root else Epic(discover(worktree), folder)
+    return epic if worktree == workspace.root else Epic(workspace.at(worktree), folder)

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         last_checkpoint: str
         session_id: str
         worktree: str
+        transcript: str
         home: str
         path: str
         problem: str
@@ -185,6 +186,7 @@ def _entry(
         "last_checkpoint": str(saved.get("last_checkpoint", "")),
         "session_id": str(saved.get("session_id", "")),
         "worktree": state["life"]["worktree"] if state["life"] else "",
+        "transcript": state["life"]["transcript"] if state["life"] else "",
         "home": _home(epic, state, seen),
         "path": seen.path if seen else "",
         "problem": problem,

@@ -67,14 +67,22 @@ if TYPE_CHECKING:
 
 
 class Answers:
-    """The answers for a group, as they came in, and how they may be treated."""
+    """The answers for a group, as they came in, and how they may be treated: with `compress`, by the
+    command in rfc.compressor."""
 
-    __slots__ = ("accept_vanished", "lenient", "source", "text")
+    __slots__ = ("accept_vanished", "compress", "lenient", "source", "text")
 
     def __init__(
-        self, text: str, *, source: str, lenient: bool = False, accept_vanished: bool = False
+        self,
+        text: str,
+        *,
+        source: str,
+        lenient: bool = False,
+        accept_vanished: bool = False,
+        compress: bool = True,
     ) -> None:
         self.text = text
+        self.compress = compress
         self.source = source
         self.lenient = lenient
         self.accept_vanished = accept_vanished
@@ -240,7 +248,7 @@ def _compressed(
     """Through the configured command; without one, the refusal stands."""
     settings = config.load(workspace)
     command = str(settings["rfc.compressor"])
-    if not command:
+    if not command or not answers.compress:
         raise refusal
     from holdfast.rfcs.compressor import compress, question
 

@@ -50,6 +50,8 @@ class Reader:
     @property
     def journal(self) -> Journal | None:
         """Opened for reading only, so that not even an old format is brought up to date."""
+        if self.workspace.url:
+            return self.workspace.journal
         if self._journal is None and self.workspace.exists():
             from holdfast.kernel.journal.sqlite import SqliteJournal
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from holdfast import progress_document, sessions
 from holdfast.capture import checkpoint
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
@@ -18,11 +19,6 @@ from holdfast.protocols.session.words import REASONS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.capture import Request
-
-FIELDS = (
-    *("issue", "title", "mode", "completed", "done", "current", "status", "remaining"),
-    *("decisions", "blockers", "next"),
-)
 
 
 @click.command()
@@ -73,7 +69,7 @@ def command(call: Call, **options: Any) -> Reply:
     request: Request = {
         "profile": "automated" if options["auto"] else "manual",
         "reason": options["reason"],
-        "session": options["session"],
+        "session": sessions.check_id(options["session"]),
         "given": given,
         "files": list(options["files"]),
         "claims": claims,
@@ -121,7 +117,7 @@ def _given(options: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]
 
 
 def _document(source: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """A JSON document on standard input, checked before anything is written."""
+    """A JSON document on standard input."""
     import json
 
     if source != "-":
@@ -130,62 +126,4 @@ def _document(source: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         document = json.loads(sys.stdin.read())
     except ValueError as error:
         raise Usage(f"The document is not JSON: {error}.") from None
-    if not isinstance(document, dict):
-        raise Usage("The document must be a JSON object.")
-    claims = document.pop("claims", [])
-    for name in document:
-        if name not in FIELDS:
-            import difflib
-
-            close = difflib.get_close_matches(name, FIELDS, n=1)
-            hint = (
-                f"Did you mean {close[0]}?"
-                if close
-                else f"Known are: {', '.join((*FIELDS, 'claims'))}."
-            )
-            raise Usage(f"The document has an unknown field {name!r}.", hint=hint)
-    for name in ("completed", "done", "remaining", "decisions", "blockers"):
-        if not isinstance(document.get(name, []), list):
-            raise Usage(f"The document's {name} must be a list.")
-        for item in document.get(name, []):
-            _check_item(name, item)
-    if "decisions" in document:
-        document["decisions"] = [_as_text(made) for made in document["decisions"]]
-    for name in ("issue", "title", "mode", "current", "status", "next"):
-        if not isinstance(document.get(name, ""), str | None):
-            raise Usage(f"The document's {name} must be text.")
-    if not isinstance(claims, list) or not all(_is_claim(claim) for claim in claims):
-        raise Usage("The document's claims must be a list of {claim, probe}.")
-    return document, claims
-
-
-def _check_item(name: str, item: object) -> None:
-    """A line of text; a decision and a blocker may also be an object with their two parts."""
-    parts = {"decisions": ("decision", "rationale"), "blockers": ("blocker", "until")}.get(name)
-    if isinstance(item, str) and item.strip():
-        return
-    if parts is None or not isinstance(item, dict):
-        raise Usage(f"Each of the document's {name} must be text, not {item!r:.80}.")
-    first, second = parts
-    wanted = isinstance(item.get(first), str) and item[first].strip()
-    if not wanted or not isinstance(item.get(second, ""), str) or not {*parts}.issuperset(item):
-        raise Usage(
-            f"Each of the document's {name} must hold {first} and {second}, not {item!r:.80}."
-        )
-
-
-def _as_text(made: Any) -> str:
-    """A decision as the file shows it, so that a secret that spans both parts is seen."""
-    return (
-        made
-        if isinstance(made, str)
-        else ": ".join(filter(None, (made["decision"], made.get("rationale"))))
-    )
-
-
-def _is_claim(claim: object) -> bool:
-    return (
-        isinstance(claim, dict)
-        and isinstance(claim.get("claim"), str)
-        and isinstance(claim.get("probe"), dict)
-    )
+    return progress_document.read(document)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
 from holdfast.cli.agents import carried_out, post_of, reply
 from holdfast.cli.plain import Option
+from holdfast.fleet.heartbeat import heartbeat
 from holdfast.fleet.lives import update
 from holdfast.kernel.errors import Usage
 
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.cli.frame import Call, Reply
-    from holdfast.fleet.post import Post
 
 ARGUMENTS = ("agent",)
 OPTIONS = (
@@ -35,13 +33,6 @@ OPTIONS = (
     Option("--fence", "number", "Which life this is, for scripts.", metavar="N"),
     Option("--epic", "text", "The epic's folder.", metavar="PATH"),
 )
-_FIELDS = {
-    "step": "current_step",
-    "recovery": "recovery_instructions",
-    "stage": "stage",
-    "phase": "phase",
-    "status": "status",
-}
 
 
 def answer(call: Call, agent: str, fence: int | None, epic: str | None, **said: Any) -> Reply:
@@ -51,38 +42,10 @@ def answer(call: Call, agent: str, fence: int | None, epic: str | None, **said: 
     15:40 on the clock here, or 2026-01-31T15:40:00Z.
     """
     post = post_of(call, epic, fence)
-    for name in ("done", "next", "file"):
-        if not all(text.strip() for text in said[name]):
-            raise Usage(
-                f"--{name} needs a text.", hint="Leave it out when there is nothing to say."
-            )
-    command: dict[str, Any] = {
-        "do": "beat",
-        "set": {field: said[name] for name, field in _FIELDS.items() if said[name] is not None},
-        "completed_steps": list(said["done"]),
-        "files_modified": [_from_epic(path, call, post) for path in said["file"]],
-        "committed": said["committed"],
-        "file_notes": dict(_note(text) for text in said["file_note"]),
-    }
-    if said["next"]:
-        command["set"]["next_steps"] = list(said["next"])
-    # A declared operation lasts until the next heartbeat that does not repeat it.
-    command["busy_until"], command["doing"] = "", said["doing"] or ""
-    if said["busy_until"]:
-        from holdfast.fleet.times import until
-
-        command["busy_until"] = until(said["busy_until"], call.now)
-    if said["transcript"]:
-        command["transcript"] = said["transcript"]
+    said["file_notes"] = dict(_note(text) for text in said["file_note"])
+    command = heartbeat(post, said, folder=call.folder)
     backup = not said["no_backup"]
     return reply(carried_out(post, lambda: update(post, agent, command, backup=backup)))
-
-
-def _from_epic(path: str, call: Call, post: Post) -> str:
-    """A file as the epic calls it, when it is there; otherwise as it was said."""
-    place = os.path.realpath(os.path.join(call.folder, path))
-    inside = place.startswith(post.epic.root + os.sep)
-    return os.path.relpath(place, post.epic.root) if inside and os.path.exists(place) else path
 
 
 def _note(text: str) -> tuple[str, str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
 from holdfast.cli.agent_options import epic_option
@@ -14,14 +12,11 @@ from holdfast.cli.terminal import plural, safe, style
 from holdfast.fleet import letters
 from holdfast.kernel.errors import Usage
 from holdfast.protocols.fleet.messages import FIELDS
-from holdfast.protocols.fleet.names import message_path
-from holdfast.protocols.fleet.words import PRIMARY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.fleet.epic import Epic
     from holdfast.protocols.fleet.messages import Message
 
 
@@ -41,23 +36,23 @@ def command(
             "What is archived counts as read.", hint="Leave --keep-unread or --archive out."
         )
     where = post_of(call, epic).agent(agent).epic
-    found = letters.inbox(where, agent)
-    if not found and not keep_unread:
-        _open(call, where, agent)
-        found = letters.inbox(where, agent)
-    files = [
-        (path, [message for message in messages if not (unread and message["read"])])
-        for path, messages in found
-    ]
-    fresh = sum(not message["read"] for _, messages in files for message in messages)
-    if fresh and not keep_unread:
-        shown = {path: [message["number"] for message in each] for path, each in files}
-        for outcome in letters.mark_read(where, agent, shown, actor=call.actor, now=call.now):
-            warn_of_views(outcome)
-    archived = letters.archive(where, agent, actor=call.actor, now=call.now) if put_away else []
+    taken = letters.take(
+        where,
+        agent,
+        unread=unread,
+        keep_unread=keep_unread,
+        put_away=put_away,
+        actor=call.actor,
+        now=call.now,
+    )
+    for warning in taken["warnings"]:
+        warn(warning)
+    for outcome in taken["outcomes"]:
+        warn_of_views(outcome)
+    files, archived = taken["files"], taken["archived"]
     data = {
         "agent_id": agent,
-        "unread": fresh,
+        "unread": taken["unread"],
         "files": [{"path": where.file(path), "messages": messages} for path, messages in files],
         "archived": [{"path": where.file(path), "to": where.file(to)} for path, to in archived],
     }
@@ -67,17 +62,6 @@ def command(
     lines += [f"Archived in {safe(to)}" for _, to in archived]
     nothing = "No unread message." if unread else "No messages yet."
     return Reply(data, lines or [nothing], pages=True)
-
-
-def _open(call: Call, epic: Epic, agent: str) -> None:
-    """An inbox that is missing is made, and said to have been."""
-    if agent == PRIMARY:
-        return
-    existed = os.path.lexists(epic.file(message_path(PRIMARY, agent)))
-    outcome = letters.open_channel(epic, PRIMARY, agent, actor=call.actor, now=call.now)
-    if not existed and not outcome["queued"]:
-        warn(f"{message_path(PRIMARY, agent)} was missing; it is there now.")
-    warn_of_views(outcome)
 
 
 def _shown(path: str, messages: list[Message]) -> Iterator[str]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from holdfast.cli.frame import Call, Reply, warn
+from holdfast.cli.frame import Call, Reply
 from holdfast.cli.verbs.loop.words import reply, track_verb
+from holdfast.loops import orders
 from holdfast.loops.track import Track
-from holdfast.protocols.loop.checkpoint import checkpoint_of, counted, status_of
-from holdfast.protocols.loop.tasks import accounted, same_task
+from holdfast.protocols.loop.checkpoint import status_of
 from holdfast.protocols.loop.transitions import step_named
-from holdfast.protocols.loop.words import BLOCKED, EXECUTE, FIX
+from holdfast.protocols.loop.words import BLOCKED
 
 
 @click.command()
@@ -44,35 +42,17 @@ def command(
     blockers. A track that is not there yet is made.
     """
     name = step_named(step)
-    done_tasks: list[str] = []
-    if name == EXECUTE and track.plan():
-        known = {} if reset else checkpoint_of(track.read(), name)
-        done_tasks, total = accounted(track.plan(), known)
-        tasks_total = total if tasks_total is None else tasks_total
-    if name == FIX and issues_total is None:
-        issues_total = track.issues() or None
-    given: dict[str, Any] = {
-        "tasks_total": tasks_total,
-        "issues_total": issues_total,
-        "agent": agent,
-        "max_fix_cycles": max_fix_cycles,
-        "reset": reset or None,
-        "resolve": resolve or None,
-        "done_tasks": done_tasks or None,
-    }
-    asked = {key: value for key, value in given.items() if value is not None}
-    done = track.execute({"do": "start", "step": name, **asked}, now=call.now)
-    for one in track.unread() if name == EXECUTE else []:
-        warn(f"plan.md, line {one['line']} is not read as a task: {one['text'][:80]}")
-    if not done.outcome["queued"]:
-        checkpoint = checkpoint_of(done.state, name)
-        last = str(checkpoint.get("last_task") or "")
-        if resume_from and not same_task(resume_from, last):
-            warn(f"--resume-from {resume_from}: the last task that is done is {last or 'none'}.")
-        for step_key, field in ((EXECUTE, "tasks_total"), (FIX, "issues_total")):
-            if name == step_key and counted(checkpoint, field) is None:
-                warn(
-                    f"How many? Say --{field.replace('_', '-')} N, so that progress means something."
-                )
+    done = orders.start(
+        track,
+        name,
+        tasks_total=tasks_total,
+        issues_total=issues_total,
+        agent=agent,
+        resume_from=resume_from,
+        max_fix_cycles=max_fix_cycles,
+        reset=reset,
+        resolve=resolve,
+        now=call.now,
+    )
     queued = bool(done.outcome["queued"])
     return reply(track, done, name, may_pause=not queued and status_of(done.state, name) == BLOCKED)

@@ -14,6 +14,7 @@ from holdfast.cli.frame import Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import one_line, plural, safe, style
 from holdfast.kernel.errors import HoldfastError
+from holdfast.loops.orders import summary as summary
 from holdfast.loops.place import chosen, listing
 from holdfast.loops.track import Track
 from holdfast.protocols.loop import escalation
@@ -150,17 +151,6 @@ def paused(state: LoopState, data: dict[str, Any]) -> Reply:
 
 def escalation_lines(text: list[str]) -> list[str]:
     return [style(text[0], "yellow", bold=True), *(safe(each) for each in text[1:])]
-
-
-def summary(state: LoopState, step: str) -> dict[str, Any]:
-    return {
-        "track": state["track"],
-        "metadata": f"{state['folder']}/{METADATA}",
-        "current_step": current_step(state),
-        "step": step,
-        "status": PASSED if step == COMPLETE else status_of(state, step),
-        "checkpoint": dict(checkpoint_of(state, step)),
-    }
 
 
 def line(state: LoopState, step: str) -> str:

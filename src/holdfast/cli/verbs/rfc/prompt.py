@@ -6,10 +6,8 @@ import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.kernel.errors import NotFound
-from holdfast.protocols.rfc.prompts import prompt
-from holdfast.protocols.rfc.transitions import GATE_B, GROUPS, group_for
-from holdfast.rfcs.reading import Reader
+from holdfast.protocols.rfc.transitions import GROUPS
+from holdfast.rfcs.questions import questions
 
 
 @click.command()
@@ -22,16 +20,6 @@ def command(call: Call, group: str, id: str | None) -> Reply:
     Answer each under its heading (`### User Intent Signals`), one line a bullet, and give the answers
     to `holdfast rfc write GROUP`. ID is needed where several RFCs are open.
     """
-    key, where = group, ""
-    with Reader(call.workspace) as reader:
-        try:
-            where = reader.named(id or "")
-        except NotFound:
-            # The questions of DISCOVER and DESIGN are the same for every RFC.
-            if id or group == GATE_B:
-                raise
-        if where:
-            key = group_for(reader.state(where)[0], group)
-    text = prompt(key)
-    data = {"id": where, "group": key, "prompt": text}
-    return Reply(data, text.split("\n"), next=[f"holdfast rfc write {group} {where}".rstrip()])
+    found = questions(call.workspace, group, id or "")
+    next = f"holdfast rfc write {group} {found['id']}".rstrip()
+    return Reply({**found}, found["prompt"].split("\n"), next=[next])

@@ -1,0 +1,145 @@
+"""One call of a client: where, when and by whom, and how it is answered.
+
+A tool answers with text, which is what a model reads; the envelope of `--json` stands beside it in
+`_meta`, for programs. Whatever leaves here is redacted, and no control character of anybody's passes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mcp_types import CallToolResult, TextContent
+
+from holdfast.emergency import refuse_stopped
+from holdfast.kernel import clock, config, jsontext, latch
+from holdfast.kernel.errors import HoldfastError, Usage, from_os_error
+from holdfast.kernel.inert import safe
+from holdfast.kernel.redact import Redactor
+from holdfast.kernel.workspace import Workspace, discover
+from holdfast.writing import actor, writer_of
+
+if TYPE_CHECKING:
+    from holdfast.kernel.write import Writer
+
+SCHEMA = 1
+ENVELOPE = "holdfast/envelope"
+# Clients refuse or cut what is much longer.
+LONGEST_TEXT = 40_000
+
+
+class Answer:
+    """What a tool says: lines for a model, data for programs, and commands that make sense now."""
+
+    def __init__(
+        self, lines: Iterable[str], data: dict[str, Any], *, next: Sequence[str] = ()
+    ) -> None:
+        self.lines = list(lines)
+        self.data = data
+        self.next = list(next)
+
+
+class Call:
+    """The workspace that a call is about, opened for it alone: calls run in threads, side by side."""
+
+    def __init__(self, folder: str | None, client: str = "") -> None:
+        self.client = client
+        self.folder = os.path.abspath(folder or os.curdir)
+        self.now = clock.now()
+        self._workspace: Workspace | None = None
+
+    def __enter__(self) -> Call:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._workspace is not None:
+            self._workspace.close()
+
+    @property
+    def workspace(self) -> Workspace:
+        if self._workspace is None:
+            self._workspace = discover(self.folder)
+        return self._workspace
+
+    @property
+    def writer(self) -> Writer:
+        return writer_of(self.workspace)
+
+    @property
+    def actor(self) -> str:
+        return actor()
+
+    def refuse_stopped(self, saved: str = "") -> None:
+        """Under an emergency stop that is the answer."""
+        refuse_stopped(self.workspace, saved)
+
+    def stopped(self) -> list[str]:
+        """The stop that holds, for an answer that is given all the same."""
+        held = latch.read(self.workspace)
+        return [f"STOPPED: {held['reason']}. Checkpoint, then wait for a person."] if held else []
+
+    def redactor(self) -> Redactor:
+        """With the workspace's own rules, as far as they can be read."""
+        try:
+            journal = self.workspace.journal if self.workspace.exists() else None
+            return Redactor(rules=config.load(self.workspace, journal)["redact.rules"])
+        except HoldfastError:
+            return Redactor()
+
+
+def needed(value: str | None, name: str) -> str:
+    """An argument that this use of a tool cannot do without."""
+    if not value or not value.strip():
+        raise Usage(f"{name} is missing.", hint=f"Give the argument {name}.")
+    return value
+
+
+def answered(call: Call, work: Callable[..., Answer], arguments: dict[str, Any]) -> CallToolResult:
+    """Run a tool. Whatever goes wrong is an error of its result, with what to do about it."""
+    with call:
+        try:
+            answer = work(call, **arguments)
+            envelope = {"schema": SCHEMA, "ok": True, "data": answer.data, "next": answer.next}
+            lines = [*answer.lines, *(f"next: {command}" for command in answer.next)]
+            return _result(call, "\n".join(lines), envelope)
+        except Exception as error:
+            return failed(call, error)
+
+
+def failed(call: Call, error: Exception) -> CallToolResult:
+    known = understood(error)
+    envelope = {"schema": SCHEMA, "ok": False, "error": known.data()}
+    return _result(call, words(known), envelope, is_error=True)
+
+
+def words(error: HoldfastError) -> str:
+    hint = f"\nhint: {error.hint}" if error.hint else ""
+    return f"error ({error.kind}): {error.message}{hint}"
+
+
+def understood(error: Exception) -> HoldfastError:
+    """A failure in our words; what nobody expected is a bug."""
+    if isinstance(error, HoldfastError):
+        return error
+    if isinstance(error, OSError):
+        return from_os_error(error, str(error.filename or "a file operation"))
+    return HoldfastError(
+        f"A bug in holdfast: {type(error).__name__}: {error}",
+        hint="The work goes on without this call; report it, with what was asked.",
+        kind="bug",
+    )
+
+
+def _result(
+    call: Call, text: str, envelope: dict[str, Any], *, is_error: bool = False
+) -> CallToolResult:
+    redactor = call.redactor()
+    shown = safe(redactor.text(text))
+    if len(shown) > LONGEST_TEXT:
+        left = len(shown) - LONGEST_TEXT
+        shown = f"{shown[:LONGEST_TEXT]}\n({left} more characters: ask for less, or use the command line.)"
+    settled, serialised = jsontext.settled(envelope)
+    clean = redactor.value(settled, serialised)
+    block = TextContent(type="text", text=shown)
+    return CallToolResult(content=[block], is_error=is_error, _meta={ENVELOPE: clean})

@@ -1,0 +1,107 @@
+"""What a client may read: the status, the history, and the views of this worktree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, Resource
+
+from holdfast import status
+from holdfast.kernel import jsontext
+from holdfast.kernel.errors import HoldfastError, NotFound
+from holdfast.kernel.views.files import Unreadable, read_file, target_of, text_of
+from holdfast.mcp.call import Call, understood, words
+
+if TYPE_CHECKING:
+    from holdfast.kernel.journal.interface import Record
+    from holdfast.mcp.server import Server
+
+JSON = "application/json"
+VIEW = "holdfast://view/"
+SHOWN_RECORDS = 50
+# So many views are listed; every one can be read.
+LISTED_VIEWS = 200
+
+
+def add_to(server: Server) -> None:
+    """Register what can be read."""
+
+    @server.resource(
+        "holdfast://status",
+        mime_type=JSON,
+        description="Where the journal is, what it holds, what needs attention.",
+    )
+    def status_now() -> str:
+        return read(server.folder, lambda call: jsontext.indented(status.gather(call.workspace)))
+
+    @server.resource(
+        "holdfast://history",
+        mime_type=JSON,
+        description=f"The latest {SHOWN_RECORDS} records, newest first.",
+    )
+    def history() -> str:
+        return read(server.folder, lambda call: jsontext.indented(_records(call, "")))
+
+    @server.resource(
+        "holdfast://history/{stream}",
+        mime_type=JSON,
+        description=f"The latest {SHOWN_RECORDS} records of a stream, such as session:*.",
+    )
+    def history_of(stream: str) -> str:
+        return read(server.folder, lambda call: jsontext.indented(_records(call, stream)))
+
+    @server.resource(
+        VIEW + "{+path}",
+        description="A file that holdfast keeps in this worktree, as it stands.",
+    )
+    def view(path: str) -> str:
+        return read(server.folder, lambda call: _view(call, path))
+
+
+def read(folder: str | None, look: Callable[[Call], str]) -> str:
+    """A text for a client, redacted; a failure is the protocol's error, with our hint."""
+    with Call(folder) as call:
+        try:
+            return call.redactor().text(look(call)).encode("utf-8", "replace").decode()
+        except Exception as error:
+            known = understood(error)
+            message = call.redactor().text(words(known))
+            raise MCPError(code=INVALID_PARAMS, message=message, data=known.data()) from None
+
+
+def views(folder: str | None) -> list[Resource]:
+    """The views of this worktree, as resources. None where there is no workspace."""
+    with Call(folder) as call:
+        try:
+            paths = _paths(call)
+        except HoldfastError:
+            return []
+    return [Resource(uri=VIEW + quote(path), name=path) for path in paths[:LISTED_VIEWS]]
+
+
+def _paths(call: Call) -> list[str]:
+    if not call.workspace.exists():
+        return []
+    rows = call.workspace.journal.views(worktree=call.workspace.root)
+    return sorted({row["path"] for row in rows if not row["removed"]})
+
+
+def _records(call: Call, stream: str) -> list[Record]:
+    if not call.workspace.exists():
+        return []
+    return call.workspace.journal.latest(stream=stream, limit=SHOWN_RECORDS)
+
+
+def _view(call: Call, path: str) -> str:
+    """Only what the journal knows as a view: this is no way to read other files."""
+    if path not in _paths(call):
+        raise NotFound(f"There is no view {path!r:.200}.", hint="resources/list lists them.")
+    try:
+        return text_of(read_file(target_of(call.workspace, path))[1])
+    except FileNotFoundError:
+        raise NotFound(f"{path} is not there.", hint="The next checkpoint writes it.") from None
+    except Unreadable as problem:
+        raise HoldfastError(f"{path} cannot be read: {problem}.") from None

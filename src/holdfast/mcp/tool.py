@@ -1,0 +1,91 @@
+"""A function of a call and its arguments, as a tool of the SDK, with a schema that costs few tokens."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable
+from typing import Any
+
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.tools import Tool
+from mcp_types import CallToolResult, ToolAnnotations
+
+from holdfast.mcp.call import Answer, Call, answered
+
+
+def tool(
+    work: Callable[..., Answer], *, reads_only: bool = False, reaches_out: bool = False
+) -> Tool:
+    """The tool of a function. Its first parameter is the call, its docstring the description; the SDK
+    runs it in a thread, so that nobody else waits for its disk."""
+    hints = typing.get_type_hints(work, include_extras=True)
+    signature = inspect.signature(work)
+    _, *others = signature.parameters.values()
+
+    def run(request: Context, **arguments: Any) -> CallToolResult:
+        return answered(Call(folder_of(request), client_of(request)), work, arguments)
+
+    run.__name__ = work.__name__
+    # The SDK reads both: the one for the arguments, the other for the context and the resolvers.
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY, annotation=Context),
+            *(
+                one.replace(annotation=hints[one.name], kind=inspect.Parameter.KEYWORD_ONLY)
+                for one in others
+            ),
+        ],
+        return_annotation=CallToolResult,
+    )
+    run.__annotations__ = {"request": Context, **{one.name: hints[one.name] for one in others}}
+    made = Tool.from_function(
+        run,
+        name=work.__name__,
+        description=inspect.cleandoc(work.__doc__ or ""),
+        annotations=ToolAnnotations(
+            read_only_hint=reads_only, destructive_hint=False, open_world_hint=reaches_out
+        ),
+        structured_output=False,
+    )
+    made.parameters = plain(made.parameters)
+    return made
+
+
+def folder_of(context: Context) -> str | None:
+    """The folder that the server was started for."""
+    folder: str | None = getattr(context.mcp_server, "folder", None)
+    return folder
+
+
+def client_of(context: Context) -> str:
+    """The client's name and version, as it says itself."""
+    known = context.session.client_params
+    return f"{known.client_info.name} {known.client_info.version}" if known is not None else ""
+
+
+def plain(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema without what says nothing to a model: titles, empty defaults, references and the
+    possibility of null, which is the same as leaving an argument out."""
+    return _plain(schema, schema.get("$defs", {}))
+
+
+def _plain(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" in schema:
+        schema = {**schema, **definitions[schema["$ref"].rpartition("/")[2]]}
+    dropped = {"title", "$defs", "$ref"}
+    kinds = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
+    if len(kinds) == 1:
+        schema = {**_plain(kinds[0], definitions), **schema}
+        dropped.add("anyOf")
+    if not schema.get("default"):
+        dropped.add("default")
+    found = {name: value for name, value in schema.items() if name not in dropped}
+    if "properties" in found:
+        found["properties"] = {
+            name: _plain(value, definitions) for name, value in found["properties"].items()
+        }
+    for name in ("items", "additionalProperties"):
+        if isinstance(found.get(name), dict):
+            found[name] = _plain(found[name], definitions)
+    return found

@@ -1,0 +1,181 @@
+"""The tools `gate_open` and `gate_status`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from mcp.server.mcpserver import AcceptedElicitation, ElicitationResult, Resolve
+from pydantic import BaseModel, Field
+from typing_extensions import TypedDict
+
+from holdfast.gates import reading
+from holdfast.gates.answering import answer_by_elicitation
+from holdfast.gates.asking import ask as open_gate
+from holdfast.gates.asking import expiry
+from holdfast.gates.waiting import wait
+from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.mcp.call import Answer, Call, needed
+from holdfast.mcp.elicitation import Unasked, question_for, shown
+from holdfast.protocols.pilot import gate_content as words
+from holdfast.protocols.pilot.gate import is_blocking, is_open, withdrawn_of
+from holdfast.protocols.pilot.gate_text import inert
+
+if TYPE_CHECKING:
+    from holdfast.protocols.pilot.gate import GateState
+    from holdfast.protocols.pilot.gate_content import Content
+
+
+class Option(TypedDict):
+    id: str
+    name: str
+    pros: str
+    cons: str
+
+
+def gate_open(
+    call: Call,
+    kind: Annotated[
+        Literal["verify", "decide", "act"],
+        Field(description="Look; choose; do what no machine can."),
+    ],
+    title: Annotated[str, Field(description="What was built, is to be decided or done.")],
+    items: Annotated[
+        list[str] | None, Field(description="verify: what to look at; act: instructions.")
+    ] = None,
+    url: Annotated[str | None, Field(description="verify: where it runs.")] = None,
+    context: Annotated[str | None, Field(description="decide: why it matters.")] = None,
+    options: Annotated[list[Option] | None, Field(description="decide: at least two.")] = None,
+    why: Annotated[str | None, Field(description="act: why no machine can do it.")] = None,
+    cause: Annotated[
+        Literal["email", "payment", "oauth", "hardware", "captcha"] | None,
+        Field(description="act"),
+    ] = None,
+    checklist: Annotated[
+        dict[str, bool] | None,
+        Field(description="act: cli, api, file, server, data, script: false, none can."),
+    ] = None,
+    name: Annotated[str | None, Field(description="To find it by.")] = None,
+    holds: Annotated[str | None, Field(description="What cannot go on without it.")] = None,
+    batch: Annotated[bool, Field(description="Collect for the end of the phase.")] = False,
+    phase: Annotated[str | None, Field(description="batch: which phase.")] = None,
+    expires: Annotated[str | None, Field(description="Such as 2h; needs default.")] = None,
+    default: Annotated[str | None, Field(description="What silence means then.")] = None,
+) -> Answer:
+    """Ask a person. Only what you cannot do or judge: what has a command or an API is yours to do,
+    and is refused here."""
+    call.refuse_stopped()
+    content = _content(kind, title, items, url, context, options, why, cause, checklist)
+    done = open_gate(
+        call.workspace,
+        content,
+        actor=call.actor,
+        now=call.now,
+        name=name or "",
+        batch=batch,
+        phase=phase or "",
+        holds=holds or "",
+        expires_at=expiry(expires or "", call.now),
+        default=default or "",
+        strict=True,
+    )
+    state = done["state"]
+    data = {**state, "again": done["again"], "queued": done["queued"], "status": "waiting"}
+    warnings = [f"warning: {one}" for one in done["warnings"]]
+    if done["queued"]:
+        line = f"Queued as {done['id']}: the journal cannot be written from here. It waits there."
+        return Answer([line, *warnings], data)
+    again = " It was open already." if done["again"] else ""
+    return Answer([f"Gate {done['id']}: waiting.{again}", *_waiting(state), *warnings], data)
+
+
+def _content(
+    kind: str,
+    title: str,
+    items: list[str] | None,
+    url: str | None,
+    context: str | None,
+    options: list[Option] | None,
+    why: str | None,
+    cause: str | None,
+    checklist: dict[str, bool] | None,
+) -> Content:
+    needed(title, "title")
+    if kind == "decide":
+        chosen: Any = options or []
+        return words.decision(title, chosen, context=context or "")
+    if kind == "verify":
+        if not items:
+            raise Usage("items is missing.", hint="What should the person look at?")
+        return words.verify(title, items, url=url or "")
+    given = {"why": why or "", "cause": cause or "", "checklist": checklist or {}}
+    return words.action(title, items or [], **given)  # type: ignore[arg-type]
+
+
+def gate_status(
+    call: Call,
+    said: Annotated[ElicitationResult[BaseModel], Resolve(question_for)],
+    gate: Annotated[str | None, Field(description="Id or name; else all open ones.")] = None,
+    ask: Annotated[
+        bool,
+        Field(description="Put a batch gate to the person now, in this client."),
+    ] = False,
+) -> Answer:
+    """What a person answered: yes, no (with their words) or waiting. Do not act on a gate that waits; look
+    again later. You cannot answer it."""
+    if not gate:
+        return _listed(call)
+    id = reading.named(call.workspace, gate)
+    notes = _taken(call, id, said) if ask else []
+    (state,) = wait(call.workspace, [id], seconds=0)
+    answer, known = state["answer"], withdrawn_of(state)
+    if known is not None:
+        line = f"Gate {id}: withdrawn: {inert(known['why'])} (by {inert(known['by'])})"
+        return Answer([*notes, line], {**state, "status": "withdrawn"})
+    if answer is None:
+        data = {**state, "status": "waiting"}
+        return Answer([*notes, f"Gate {id}: waiting.", *_waiting(state)], data)
+    who = answer["person"]["name"] if answer["person"] else "its expiry, nobody answered"
+    what = answer["answer"] if answer["verdict"] == "yes" else f"no. {answer['text']}"
+    line = f"Gate {id}: {answer['verdict']}: {inert(what)} (by {inert(who)}, {answer['at']})"
+    return Answer([*notes, line], {**state, "status": answer["verdict"]})
+
+
+def _taken(call: Call, id: str, said: ElicitationResult[BaseModel]) -> list[str]:
+    """What came of asking in the client's dialogue."""
+    if not isinstance(said, AcceptedElicitation):
+        how = "declined" if said.action == "decline" else "closed"
+        return [f"The dialogue was {how} without an answer."]
+    if isinstance(said.data, Unasked):
+        return [said.data.why] if said.data.why else []
+    text = str(getattr(said.data, "answer", ""))
+    state = reading.read(call.workspace, id)
+    try:
+        answer_by_elicitation(
+            call.workspace, id, text, client=call.client, saw=shown(state), now=call.now
+        )
+    except HoldfastError as refused:
+        return [refused.message]
+    return []
+
+
+def _waiting(state: GateState) -> list[str]:
+    """How a person can answer, and whether the agent may go on."""
+    id = state["id"]
+    how = f"A person answers in a terminal of their own: holdfast gate answer {id}"
+    if is_blocking(state):
+        return [f"Tell your user that it waits. {how}"]
+    return [f"It is collected for the end of the phase; go on with other work. {how}"]
+
+
+def _listed(call: Call) -> Answer:
+    ids = [state["id"] for state in reading.open_gates(call.workspace)]
+    looked = [reading.settled(call.workspace, id, now=call.now) for id in ids]
+    found = [state for state in looked if is_open(state)]
+    call.refuse_stopped()
+    lines = [
+        f"{state['id']}: {inert(reading.title_of(state))} "
+        f"({'waits for a person' if is_blocking(state) else 'collected'})"
+        for state in found
+    ]
+    data = {"gates": [{**state, "status": "waiting"} for state in found]}
+    return Answer(lines or ["No gate waits."], data)

@@ -1,0 +1,101 @@
+"""The tool `guard`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from holdfast.guard import values
+from holdfast.guard.budget import Budget
+from holdfast.kernel import last_turn
+from holdfast.kernel.errors import Usage
+from holdfast.mcp.call import Answer, Call
+from holdfast.protocols.pilot import boxes, units
+from holdfast.protocols.pilot.thresholds import STOP, TYPES
+from holdfast.sessions import check_id
+
+if TYPE_CHECKING:
+    from holdfast.guard.budget import Report
+
+VERDICTS = {
+    "go": "go: work may go on.",
+    "wait": "wait: an alert waits for a person. Do nothing that costs until they acknowledged it.",
+    "stop": "stop: a limit is reached. Checkpoint, then end; a person lifts it.",
+}
+Amount = Annotated[float | None, Field(ge=0)]
+
+
+def guard(
+    call: Call,
+    cost: Annotated[Amount, Field(description="Dollars spent in all.")] = None,
+    context: Annotated[Amount, Field(description="Percent in use.")] = None,
+    estimated: Annotated[Amount, Field(description="Dollars it was to cost.")] = None,
+    actual: Annotated[Amount, Field(description="Dollars it did cost.")] = None,
+    errors: Annotated[Amount, Field(description="How many errors.")] = None,
+    add_cost: Annotated[Amount, Field(description="Report dollars.")] = None,
+    add_tokens: Annotated[int | None, Field(ge=0, description="Report tokens.")] = None,
+    error: Annotated[str | None, Field(description="Report what went wrong.")] = None,
+    session: Annotated[str | None, Field(description="Whose session.")] = None,
+) -> Answer:
+    """Whether work may go on within its budget: go, wait (for a person) or stop. Ask before anything
+    costly. What is left out is measured."""
+    budget = Budget(call.workspace, actor=call.actor)
+    added = _added(add_cost, add_tokens, error)
+    if added:
+        budget.execute({"do": "add", **added}, now=call.now)
+    given = {
+        "cost": cost,
+        "context": context,
+        "estimated": estimated,
+        "actual": actual,
+        "errors": errors,
+    }
+    flags = {name: None if value is None else _text(value) for name, value in given.items()}
+    known = values.from_flags(**flags)
+    report = budget.check(known, session=check_id(session or ""), now=call.now)
+    next = [
+        f"holdfast guard ack {one['type']}" for one in report["handled"] if one["how"] == "waiting"
+    ]
+    return Answer(_lines(report), {**report}, next=next if report["verdict"] == "wait" else ())
+
+
+def _text(number: float) -> str:
+    return str(int(number)) if number == int(number) else str(number)
+
+
+def _added(cost: float | None, tokens: int | None, error: str | None) -> dict[str, Any]:
+    added: dict[str, Any] = {}
+    if cost is not None:
+        added["cost"] = units.money(_text(cost))
+    if tokens is not None:
+        added["tokens"] = tokens
+    if error is not None:
+        if not error.strip():
+            raise Usage("error needs a text.", hint="Leave it out when nothing went wrong.")
+        added["error"] = error
+    return added
+
+
+def _lines(report: Report) -> Iterator[str]:
+    yield VERDICTS[report["verdict"]]
+    for type in TYPES:
+        value: float | None = report["values"][type]  # type: ignore[literal-required]
+        note = report["notes"].get(type, "")
+        if value is None and not note:
+            continue
+        reached = "unknown" if value is None else boxes.amount(type, value)
+        limit = boxes.short_amount(type, report["limits"][STOP][type])
+        level = report["levels"].get(type)
+        marks = [f"stop at {limit}", *([level] if level else []), *([note] if note else [])]
+        yield f"{boxes.name_of(type)}: {reached} ({'; '.join(marks)})"
+    yield from (f"warning: {one}" for one in report["warnings"])
+    if report["waypoint"]:
+        yield boxes.saved(report["waypoint"])
+    if report["last_turn"]:
+        yield last_turn.WORDS
+    if report["elapsed"] is not None:
+        yield "It is time for a checkpoint."
+    if report["queued"]:
+        yield "Queued: the journal cannot be written from here."
