@@ -1,0 +1,49 @@
+"""The page server in a thread of this process: for tests, measurements and pictures."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+
+from holdfast.web.address import Address
+from holdfast.web.app import Server
+from holdfast.web.serving import Running, Wish
+from holdfast.web.site import Site
+
+
+class Serving:
+    """Use it in a `with` statement; outside of it nothing of the server is left."""
+
+    server: Server
+
+    def __init__(self, roots: list[str], *, port: int = 0) -> None:
+        self._listening = socket.create_server(("127.0.0.1", port))
+        self.address = Address("http", "127.0.0.1", self._listening.getsockname()[1])
+        self._roots = roots
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
+
+    def __enter__(self) -> Serving:
+        self._thread.start()
+        self._ready.wait()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._running.leave)
+        self._thread.join()
+
+    def link(self) -> str:
+        """A sign-in link, as a terminal would show it."""
+        return f"{self.address.origin}/sign-in?token={self.server.doors.link('/dev/pts/1')}"
+
+    def cookie(self) -> str:
+        """The Cookie header of somebody who came in."""
+        entered = self.server.doors.enter(self.server.doors.link("/dev/pts/1"), "127.0.0.1")
+        return f"{self.address.cookie}={entered}"
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.server = Server(Site(self._roots), self.address)
+        self._running = Running(self.server, Wish(), "", self._ready.set)
+        await self._running.serve([self._listening])

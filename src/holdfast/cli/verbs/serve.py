@@ -1,0 +1,106 @@
+"""holdfast serve"""
+
+from __future__ import annotations
+
+import click
+
+from holdfast import registry
+from holdfast.cli.frame import Call, Reply, print_json, warn
+from holdfast.cli.parser import verb
+from holdfast.cli.terminal import plural, safe
+from holdfast.kernel.errors import HoldfastError, NotFound
+from holdfast.kernel.workspace import discover
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.kernel.workspace import Workspace
+
+
+@click.command()
+@click.option(
+    "--workspace",
+    "folders",
+    multiple=True,
+    metavar="DIR",
+    help="Which workspace; repeat it for several. Without it: this one, and all that `init` knows.",
+)
+@click.option("--port", type=click.IntRange(0, 65535), help="Default 4653, or the next free one.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Where to listen; see the how-to."
+)
+@click.option("--tls-certificate", default="", metavar="FILE", help="For another --host.")
+@click.option("--tls-key", default="", metavar="FILE", help="The certificate's private key.")
+@click.option(
+    "--behind-proxy",
+    "proxy",
+    default="",
+    metavar="URL",
+    help="A proxy encrypts; the address that people type.",
+)
+@verb
+def command(
+    call: Call,
+    folders: tuple[str, ...],
+    port: int | None,
+    host: str,
+    tls_certificate: str,
+    tls_key: str,
+    proxy: str,
+) -> Reply:
+    """The page: what needs you, what runs, what it costs, and where you answer. Ctrl+C ends it.
+
+    Its sign-in link is shown on your terminal, works once, and is given to no agent.
+    """
+    try:
+        from holdfast.web.agent_keys import made
+        from holdfast.web.app import Server
+        from holdfast.web.serving import Wish, listen, run
+        from holdfast.web.site import Site
+    except ImportError as error:
+        raise HoldfastError(
+            f"The page needs a package that is not installed: {error.name}.",
+            hint="pip install 'holdfast[web]'",
+            kind="not_installed",
+        ) from None
+    from holdfast import people
+
+    workspaces = _workspaces(call, folders)
+    terminal = people.seated(workspaces[0], "sign in to the page", now=call.now)
+    wish = Wish(host, port, tls_certificate, tls_key, proxy)
+    listening, address = listen(wish)
+    site = Site([one.root for one in workspaces])
+    for one in workspaces:
+        try:
+            made(one)
+        except HoldfastError as error:
+            warn(f"Agents cannot come in over http: {error.message}")
+        one.close()
+    names = [place.key for place in site]
+    if call.as_json:
+        print_json({"address": address.origin, "workspaces": names})
+    shown = f"The page of {plural(len(names), 'workspace')}: {safe(', '.join(names))}"
+    run(Server(site, address), listening, wish, terminal, [shown])
+    return Reply({"address": address.origin, "workspaces": names}, ["The page has ended."])
+
+
+def _workspaces(call: Call, folders: tuple[str, ...]) -> list[Workspace]:
+    if folders:
+        return [discover(folder) for folder in folders]
+    found = []
+    try:
+        found.append(call.workspace)
+    except NotFound as error:
+        if error.kind != "no_workspace":
+            raise
+    for root in registry.roots():
+        try:
+            found.append(discover(root))
+        except HoldfastError as error:
+            warn(f"{root} is left out: {error.message}")
+    if not found:
+        raise NotFound(
+            "There is no workspace here, and `holdfast init` was run in none.",
+            hint="Go to a project, or name one: --workspace DIR",
+            kind="no_workspace",
+        )
+    return found

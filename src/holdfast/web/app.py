@@ -1,0 +1,328 @@
+"""The page server: its addresses, from the tables, and what each of them answers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import json
+import sys
+import traceback
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import StreamingResponse as Streaming
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from holdfast import people
+from holdfast.kernel import clock
+from holdfast.kernel.errors import (
+    Conflict,
+    HoldfastError,
+    NotAllowed,
+    NotFound,
+    StoreAway,
+    Usage,
+)
+from holdfast.kernel.workspace import discover
+from holdfast.web.address import Address
+from holdfast.web.agents import Agents
+from holdfast.web.guard import Guard, NoPerson, WrongHost, checked_form, form_of
+from holdfast.web.live import Live
+from holdfast.web.pictures import INERT, PICTURE, attached
+from holdfast.web.press import Asked, Press
+from holdfast.web.rendering import STATIC, Renderer
+from holdfast.web.signin import Doors
+from holdfast.web.site import Site
+from holdfast.web.table import CHANGES, PAGES, Change, Page
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+SCHEMA = 1
+HOME = "/board"
+EVENTS = "text/event-stream"
+STATUSES: tuple[tuple[type[HoldfastError], int], ...] = (
+    (WrongHost, 421),
+    (NoPerson, 401),
+    (NotAllowed, 403),
+    (NotFound, 404),
+    (Usage, 400),
+    (Conflict, 409),
+    (StoreAway, 503),
+)
+RETRY_SECONDS = 3
+# So many attempts without a sign-in are recorded in a minute: nobody fills a journal through us.
+MOST_RECORDED = 10
+LONGEST_PURPOSE = 100
+
+
+class Server:
+    """One page server: what it serves, who is in, and who has a page open."""
+
+    def __init__(self, site: Site, address: Address) -> None:
+        self.site = site
+        self.address = address
+        self.doors = Doors()
+        self.renderer = Renderer(address)
+        self.press = Press(site, self.renderer)
+        self.live = Live(self.press)
+        self._writer = ThreadPoolExecutor(1, "holdfast-writer")
+        self._recorded: list[float] = []
+        self.app = Starlette(
+            routes=[*self._routes()],
+            lifespan=self._lifespan,
+            exception_handlers={
+                HoldfastError: self._failed,  # type: ignore[dict-item]
+                HTTPException: self._unknown,  # type: ignore[dict-item]
+            },
+        )
+        self.agents = Agents([place.root for place in site], address.netloc)
+        self.asgi = Guard(self.app, self.agents, self.doors, address)
+
+    def _routes(self) -> list[BaseRoute]:
+        routes: list[BaseRoute] = [
+            Mount("/static", StaticFiles(directory=STATIC)),
+            Route("/sign-in", self._allowed(self._sign_in), methods=["GET", "POST"]),
+            Route("/", self._allowed(self._home)),
+            Route("/sign-out", self._allowed(self._sign_out), methods=["POST"]),
+            Route("/records.events", self._allowed(self._records)),
+            Route(PICTURE, self._allowed(self._picture)),
+        ]
+        for page in PAGES:
+            for ending, answer in (
+                (".json", self._json),
+                (".events", self._events),
+                ("", self._page),
+            ):
+                routes.append(Route(page.path + ending, self._allowed(_about(answer, page))))
+        routes += [
+            Route(
+                change.path,
+                self._allowed(_about(self._change, change), change.purpose),
+                methods=["POST"],
+            )
+            for change in CHANGES
+        ]
+        return routes
+
+    @contextlib.asynccontextmanager
+    async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        yield
+        await self.agents.close()
+        self.close()
+
+    def leave(self) -> None:
+        """Streams that are open end, so that nobody waits for them."""
+        self.live.close()
+        self.agents.leave()
+
+    def close(self) -> None:
+        self.live.close()
+        self._writer.shutdown(wait=True)
+        self.press.close()
+
+    def _allowed(self, endpoint: Endpoint, purpose: str = "") -> Endpoint:
+        """An answer for whoever the door let in. A bug is said and does not end the server."""
+
+        async def answer(request: Request) -> Response:
+            refused: HoldfastError | None = request.state.refused
+            try:
+                if refused is None:
+                    return await endpoint(request)
+                if purpose:
+                    await self._record_refused(request.path_params, purpose, refused)
+            except (HoldfastError, HTTPException, ClientDisconnect):
+                raise
+            except Exception as error:
+                return await self._bug(request, error)
+            raise refused
+
+        return answer
+
+    # Looking
+
+    async def _home(self, request: Request) -> Response:
+        return RedirectResponse(HOME, 303)
+
+    async def _page(self, request: Request, page: Page) -> Response:
+        asked = asked_of(request, page)
+        copy = self.live.newest(asked) or await self.press.copy(asked)
+        html = self.renderer.addressed(copy.page, request.state.person.csrf)
+        if copy.error is not None:
+            return HTMLResponse(html, 503, {"retry-after": str(RETRY_SECONDS)})
+        return HTMLResponse(html)
+
+    async def _json(self, request: Request, page: Page) -> Response:
+        copy = await self.press.copy(asked_of(request, page))
+        if copy.error is not None:
+            raise copy.error
+        return in_json({"schema": SCHEMA, "ok": True, "data": copy.data, "next": []})
+
+    async def _events(self, request: Request, page: Page) -> Response:
+        asked = asked_of(request, page)
+        last = request.headers.get("last-event-id") or request.query_params.get("seen", "")
+        await self.press.copy(asked)  # what does not exist is said now, not in the stream
+        return _streamed(request, self.live.copies(asked, last, request.state.person.csrf))
+
+    async def _records(self, request: Request) -> Response:
+        last = request.headers.get("last-event-id") or request.query_params.get("seen", "")
+        return _streamed(request, self.live.records(last))
+
+    async def _picture(self, request: Request) -> Response:
+        words = request.path_params
+        picture, content = await self.press.read(attached, self.site, words)
+        return Response(content, 200, {"content-security-policy": INERT}, picture["type"])
+
+    # Changing
+
+    async def _change(self, request: Request, change: Change) -> Response:
+        fields = await checked_form(request)
+        words = {**request.path_params, **fields}
+        root = self.site.place(words["workspace"]).root
+        person = people.at_page(request.state.person.terminal, now=clock.now())
+        apply = importlib.import_module(f"holdfast.web.changes.{change.name}").apply
+
+        def applied() -> str:
+            workspace = discover(root)
+            try:
+                to: str = apply(workspace, words, person)
+                return to
+            finally:
+                workspace.close()
+
+        to = await asyncio.get_running_loop().run_in_executor(self._writer, applied)
+        self.live.outdate()
+        return RedirectResponse(to, 303)
+
+    async def _record_refused(
+        self, words: Mapping[str, str], purpose: str, refused: HoldfastError
+    ) -> None:
+        """An attempt to speak for a person without being one stands in the workspace's history."""
+        loop = asyncio.get_running_loop()
+        self._recorded = [at for at in self._recorded if loop.time() - at < 60]
+        if len(self._recorded) >= MOST_RECORDED:
+            return
+        self._recorded.append(loop.time())
+
+        def record() -> None:
+            with contextlib.suppress(HoldfastError):
+                workspace = discover(self.site.place(words["workspace"]).root)
+                said = purpose.format(**words)[:LONGEST_PURPOSE]
+                people.refuse(workspace, said, _why(refused), now=clock.now())
+                workspace.close()
+
+        await loop.run_in_executor(self._writer, record)
+
+    # Coming and going
+
+    async def _sign_in(self, request: Request) -> Response:
+        address = request.client.host if request.client else ""
+        token = request.query_params.get("token", "")
+        if request.method == "POST":
+            token = (await form_of(request)).get("token", "").strip()
+            token = token.rpartition("token=")[2]  # the whole link does as well
+        if not token:
+            return HTMLResponse(self.renderer.page("sign_in.html", problem=""))
+        wait = self.doors.wait(address)
+        if wait:
+            problem = f"Too many wrong tries. Wait {int(wait) + 1} seconds."
+            html = self.renderer.page("sign_in.html", problem=problem)
+            return HTMLResponse(html, 429, {"retry-after": str(int(wait) + 1)})
+        cookie = self.doors.enter(token, address)
+        if cookie is None:
+            problem = "This link was used before, or is too old."
+            return HTMLResponse(self.renderer.page("sign_in.html", problem=problem), 403)
+        # A page and no redirect: after one, a browser that came from elsewhere would not send the
+        # strict cookie yet.
+        response = HTMLResponse(self.renderer.page("come_in.html", to=HOME))
+        response.set_cookie(
+            self.address.cookie,
+            cookie,
+            httponly=True,
+            samesite="strict",
+            secure=self.address.is_secure,
+        )
+        return response
+
+    async def _sign_out(self, request: Request) -> Response:
+        await checked_form(request)
+        self.doors.leave(request.state.cookie)
+        response = RedirectResponse("/sign-in", 303)
+        response.delete_cookie(self.address.cookie, httponly=True, samesite="strict")
+        return response
+
+    # What goes wrong
+
+    async def _failed(self, request: Request, error: HoldfastError) -> Response:
+        status = next((code for kind, code in STATUSES if isinstance(error, kind)), 400)
+        headers = {"retry-after": str(RETRY_SECONDS)} if status == 503 else {}
+        return self._problem(request, error, status, headers)
+
+    async def _unknown(self, request: Request, error: HTTPException) -> Response:
+        if request.state.refused is not None:
+            return await self._failed(request, request.state.refused)
+        said = {404: "There is no such page.", 405: "This address does not take that."}
+        problem = NotFound(said.get(error.status_code, error.detail), hint=f"Begin at {HOME}")
+        return self._problem(request, problem, error.status_code, dict(error.headers or {}))
+
+    async def _bug(self, request: Request, error: Exception) -> Response:
+        traceback.print_exception(error, file=sys.stderr)
+        failure = HoldfastError(
+            f"A bug in holdfast: {type(error).__name__}.",
+            hint="The terminal in which `holdfast serve` runs has the full trace. Please report it.",
+            kind="bug",
+        )
+        return self._problem(request, failure, 500, {})
+
+    def _problem(
+        self, request: Request, error: HoldfastError, status: int, headers: dict[str, str]
+    ) -> Response:
+        if request.url.path.endswith((".json", ".events")):
+            body = {"schema": SCHEMA, "ok": False, "error": error.data()}
+            return in_json(body, status, headers)
+        signed_in = request.state.refused is None and request.state.person is not None
+        html = self.renderer.page(
+            "problem.html",
+            status=status,
+            error=error.data(),
+            home=HOME if signed_in else "",
+        )
+        if request.state.person is not None:
+            html = self.renderer.addressed(html, request.state.person.csrf)
+        return HTMLResponse(html, status, headers)
+
+
+def in_json(
+    body: dict[str, Any], status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """In plain ASCII: a file's name need not be UTF-8."""
+    return Response(json.dumps(body), status, headers, "application/json")
+
+
+def asked_of(request: Request, page: Page) -> Asked:
+    words = {**request.path_params}
+    words |= {name: request.query_params.get(name, "") for name in page.words}
+    return Asked(page, tuple(sorted(words.items())))
+
+
+def _about(answer: Callable[[Request, Any], Awaitable[Response]], row: Page | Change) -> Endpoint:
+    async def endpoint(request: Request) -> Response:
+        return await answer(request, row)
+
+    return endpoint
+
+
+def _streamed(request: Request, events: AsyncIterator[str]) -> Response:
+    if request.method == "HEAD":  # of which the body would never end
+        return Response(media_type=EVENTS)
+    return Streaming(events, media_type=EVENTS)
+
+
+def _why(refused: HoldfastError) -> str:
+    return {"no_person": "nobody signed in to the page"}.get(refused.kind, refused.message)

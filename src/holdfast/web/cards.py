@@ -1,0 +1,312 @@
+"""Everything that works, as cards of one shape, whatever protocol it follows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from holdfast import sessions
+from holdfast.adapters.git.head import read_head
+from holdfast.fleet import roster
+from holdfast.fleet.epic import Epic, find
+from holdfast.kernel import clock, config
+from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.state import load
+from holdfast.plans.place import Place as Kept
+from holdfast.programs.lease import is_held
+from holdfast.protocols import loop as loops
+from holdfast.protocols.fleet.liveness import instant_of
+from holdfast.protocols.loop.checkpoint import (
+    checkpoint_of,
+    counted,
+    current_step,
+    newest,
+    said,
+    waiting_for,
+)
+from holdfast.protocols.loop.words import COMPLETE
+from holdfast.protocols.pilot.plan import run as run_rules
+from holdfast.protocols.pilot.plan.ready import waiting_gates, wave_at
+from holdfast.protocols.pilot.plan.run_words import OVER
+from holdfast.web.telling import page_of
+
+if TYPE_CHECKING:
+    from holdfast.fleet.roster import Entry
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.protocols.loop.words import LoopState
+    from holdfast.protocols.pilot.plan.run_words import RunState
+    from holdfast.protocols.session.words import SessionState
+    from holdfast.web.meter import Meter
+    from holdfast.web.site import Place
+
+    class Card(TypedDict):
+        """One agent, session, track or run. `lane` is where it stands on the board; `figures` is what it
+        spent; `seen_at` its last sign of life; `choices` the commands to decide with."""
+
+        key: str
+        workspace: str
+        kind: str
+        name: str
+        lane: str
+        word: str
+        about: str
+        doing: str
+        why: list[str]
+        done: int
+        steps: int
+        seen_at: str
+        worktree: str
+        branch: str
+        figures: dict[str, Any]
+        choices: list[str]
+        epic: str
+        feature: str
+        next: str
+        href: str
+
+
+NEEDS, RUNNING, QUIET, DONE = "needs", "running", "quiet", "done"
+LANES = {
+    "dead": NEEDS,
+    "corrupted": NEEDS,
+    "active": RUNNING,
+    "busy": RUNNING,
+    "waiting": RUNNING,
+    "done": DONE,
+}
+# After so many minutes without a sign of life, what does not beat is called quiet.
+QUIET_AFTER = 30 * clock.MINUTE
+MOST_RUNS = 40
+
+
+def cards(place: Place, now: int, meter: Meter) -> Iterator[Card]:
+    """All cards of a workspace. One kind after another: each is a function of this shape."""
+    branches = Branches()
+    for source in (agents, work_sessions, tracks, runs):
+        for card in source(place, now, meter):
+            card["branch"] = branches.of(card["worktree"]) or card["branch"]
+            yield card
+
+
+def agents(place: Place, now: int, meter: Meter) -> Iterator[Card]:
+    workspace = place.workspace
+    journal = workspace.journal if workspace.exists() else None
+    inclusive = bool(config.load(workspace, journal)["fleet.inclusive"])
+    for epic in epics(workspace):
+        for entry in roster.listing(epic, now, inclusive=inclusive):
+            spent = meter.figures(place.root, transcript=entry["transcript"])
+            yield {
+                **_card(place, "agent", entry["agent_id"], epic.folder),
+                "lane": _lane(entry),
+                "word": entry["verdict"],
+                "about": " · ".join(one for one in (entry["feature"], entry["stage"]) if one),
+                "doing": entry["current_step"],
+                "why": [*entry["blockers"], *_reasons(entry)],
+                "done": entry["done"],
+                "steps": entry["steps"],
+                "seen_at": _last_sign(entry),
+                "worktree": entry["worktree"] or entry["home"],
+                "figures": spent.data(),
+                "choices": _choices(entry),
+                "epic": epic.folder,
+                "feature": entry["feature"],
+                "next": entry["next"],
+            }
+
+
+def epics(workspace: Workspace) -> list[Epic]:
+    """The epic of the settings, and every other that has agents in the journal."""
+    found = {"": find(workspace)} if not workspace.exists() else {}
+    if workspace.exists():
+        first = find(workspace)
+        found[first.folder] = first
+        for head in workspace.journal.heads("agent:"):
+            folder = head["stream"].partition(":")[2].rpartition("/")[0]
+            found.setdefault(folder, Epic(workspace, folder))
+    return list(found.values())
+
+
+def _lane(entry: Entry) -> str:
+    silent = entry["liveness"] == "STALE" and entry["verdict"] not in ("busy", "done", "waiting")
+    return NEEDS if silent else LANES.get(entry["verdict"], QUIET)
+
+
+def _reasons(entry: Entry) -> list[str]:
+    problem = [entry["problem"]] if entry["problem"] else []
+    plain = entry["verdict"] in ("active", "done") or entry["blockers"]
+    return [*problem, *([] if plain else entry["because"]), *entry["notes"]]
+
+
+def _last_sign(entry: Entry) -> str:
+    """The newest of its heartbeat and of what its worktree, transcript and hooks tell."""
+    seen = entry["signals"]
+    moments = [instant_of(entry["last_checkpoint"]), seen["activity"], seen["transcript"]]
+    known = [moment for moment in moments if moment is not None]
+    return clock.stamp(max(known)) if known else ""
+
+
+def _choices(entry: Entry) -> list[str]:
+    """The protocol's ways to go on after an agent went silent; FLEET-49."""
+    agent = entry["agent_id"]
+    if entry["verdict"] == "corrupted":
+        return [f"holdfast agent restore {agent}", f"holdfast agent restart {agent}"]
+    return [
+        f"holdfast agent resume {agent}",
+        f"holdfast agent takeover {agent} --by NEW",
+        f"holdfast agent restart {agent}",
+    ]
+
+
+def work_sessions(place: Place, now: int, meter: Meter) -> Iterator[Card]:
+    workspace = place.workspace
+    for state in sessions.latest(workspace):
+        last, progress = state["last"], state["progress"]
+        if last is None or state["adopted_by"]:
+            continue
+        done, left = len(progress["completed"]), len(progress["remaining"])
+        over = bool(state["ended_at"])
+        seen_at = state["ended_at"] or last["at"]
+        yield {
+            **_card(place, "session", state["session"][:8], state["session"]),
+            "href": page_of(place.key, f"session:{state['session']}"),
+            "lane": DONE if over else _by_age(seen_at, now),
+            "word": "ended" if over else "at work",
+            "about": _issue(state),
+            "doing": progress["current"] or progress["status"],
+            "why": [blocker["blocker"] for blocker in progress["blockers"]],
+            "done": done,
+            "steps": done + left + bool(progress["current"]),
+            "seen_at": seen_at,
+            "worktree": last["world"]["worktree"],
+            "branch": last["world"]["branch"] or "",
+            "figures": meter.figures(place.root, session=state["session"]).data(),
+            "next": f"holdfast resume --session {state['session'][:8]}",
+        }
+
+
+def _issue(state: SessionState) -> str:
+    progress = state["progress"]
+    return " · ".join(one for one in (progress["issue"], progress["title"]) if one)
+
+
+def tracks(place: Place, now: int, meter: Meter) -> Iterator[Card]:
+    workspace = place.workspace
+    if not workspace.exists():
+        return
+    for head in workspace.journal.heads("loop:"):
+        state: LoopState = load(workspace.journal, loops, head["stream"])[0]
+        if not state["opened"]:
+            continue
+        step = current_step(state)
+        checkpoint = checkpoint_of(state, step)
+        held = waiting_for(state)
+        moment = newest(state["document"])
+        seen_at = clock.stamp(moment) if moment else head["seen_at"]
+        over = step == COMPLETE
+        yield {
+            **_card(place, "track", state["track"], ""),
+            "href": page_of(place.key, head["stream"]),
+            "lane": DONE if over else (NEEDS if held else _by_age(seen_at, now)),
+            "word": "complete" if over else ("paused" if held else step.replace("_", " ").lower()),
+            "about": f"step {step}",
+            "doing": said(checkpoint, "current_task") or said(checkpoint, "notes"),
+            "why": [held["reason"]] if held else [],
+            "done": counted(checkpoint, "tasks_completed") or 0,
+            "steps": counted(checkpoint, "tasks_total") or 0,
+            "seen_at": seen_at,
+            "worktree": place.root,
+            "choices": [f"holdfast loop resume --track {state['track']}"] if held else [],
+            "next": "" if over else f"holdfast loop resume --track {state['track']}",
+        }
+
+
+def runs(place: Place, now: int, meter: Meter) -> Iterator[Card]:
+    """The newest runs of plans. One that waits for a gate is quiet: the gate itself needs you."""
+    workspace = place.workspace
+    if not workspace.exists():
+        return
+    heads = workspace.journal.heads(run_rules.STREAMS)
+    heads.sort(key=lambda head: head["seen_at"], reverse=True)
+    for head in heads[:MOST_RUNS]:
+        state: RunState = load(workspace.journal, run_rules, head["stream"])[0]
+        if not state["status"]:
+            continue
+        runner = bool(is_held(Kept(workspace, state["id"]).lease))
+        pause, over = state["pause"], state["status"] in OVER
+        waits = bool(waiting_gates(state))
+        lane = DONE if over else RUNNING if runner else QUIET if waits else NEEDS
+        word = (
+            state["status"] if over else "running" if runner else "waiting" if waits else "paused"
+        )
+        phase, wave = wave_at(state)
+        resume = f"holdfast plan resume {state['id']}"
+        yield {
+            **_card(place, "run", f"Run {state['id']}", ""),
+            "href": page_of(place.key, head["stream"]),
+            "lane": lane,
+            "word": word,
+            "about": f"phase {phase}, wave {wave}" if phase and not over else "",
+            "doing": _task_of(state),
+            "why": [pause["text"] if pause else "its runner is gone"] if lane == NEEDS else [],
+            "done": state["done"],
+            "steps": state["total"],
+            "seen_at": head["seen_at"],
+            "worktree": state["root"],
+            "choices": [resume] if lane == NEEDS else [],
+            "next": "" if over else resume,
+        }
+
+
+def _task_of(state: RunState) -> str:
+    """The task at work, or what the run is about."""
+    for id, plan in state["plans"].items():
+        titles = {task["key"]: task["name"] for task in plan["plan"]["tasks"]}
+        for key, task in plan["tasks"].items():
+            if task["status"] == "running":
+                return f"{id} #{key} {titles.get(key, '')}".strip()
+    return ", ".join(plan["plan"]["title"] or id for id, plan in state["plans"].items())
+
+
+def _by_age(seen_at: str, now: int) -> str:
+    moment = instant_of(seen_at)
+    return RUNNING if moment is not None and now - moment <= QUIET_AFTER else QUIET
+
+
+def _card(place: Place, kind: str, name: str, more: str) -> Card:
+    return {
+        "key": f"{place.key}/{kind}/{more}/{name}",
+        "workspace": place.key,
+        "kind": kind,
+        "name": name,
+        "lane": QUIET,
+        "word": "",
+        "about": "",
+        "doing": "",
+        "why": [],
+        "done": 0,
+        "steps": 0,
+        "seen_at": "",
+        "worktree": "",
+        "branch": "",
+        "figures": {},
+        "choices": [],
+        "epic": "",
+        "feature": "",
+        "next": "",
+        "href": "/fleet",
+    }
+
+
+class Branches:
+    """The branch of each worktree, read once a page."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+
+    def of(self, worktree: str) -> str:
+        if worktree not in self._known:
+            try:
+                self._known[worktree] = (worktree and read_head(worktree)["branch"]) or ""
+            except (HoldfastError, OSError):
+                self._known[worktree] = ""
+        return self._known[worktree]

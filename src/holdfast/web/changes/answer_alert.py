@@ -1,0 +1,35 @@
+"""A person acknowledges a budget's alert, or stops the work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from holdfast.guard.budget import Budget
+from holdfast.guard.person import acknowledge_at_page
+from holdfast.kernel.errors import Usage
+from holdfast.protocols.pilot.thresholds import TYPES
+from holdfast.protocols.pilot.units import UNITS
+
+if TYPE_CHECKING:
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.people import Person
+
+
+def apply(workspace: Workspace, words: Mapping[str, str], person: Person) -> str:
+    answer, type = words.get("answer", ""), words["type"]
+    if answer not in ("ack", "stop"):
+        raise Usage("An alert is answered with ack or stop.")
+    budget = Budget(workspace, actor=person["name"])
+    until = _ceiling(type, words.get("until", "").strip()) if answer == "ack" else None
+    acknowledge_at_page(budget, type, goes_on=answer == "ack", until=until, person=person)
+    return "/board"
+
+
+def _ceiling(type: str, text: str) -> float | None:
+    if not text or type not in TYPES:
+        return None
+    try:
+        return UNITS[type](text)
+    except ValueError as problem:
+        raise Usage(f"The ceiling {problem}.") from None

@@ -1,0 +1,33 @@
+"""A person answers a gate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from holdfast.gates.answering import answer_at_page
+from holdfast.kernel.errors import Usage
+from holdfast.protocols.pilot.gate_content import APPROVED, DONE
+
+if TYPE_CHECKING:
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.people import Person
+
+LONGEST = 10_000
+
+
+def apply(workspace: Workspace, words: Mapping[str, str], person: Person) -> str:
+    """`answer` is the button: `approved`, `done`, `choose` with an `option`, `issues` or `no` with a
+    note that says why."""
+    button = words.get("answer", "")
+    note = words.get("note", "").replace("\r\n", "\n").strip()
+    if len(note) > LONGEST:
+        raise Usage(f"A note has at most {LONGEST} characters.")
+    if button in ("issues", "no"):
+        if not note or note.casefold() in (APPROVED, DONE):
+            raise Usage("What is wrong?", hint="Go back and write it into the note.")
+        state = answer_at_page(workspace, words["id"], note, no=button == "no", person=person)
+    else:
+        text = words.get("option", "") if button == "choose" else button
+        state = answer_at_page(workspace, words["id"], text, note=note, person=person)
+    return f"/w/{words['workspace']}/gates/{state['id']}"

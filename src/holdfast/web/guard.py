@@ -1,0 +1,151 @@
+"""What every request passes before anything else: the right host, a person, and the same origin.
+
+docs/how-to/page.md says what each of these holds against.
+"""
+
+from __future__ import annotations
+
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from holdfast.kernel.errors import HoldfastError, NotAllowed, Usage
+from holdfast.web.address import Address
+from holdfast.web.agents import is_agents
+from holdfast.web.signin import Doors, Session, is_token
+
+OPEN = ("/sign-in", "/static/")
+LARGEST_FORM, MOST_FIELDS = 65_536, 50
+POLICY = "; ".join(
+    [
+        *("default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'"),
+        *("connect-src 'self'", "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"),
+    ]
+)
+# `same-origin` and not `no-referrer`: under that a browser hides the origin of a form, which we check.
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+
+class WrongHost(NotAllowed):
+    """Somebody else's name for this address: a page that was led here by a name server."""
+
+    kind = "wrong_host"
+
+
+class NoPerson(NotAllowed):
+    """Nobody signed in."""
+
+    kind = "no_person"
+
+
+class Guard:
+    """The door. What it lets through has `scope["state"]["person"]`, the session, or is for all."""
+
+    def __init__(self, app: ASGIApp, agents: ASGIApp, doors: Doors, address: Address) -> None:
+        self._app = app
+        self._agents = agents
+        self._doors = doors
+        self._address = address
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        if is_agents(scope["path"]) and self._is_here(headers):
+            await self._agents(scope, receive, send)
+            return
+        state: dict[str, Any] = scope.setdefault("state", {})
+        state["cookie"] = cookie_of(headers, self._address)
+        state["person"] = self._doors.session(state["cookie"]) if state["cookie"] else None
+        state["refused"] = self._refusal(scope, headers, state["person"])
+
+        async def dressed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                found = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    found.setdefault(name, value)
+                found.setdefault("cache-control", "no-store")
+            await send(message)
+
+        await self._app(scope, receive, dressed)
+
+    def _is_here(self, headers: Headers) -> bool:
+        return headers.get("host", "") == self._address.netloc
+
+    def _refusal(
+        self, scope: Scope, headers: Headers, person: Session | None
+    ) -> HoldfastError | None:
+        if not self._is_here(headers):
+            return WrongHost(
+                "This page does not go by that name.", hint=f"It is at {self._address.origin}"
+            )
+        changes = scope["method"] not in ("GET", "HEAD")
+        if changes and not is_same_origin(headers, self._address):
+            return NotAllowed("This was sent from another page.", kind="other_origin")
+        is_open = scope["path"].startswith(OPEN)
+        if person is None and not is_open:
+            return NoPerson(
+                "Nobody is signed in here.",
+                hint="The terminal in which `holdfast serve` runs shows a link; Enter shows a new one.",
+            )
+        return None
+
+
+def is_same_origin(headers: Headers, address: Address) -> bool:
+    """A browser names the origin of whatever changes something; without it nothing is changed."""
+    return headers.get("origin") == address.origin
+
+
+def cookie_of(headers: Headers, address: Address) -> str:
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(address.cookie)
+    except CookieError:
+        return ""
+    return found.value if found else ""
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """The fields of a form: plain ones, few, and each once."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        raise Usage("A form is wanted here.", hint="application/x-www-form-urlencoded")
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > LARGEST_FORM:
+            raise Usage(f"A form has at most {LARGEST_FORM} bytes.", kind="too_large")
+    try:
+        fields = parse_qs(
+            body.decode("ascii"),
+            keep_blank_values=True,
+            max_num_fields=MOST_FIELDS,
+            errors="replace",
+        )
+    except ValueError:
+        raise Usage("The form cannot be read.") from None
+    return {name: values[0] for name, values in fields.items()}
+
+
+async def checked_form(request: Request) -> dict[str, str]:
+    """The form of a signed-in person who really sent it."""
+    person: Session = request.state.person
+    fields = await form_of(request)
+    if not is_token(person, fields.pop("csrf", "")):
+        raise NotAllowed(
+            "This form was not made for you, or before you signed in.",
+            hint="Go back, load the page again, and send it once more.",
+            kind="bad_token",
+        )
+    return fields

@@ -1,0 +1,37 @@
+"""What sandboxed agents left behind, taken in while somebody looks: their gates belong on the board."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from holdfast.kernel import inbox
+from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.workspace import discover, worktrees
+from holdfast.writing import writer_of
+
+EVERY = 1.0
+
+
+class Inboxes:
+    """The inboxes of all worktrees of some workspaces."""
+
+    def __init__(self, roots: Sequence[str]) -> None:
+        self._roots = roots
+        self._last = 0.0
+
+    def is_due(self) -> bool:
+        return time.monotonic() - self._last > EVERY
+
+    def take_in(self) -> None:
+        """Execute what waits. What fails now waits on; `holdfast doctor` names what is refused."""
+        self._last = time.monotonic()
+        for root in self._roots:
+            try:
+                workspace = discover(root)
+                places = worktrees(workspace)
+                if any(inbox.waiting(place) for place in places):
+                    writer_of(workspace).take_in(places)
+                workspace.close()
+            except (HoldfastError, OSError):
+                continue

@@ -1,0 +1,31 @@
+"""The end of what a program said: enough to see why it stands, never the whole file."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+MOST_BYTES = 6_000
+
+
+def end_of(path: str) -> str:
+    """The last lines of a log; nothing where it is gone."""
+    if not is_plain(path):
+        return ""
+    try:
+        with open(path, "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - MOST_BYTES))
+            text = file.read(MOST_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    return text if size <= MOST_BYTES else text.partition("\n")[2] or text
+
+
+def is_plain(path: str, largest: int | None = None) -> bool:
+    """Whether it is a file that ends. A pipe in its place would keep everybody's page waiting."""
+    try:
+        seen = os.stat(path)
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(seen.st_mode) and (largest is None or seen.st_size <= largest)

@@ -1,0 +1,137 @@
+"""The board: what needs a person first, then what runs, what is quiet, what is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from holdfast import status
+from holdfast.gates import reading
+from holdfast.kernel import latch
+from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.state import load
+from holdfast.protocols.pilot import budget as budgets
+from holdfast.protocols.pilot import gate as gates
+from holdfast.protocols.pilot.boxes import amount, name_of
+from holdfast.protocols.pilot.thresholds import STOP
+from holdfast.web.cards import DONE, NEEDS, QUIET, RUNNING, cards
+
+if TYPE_CHECKING:
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.protocols.pilot.gate import GateState
+    from holdfast.protocols.pilot.ledger import BudgetState
+    from holdfast.web.cards import Card
+    from holdfast.web.meter import Meter
+    from holdfast.web.site import Place, Site
+
+MOST_DONE = 24
+# Together they keep the page under 150 KB with 200 agents; the fleet's page has them all.
+MOST_CARDS, MOST_SILENT = {RUNNING: 200, QUIET: 80}, 24
+# What `status` says in one line, and this page with cards of their own.
+TOLD_APART = ("holdfast gate list", "holdfast guard ack")
+
+
+def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict[str, Any]:
+    places = [_place(place, now, meter) for place in site]
+    found: list[Card] = [card for place in places for card in place.pop("cards")]
+    lanes = {lane: [card for card in found if card["lane"] == lane] for lane in (RUNNING, QUIET)}
+    for shown in lanes.values():
+        shown.sort(key=lambda card: card["seen_at"], reverse=True)
+    done = sorted(
+        (card for card in found if card["lane"] == DONE),
+        key=lambda card: card["seen_at"],
+        reverse=True,
+    )
+    silent = [card for card in found if card["lane"] == NEEDS]
+    return {
+        "workspaces": places,
+        "gates": sorted(
+            (gate for place in places for gate in place.pop("gates")), key=lambda gate: gate["at"]
+        ),
+        "alerts": [alert for place in places for alert in place.pop("alerts")],
+        "silent": silent[:MOST_SILENT],
+        "notices": [notice for place in places for notice in place.pop("notices")],
+        **{lane: shown[: MOST_CARDS[lane]] for lane, shown in lanes.items()},
+        "done": done[:MOST_DONE],
+        "counts": {
+            **{lane: len(shown) for lane, shown in lanes.items()},
+            DONE: len(done),
+            "silent": len(silent),
+        },
+    }
+
+
+def _place(place: Place, now: int, meter: Meter) -> dict[str, Any]:
+    """One workspace. When its journal is away, that is said, and the others are there."""
+    found: dict[str, Any] = {
+        "key": place.key,
+        "name": place.name,
+        "root": place.root,
+        "problem": "",
+        "stopped": None,
+        "collected": 0,
+        "cards": [],
+        "gates": [],
+        "alerts": [],
+        "notices": [],
+    }
+    try:
+        workspace = place.workspace
+        held = latch.read(workspace)
+        found["stopped"] = {**held} if held else None
+        found["cards"] = list(cards(place, now, meter))
+        found["notices"] = [
+            {"workspace": place.key, **one}
+            for one in status.attention(workspace)
+            if not one["next"].startswith(TOLD_APART)
+        ]
+        if workspace.exists():
+            waiting = [one for one in reading.open_gates(workspace) if not _is_over(one, now)]
+            found["gates"] = [_gate(place, one) for one in waiting if one["presented_at"]]
+            found["collected"] = len(waiting) - len(found["gates"])
+            found["alerts"] = list(_alerts(place, workspace))
+    except (HoldfastError, OSError) as error:
+        found["problem"] = getattr(error, "message", str(error))
+        found["hint"] = getattr(error, "hint", "")
+    return found
+
+
+def _is_over(state: GateState, now: int) -> bool:
+    """Whether its own time answers it; whoever writes next records that."""
+    return bool(gates.decide(state, {"do": "expire"}, now).records)
+
+
+def _gate(place: Place, state: GateState) -> dict[str, Any]:
+    asked, content = state["asked"], state["content"]
+    assert asked is not None
+    assert content is not None
+    return {
+        "workspace": place.key,
+        "id": state["id"],
+        "type": content["type"],
+        "title": content["title"],
+        "by": asked["agent"] or asked["by"],
+        "at": asked["at"],
+        "holds": state["holds"],
+        "expires_at": state["expires_at"],
+        "default": state["default"],
+        "options": len(content["options"]),
+    }
+
+
+def _alerts(place: Place, workspace: Workspace) -> list[dict[str, Any]]:
+    if workspace.journal.head(budgets.STREAM) is None:
+        return []
+    state: BudgetState = load(workspace.journal, budgets, budgets.STREAM)[0]
+    return [
+        {
+            "workspace": place.key,
+            "type": type,
+            "name": name_of(type),
+            "value": amount(type, pending["value"]),
+            "threshold": amount(type, pending["threshold"]),
+            "stop": amount(type, state["limits"][STOP][type]),
+            "since": pending["since"],
+        }
+        for type, pending in state["pending"].items()
+    ]

@@ -1,0 +1,115 @@
+"""Budgets: each value among its marks, how it came there, and what people said about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from holdfast.guard.budget import Budget
+from holdfast.kernel import clock
+from holdfast.kernel.errors import HoldfastError
+from holdfast.protocols.pilot import budget as rules
+from holdfast.protocols.pilot.boxes import amount, name_of, short_amount
+from holdfast.protocols.pilot.thresholds import LEVELS, TYPES, level_of
+from holdfast.protocols.pilot.units import from_millionths
+from holdfast.web import figures
+from holdfast.web.telling import number, stretch, tail
+
+if TYPE_CHECKING:
+    from holdfast.guard.limits import InForce
+    from holdfast.kernel.journal.interface import Record
+    from holdfast.protocols.pilot.ledger import BudgetState
+    from holdfast.web.meter import Meter
+    from holdfast.web.site import Place, Site
+
+LOOKED_BACK = 600
+MOST_LINES, MOST_STEPS, MOST_TOLD = 6, 30, 12
+
+
+def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict[str, Any]:
+    before = number(words, "before")
+    wanted = words.get("workspace", "")
+    places = [site.place(wanted)] if wanted else list(site)
+    return {
+        "several": len(site) > 1,
+        "chosen": wanted,
+        "workspaces": [_place(place, before, alone=len(places) == 1) for place in places],
+    }
+
+
+def _place(place: Place, before: int | None, *, alone: bool) -> dict[str, Any]:
+    found: dict[str, Any] = {"key": place.key, "name": place.name, "problem": "", "gauges": []}
+    try:
+        workspace = place.workspace
+        budget = Budget(workspace, actor="page")
+        state, held = budget.state(), budget.in_force()
+        exists = workspace.exists()
+        recent = tail(workspace.journal, rules.STREAM, LOOKED_BACK) if exists else []
+        nothing = {"records": [], "older": 0, "newer": 0, "total": 0}
+        return {
+            **found,
+            "checked_at": state["last_check"] or "",
+            "gauges": [_gauge(type, state, held, recent) for type in TYPES],
+            "stopped": state["stopped"],
+            "pending": state["pending"],
+            "acknowledgments": state["acknowledgments"],
+            "steps": _steps(state),
+            "timeline": stretch(workspace.journal, place.key, rules.STREAM, before, MOST_TOLD)
+            if exists and alone
+            else nothing,
+        }
+    except (HoldfastError, OSError) as error:
+        return {
+            **found,
+            "problem": getattr(error, "message", str(error)),
+            "hint": getattr(error, "hint", ""),
+        }
+
+
+def _gauge(type: str, state: BudgetState, held: InForce, recent: list[Record]) -> dict[str, Any]:
+    value = state["values"][type]  # type: ignore[literal-required]
+    marks = [
+        (level, short_amount(type, held.limits[level][type]), held.limits[level][type])
+        for level in LEVELS
+    ]
+    level = "" if value is None else level_of(held.limits, type, value) or ""
+    return {
+        "type": type,
+        "name": name_of(type),
+        "value": value,
+        "shown": "unknown" if value is None else amount(type, value),
+        "level": level,
+        "limits": {level: held.limits[level][type] for level in LEVELS},
+        "actions": {level: held.actions[level][type] for level in LEVELS},
+        "gauge": figures.gauge(value, marks),
+        "chart": figures.chart(_series(type, recent), marks),
+    }
+
+
+def _series(type: str, records: list[Record]) -> list[list[tuple[int, float]]]:
+    """What the checks saw, one line a session; the newest sessions."""
+    found: dict[str, list[tuple[int, float]]] = {}
+    for record in records:
+        body = record["body"]
+        if record["kind"] != "checked" or not isinstance(body, dict):
+            continue
+        value = body["values"].get(type)
+        if value is not None:
+            line = found.setdefault(body["session"], [])
+            line.append((clock.parse(record["at"]), float(value)))
+    return list(found.values())[-MOST_LINES:]
+
+
+def _steps(state: BudgetState) -> list[dict[str, Any]]:
+    """What programs reported, by step: the dearest first."""
+    rows = [
+        {
+            "step": name,
+            "cost": None if step["cost"] is None else from_millionths(step["cost"]),
+            "tokens": step["tokens"],
+            "errors": step["errors"],
+        }
+        for name, step in state["steps"].items()
+    ]
+    rows.sort(key=lambda row: row["cost"] or 0.0, reverse=True)
+    return rows[:MOST_STEPS]

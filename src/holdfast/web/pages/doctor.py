@@ -1,0 +1,38 @@
+"""The doctor's findings of every workspace, from the last look."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from holdfast.web import examining
+
+if TYPE_CHECKING:
+    from holdfast.web.meter import Meter
+    from holdfast.web.site import Place, Site
+
+GRAVEST = {"problem": 0, "warning": 1, "ok": 2}
+
+
+def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict[str, Any]:
+    until = time.monotonic() + examining.PATIENCE
+    places = [_place(place, max(0.0, until - time.monotonic())) for place in site]
+    checks = [check for place in places for check in place["checks"]]
+    return {
+        "workspaces": places,
+        "counts": {word: sum(one["status"] == word for one in checks) for word in GRAVEST},
+    }
+
+
+def _place(place: Place, patience: float) -> dict[str, Any]:
+    found, looking = examining.examination(place).newest(patience)
+    return {
+        "key": place.key,
+        "name": place.name,
+        "root": place.root,
+        "looking": looking,
+        "at": found.at if found else "",
+        "took": f"{found.took:.1f} s" if found else "",
+        "checks": sorted(found.checks, key=lambda one: GRAVEST[one["status"]]) if found else [],
+    }

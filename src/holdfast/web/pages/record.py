@@ -1,0 +1,96 @@
+"""One record: what it changed, and for a checkpoint what became of the work tree since the one before."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from holdfast.history import change_of
+from holdfast.kernel.errors import HoldfastError, NotFound, Usage
+from holdfast.kernel.journal.find import find_record
+from holdfast.web.telling import tail, told
+from holdfast.web.work_tree import between
+
+if TYPE_CHECKING:
+    from holdfast.kernel.journal.interface import Journal, Record
+    from holdfast.web.meter import Meter
+    from holdfast.web.site import Site
+
+MOST_LINES, LONGEST_LINE, MOST_BODY = 500, 300, 30_000
+# A state is made anew from a stream's first record on; of a longer one only the record is shown.
+LONGEST_WAY = 3_000
+LONGEST_ID = 64
+LOOKED_BACK = 200
+
+
+def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict[str, Any]:
+    place = site.place(words["workspace"])
+    workspace, id = place.workspace, words["id"]
+    if len(id) > LONGEST_ID or not id.isascii() or not id.isalnum():
+        raise Usage(f"{id!r:.80} cannot be a record's id.", hint="Letters and digits.")
+    if not workspace.exists():
+        raise NotFound(f"There is no record {id}.", hint="Nothing was written here yet.")
+    journal = workspace.journal
+    record = find_record(journal, id)
+    diff, problem = _diff(journal, record)
+    body = json.dumps(record["body"], ensure_ascii=False, indent=2)
+    return {
+        "workspace": place.key,
+        "record": record if len(body) <= MOST_BODY else {**record, "body": None, "cut": True},
+        "told": told(place.key, record),
+        "diff": diff[:MOST_LINES],
+        "more": max(0, len(diff) - MOST_LINES),
+        "problem": problem,
+        "body": body[:MOST_BODY],
+        "cut": len(body) > MOST_BODY,
+        "before": _beside(journal, record, record["version"] - 1),
+        "after": _beside(journal, record, record["version"] + 1),
+        "work_tree": _work_tree(journal, record),
+        "next": f"holdfast show {record['id'][:12]}",
+    }
+
+
+def _diff(journal: Journal, record: Record) -> tuple[list[str], str]:
+    """The state as its reader knows it, before and after; and why there is none to show."""
+    if record["erased"]:
+        return [], "The body was erased."
+    if record["version"] > LONGEST_WAY:
+        return [], "What led up to it is long: the terminal shows the difference."
+    try:
+        before, after = change_of(journal, record)
+    except HoldfastError as error:
+        return [], error.message
+    if before == after:
+        return [], "It changed nothing that is shown."
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=3)
+    return [line[:LONGEST_LINE] for line in list(lines)[2:]], ""
+
+
+def _beside(journal: Journal, record: Record, version: int) -> str:
+    found = journal.read(record["stream"], after=version - 1, limit=1) if version > 0 else []
+    return found[0]["id"] if found else ""
+
+
+def _work_tree(journal: Journal, record: Record) -> dict[str, Any] | None:
+    """Only a checkpoint of a session has one."""
+    body = record["body"]
+    if record["kind"] != "captured" or not isinstance(body, dict):
+        return None
+    world = body.get("world") or {}
+    if not isinstance(world.get("worktree"), str):
+        return None
+    earlier = [
+        one["at"]
+        for one in tail(journal, record["stream"], LOOKED_BACK)
+        if one["kind"] == "captured" and one["version"] < record["version"]
+    ]
+    return {
+        "worktree": world["worktree"],
+        "branch": world.get("branch") or "",
+        "commit": world.get("commit") or "",
+        "dirty_files": (world.get("dirty_files") or [])[:40],
+        "claims": body.get("claims") or [],
+        **between(world["worktree"], record["at"], earlier[-1] if earlier else ""),
+    }

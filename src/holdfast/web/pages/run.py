@@ -1,0 +1,223 @@
+"""One run of plans: its waves as a live picture, its tasks and gates, and why it waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from holdfast.kernel.errors import NotFound
+from holdfast.plans import reading
+from holdfast.plans.place import Place as Kept
+from holdfast.programs.lease import is_held
+from holdfast.protocols.pilot.plan import run as rules
+from holdfast.protocols.pilot.plan.drawing import graph, states_of
+from holdfast.protocols.pilot.plan.picture import svg
+from holdfast.protocols.pilot.plan.ready import wave_at
+from holdfast.protocols.pilot.plan.run_words import ASKED, FAILED, OVER, RUNNING
+from holdfast.web import figures
+from holdfast.web.logs import end_of
+from holdfast.web.telling import number, stretch
+
+if TYPE_CHECKING:
+    from holdfast.protocols.pilot.plan.drawing import State
+    from holdfast.protocols.pilot.plan.run_words import PlanRun, RunState
+    from holdfast.web.meter import Meter
+    from holdfast.web.site import Site
+
+# So many fit into a page that stays small; a run with more is drawn phase by phase.
+MOST_DRAWN, MOST_PLANS, MOST_TASKS, MOST_BARS = 40, 80, 80, 24
+TONES = {
+    "open": "",
+    "running": "now",
+    "waiting": "wait",
+    "asked": "wait",
+    "done": "good",
+    "passed": "good",
+    "failed": "bad",
+    "refused": "bad",
+    "skipped": "",
+}
+
+
+def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict[str, Any]:
+    place = site.place(words["workspace"])
+    workspace = place.workspace
+    state = reading.named(workspace, words["id"])
+    kept = Kept(workspace, state["id"])
+    states = states_of(state)
+    runner = is_held(kept.lease)
+    phase, wave = wave_at(state)
+    plans = [_plan(id, plan, states[id]) for id, plan in state["plans"].items()]
+    chosen = _chosen(state, states, words.get("plan", ""))
+    return {
+        "workspace": place.key,
+        "id": state["id"],
+        "status": state["status"],
+        "begun_at": state["begun_at"],
+        "ended_at": state["ended_at"],
+        "root": state["root"],
+        "done": state["done"],
+        "total": state["total"],
+        "phase": phase,
+        "wave": wave,
+        "runner": runner,
+        "gone": state["status"] == "running" and not runner,
+        "pause": state["pause"],
+        "unmet": {one["phase"]: one["unmet"] for one in state["phases"] if one["unmet"]},
+        "gates": list(_gates(state)),
+        "picture": _picture(state, states, phase),
+        "counts": {word: sum(one == word for one in states.values()) for word in dict.fromkeys(states.values())},
+        "plans": plans[:MOST_PLANS],
+        "more_plans": max(0, len(plans) - MOST_PLANS),
+        "chosen": chosen and {**_tasks(state, chosen), "state": states[chosen]},
+        "log": _log(kept, state["plans"][chosen], words.get("task", "")) if chosen else None,
+        "work": figures.bars(list(_work(state))[-MOST_BARS:], now),
+        "refused": state["refused"] + len(workspace.journal.refusals(f"run:{state['id']}")),
+        "next": "" if runner or state["status"] in OVER else f"holdfast plan resume {state['id']}",
+        "timeline": stretch(
+            workspace.journal, place.key, rules.stream_of(state["id"]), number(words, "before")
+        ),
+    }  # fmt: skip
+
+
+def _picture(state: RunState, states: dict[str, State], phase: str) -> str:
+    """The drawn waves, in the page's own colours: its own sheet says what a picture's style would,
+    which the page's policy does not let in."""
+    plans = [plan["plan"] for plan in state["plans"].values()]
+    if len(plans) > MOST_DRAWN:
+        plans = [plan for plan in plans if plan["phase"] == phase]
+    if not plans or len(plans) > MOST_DRAWN:
+        return ""
+    before, _, rest = svg(graph(plans, states), f"Run {state['id']}").partition("<style>")
+    return before + rest.partition("</style>")[2]
+
+
+def _plan(id: str, plan: PlanRun, state: str) -> dict[str, Any]:
+    titles = {task["key"]: task["name"] for task in plan["plan"]["tasks"]}
+    doing, why = "", ""
+    for key, task in plan["tasks"].items():
+        if task["status"] == RUNNING:
+            doing = f"#{key} {titles.get(key, '')}".strip()
+        elif task["status"] == FAILED:
+            why = f"#{key} {titles.get(key, '')}: {task['why']}"
+    for gate in plan["gates"].values():
+        if gate["status"] == "refused":
+            why = gate["text"] or gate["answer"]
+    return {
+        "id": id,
+        "title": plan["plan"]["title"],
+        "path": plan["plan"]["path"],
+        "wave": plan["plan"]["wave"],
+        "state": state,
+        "tone": TONES[state],
+        **reading.count_of(plan),
+        "autonomous": plan["autonomous"],
+        "reason": plan["reason"],
+        "depends_on": plan["plan"]["depends_on"],
+        "doing": doing,
+        "why": why,
+        "began_at": plan["began_at"],
+        "ended_at": plan["ended_at"],
+    }
+
+
+def _gates(state: RunState) -> Iterator[dict[str, Any]]:
+    for id, plan in state["plans"].items():
+        for task in plan["plan"]["tasks"]:
+            gate = plan["gates"].get(task["key"])
+            if gate is None or not gate["gate"]:
+                continue
+            content = task["gate"]
+            yield {
+                "plan": id,
+                "gate": gate["gate"],
+                "title": content["title"] if content else task["name"],
+                "type": task["type"],
+                "waits": gate["status"] == ASKED,
+                "status": gate["status"],
+                "tone": TONES[gate["status"]],
+                "answer": gate["answer"],
+                "text": gate["text"],
+                "by": gate["by"],
+                "asked_at": gate["asked_at"],
+                "answered_at": gate["answered_at"],
+            }
+
+
+def _chosen(state: RunState, states: dict[str, State], wanted: str) -> str:
+    """The plan whose tasks are shown: the one that was asked for, or the one that wants a look."""
+    if wanted:
+        if wanted not in state["plans"]:
+            raise NotFound(
+                f"{wanted:.60} is no plan of this run.", hint="The page of the run lists them."
+            )
+        return wanted
+    for word in ("failed", "running", "waiting", "open", "done"):
+        for id, found in states.items():
+            if found == word:
+                return id
+    return next(iter(state["plans"]), "")
+
+
+def _tasks(state: RunState, id: str) -> dict[str, Any]:
+    plan = state["plans"][id]
+    rows: list[dict[str, Any]] = []
+    for task in plan["plan"]["tasks"][:MOST_TASKS]:
+        key = task["key"]
+        known = plan["gates"].get(key)
+        if known is not None:
+            said = " ".join(part for part in (known["answer"], known["text"]) if part)
+            rows.append(
+                {"key": key, "name": task["name"] or task["type"], "gate": known["gate"], "status": known["status"],
+                 "tone": TONES[known["status"]], "seconds": None, "attempts": 0, "said": said, "log": False}
+            )  # fmt: skip
+            continue
+        run = plan["tasks"][key]
+        spent = run["seconds"] if run["ended_at"] else None
+        rows.append(
+            {"key": key, "name": task["name"], "gate": "", "status": run["status"], "tone": TONES[run["status"]],
+             "seconds": spent, "attempts": run["attempts"], "said": run["why"] or run["said"], "log": bool(run["log"])}
+        )  # fmt: skip
+    return {
+        "id": id,
+        "title": plan["plan"]["title"],
+        "reason": plan["reason"],
+        "tasks": rows,
+        "more": max(0, len(plan["plan"]["tasks"]) - MOST_TASKS),
+    }
+
+
+def _log(kept: Kept, plan: PlanRun, wanted: str) -> dict[str, str] | None:
+    """The end of what a task said: the one that was asked for, else the one that runs or failed."""
+    begun = {key: task for key, task in plan["tasks"].items() if task["log"]}
+    if wanted and wanted not in begun:
+        raise NotFound(f"Task {wanted:.40} has said nothing.", hint="It has not begun.")
+    loud = [key for key, task in begun.items() if task["status"] in (RUNNING, FAILED)]
+    key = wanted or next(iter(loud or list(begun)[::-1]), "")
+    return {"task": key, "text": end_of(kept.log(begun[key]["log"]))} if key else None
+
+
+def _work(state: RunState) -> Iterator[figures.Work]:
+    """Tasks and waits in the order in which they began."""
+    found: list[figures.Work] = []
+    for id, plan in state["plans"].items():
+        for key, task in plan["tasks"].items():
+            over = task["ended_at"] or task["began_at"]
+            end = "" if task["status"] == RUNNING else over
+            found.append(_bar(f"{id} #{key}", task["began_at"], end, task["status"]))
+        for key, gate in plan["gates"].items():
+            found.append(
+                _bar(f"{id} #{key} waits", gate["asked_at"], gate["answered_at"], gate["status"])
+            )
+    yield from sorted((one for one in found if one["begin"]), key=lambda one: one["begin"])
+
+
+def _bar(name: str, begin: str, end: str, status: str) -> figures.Work:
+    return {
+        "name": name,
+        "href": "",
+        "begin": begin,
+        "end": end,
+        "tone": TONES[status],
+        "said": status,
+    }

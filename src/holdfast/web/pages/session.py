@@ -1,0 +1,104 @@
+"""One session: what it knows of its work, its checkpoints, and how to go on with it elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from holdfast import resume, sessions
+from holdfast.kernel.errors import HoldfastError, NotFound
+from holdfast.kernel.state import load
+from holdfast.protocols import session as rules
+from holdfast.web import figures
+from holdfast.web.telling import number, stretch, tail
+
+if TYPE_CHECKING:
+    from holdfast.kernel.journal.interface import Record
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.protocols.session.words import SessionState
+    from holdfast.web.meter import Meter
+    from holdfast.web.site import Site
+
+MOST_TASKS = 60
+LOOKED_BACK = 400
+
+
+def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict[str, Any]:
+    place = site.place(words["workspace"])
+    workspace = place.workspace
+    state = named(workspace, words["id"])
+    stream = rules.stream_of(state["session"])
+    recent = tail(workspace.journal, stream, LOOKED_BACK)
+    completed = state["progress"]["completed"]
+    return {
+        "workspace": place.key,
+        "session": state,
+        "completed": completed[-MOST_TASKS:],
+        "earlier": max(0, len(completed) - MOST_TASKS),
+        "checkpoints": [_checkpoint(one) for one in recent if one["kind"] == "captured"][::-1][:40],
+        "spent": meter.figures(place.root, session=state["session"]).data(),
+        "work": figures.bars(_work(recent, state), now),
+        "handoff": _handoff(workspace, state, now),
+        "next": f"holdfast resume --session {state['session'][:8]}",
+        "timeline": stretch(workspace.journal, place.key, stream, number(words, "before")),
+    }
+
+
+def named(workspace: Workspace, id: str) -> SessionState:
+    """By its whole id however old it is, or by a beginning among the newest."""
+    sessions.check_id(id)
+    if not workspace.exists():
+        raise NotFound(f"There is no session {id}.", hint="Nothing was written here yet.")
+    state: SessionState = load(workspace.journal, rules, rules.stream_of(id))[0]
+    return state if state["last"] is not None else sessions.named(workspace, id)
+
+
+def _checkpoint(record: Record) -> dict[str, Any]:
+    body = record["body"] or {}
+    world = body.get("world") or {}
+    claims = body.get("claims") or []
+    return {
+        "id": record["id"],
+        "version": record["version"],
+        "at": record["at"],
+        "actor": record["actor"],
+        "erased": record["erased"],
+        "reason": body.get("reason") or body.get("profile") or "",
+        "task": (body.get("set") or {}).get("current") or "",
+        "changed": sorted(body.get("set") or {}),
+        "commit": world.get("commit") or "",
+        "branch": world.get("branch") or "",
+        "dirty": len(world.get("dirty_files") or []),
+        "claims": len(claims),
+        "held": sum(bool(claim.get("ok")) for claim in claims),
+    }
+
+
+def _work(records: list[Record], state: SessionState) -> list[figures.Work]:
+    """From checkpoint to checkpoint, by the task that was at hand."""
+    captures = [one for one in records if one["kind"] == "captured" and one["body"] is not None]
+    begun = state["begun_at"] or (captures[0]["at"] if captures else "")
+    found: list[figures.Work] = []
+    task = ""
+    for record in captures[-24:]:
+        task = record["body"]["set"].get("current", task)
+        found.append(_stretch(task or "(no task named)", begun, record["at"], "good"))
+        begun = record["at"]
+    if captures and not state["ended_at"]:
+        found.append(_stretch(f"{task or 'work'}, since then", begun, "", "now"))
+    return found
+
+
+def _stretch(name: str, begin: str, end: str, tone: str) -> figures.Work:
+    return {"name": name[:120], "href": "", "begin": begin, "end": end, "tone": tone, "said": ""}
+
+
+def _handoff(workspace: Workspace, state: SessionState, now: int) -> dict[str, str]:
+    """What the next session reads. The page asks neither git nor the probes."""
+    try:
+        found = resume.resume(workspace, session=state["session"], look=False, probe=False, now=now)
+    except NotFound:  # a pack is made of the newest sessions only
+        return {"prompt": state["progress"]["prompt"], "pack": "", "problem": ""}
+    except (HoldfastError, OSError) as error:
+        return {"prompt": state["progress"]["prompt"], "pack": "", "problem": str(error)}
+    return {"prompt": found["prompt"], "pack": found["pack"], "problem": ""}

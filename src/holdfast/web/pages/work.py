@@ -1,0 +1,165 @@
+"""Everything that has a page of its own: runs, tracks, RFCs, sessions; the newest of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from holdfast import sessions
+from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.state import load
+from holdfast.plans import reading
+from holdfast.protocols import loop as loops
+from holdfast.protocols.loop.checkpoint import checkpoint_of, counted, current_step, waiting_for
+from holdfast.protocols.loop.words import COMPLETE
+from holdfast.protocols.pilot.plan import run as runs
+from holdfast.protocols.pilot.plan.run_words import GATE_WAITS
+from holdfast.rfcs.listing import listing
+from holdfast.web.telling import page_of
+
+if TYPE_CHECKING:
+    from holdfast.kernel.journal.interface import Head
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.protocols.loop.words import LoopState
+    from holdfast.protocols.pilot.plan.run_words import RunState
+    from holdfast.web.meter import Meter
+    from holdfast.web.site import Place, Site
+
+MOST = 40
+TONES = {"running": "now", "paused": "wait", "done": "good", "abandoned": ""}
+
+
+def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict[str, Any]:
+    kinds = {"runs": _runs, "tracks": _tracks, "rfcs": _rfcs, "sessions": _sessions}
+    rows: dict[str, list[dict[str, Any]]] = {kind: [] for kind in kinds}
+    more: dict[str, int] = dict.fromkeys(kinds, 0)
+    away: list[dict[str, str]] = []
+    for place in site:
+        try:
+            if not place.workspace.exists():
+                continue
+            for kind, find in kinds.items():
+                found, left = find(place, place.workspace)
+                rows[kind] += found
+                more[kind] += left
+        except (HoldfastError, OSError) as error:
+            away.append({"workspace": place.key, "problem": getattr(error, "message", str(error))})
+    for kind, found in rows.items():
+        found.sort(key=lambda row: row["at"], reverse=True)
+        more[kind] += max(0, len(found) - MOST)
+        del found[MOST:]
+    return {"several": len(site) > 1, **rows, "more": more, "away": away}
+
+
+def _newest(workspace: Workspace, prefix: str) -> tuple[list[Head], int]:
+    heads = workspace.journal.heads(prefix)
+    heads.sort(key=lambda head: head["seen_at"], reverse=True)
+    return heads[:MOST], max(0, len(heads) - MOST)
+
+
+def _row(place: Place, stream: str, name: str, **facts: Any) -> dict[str, Any]:
+    return {
+        "workspace": place.key,
+        "href": page_of(place.key, stream),
+        "name": name,
+        "what": "",
+        "word": "",
+        "tone": "",
+        "done": 0,
+        "total": 0,
+        **facts,
+    }
+
+
+def _runs(place: Place, workspace: Workspace) -> tuple[list[dict[str, Any]], int]:
+    heads, left = _newest(workspace, runs.STREAMS)
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for head in heads:
+            state: RunState = load(workspace.journal, runs, head["stream"])[0]
+            if not state["status"]:
+                continue
+            pause = state["pause"]
+            names = ", ".join(one["plan"]["title"] or id for id, one in state["plans"].items())
+            yield _row(
+                place,
+                head["stream"],
+                state["id"],
+                what=pause["text"] if pause and pause["reason"] != GATE_WAITS else names,
+                word=pause["reason"].replace("_", " ") if pause else state["status"],
+                tone=TONES[state["status"]],
+                at=head["seen_at"],
+                **reading.count(state),
+            )
+
+    return list(rows()), left
+
+
+def _tracks(place: Place, workspace: Workspace) -> tuple[list[dict[str, Any]], int]:
+    heads, left = _newest(workspace, "loop:")
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for head in heads:
+            state: LoopState = load(workspace.journal, loops, head["stream"])[0]
+            if not state["opened"]:
+                continue
+            step, held = current_step(state), waiting_for(state)
+            checkpoint = checkpoint_of(state, step)
+            yield _row(
+                place,
+                head["stream"],
+                state["track"],
+                what=held["reason"] if held else state["folder"],
+                word="paused" if held else step.replace("_", " ").lower(),
+                tone="wait" if held else "good" if step == COMPLETE else "now",
+                at=head["seen_at"],
+                done=counted(checkpoint, "tasks_completed") or 0,
+                total=counted(checkpoint, "tasks_total") or 0,
+            )
+
+    return list(rows()), left
+
+
+def _rfcs(place: Place, workspace: Workspace) -> tuple[list[dict[str, Any]], int]:
+    found = sorted(listing(workspace), key=lambda row: row["updated_at"], reverse=True)
+    rows = [
+        _row(
+            place,
+            f"rfc:{row['id']}",
+            row["id"],
+            what=f"owes {row['owed']}" if row["owed"] else row["strictness"],
+            word=row["phase"].replace("_", " "),
+            tone="wait" if row["owed"] or row["restart"] else "now" if row["open"] else "good",
+            at=row["updated_at"],
+        )
+        for row in found[:MOST]
+    ]
+    return rows, max(0, len(found) - MOST)
+
+
+def _sessions(place: Place, workspace: Workspace) -> tuple[list[dict[str, Any]], int]:
+    heads, left = _newest(workspace, "session:")
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for head in heads:
+            state = sessions.read(workspace, head["stream"].partition(":")[2])
+            if state["last"] is None:
+                continue
+            over = bool(state["ended_at"] or state["adopted_by"])
+            progress = state["progress"]
+            issue = " · ".join(one for one in (progress["issue"], progress["title"]) if one)
+            yield _row(
+                place,
+                head["stream"],
+                state["session"][:8],
+                what=f"{issue} · {progress['current']}" if progress["current"] else issue,
+                word="ended" if over else "open",
+                tone="good" if over else "now",
+                at=state["last"]["at"],
+                done=len(progress["completed"]),
+                total=len(progress["completed"])
+                + len(progress["remaining"])
+                + bool(progress["current"]),
+            )
+
+    return list(rows()), left

@@ -1,0 +1,112 @@
+"""From data to a page: templates that escape everything, and the words they share.
+
+Whatever an agent wrote is text here, never markup; what could move a cursor or turn the direction of a
+line is only pictured, as on a terminal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from holdfast.kernel import clock
+from holdfast.kernel.inert import safe
+from holdfast.web.address import Address, leading_away
+from holdfast.web.table import PAGES
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+STATIC = os.path.join(FOLDER, "static")
+
+
+class Renderer:
+    """The templates of one page server."""
+
+    def __init__(self, address: Address) -> None:
+        # Copies are for everybody; where a form's token belongs stands a mark that nobody can guess,
+        # and each reader gets their own token in its place.
+        self._mark = secrets.token_hex(16)
+        self._environment = Environment(
+            loader=FileSystemLoader(os.path.join(FOLDER, "templates")),
+            autoescape=True,
+            undefined=StrictUndefined,
+            finalize=_inert,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._environment.filters.update(ago=ago, since=since, money=money, brief=brief)
+        self._environment.globals.update(
+            asset=asset,
+            token=self._mark,
+            pages=[page for page in PAGES if page.label],
+            follow=lambda url: leading_away(url, address),
+        )
+
+    def page(self, template: str, **words: Any) -> str:
+        """A whole page."""
+        return self._environment.get_template(template).render(**words)
+
+    def parts(self, template: str, **words: Any) -> tuple[str, str]:
+        """A page's title and its live part, which is all that an update sends."""
+        found = self._environment.get_template(template)
+        context = found.new_context(words)
+        return tuple("".join(found.blocks[name](context)) for name in ("title", "live"))  # type: ignore[return-value]
+
+    def addressed(self, text: str, csrf: str) -> str:
+        """A copy with its reader's own token in its forms."""
+        return text.replace(self._mark, csrf)
+
+
+def _inert(value: Any) -> Any:
+    if isinstance(value, str) and not isinstance(value, Markup) and not value.isprintable():
+        return safe(value)
+    return "" if value is None else value
+
+
+@cache
+def asset(name: str) -> str:
+    """The address of a static file, which changes with its content."""
+    with open(os.path.join(STATIC, name), "rb") as file:
+        known = hashlib.sha256(file.read()).hexdigest()[:12]
+    return f"/static/{name}?{known}"
+
+
+# Words
+
+
+def ago(at: str | None, now: int) -> str:
+    """`3 min ago`; nothing for a time that is not known."""
+    passed = since(at, now)
+    return passed if passed in ("", "just now") else f"{passed} ago"
+
+
+def since(at: str | None, now: int) -> str:
+    """`3 min`. A time to come, as a stepped clock leaves behind, is `just now`."""
+    try:
+        seconds = (now - clock.parse(at or "")) // 1000
+    except ValueError:
+        return ""
+    if seconds < 10:
+        return "just now"
+    for size, name in ((86_400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {name}"
+    # In steps: an age that moves every second makes a page that is never the same twice.
+    return f"{seconds // 10 * 10} s"
+
+
+def money(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"${value:.2f}" if value >= 0.01 or value == 0 else "<$0.01"
+
+
+def brief(text: str, length: int = 140) -> str:
+    """The first words of a text, on one line."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= length else flat[: length - 1] + "…"

@@ -1,0 +1,187 @@
+"""Running the page server: its socket, its sign-in links, and an end that leaves nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import uvicorn
+
+from holdfast import people
+from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.web.address import EVERYWHERE, LOOPBACK, Address, of_url
+from holdfast.web.app import Server
+from holdfast.web.signin import LINK_SECONDS
+
+PORT = 4653  # "HOLD" on a telephone
+MORE_PORTS = 20
+# How long an answer that is on its way may still take at the end.
+GRACE_SECONDS = 12
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Wish(NamedTuple):
+    """Where the page is to be reached, as the command line says it."""
+
+    host: str = "127.0.0.1"
+    port: int | None = None
+    certificate: str = ""
+    key: str = ""
+    proxy: str = ""
+
+
+def listen(wish: Wish) -> tuple[socket.socket, Address]:
+    """A socket, and the address that people type. Only this machine, unless the way is encrypted."""
+    refuse_open(wish)
+    opened = _bound(wish)
+    port: int = opened.getsockname()[1]
+    if wish.proxy:
+        address = of_url(wish.proxy)
+        if address is None:
+            opened.close()
+            raise Usage(
+                f"--behind-proxy {wish.proxy!r:.80} is not an address.",
+                hint="The one that people type, such as https://board.example.org",
+            )
+        return opened, address
+    return opened, Address("https" if wish.certificate else "http", wish.host, port)
+
+
+def refuse_open(wish: Wish) -> None:
+    if bool(wish.certificate) != bool(wish.key):
+        raise Usage("--tls-certificate and --tls-key belong together.")
+    if wish.host in LOOPBACK:
+        return
+    if not wish.certificate and not wish.proxy:
+        raise Usage(
+            f"On {wish.host} others could listen to what is sent.",
+            hint="Give --tls-certificate and --tls-key; or, when a proxy in front of it encrypts, "
+            "--behind-proxy with the address that people type.",
+            kind="unencrypted",
+        )
+    if wish.host in EVERYWHERE and not wish.proxy:
+        raise Usage(
+            f"{wish.host} is no name that a browser can go to.",
+            hint="Give --host the name or the address that people type.",
+        )
+
+
+def _bound(wish: Wish) -> socket.socket:
+    ports = range(PORT, PORT + MORE_PORTS) if wish.port is None else [wish.port]
+    problem = ""
+    for port in ports:
+        try:
+            family = socket.AF_INET6 if ":" in wish.host else socket.AF_INET
+            opened = socket.create_server((wish.host, port), family=family)
+            # asyncio does so only for what says that it is TCP. Without it, the second of the two
+            # packets that an answer is waits 40 ms for a client's acknowledgement.
+            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return opened
+        except (OSError, OverflowError) as error:
+            problem = str(getattr(error, "strerror", "") or error)
+    raise HoldfastError(
+        f"{wish.host} port {wish.port or PORT} cannot be used: {problem}.",
+        hint="Choose another: --port N, or 0 for any.",
+        kind="port_taken",
+    )
+
+
+class Running(uvicorn.Server):
+    """uvicorn's server with an end of ours: open streams end first, and no signal is raised again."""
+
+    def __init__(
+        self, server: Server, wish: Wish, terminal: str, ready: Callable[[], None]
+    ) -> None:
+        super().__init__(
+            uvicorn.Config(
+                server.asgi,
+                lifespan="on",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                ws="none",
+                ssl_certfile=wish.certificate or None,
+                ssl_keyfile=wish.key or None,
+                timeout_graceful_shutdown=GRACE_SECONDS,
+                proxy_headers=False,
+            )
+        )
+        self._page = server
+        self._terminal = terminal
+        self._ready = ready
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        if threading.current_thread() is not threading.main_thread():
+            yield  # signals are the main thread's
+            return
+        loop = asyncio.get_running_loop()
+        for one in ENDING:
+            loop.add_signal_handler(one, self.leave)
+        typed = 0 if self._terminal and os.isatty(0) else None
+        if typed is not None:
+            loop.add_reader(typed, self._typed, loop)
+        try:
+            yield
+        finally:
+            if typed is not None:
+                loop.remove_reader(typed)
+            for one in ENDING:
+                loop.remove_signal_handler(one)
+
+    def leave(self) -> None:
+        self.force_exit = self.should_exit
+        self.should_exit = True
+        self._page.leave()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+    def _typed(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Enter asks for a new link. In the background of its terminal, reading would stop us."""
+        if os.tcgetpgrp(0) != os.getpgrp():
+            loop.remove_reader(0)
+            loop.call_later(1.0, loop.add_reader, 0, self._typed, loop)
+        elif os.read(0, 4096):
+            show_link(self._page, self._terminal)
+        else:
+            loop.remove_reader(0)
+
+
+def show_link(server: Server, terminal: str) -> None:
+    """A one-time link, on the terminal itself and nowhere else."""
+    link = f"{server.address.origin}/sign-in?token={server.doors.link(terminal)}"
+    minutes = int(LINK_SECONDS // 60)
+    people.tell(
+        ["", f"  {link}", "", f"It works once, within {minutes} minutes. Enter shows a new one, "
+         "Ctrl+C ends the page.", ""]
+    )  # fmt: skip
+
+
+def run(server: Server, listening: socket.socket, wish: Wish, terminal: str, said: Sequence[str]) -> None:  # fmt: skip
+    """Serve until somebody ends it."""
+
+    def ready() -> None:
+        if terminal:
+            people.tell(said)
+            show_link(server, terminal)
+
+    try:
+        running = Running(server, wish, terminal, ready)
+        running.config.load()
+    except (OSError, ssl.SSLError) as error:
+        listening.close()
+        server.close()
+        raise HoldfastError(
+            f"The certificate or its key cannot be used: {error}.", kind="bad_certificate"
+        ) from error
+    asyncio.run(running.serve([listening]))

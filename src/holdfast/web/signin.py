@@ -1,0 +1,88 @@
+"""Who may come in: one-time links that become sessions, and the tokens that every change carries."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+LINK_SECONDS = 600.0
+IDLE_SECONDS = 7 * 86_400.0
+MOST_SESSIONS = 20
+# Wrong tries within a minute, from one address, after which it has to wait.
+TRIES, TRIES_SECONDS = 10, 60.0
+
+
+class Session(NamedTuple):
+    """A person who came in. `terminal` is where their link was shown."""
+
+    terminal: str
+    csrf: str
+
+
+class Doors:
+    """What was handed out. Only digests are kept: a look into the memory gives nobody a way in."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._links: dict[str, tuple[float, str]] = {}
+        self._sessions: dict[str, tuple[float, Session]] = {}
+        self._failures: dict[str, list[float]] = {}
+
+    def link(self, terminal: str) -> str:
+        """A new token for a link. The one before it, if nobody used it, is no longer valid."""
+        token = secrets.token_urlsafe(32)
+        self._links = {_digest(token): (self._clock() + LINK_SECONDS, terminal)}
+        return token
+
+    def enter(self, token: str, address: str) -> str | None:
+        """The session's token for a link's, once; None when it is not, or no longer, valid."""
+        ends, terminal = self._links.pop(_digest(token), (0.0, ""))
+        if self._clock() >= ends:
+            self._failures.setdefault(address, []).append(self._clock())
+            return None
+        cookie = secrets.token_urlsafe(32)
+        self._sessions[_digest(cookie)] = (
+            self._clock(),
+            Session(terminal, secrets.token_urlsafe(32)),
+        )
+        while len(self._sessions) > MOST_SESSIONS:
+            oldest = min(self._sessions, key=lambda key: self._sessions[key][0])
+            del self._sessions[oldest]
+        return cookie
+
+    def wait(self, address: str) -> float:
+        """Seconds until an address may try again; 0 when it may now."""
+        since = self._clock() - TRIES_SECONDS
+        for known in list(self._failures):
+            self._failures[known] = [at for at in self._failures[known] if at > since]
+            if not self._failures[known]:
+                del self._failures[known]
+        recent = self._failures.get(address, [])
+        return recent[-TRIES] - since if len(recent) >= TRIES else 0.0
+
+    def session(self, cookie: str) -> Session | None:
+        key = _digest(cookie)
+        seen, session = self._sessions.get(key, (0.0, None))
+        if session is None:
+            return None
+        if self._clock() - seen > IDLE_SECONDS:
+            del self._sessions[key]
+            return None
+        self._sessions[key] = (self._clock(), session)
+        return session
+
+    def leave(self, cookie: str) -> None:
+        self._sessions.pop(_digest(cookie), None)
+
+
+def is_token(session: Session, said: str) -> bool:
+    """Whether a change carries its session's token."""
+    return hmac.compare_digest(session.csrf.encode(), said.encode("utf-8", "replace"))
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()

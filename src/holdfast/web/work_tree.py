@@ -1,0 +1,99 @@
+"""What the work tree became from one checkpoint to the next, by the snapshots that were taken there."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from holdfast.adapters.git import snapshot
+from holdfast.adapters.git.run import git
+from holdfast.kernel.errors import HoldfastError
+from holdfast.surroundings import CONTROL_FILES
+
+GIT_SECONDS = 5.0
+MOST_FILES = 60
+# A patch is shown up to so many lines; beyond, git itself is the better reader.
+MOST_LINES, LONGEST_LINE = 400, 300
+OPTIONS = ("--no-ext-diff", "--no-textconv", "--no-renames", "--no-color")
+# The files of the protocol itself: what they say is shown as what the checkpoint changed.
+WITHOUT = tuple(f":(top,exclude,glob)**/{name}" for name in CONTROL_FILES)
+
+
+class Changed(TypedDict):
+    """`patch` is empty where it is too long; `command` shows it all. `problem` says why there is
+    nothing to compare."""
+
+    files: list[dict[str, str | int | None]]
+    more: int
+    added: int
+    removed: int
+    patch: list[str]
+    command: str
+    problem: str
+
+
+def between(worktree: str, at: str, before: str) -> Changed:
+    """From the checkpoint before (or the commit that the work stood on) to the one at an instant."""
+    try:
+        old, new = _ends(worktree, at, before)
+        if not new:
+            return _nothing("No snapshot of the work tree was kept.")
+        return _compared(worktree, old, new)
+    except (HoldfastError, OSError, ValueError) as error:
+        return _nothing(getattr(error, "message", str(error)))
+
+
+def _ends(worktree: str, at: str, before: str) -> tuple[str, str]:
+    """Two commits. A snapshot that would repeat the one before it was not taken again."""
+    found = [one for one in snapshot.listing(worktree) if one["at"] <= at]
+    if not found:
+        return "", ""
+    new = found[0]
+    earlier = [one for one in found if before and one["at"] <= before]
+    old = earlier[0]["commit"] if earlier else new["parent"]
+    return old or "", new["commit"]
+
+
+def _compared(worktree: str, old: str, new: str) -> Changed:
+    if not old:
+        return _nothing("There was no commit before it.")
+    wanted = (*OPTIONS, old, new, "--", *WITHOUT)
+    output = git(worktree, "diff", "--numstat", "-z", *wanted, seconds=GIT_SECONDS)
+    rows = [row.split("\t", 2) for row in output.decode("utf-8", "replace").split("\0") if row]
+    files = [
+        {"path": path, "added": _count(added), "removed": _count(removed)}
+        for added, removed, path in (row for row in rows if len(row) == 3)
+    ]
+    added = sum(_count(row[0]) or 0 for row in rows)
+    removed = sum(_count(row[1]) or 0 for row in rows if len(row) > 1)
+    patch: list[str] = []
+    if files and added + removed <= MOST_LINES and len(files) <= MOST_FILES:
+        text = git(worktree, "diff", *wanted, seconds=GIT_SECONDS)
+        patch = [line[:LONGEST_LINE] for line in text.decode("utf-8", "replace").split("\n")[:-1]][
+            : 2 * MOST_LINES
+        ]
+    return {
+        "files": files[:MOST_FILES],
+        "more": max(0, len(files) - MOST_FILES),
+        "added": added,
+        "removed": removed,
+        "patch": patch,
+        "command": f"git diff {old[:12]} {new[:12]}",
+        "problem": "",
+    }
+
+
+def _count(text: str) -> int | None:
+    """Lines; None for a file that has none."""
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def _nothing(problem: str) -> Changed:
+    return {
+        "files": [],
+        "more": 0,
+        "added": 0,
+        "removed": 0,
+        "patch": [],
+        "command": "",
+        "problem": problem,
+    }

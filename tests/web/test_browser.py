@@ -1,0 +1,174 @@
+"""The page in a real browser: what a person sees, types and clicks.
+
+Chromium is Debian's; `make test` installs it where it may. Without it these tests say so, and fail in CI.
+"""
+
+from __future__ import annotations
+
+import base64
+import subprocess
+import sys
+
+from playwright.sync_api import Browser, expect
+from scripts.page_server import Serving
+
+from holdfast.guard.budget import Budget
+from holdfast.web.live import LOOK
+from tests.web.browser import PATIENCE, Opens, accessible
+from tests.web.world import HOSTILE, World
+
+# A picture of one point.
+DOT = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+def test_a_beat_is_on_the_board_within_a_second(world: World, opens: Opens) -> None:
+    world.start("Secondary-A")
+    page = opens()
+    world.beat("Secondary-A", "Writing the acceptance criteria")
+    expect(page.get_by_text("Writing the acceptance criteria")).to_be_visible(timeout=PATIENCE)
+    assert LOOK <= 0.5
+
+
+def test_what_a_person_did_survives_an_update(world: World, opens: Opens) -> None:
+    world.silence("Secondary-D")
+    world.alert()
+    for number in range(12):
+        world.verify(f"Gate {number}", name=f"gate-{number}")
+    page = opens(viewport={"width": 700, "height": 500})
+    page.locator("summary", has_text="Decide").click()
+    page.locator("input[name=until]").fill("$4")
+    page.evaluate("window.scrollTo(0, 300)")
+    world.start("Secondary-B")
+    world.beat("Secondary-B", "Something new")
+    expect(page.get_by_text("Something new")).to_be_attached(timeout=PATIENCE)
+    assert page.locator("details").get_attribute("open") is not None
+    assert page.locator("input[name=until]").input_value() == "$4"
+    assert page.evaluate("window.scrollY") == 300
+
+
+def test_a_half_typed_note_survives_an_update(world: World, opens: Opens) -> None:
+    id = world.verify()
+    page = opens(f"/w/{world.key}/gates/{id}")
+    page.locator("#note").fill("The sidebar is")
+    (world.root / "README.md").write_text("changed\n")
+    world.start("Secondary-A")
+    expect(page.locator(".changed summary")).to_be_attached(timeout=PATIENCE)
+    assert page.locator("#note").input_value() == "The sidebar is"
+
+
+def test_approving_frees_a_process_that_waits(world: World, opens: Opens) -> None:
+    """By keyboard alone: `a`, and Enter in the question that it asks."""
+    id = world.verify(HOSTILE)
+    command = [sys.executable, "-m", "holdfast", "gate", "wait", id, "--timeout", "60"]
+    waiting = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    page = opens(f"/w/{world.key}/gates/{id}")
+    page.keyboard.press("a")
+    expect(page.locator("#confirm-question")).to_contain_text("Approve")
+    page.keyboard.press("Escape")
+    expect(page.locator("#confirm")).to_be_hidden()
+    assert world.gate(id)["answer"] is None
+    page.keyboard.press("a")
+    page.locator("#confirm-yes").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#answered")).to_contain_text("approved")
+    assert waiting.communicate(timeout=60)[0]
+    assert waiting.returncode == 0
+    assert page.title() != "owned"
+
+
+def test_a_decision_and_an_acknowledgment(world: World, opens: Opens) -> None:
+    id = world.decide()
+    world.alert()
+    page = opens()
+    page.get_by_role("button", name="Go on").click()
+    expect(page.locator(".ask.alert")).to_have_count(0)
+    assert Budget(world.workspace, actor="test").state()["pending"] == {}
+    page.get_by_role("link", name="Select a store").click()
+    page.get_by_label("SQLite").check()
+    page.locator("#note").fill("One machine will do.")
+    page.get_by_role("button", name="Choose").click()
+    expect(page.locator("#answered")).to_contain_text("lite")
+    given = world.gate(id)["answer"]
+    assert given is not None
+    assert (given["answer"], given["text"]) == ("lite", "One machine will do.")
+
+
+def test_without_a_sign_in_there_is_only_the_door(
+    world: World, browser: Browser, serving: Serving
+) -> None:
+    world.verify()
+    page = browser.new_page()
+    page.goto(f"{serving.address.origin}/board")
+    expect(page.locator("h1")).to_have_text("Nobody is signed in here.")
+    page.get_by_role("link", name="Sign in").click()
+    page.get_by_label("Or paste it here").fill("guessed")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.locator(".wrong")).to_be_visible()
+    page.get_by_label("Or paste it here").fill(serving.link())
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/board")
+    assert page.evaluate("document.cookie") == ""
+    page.close()
+
+
+def test_an_agents_markup_is_inert_also_in_updates(world: World, opens: Opens) -> None:
+    world.start("Secondary-A", HOSTILE.replace("/", ""))
+    page = opens()
+    world.beat("Secondary-A", f"second {HOSTILE}")
+    expect(page.get_by_text("second <script>")).to_be_visible(timeout=PATIENCE)
+    assert page.locator("main img, main script").count() == 0
+    assert "owned" not in page.title()
+
+
+def test_everything_can_be_read_and_answered_without_javascript(world: World, opens: Opens) -> None:
+    id = world.verify()
+    page = opens(java_script_enabled=False)
+    page.get_by_role("link", name="Dashboard").click()
+    page.get_by_label("A note, or what is wrong").fill("No sidebar.")
+    page.get_by_role("button", name="Describe issues").click()
+    expect(page.locator("#answered")).to_contain_text("No sidebar.")
+    assert world.gate(id)["answer"] is not None
+
+
+def test_narrow_screens_keys_and_accessibility(world: World, opens: Opens) -> None:
+    world.start("Secondary-A")
+    world.beat("Secondary-A", "x" * 300)
+    world.silence("Secondary-D")
+    world.alert()
+    picture = world.root / "dashboard.png"
+    picture.write_bytes(DOT)
+    world.decide(holds="y" * 200, attach=[str(picture)])
+    page = opens(viewport={"width": 380, "height": 700})
+    wide = "document.documentElement.scrollWidth"
+    assert page.evaluate(wide) <= 380
+    page.locator("summary", has_text="Decide").click()
+    accessible(page)
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/gates/store")
+    expect(page.locator("#state")).to_have_text("live", timeout=PATIENCE)
+    assert page.evaluate(wide) <= 380
+    shown = page.get_by_role("img", name="dashboard.png")
+    shown.scroll_into_view_if_needed()
+    page.wait_for_function("document.querySelector('.pictures img').naturalWidth > 0")
+    accessible(page)
+    page.keyboard.press("g")
+    page.keyboard.press("b")
+    page.wait_for_url("**/board")
+
+
+def test_a_page_finds_its_server_again(world: World, browser: Browser) -> None:
+    """A server that was started anew knows no session: the page says so, and does not go blank."""
+    world.verify()
+    with Serving([str(world.root)]) as serving:
+        port = serving.address.port
+        page = browser.new_page()
+        page.goto(serving.link())
+        expect(page.locator("#state")).to_have_text("live", timeout=PATIENCE)
+    expect(page.locator("#state")).to_have_text("connecting…", timeout=PATIENCE)
+    with Serving([str(world.root)], port=port):
+        expect(page.locator("#state")).to_contain_text("signed out", timeout=PATIENCE)
+        expect(page.get_by_text("Dashboard")).to_be_visible()
+    page.close()

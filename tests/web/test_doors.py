@@ -1,0 +1,209 @@
+"""Who comes in, and who does not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from holdfast.gates.answering import refused_attempts
+from holdfast.kernel.workspace import discover
+from holdfast.web.address import Address, leading_away
+from holdfast.web.signin import IDLE_SECONDS, LINK_SECONDS, TRIES, Doors
+from tests.web.world import ADDRESS, Visitor, World
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_link_works_once(stranger: Visitor) -> None:
+    link = f"/sign-in?token={stranger.server.doors.link('/dev/pts/7')}"
+    first = stranger.get(link)
+    cookie = first.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    assert stranger.get("/board").status_code == 200
+    stranger.client.cookies.clear()
+    assert stranger.get(link).status_code == 403
+    assert stranger.get("/board").status_code == 401
+
+
+def test_a_new_link_ends_the_one_before_it(stranger: Visitor) -> None:
+    old, new = (stranger.server.doors.link("/dev/pts/7") for _ in range(2))
+    assert stranger.get(f"/sign-in?token={old}").status_code == 403
+    assert stranger.get(f"/sign-in?token={new}").status_code == 200
+
+
+def test_links_and_sessions_grow_old() -> None:
+    clock = Clock()
+    doors = Doors(clock)
+    late, token = doors.link("/dev/pts/7"), ""
+    clock.now += LINK_SECONDS
+    assert doors.enter(late, "here") is None
+    token = doors.enter(doors.link("/dev/pts/7"), "here") or ""
+    clock.now += IDLE_SECONDS
+    assert doors.session(token) is not None  # and seen, so that it lasts
+    clock.now += IDLE_SECONDS + 1
+    assert doors.session(token) is None
+
+
+def test_whoever_guesses_has_to_wait_and_then_may_try_again() -> None:
+    clock = Clock()
+    doors = Doors(clock)
+    for _ in range(TRIES):
+        assert doors.wait("here") == 0
+        assert doors.enter("wrong", "here") is None
+    assert doors.wait("here") > 0
+    assert doors.wait("elsewhere") == 0
+    clock.now += doors.wait("here")
+    assert doors.wait("here") == 0
+
+
+def test_guessing_is_answered_with_429(stranger: Visitor) -> None:
+    for _ in range(TRIES):
+        assert stranger.get("/sign-in?token=wrong").status_code == 403
+    answer = stranger.get(f"/sign-in?token={stranger.server.doors.link('/dev/pts/7')}")
+    assert (answer.status_code, "retry-after" in answer.headers) == (429, True)
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/board", "/board.json", "/board.events", "/records.events", "/w/x/gates/y"]
+)
+def test_nothing_is_shown_to_whoever_did_not_sign_in(stranger: Visitor, path: str) -> None:
+    answer = stranger.get(path)
+    assert answer.status_code == 401
+    assert stranger.server.site.place(next(iter(stranger.server.site)).key).root not in answer.text
+
+
+def test_a_stranger_answers_nothing_and_the_attempt_is_recorded(
+    world: World, stranger: Visitor
+) -> None:
+    id = world.verify()
+    answer = stranger.send(f"/w/{world.key}/gates/{id}", csrf="guessed", answer="approved")
+    assert answer.status_code == 401
+    assert world.gate(id)["answer"] is None
+    (attempt,) = refused_attempts(world.workspace, id)
+    assert attempt["why"] == "nobody signed in to the page"
+
+
+def test_attempts_do_not_fill_the_journal(world: World, stranger: Visitor) -> None:
+    id = world.verify()
+    for _ in range(30):
+        stranger.send(f"/w/{world.key}/gates/{id}", csrf="guessed", answer="approved")
+    assert len(world.workspace.journal.read("people:workspace")) <= 10
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1", "127.0.0.1:80", "localhost:4653", ""]
+)
+def test_another_name_for_this_address_is_refused(visitor: Visitor, host: str) -> None:
+    """A page of somebody else's, whose name server says that it is here, gets nothing."""
+    assert visitor.get("/board", host=host).status_code == 421
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "", "http://127.0.0.1:4654"])
+def test_what_another_page_sends_is_refused(world: World, visitor: Visitor, origin: str) -> None:
+    id = world.verify()
+    answer = visitor.send(f"/w/{world.key}/gates/{id}", origin=origin, answer="approved")
+    assert answer.status_code == 403
+    assert world.gate(id)["answer"] is None
+
+
+def test_what_names_no_origin_at_all_is_refused(world: World, visitor: Visitor) -> None:
+    id = world.verify()
+    fields = {"csrf": visitor.token(), "answer": "approved"}
+    answer = visitor.client.post(f"/w/{world.key}/gates/{id}", data=fields)
+    assert answer.status_code == 403
+    assert world.gate(id)["answer"] is None
+
+
+@pytest.mark.parametrize("csrf", ["", "wrong", "é"])
+def test_a_change_needs_the_token_of_its_session(world: World, visitor: Visitor, csrf: str) -> None:
+    id = world.verify()
+    answer = visitor.send(f"/w/{world.key}/gates/{id}", csrf=csrf, answer="approved")
+    assert answer.status_code == 403
+    assert world.gate(id)["answer"] is None
+
+
+def test_each_person_has_a_token_of_their_own(world: World, visitor: Visitor) -> None:
+    first = visitor.token()
+    visitor.client.cookies.clear()
+    visitor.sign_in()
+    assert visitor.token() != first
+    id = world.verify()
+    answer = visitor.send(f"/w/{world.key}/gates/{id}", csrf=first, answer="approved")
+    assert answer.status_code == 403
+
+
+def test_signing_out(visitor: Visitor) -> None:
+    cookies = dict(visitor.client.cookies)
+    assert visitor.send("/sign-out").status_code == 303
+    visitor.client.cookies.update(cookies)
+    assert visitor.get("/board").status_code == 401
+
+
+@pytest.mark.parametrize("path", ["/board", "/sign-in", "/nowhere", "/static/page.css"])
+def test_every_answer_forbids_what_no_page_needs(visitor: Visitor, path: str) -> None:
+    headers = visitor.get(path).headers
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["x-frame-options"] == "DENY"
+
+
+def test_no_page_has_script_or_style_in_it(world: World, visitor: Visitor) -> None:
+    id = world.verify()
+    for path in ("/board", f"/w/{world.key}/gates/{id}", "/sign-in", "/nowhere"):
+        text = visitor.get(path).text
+        assert not re.search(r"<script(?! src=)|<style|\son\w+=|style=", text), path
+
+
+def test_the_cookie_is_for_encrypted_ways_only_where_there_is_one(world: World) -> None:
+    secure = Address("https", "board.example.org", 443)
+    with Visitor([str(world.root)], secure) as visitor:
+        answer = visitor.get(f"/sign-in?token={visitor.server.doors.link('x')}")
+        assert "secure" in answer.headers["set-cookie"].lower()
+
+
+@pytest.mark.parametrize(
+    ("url", "followed"),
+    [
+        ("http://localhost:3000/x", "http://localhost:3000/x"),
+        ("http://127.0.0.1:3000/x?y", "http://localhost:3000/x?y"),
+        ("http://127.1:3000/x", "http://localhost:3000/x"),
+        ("http://2130706433/x", "http://localhost/x"),
+        ("https://example.org/", "https://example.org/"),
+        ("javascript:alert(1)", ""),
+        ("data:text/html,x", ""),
+        ("http://user@example.org/", ""),
+        ("http://[::1", ""),
+        ("http://x:99999/", ""),
+    ],
+)
+def test_a_link_of_an_agent_never_leads_to_the_pages_own_host(url: str, followed: str) -> None:
+    """A browser would send the page's cookie to whatever listens there."""
+    assert leading_away(url, ADDRESS) == followed
+
+
+def test_the_page_knows_no_path_outside_of_its_folder(visitor: Visitor) -> None:
+    for path in ("/static/../app.py", "/static/%2e%2e/app.py", "/static//etc/passwd"):
+        assert visitor.get(path).status_code in (404, 405)
+
+
+def test_two_workspaces_of_one_name_have_two_keys(tmp_path: Path, world: World) -> None:
+    from holdfast.web.site import Site
+
+    other = tmp_path / "x" / "repository"
+    (other / ".holdfast").mkdir(parents=True)
+    assert [place.key for place in Site([str(world.root), str(other)])] == [
+        "repository",
+        "repository-2",
+    ]
+    assert len(Site([str(world.root), str(world.root)])) == 1
+    assert discover(str(other)).root == str(other)

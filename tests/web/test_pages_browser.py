@@ -1,0 +1,124 @@
+"""The pages that tell one story each, in a real browser: live, by keyboard, on a small screen."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from tests.web import stories
+from tests.web.browser import PATIENCE, Opens, accessible
+from tests.web.world import World
+
+SMALL = {"width": 380, "height": 780}
+
+
+def test_a_run_is_drawn_live(world: World, opens: Opens) -> None:
+    plans = stories.run(world)
+    plans.begin()
+    page = opens(f"/w/{world.key}/runs/{plans.id}")
+    picture = page.locator(".holdfast-graph")
+    expect(picture.locator("g.plan.open")).to_have_count(2)
+    plans.halted(begin=False)
+    expect(picture.locator("g.plan.done")).to_have_count(1, timeout=PATIENCE)
+    expect(picture.locator("g.plan.waiting")).to_have_count(1, timeout=PATIENCE)
+    colours = picture.locator("rect.side").evaluate_all(
+        "all => all.map(one => getComputedStyle(one).fill)"
+    )
+    assert len(set(colours)) == 2  # the page's own sheet reaches into the picture
+    accessible(page)
+    page.get_by_role("link", name="Answer: ").click()
+    expect(page.locator("#answer")).to_be_visible()
+
+
+def test_pages_by_keyboard_and_on_a_small_screen(world: World, opens: Opens) -> None:
+    stories.capture(world, issue="CIA-7", title="A parser", next="keep quoted words together")
+    stories.track(world)
+    stories.rfc(world)
+    world.alert()
+    world.start("Secondary-A", "feature_with_a_very_long_name_that_does_not_break_anywhere_at_all")
+    here = f"/w/{world.key}"
+    record = world.workspace.journal.latest(kind="captured", limit=1)[0]["id"]
+    page = opens("/history", viewport=SMALL)
+    page.keyboard.press("/")
+    page.keyboard.type("quoted")
+    page.keyboard.press("Enter")
+    expect(page.locator(".told li")).to_have_count(1)
+    expect(page.locator("#state")).to_have_text("live", timeout=PATIENCE)
+    page.locator("main").focus()
+    page.keyboard.press("g")
+    page.keyboard.press("w")
+    expect(page).to_have_title("Work · Holdfast")
+    paths = ["/work", "/fleet", "/budget", "/history", "/doctor", f"{here}/records/{record}",
+             f"{here}/sessions/{stories.SESSION}", f"{here}/tracks/{stories.TRACK}",
+             f"{here}/rfcs/{stories.RFC}"]  # fmt: skip
+    origin = page.evaluate("location.origin")
+    for path in paths:
+        page.goto(origin + path)
+        expect(page.locator("h1")).to_be_attached()
+        wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert wide <= 0, path
+        accessible(page)
+
+
+def test_from_row_to_row_by_keyboard(world: World, opens: Opens) -> None:
+    """On tasks and timelines, and in the fleet's table; an update leaves the choice where it is."""
+    stories.capture(world, next="keep quoted words together", remaining=["Write", "Ship"])
+    world.start("Secondary-A")
+    world.start("Secondary-B")
+    page = opens("/fleet")
+    for key, row in (("j", 0), ("j", 1), ("j", 1), ("k", 0)):
+        page.keyboard.press(key)
+        expect(page.locator("tbody tr").nth(row)).to_be_focused()
+        expect(page.locator(".chosen")).to_have_count(1)
+    name = page.locator("tbody tr").first.locator("a").inner_text()
+    world.beat(name, "Something that was not there")
+    expect(page.get_by_text("Something that was not there")).to_be_visible(timeout=PATIENCE)
+    expect(page.locator("tbody tr.chosen")).to_contain_text(name)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/history?*")
+    page.goto(page.evaluate("location.origin") + f"/w/{world.key}/sessions/{stories.SESSION}")
+    expect(page.locator("#state")).to_have_text("live", timeout=PATIENCE)
+    rows = page.locator(".tasks > li[id], .told > li")
+    for row in range(rows.count()):
+        page.keyboard.press("j")
+        expect(rows.nth(row)).to_be_focused()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/records/*")
+
+
+def test_a_session_grows_while_it_is_looked_at(world: World, opens: Opens) -> None:
+    stories.capture(world, next="keep quoted words together")
+    page = opens(f"/w/{world.key}/sessions/{stories.SESSION}")
+    page.locator("#pack summary").click()
+    stories.capture(world, current="Write the docs of the parser")
+    expect(page.locator(".tasks .at-hand")).to_have_text(
+        "Write the docs of the parser", timeout=PATIENCE
+    )
+    assert page.locator("#pack").get_attribute("open") is not None
+    page.emulate_media(media="print")
+    expect(page.locator(".tasks .at-hand")).to_be_visible()
+    expect(page.locator(".top nav")).to_be_hidden()
+
+
+def test_without_javascript_everything_can_be_read(world: World, opens: Opens) -> None:
+    stories.capture(world, next="keep quoted words together")
+    world.start("Secondary-A", minutes_ago=1)
+    page = opens("/work", java_script_enabled=False)
+    page.locator("#sessions ~ ul a").click()
+    expect(page.locator("#prompt pre")).to_be_visible()
+    page.get_by_role("link", name="what changed").click()
+    expect(page.locator("#difference ~ .diff")).to_be_visible()
+    page.get_by_role("link", name="Fleet").click()
+    page.locator("input[name=q]").fill("secondary-a")
+    page.get_by_role("button", name="Find").click()
+    expect(page.locator("tbody tr")).to_have_count(1)
+
+
+def test_a_half_typed_search_survives_an_update(world: World, opens: Opens) -> None:
+    world.start("Secondary-A")
+    page = opens("/history")
+    page.keyboard.press("/")
+    page.keyboard.type("quoted wo")
+    world.beat("Secondary-A", "Something that was not there")
+    expect(page.get_by_text("Something that was not there")).to_be_visible(timeout=PATIENCE)
+    page.keyboard.type("rds")
+    expect(page.locator("[data-search]")).to_have_value("quoted words")

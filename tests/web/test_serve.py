@@ -1,0 +1,162 @@
+"""`holdfast serve` itself: a real process at a real terminal."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast.web.address import Address
+from tests.gate.person import Terminal
+from tests.web.world import Stream, World
+
+LINK = re.compile(rb"(http://127\.0\.0\.1:(\d+))/sign-in\?token=([\w-]+)")
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as one:
+        port: int = one.getsockname()[1]
+        return port
+
+
+def cookie_for(port: int, token: bytes) -> str:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request("GET", f"/sign-in?token={token.decode()}")
+    answer = connection.getresponse()
+    answer.read()
+    connection.close()
+    assert answer.status == 200
+    return str(answer.headers["set-cookie"]).partition(";")[0]
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_person_serves_comes_in_and_ends_it(world: World, how: signal.Signals) -> None:
+    world.verify()
+    port = free_port()
+    terminal = Terminal("serve", "--port", str(port))
+    token = terminal.read_until(LINK).group(3)
+    cookie = cookie_for(port, token)
+    stream = Stream(Address("http", "127.0.0.1", port), "/board.events", cookie)
+    assert "Dashboard" in stream.next()["data"]
+    before = len(LINK.findall(terminal.screen))
+    terminal.type(b"\n")
+    terminal.read_until(re.compile(LINK.pattern + rb".*" * before + LINK.pattern, re.DOTALL))
+    os.kill(terminal._process.pid, how)
+    seen = terminal.leave()
+    assert seen.code == 0, seen.screen
+    assert "The page has ended." in seen.screen
+    assert "Traceback" not in seen.screen
+    stream.close()
+    with socket.create_server(("127.0.0.1", port)):
+        pass  # the port is free again
+    assert not [name for name in os.listdir(world.root) if "unfinished" in name]
+
+
+def serve(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Without a terminal, as an agent's tool runs it."""
+    return subprocess.run(
+        [sys.executable, "-m", "holdfast", "serve", *words, "--json"],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, **environment},
+        start_new_session=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_nobody_serves_without_a_terminal(world: World) -> None:
+    done = serve()
+    assert done.returncode == 4
+    assert "no terminal" in done.stdout
+    assert "token" not in done.stdout + done.stderr
+    (record,) = world.workspace.journal.latest(stream="people:workspace")
+    assert record["body"]["purpose"] == "sign in to the page"
+
+
+def test_an_agent_with_a_terminal_gets_no_link(world: World) -> None:
+    terminal = Terminal("serve", "--port", "0", environment={"CLAUDECODE": "1"})
+    seen = terminal.leave()
+    assert seen.code == 4
+    assert "token" not in seen.screen
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--host", "192.0.2.1"], "others could listen"),
+        (["--host", "0.0.0.0", "--tls-certificate", "x", "--tls-key", "y"], "no name"),
+        (["--tls-certificate", "x"], "belong together"),
+        (["--behind-proxy", "board"], "is not an address"),
+        (["--workspace", "/nowhere"], "There is no folder"),
+    ],
+)
+def test_what_would_be_open_to_others_is_refused(world: World, words: list[str], said: str) -> None:
+    terminal = Terminal("serve", "--port", "0", *words, columns=200)
+    seen = terminal.leave()
+    assert seen.code in (2, 3)
+    assert said in seen.screen
+
+
+def test_a_taken_port_is_named_and_the_default_moves_on(world: World) -> None:
+    from holdfast.kernel.errors import HoldfastError
+    from holdfast.web import serving
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(HoldfastError, match="cannot be used"):
+            serving.listen(serving.Wish(port=port))
+    opened = [serving.listen(serving.Wish()) for _ in range(2)]
+    assert opened[0][1].port != opened[1][1].port
+    for listening, _ in opened:
+        listening.close()
+
+
+def test_a_bad_certificate_is_said(world: World, tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("no certificate")
+    terminal = Terminal(
+        *("serve", "--port", "0", "--host", "localhost"),
+        *("--tls-certificate", str(tmp_path / "x"), "--tls-key", str(tmp_path / "x")),
+        columns=200,
+    )
+    seen = terminal.leave()
+    assert seen.code == 1
+    assert "certificate or its key" in seen.screen
+
+
+def test_an_encrypted_page(world: World, tmp_path: Path) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"),
+            *("-subj", "/CN=localhost", "-keyout", str(key), "-out", str(certificate)),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    port = free_port()
+    terminal = Terminal(
+        *("serve", "--port", str(port), "--host", "localhost"),
+        *("--tls-certificate", str(certificate), "--tls-key", str(key)),
+    )
+    found = terminal.read_until(re.compile(rb"https://localhost:\d+/sign-in\?token=([\w-]+)"))
+    import ssl
+
+    trusting = ssl.create_default_context(cafile=str(certificate))
+    trusting.check_hostname = False
+    connection = http.client.HTTPSConnection("localhost", port, context=trusting, timeout=30)
+    connection.request("GET", f"/sign-in?token={found.group(1).decode()}")
+    answer = connection.getresponse()
+    answer.read()
+    assert "secure" in str(answer.headers["set-cookie"]).lower()
+    connection.close()
+    os.kill(terminal._process.pid, signal.SIGINT)
+    assert terminal.leave().code == 0

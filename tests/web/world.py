@@ -1,0 +1,151 @@
+"""What stands on a page: gates, agents, alerts of a repository; and whoever looks at it."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starlette.testclient import TestClient
+
+from holdfast.fleet import lives
+from holdfast.fleet.epic import find
+from holdfast.fleet.post import Post
+from holdfast.gates import asking, reading
+from holdfast.guard.budget import Budget
+from holdfast.kernel import clock
+from holdfast.kernel.workspace import discover
+from holdfast.protocols.pilot import gate_content
+from holdfast.web.address import Address
+from holdfast.web.app import Server
+from holdfast.web.site import Site
+
+if TYPE_CHECKING:
+    from holdfast.protocols.pilot.gate import GateState
+
+ADDRESS = Address("http", "127.0.0.1", 4653)
+OPTIONS: list[gate_content.Option] = [
+    {"id": "pg", "name": "PostgreSQL", "pros": "Teams run it", "cons": "A server"},
+    {"id": "lite", "name": "SQLite", "pros": "One file", "cons": "One machine"},
+]
+HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
+
+
+class World:
+    """A repository with whatever a test puts there."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.workspace = discover(str(root))
+        self.key = next(iter(Site([str(root)]))).key
+
+    def verify(self, title: str = "Dashboard", *, name: str = "dashboard", **terms: Any) -> str:
+        content = gate_content.verify(title, ["Cards show data"], url=terms.pop("url", ""))
+        return self.ask(content, name=name, **terms)
+
+    def decide(self, *, name: str = "store", **terms: Any) -> str:
+        content = gate_content.decision("Select a store", OPTIONS, context="Two agents write.")
+        return self.ask(content, name=name, **terms)
+
+    def ask(self, content: gate_content.Content, **terms: Any) -> str:
+        now = terms.pop("now", clock.now())
+        return asking.ask(self.workspace, content, actor="builder", now=now, **terms)["id"]
+
+    def gate(self, id: str) -> GateState:
+        return reading.read(self.workspace, id)
+
+    def start(self, agent: str, feature: str = "", *, minutes_ago: int = 0) -> None:
+        lives.start(self.post(minutes_ago), agent, feature or f"feature_{agent.lower()}")
+
+    def beat(self, agent: str, step: str, *, minutes_ago: int = 0) -> None:
+        lives.update(self.post(minutes_ago), agent, {"do": "beat", "set": {"current_step": step}})
+
+    def silence(self, agent: str) -> None:
+        """An agent whose process ended two hours ago, and whose files are as old."""
+        import subprocess
+
+        gone = subprocess.Popen(["true"])
+        os.environ["HOLDFAST_AGENT_PID"] = str(gone.pid)
+        try:
+            self.start(agent, minutes_ago=120)
+        finally:
+            del os.environ["HOLDFAST_AGENT_PID"]
+            gone.wait()
+        old = clock.now() // 1000 - 7200
+        for path in self.root.rglob("*"):
+            os.utime(path, (old, old))
+
+    def alert(self) -> None:
+        Budget(self.workspace, actor="builder").check({"cost": 26.5}, session="", now=clock.now())
+
+    def post(self, minutes_ago: int) -> Post:
+        now = clock.now() - minutes_ago * clock.MINUTE
+        return Post(find(self.workspace), self.workspace, actor="builder", now=now)
+
+
+class Visitor:
+    """Whoever asks the page server, in this process."""
+
+    def __init__(self, roots: list[str], address: Address = ADDRESS) -> None:
+        self.server = Server(Site(roots), address)
+        self.client = TestClient(self.server.asgi, base_url=address.origin, follow_redirects=False)
+        self.address = address
+
+    def __enter__(self) -> Visitor:
+        self.client.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.client.__exit__(None, None, None)
+
+    def sign_in(self) -> None:
+        token = self.server.doors.link("/dev/pts/7")
+        assert self.get(f"/sign-in?token={token}").status_code == 200
+
+    def get(self, path: str, **headers: str) -> Any:
+        return self.client.get(path, headers=headers)
+
+    def data(self, path: str) -> Any:
+        answer = self.get(path)
+        assert answer.status_code == 200, answer.text
+        return answer.json()["data"]
+
+    def token(self, path: str = "/board") -> str:
+        found = re.search(r'name="csrf" value="([^"]+)"', self.get(path).text)
+        assert found
+        return found.group(1)
+
+    def send(self, path: str, *, csrf: str | None = None, origin: str | None = None, **fields: str) -> Any:  # fmt: skip
+        """A form, as a browser sends it."""
+        fields["csrf"] = self.token() if csrf is None else csrf
+        headers = {"origin": self.address.origin if origin is None else origin}
+        return self.client.post(path, data=fields, headers=headers)
+
+
+class Stream:
+    """Events as they come over a connection."""
+
+    def __init__(self, address: Address, path: str, cookie: str, last: str = "") -> None:
+        self._connection = http.client.HTTPConnection(address.host, address.port, timeout=30)
+        headers = {"Cookie": cookie, "Last-Event-ID": last} if last else {"Cookie": cookie}
+        self._connection.request("GET", path, headers=headers)
+        self._answer = self._connection.getresponse()
+        assert self._answer.status == 200, self._answer.read()
+        self.id = last
+
+    def next(self) -> dict[str, str]:
+        """The next event with data; ids that come alone are kept."""
+        while True:
+            event: dict[str, str] = {}
+            while line := self._answer.readline().decode().rstrip("\n"):
+                name, _, value = line.partition(": ")
+                event[name] = f"{event[name]}\n{value}" if name in event else value
+            self.id = event.get("id", self.id)
+            if "data" in event:
+                return event
+
+    def close(self) -> None:
+        self._connection.close()
+        self._answer.close()
