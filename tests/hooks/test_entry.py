@@ -19,6 +19,7 @@ from holdfast.kernel.workspace import discover
 
 # What may be loaded besides our own modules: the interpreter's, and these. design.md has the prices.
 ALLOWED = {
+    "gc",
     "apsw",
     "ctypes",
     "_ctypes",

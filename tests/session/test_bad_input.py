@@ -209,7 +209,6 @@ def test_more_tasks_than_can_be_held_are_said(project: Path, document: Document)
         "أنهِ الاختبارات",
         "e\u0301 and é",
         "日本語のタスク",
-        "a\u202eb",
         "<!-- comment --> | table | [link](x)",
         "# not a heading",
         "## Blockers",

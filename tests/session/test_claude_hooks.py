@@ -25,6 +25,7 @@ from tests.session.world import (
     Holdfast,
     fake_git,
     hook,
+    loaded_by,
     said,
     send,
     set_state,
@@ -392,23 +393,6 @@ def test_a_read_only_progress_file_does_not_matter(repository: Path, holdfast: H
 # The light path
 
 
-def loaded_by(event: str, payload: dict[str, object]) -> set[str]:
-    python, isolated, no_site, file, libraries, *words = command("claude", event)
-    script = (
-        "import os, sys; leave = os._exit;"
-        "os._exit = lambda code: (os.write(2, ' '.join(sys.modules).encode()), leave(code));"
-        f"sys.argv = [{file!r}, {libraries!r}, *{words!r}];"
-        f"exec(compile(open({file!r}).read(), {file!r}, 'exec'), {{'__file__': {file!r}}})"
-    )
-    done = subprocess.run(
-        [python, isolated, no_site, "-c", script],
-        input=json.dumps(payload).encode(),
-        capture_output=True,
-        check=True,
-    )
-    return set(done.stderr.decode().split())
-
-
 @pytest.mark.parametrize("event", ["Stop", "PreCompact", "SessionEnd", "SessionStart"])
 @pytest.mark.parametrize("gate", [None, 2])
 def test_without_a_tracker_only_modules_of_the_list_are_loaded(
@@ -417,8 +401,8 @@ def test_without_a_tracker_only_modules_of_the_list_are_loaded(
     holdfast("checkpoint", *WORK, "--session", "first")
     loop(awaitingGate=gate)
     payload: dict[str, object] = {"session_id": "first", "cwd": str(repository)}
-    loaded = loaded_by(event, payload)
-    assert "holdfast.kernel.write" in loaded
+    loaded = loaded_by("claude", event, payload)
+    assert "holdfast.kernel.write" in loaded or event == "SessionEnd", "which another process does"
     foreign = {name for name in loaded if not name.startswith("holdfast")} - STARTUP - ALLOWED
     assert foreign == set()
     assert failures.read(discover()) == []

@@ -30,7 +30,7 @@ github_server = fixtures.github_server
 
 STATE = Path(".ccc-state.json")
 PROGRESS = Path(".ccc-progress.md")
-SAMPLES = Path(__file__).parent / "samples"
+SAMPLES = Path(__file__).parent.parent / "hooks" / "samples"
 PATIENCE = 30.0  # seconds for what must happen; a loaded machine is slow, not wrong
 WORK = (
     *("--issue", "ENG-12", "--title", "Parse dates", "--task", "Write the parser"),
@@ -112,6 +112,24 @@ def said(done: subprocess.CompletedProcess[bytes]) -> dict[str, Any]:
     value = json.loads(done.stdout or b"{}")
     assert isinstance(value, dict)
     return value
+
+
+def loaded_by(client: str, event: str, payload: dict[str, Any]) -> set[str]:
+    """The modules that a hook had loaded when it ended."""
+    python, isolated, no_site, file, libraries, *words = command(client, event)
+    script = (
+        "import os, sys; leave = os._exit;"
+        "os._exit = lambda code: (os.write(2, ' '.join(sys.modules).encode()), leave(code));"
+        f"sys.argv = [{file!r}, {libraries!r}, *{words!r}];"
+        f"exec(compile(open({file!r}).read(), {file!r}, 'exec'), {{'__file__': {file!r}}})"
+    )
+    done = subprocess.run(
+        [python, isolated, no_site, "-c", script],
+        input=json.dumps(payload).encode(),
+        capture_output=True,
+        check=True,
+    )
+    return set(done.stderr.decode().split())
 
 
 def fake_git(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -5,8 +5,11 @@ time; LIBRARIES says where to find what is needed. This file is compiled anew at
 stays short.
 """
 
+import gc
 import sys
 
+# A hook is over before its garbage matters.
+gc.disable()
 sys.path[0:0] = [__file__.rpartition("/holdfast/")[0], sys.argv[1]]
 
 from holdfast.hooks.run import run  # noqa: E402

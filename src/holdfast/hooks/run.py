@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import sys
 
-from holdfast.kernel import clock, failures, jsontext, latch
+from holdfast.client_session import settled
+from holdfast.kernel import clock, jsontext, latch
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
 
@@ -18,10 +19,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
+    from holdfast.hooks.meaning import Client, Event, Outcome
     from holdfast.kernel.workspace import Workspace
 
 # More than this is no payload; a hook must not fill the memory of its host.
 LARGEST_PAYLOAD = 32 * 1024 * 1024
+LONGEST_NAME = 80
+CLIENTS = ("claude", "codex", "gemini", "opencode")
+# Where a client says that its session began: the agent's own folder, which the payload has, goes with
+# every `cd`. In Codex and opencode it does not, and is the session's.
+PROJECT_VARIABLES = {"claude": "CLAUDE_PROJECT_DIR", "gemini": "GEMINI_PROJECT_DIR"}
 
 
 def command(*arguments: str) -> list[str]:
@@ -36,94 +43,145 @@ def command(*arguments: str) -> list[str]:
 def run(arguments: list[str]) -> NoReturn:
     answer = respond(arguments)
     if answer:
+        text = answer if isinstance(answer, str) else jsontext.dumps(answer)
         try:
-            os.write(1, f"{jsontext.dumps(answer)}\n".encode())
+            os.write(1, f"{text}\n".encode("utf-8", "replace"))
         except OSError:
             pass
     # Without the interpreter's long goodbye: what must be durable is, and nothing is buffered.
     os._exit(0)
 
 
-def respond(arguments: list[str]) -> dict[str, Any]:
+def respond(arguments: list[str]) -> dict[str, Any] | str:
     """What to print for a hook, if anything. Never raises."""
-    is_client = arguments[:1] not in (["note"], ["beat"])
-    answer: dict[str, Any] = {}
-    workspace: Workspace | None = None
-    stopped: latch.Latch | None = None
-    session = ""
+    payload: dict[str, Any] = {}
+    problem = ""
     try:
         payload = _payload()
-        session = str(payload.get("session_id") or "")
-        workspace = discover(_folder(payload))
-        stopped = latch.read(workspace)
-        if stopped is not None and not is_client:
-            answer["stopped"] = stopped["reason"]
+    except Exception as error:
+        problem = _described(error)
+    if arguments[:1] and arguments[0] in CLIENTS:
+        return respond_to(arguments[0], " ".join(arguments[1:]), payload, problem=problem)
+    if arguments == ["statusline"]:
+        from holdfast.hooks.status_line import line
+
+        return line(payload)
+    return _own(arguments, payload, problem)
+
+
+def respond_to(
+    client_name: str,
+    name: str,
+    payload: dict[str, Any],
+    *,
+    problem: str = "",
+    may_leave: bool = True,
+    project: str | None = None,
+) -> dict[str, Any]:
+    """The answer to one event of a client's. Without `may_leave` nothing is left to another process.
+    `project` is the folder that the session began in; None asks the environment."""
+    client: Client = __import__(f"holdfast.hooks.{client_name}", fromlist=["NAME"])
+    event = client.read(name, payload)
+    event.session = settled(event.session)
+    outcome: Outcome = {}
+    now = clock.now()
+    if project is None:
+        project = os.environ.get(PROJECT_VARIABLES.get(client_name, ""), "")
+    workspace, around = _places(project, event.folder)
+    if workspace is None:
+        return {}  # nowhere to work, and nowhere to write down why
+    stopped = latch.read(workspace)
+    holder = workspace
+    if stopped is None and around is not None:
+        stopped, holder = latch.read(around), around
+    try:
+        if problem:
+            raise HoldfastError(problem)
+        # A latch denies every tool before anything can go wrong.
+        if stopped is None or event.means != "tool":
+            outcome = _act(event, client, workspace, now, may_leave)
+            if stopped is None:
+                stopped, holder = latch.read(workspace), workspace
+    except Exception as error:
+        if not _note_failure(workspace, f"{client_name} {name}", error, now):
+            from holdfast.kernel.inert import safe
+
+            lost = f"Holdfast: {event.name} failed, and could not write that down: "
+            text = f"{lost}{' '.join(safe(_described(error)).split())}"
+            outcome = {"context": text, "tell": text}
+    if stopped is not None:
+        from holdfast.hooks.stopping import held
+
+        outcome = held(outcome, event, holder, stopped, now)
+    return client.answer(event, outcome)
+
+
+def _act(event: Event, client: Client, workspace: Workspace, now: int, may_leave: bool) -> Outcome:
+    if event.means == "nothing":
+        return {}
+    if event.means == "unknown":
+        who = client.NAME.capitalize()
+        raise HoldfastError(f"There is no hook for {who}'s {event.name}.", kind="unknown_hook")
+    if event.means == "tool":
+        from holdfast.hooks.tools import before
+
+        return before(event, client, workspace, now)
+    from holdfast.hooks.acting import act
+
+    return act(event, client, workspace, now, may_leave)
+
+
+def _places(project: str, folder: str) -> tuple[Workspace | None, Workspace | None]:
+    """The workspace that a session belongs to, wherever its agent went since; and, when that is in
+    another one now, the other, whose stop holds there as well."""
+    now_in = _found(_folder(folder))
+    began_in = _found(project) if _is_folder(project) else None
+    if began_in is None or now_in is None:
+        return began_in or now_in, None
+    is_one = began_in.root == now_in.root and began_in.home == now_in.home
+    return began_in, None if is_one else now_in
+
+
+def _found(folder: str | None) -> Workspace | None:
+    try:
+        return discover(folder, local=True)
+    except (HoldfastError, OSError):
+        return None
+
+
+def _folder(named: str) -> str | None:
+    """Where the client says it is; by itself it may have started us elsewhere."""
+    return named if _is_folder(named) else None
+
+
+def _is_folder(named: str) -> bool:
+    try:
+        return bool(named) and os.path.isdir(named)
+    except ValueError:  # a null character
+        return False
+
+
+# Our own words: what programs send, not clients
+
+
+def _own(arguments: list[str], payload: dict[str, Any], problem: str) -> dict[str, Any]:
+    answer: dict[str, Any] = {}
+    named = payload.get("cwd")
+    try:
+        workspace = discover(_folder(named if isinstance(named, str) else ""), local=True)
+    except HoldfastError as error:
+        return {"failed": problem or error.message}
+    stopped = latch.read(workspace)
+    if stopped is not None:
+        answer["stopped"] = stopped["reason"]
+    try:
+        if problem:
+            raise HoldfastError(problem)
         answer.update(_obey(arguments, payload, workspace))
     except Exception as error:
-        message = error.message if isinstance(error, HoldfastError) else _described(error)
-        if not is_client:
-            answer["failed"] = message
-        if workspace is None:
-            workspace = _workspace_or_none()
-        if workspace is not None:
-            failures.note(workspace, " ".join(arguments[:2]), message, clock.now())
-    if workspace is not None and stopped is not None and is_client:
-        # Also when the hook itself failed: a stop holds without the journal.
-        answer = _stopping(answer, stopped, _turn(workspace, arguments, session))
+        answer["failed"] = _described(error)
+        _note_failure(workspace, " ".join(arguments[:2]), error, clock.now())
     return answer
-
-
-def _turn(workspace: Workspace, arguments: list[str], session: str) -> str:
-    """What is left of a session's last turn: `begins` now, `goes on`, or nothing."""
-    from holdfast.kernel import last_turn
-
-    event = arguments[1] if len(arguments) > 1 else ""
-    if event == "Stop" and last_turn.take(workspace, session, now=clock.now()):
-        return "begins"
-    if event == "PreCompact" and last_turn.is_open(workspace, now=clock.now()):
-        return "goes on"
-    return ""
-
-
-def _stopping(answer: dict[str, Any], stopped: latch.Latch, turn: str) -> dict[str, Any]:
-    """What the hook would have said, and on top of it that the agent has to stop; at once, or after
-    the one turn that a budget leaves it to checkpoint in."""
-    from holdfast.emergency import words
-    from holdfast.kernel import last_turn
-
-    text = words(stopped)
-    if turn == "begins":
-        return {"decision": "block", "reason": f"{text}\n{last_turn.WORDS}"}
-    specific = answer.get("hookSpecificOutput")
-    if specific is not None:
-        specific["additionalContext"] = f"{text}\n\n{specific.get('additionalContext', '')}"
-    if turn == "goes on":
-        return {**answer, "systemMessage": f"{text}\n{last_turn.WORDS}"}
-    answer.pop("decision", None)
-    return {**answer, "continue": False, "stopReason": text, "systemMessage": text}
-
-
-def _reminding(answer: dict[str, Any], reminder: str) -> dict[str, Any]:
-    """What the hook says, and below it what the agent has forgotten."""
-    if not reminder:
-        return answer
-    specific = answer.get("hookSpecificOutput")
-    if specific is not None:
-        specific["additionalContext"] = f"{specific.get('additionalContext', '')}\n\n{reminder}"
-    return {**answer, "systemMessage": reminder}
-
-
-def _folder(payload: dict[str, Any]) -> str | None:
-    """Where the client says it is; by itself it may have started us elsewhere."""
-    folder = payload.get("cwd")
-    return folder if isinstance(folder, str) and os.path.isdir(folder) else None
-
-
-def _workspace_or_none() -> Workspace | None:
-    try:
-        return discover()
-    except HoldfastError:
-        return None
 
 
 def _obey(arguments: list[str], payload: dict[str, Any], workspace: Workspace) -> dict[str, Any]:
@@ -133,14 +191,12 @@ def _obey(arguments: list[str], payload: dict[str, Any], workspace: Workspace) -
         from holdfast.hooks.beat import beat
 
         return beat(arguments[1:], payload, workspace, clock.now())
-    if len(arguments) == 2 and arguments[0] == "claude":
-        from holdfast.fleet.activity import saw
-        from holdfast.hooks.claude import handle
+    if arguments[:1] == ["check"] and len(arguments) == 2:
+        from holdfast.hooks.watching import check
 
-        now = clock.now()
-        answer = handle(arguments[1], payload, workspace, now)
-        return _reminding(answer, saw(workspace, str(payload.get("session_id") or ""), now))
-    raise HoldfastError(f"There is no hook {' '.join(arguments)!r}.", kind="unknown_hook")
+        check(workspace, arguments[1], clock.now())
+        return {}
+    raise HoldfastError(f"There is no hook {' '.join(arguments)!r:.80}.", kind="unknown_hook")
 
 
 def _note(payload: dict[str, Any], workspace: Workspace) -> dict[str, Any]:
@@ -165,8 +221,13 @@ def _payload() -> dict[str, Any]:
         length += len(chunk)
         if length > LARGEST_PAYLOAD:
             raise HoldfastError(f"The payload is larger than {LARGEST_PAYLOAD >> 20} MB.")
+    return understood(b"".join(chunks))
+
+
+def understood(content: bytes) -> dict[str, Any]:
+    """The payload that a client sent; HoldfastError when it is none."""
     try:
-        value = jsontext.loads(b"".join(chunks).decode())
+        value = jsontext.loads(content.decode())
     except ValueError as error:
         raise HoldfastError(f"The payload is not JSON: {error}.") from error
     if not isinstance(value, dict):
@@ -174,5 +235,14 @@ def _payload() -> dict[str, Any]:
     return value
 
 
+def _note_failure(workspace: Workspace, hook: str, error: Exception, now: int) -> bool:
+    from holdfast.kernel import failures
+
+    return failures.note(workspace, hook[:LONGEST_NAME], _described(error), now)
+
+
 def _described(error: Exception) -> str:
+    """In one line; nothing of the payload or the environment is in it but what a message quotes."""
+    if isinstance(error, HoldfastError):
+        return error.message
     return f"{type(error).__name__}: {error}"

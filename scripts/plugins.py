@@ -1,0 +1,154 @@
+"""Write the plugins' trees: `python -m scripts.plugins [--check]`.
+
+Commands, skill and hook are written once, in `plugins/holdfast` (for Claude Code and Codex). From
+there come the thin plugins with the protocols' own names, the extension for Gemini CLI, what opencode
+reads, and the marketplace.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from holdfast.clients import codex, gemini
+from holdfast.version import __version__
+
+ROOT = Path(__file__).parent.parent
+PLUGINS = ROOT / "plugins"
+SOURCE = PLUGINS / "holdfast"
+SHIM = ROOT / "src" / "holdfast" / "hooks" / "opencode.js"
+
+COMMANDS = ("checkpoint", "go", "gate", "status", "takeoff", "cockpit")
+# A plugin's commands are `/plugin:command`, so the names that the protocols gave them need plugins.
+THIN = {
+    "ccc": ("checkpoint", "go"),
+    "autopilot": ("takeoff", "cockpit"),
+}
+DESCRIPTIONS = {
+    "holdfast": "What coding agents know about their work survives them: checkpoints, gates, budgets.",
+    "ccc": "/ccc:checkpoint and /ccc:go, kept by holdfast.",
+    "autopilot": "/autopilot:takeoff and /autopilot:cockpit, kept by holdfast.",
+}
+SERVER = {"mcpServers": {"holdfast": {"command": "holdfast", "args": ["mcp"]}}}
+
+
+def written() -> dict[Path, str]:
+    """Every generated file, and what it has to say."""
+    files: dict[Path, str] = {
+        ROOT / ".claude-plugin" / "marketplace.json": _json(_marketplace()),
+        SOURCE / ".claude-plugin" / "plugin.json": _json(_manifest("holdfast")),
+        SOURCE / ".mcp.json": _json(SERVER),
+        SOURCE / "hooks" / "hooks.json": _json(_shared_hooks()),
+    }
+    for name, commands in THIN.items():
+        files[PLUGINS / name / ".claude-plugin" / "plugin.json"] = _json(_manifest(name))
+        for command in commands:
+            files[PLUGINS / name / "commands" / f"{command}.md"] = _command(command)
+    return {**files, **_gemini(), **_opencode()}
+
+
+def _gemini() -> dict[Path, str]:
+    folder = PLUGINS / "gemini"
+    manifest = {"name": "holdfast", "version": __version__, **_described("holdfast"), **SERVER}
+    files = {
+        folder / "gemini-extension.json": _json(manifest),
+        folder / "hooks" / "hooks.json": _json(_gemini_hooks()),
+        folder / "hooks" / "run": (SOURCE / "hooks" / "run").read_text(encoding="utf-8"),
+        folder / "skills" / "holdfast" / "SKILL.md": _skill(),
+    }
+    for group, commands in {"holdfast": COMMANDS, **THIN}.items():
+        for command in commands:
+            files[folder / "commands" / group / f"{command}.toml"] = _toml(command)
+    return files
+
+
+def _opencode() -> dict[Path, str]:
+    folder = PLUGINS / "opencode"
+    files = {
+        folder / "plugins" / "holdfast.js": SHIM.read_text(encoding="utf-8"),
+        folder / "skills" / "holdfast" / "SKILL.md": _skill(),
+    }
+    # Commands of a folder are `/folder/command` here.
+    for group, commands in {"holdfast": COMMANDS, **THIN}.items():
+        for command in commands:
+            files[folder / "commands" / group / f"{command}.md"] = _command(command)
+    return files
+
+
+def _marketplace() -> dict[str, object]:
+    plugins = [
+        {"name": name, "source": f"./plugins/{name}", **_described(name)}
+        for name in ("holdfast", *THIN)
+    ]
+    owner = {"owner": {"name": "Holdfast"}, "plugins": plugins}
+    return {"name": "holdfast", **_described("holdfast"), **owner}
+
+
+def _manifest(name: str) -> dict[str, object]:
+    rest = {"author": {"name": "Holdfast"}, "license": "MIT"}
+    return {"name": name, "version": __version__, **_described(name), **rest}
+
+
+def _described(name: str) -> dict[str, str]:
+    return {"description": DESCRIPTIONS[name]}
+
+
+def _shared_hooks() -> dict[str, object]:
+    """For both clients, within Codex's limits: a shell's command line, because Codex has no other form
+    and would leave out the arguments of Claude Code's."""
+    hooks = {}
+    for event, seconds in codex.EVENTS.items():
+        line = f'sh "${{CLAUDE_PLUGIN_ROOT}}/hooks/run" {event}'
+        handler = {"type": "command", "command": line, "timeout": seconds}
+        hooks[event] = [{"hooks": [handler]}]
+    return {"hooks": hooks}
+
+
+def _gemini_hooks() -> dict[str, object]:
+    hooks = {}
+    for event, milliseconds in gemini.EVENTS.items():
+        line = f'sh "${{extensionPath}}/hooks/run" {event}'
+        handler = {"name": "holdfast", "type": "command", "command": line, "timeout": milliseconds}
+        hooks[event] = [{"hooks": [handler]}]
+    return {"hooks": hooks}
+
+
+def _command(name: str) -> str:
+    return (SOURCE / "commands" / f"{name}.md").read_text(encoding="utf-8")
+
+
+def _skill() -> str:
+    return (SOURCE / "skills" / "holdfast" / "SKILL.md").read_text(encoding="utf-8")
+
+
+def _toml(name: str) -> str:
+    """Gemini's form: the description and the prompt, with its own word for the arguments."""
+    _, head, body = _command(name).split("---\n", 2)
+    description = next(line for line in head.splitlines() if line.startswith("description: "))
+    prompt = body.strip().replace("$ARGUMENTS", "{{args}}")
+    assert "'''" not in prompt
+    return f"description = {json.dumps(description[13:])}\nprompt = '''\n{prompt}\n'''\n"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def main(words: list[str]) -> int:
+    stale = []
+    for path, text in written().items():
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale.append(path.relative_to(ROOT))
+        if "--check" not in words:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    if stale and "--check" in words:
+        print(f"out of date, run `make docs`: {', '.join(map(str, stale))}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

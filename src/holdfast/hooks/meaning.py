@@ -1,0 +1,101 @@
+"""What an event of any client means, and what can come of it.
+
+A client's own file turns its event into an `Event` and an `Outcome` into its own answer; what is done
+about a meaning is done in one place (`acting`), for all clients.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal, Protocol, TypedDict
+
+    Means = Literal[
+        "start",  # a session begins, goes on, or has lost its context
+        "prompt",  # somebody asked the agent for something
+        "tool",  # the agent is about to use a tool
+        "used",  # it has used one
+        "compacting",  # its context is about to be cut down
+        "may compact",  # or perhaps not: this client says so all the time
+        "stop",  # the agent is done, or thinks so
+        "end",  # the session is over
+        "nothing",  # known, and none of our business
+        "unknown",
+    ]
+
+    class Outcome(TypedDict, total=False):
+        """What a client is to do: each key in the client's own words, where it has any for it."""
+
+        context: str  # for the agent to read
+        deny: str  # the tool is not used, and why
+        prompt: str  # the agent does not stop, but reads this
+        halt: str  # the agent ends now, and why
+        tell: str  # for the person to read
+
+    class Client(Protocol):
+        """The module of a client."""
+
+        NAME: str
+        EVENTS: dict[str, Means]
+        # How much of what a hook says stands in the context, as `length` counts.
+        LONGEST_CONTEXT: int
+        # Whether a process of the client's runs one session at a time.
+        ALONE: bool
+
+        def read(self, name: str, payload: dict[str, Any]) -> Event: ...
+
+        def length(self, text: str) -> int: ...
+
+        def answer(self, event: Event, outcome: Outcome) -> dict[str, Any]: ...
+
+
+class Event:
+    """One event: what it means, and the facts of it that matter to us."""
+
+    __slots__ = (
+        *("command", "folder", "looks_after", "means", "name", "prompt", "session", "source"),
+        "tool",
+    )
+
+    def __init__(self, name: str, means: Means) -> None:
+        self.name = name
+        self.means: Means = means
+        self.session = ""
+        self.folder = ""
+        # Why a session starts or ends.
+        self.source = ""
+        # What the agent is asked for.
+        self.prompt = ""
+        self.tool = ""
+        # What a shell is to run; empty for other tools.
+        self.command = ""
+        # A tool's event looks at the session itself when nobody did for so long; 0 is never, because
+        # the client tells, too, when a tool was used.
+        self.looks_after = 0
+
+
+def text_of(payload: dict[str, Any], name: str) -> str:
+    """A text of the payload; anything else is none."""
+    value = payload.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def command_of(given: object) -> str:
+    """What a shell is to run, out of a tool's arguments: one text, or a list of words."""
+    given = given if isinstance(given, dict) else {}
+    value = given.get("command") or given.get("cmd")
+    if isinstance(value, list):
+        return " ".join(word for word in value if isinstance(word, str))
+    return value if isinstance(value, str) else ""
+
+
+def common(name: str, means: Means, payload: dict[str, Any]) -> Event:
+    """The fields that Claude Code named, and that others took over from it."""
+    event = Event(name, means)
+    event.session = text_of(payload, "session_id")
+    event.folder = text_of(payload, "cwd")
+    event.source = text_of(payload, "source") or text_of(payload, "reason")
+    event.prompt = text_of(payload, "prompt")
+    event.tool = text_of(payload, "tool_name")
+    event.command = command_of(payload.get("tool_input"))
+    return event

@@ -1,0 +1,192 @@
+"""The four languages that the clients speak with their models: one answer of the stub, said in each.
+
+An answer is plain data: `{"text": ...}`, `{"tool": name, "input": {...}}` (and `"namespace"`, where
+the client sorts its tools), `{"status": 500}` for a model that is down. `"tokens"` says how many the
+prompt is told to have cost.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+Answer = dict[str, Any]
+MODEL = "stub-model"
+PROMPT_TOKENS, ANSWER_TOKENS = 1234, 42
+
+
+class Reply(NamedTuple):
+    """What goes over the wire."""
+
+    kind: str
+    content: bytes
+
+
+STREAM, OBJECT = "text/event-stream", "application/json"
+
+
+def has_tools(body: Any) -> bool:
+    """Whether the agent asks; what a client asks besides (a title, say) brings no tools along."""
+    return isinstance(body, dict) and bool(body.get("tools"))
+
+
+def reply(path: str, body: Any, answer: Answer, number: int) -> Reply | None:
+    """The answer in the language of the address; None where nobody lives."""
+    route = path.partition("?")[0]
+    if route.endswith(("/messages/count_tokens", ":countTokens")):
+        return _object({"input_tokens": PROMPT_TOKENS, "totalTokens": PROMPT_TOKENS})
+    if route.endswith("/messages"):
+        return _messages(body, answer, number)
+    if route.endswith("/responses"):
+        return _responses(answer, number)
+    if route.endswith("/chat/completions"):
+        return _chat(body, answer, number)
+    if route.endswith((":streamGenerateContent", ":generateContent")):
+        return _generate(route, answer)
+    if route.endswith("/models"):
+        return _object({"object": "list", "data": [], "models": []})
+    return None
+
+
+def _object(value: Any) -> Reply:
+    return Reply(OBJECT, json.dumps(value).encode())
+
+
+def _events(events: list[dict[str, Any]]) -> Reply:
+    text = "".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in events)
+    return Reply(STREAM, text.encode())
+
+
+def _tokens(answer: Answer) -> int:
+    return int(answer.get("tokens", PROMPT_TOKENS))
+
+
+def _messages(body: Any, answer: Answer, number: int) -> Reply:
+    usage = {
+        "input_tokens": _tokens(answer),
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": 0,
+        "output_tokens": ANSWER_TOKENS,
+    }
+    if "tool" in answer:
+        block = {"type": "tool_use", "id": f"toolu_{number:04d}", "name": answer["tool"]}
+        start: dict[str, Any] = {**block, "input": {}}
+        whole: dict[str, Any] = {**block, "input": answer["input"]}
+        text = json.dumps(answer["input"])
+        delta = {"type": "input_json_delta", "partial_json": text}
+        reason = "tool_use"
+    else:
+        start = {"type": "text", "text": ""}
+        whole = {"type": "text", "text": answer["text"]}
+        delta = {"type": "text_delta", "text": answer["text"]}
+        reason = "end_turn"
+    message = {
+        "id": f"msg_{number:04d}",
+        "type": "message",
+        "role": "assistant",
+        "model": body.get("model", MODEL),
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": usage,
+    }
+    if not body.get("stream"):
+        return _object({**message, "content": [whole], "stop_reason": reason})
+    return _events(
+        [
+            {"type": "message_start", "message": message},
+            {"type": "content_block_start", "index": 0, "content_block": start},
+            {"type": "content_block_delta", "index": 0, "delta": delta},
+            {"type": "content_block_stop", "index": 0},
+            {
+                "type": "message_delta",
+                "delta": {"stop_reason": reason, "stop_sequence": None},
+                "usage": usage,
+            },
+            {"type": "message_stop"},
+        ]
+    )
+
+
+def _responses(answer: Answer, number: int) -> Reply:
+    if "tool" in answer:
+        item = {
+            "type": "function_call",
+            "id": f"fc_{number:04d}",
+            "call_id": f"call_{number:04d}",
+            "name": answer["tool"],
+            "arguments": json.dumps(answer["input"]),
+        }
+        if "namespace" in answer:
+            item["namespace"] = answer["namespace"]
+    else:
+        item = {
+            "type": "message",
+            "id": f"msg_{number:04d}",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": answer["text"], "annotations": []}],
+        }
+    response = {"id": f"resp_{number:04d}", "object": "response", "model": MODEL, "output": []}
+    usage = {
+        "input_tokens": _tokens(answer),
+        "input_tokens_details": {"cached_tokens": 0},
+        "output_tokens": ANSWER_TOKENS,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": _tokens(answer) + ANSWER_TOKENS,
+    }
+    done = {**response, "status": "completed", "output": [item], "usage": usage}
+    return _events(
+        [
+            {"type": "response.created", "response": {**response, "status": "in_progress"}},
+            {"type": "response.output_item.done", "output_index": 0, "item": item},
+            {"type": "response.completed", "response": done},
+        ]
+    )
+
+
+def _chat(body: Any, answer: Answer, number: int) -> Reply:
+    usage = {
+        "prompt_tokens": _tokens(answer),
+        "completion_tokens": ANSWER_TOKENS,
+        "total_tokens": _tokens(answer) + ANSWER_TOKENS,
+    }
+    said: dict[str, Any] = {"role": "assistant", "content": answer.get("text")}
+    if "tool" in answer:
+        function = {"name": answer["tool"], "arguments": json.dumps(answer["input"])}
+        call = {"index": 0, "id": f"call_{number:04d}", "type": "function", "function": function}
+        said["tool_calls"] = [call]
+    reason = "tool_calls" if "tool" in answer else "stop"
+    frame = {"id": f"chat_{number:04d}", "created": 1, "model": MODEL}
+    if not body.get("stream"):
+        choice = {"index": 0, "message": said, "finish_reason": reason}
+        whole = {**frame, "object": "chat.completion", "choices": [choice], "usage": usage}
+        return _object(whole)
+    frame["object"] = "chat.completion.chunk"
+    chunks: list[dict[str, Any]] = [
+        {**frame, "choices": [{"index": 0, "delta": said, "finish_reason": None}]},
+        {**frame, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}], "usage": usage},
+    ]
+    lines = [*(json.dumps(chunk) for chunk in chunks), "[DONE]"]
+    return Reply(STREAM, "".join(f"data: {line}\n\n" for line in lines).encode())
+
+
+def _generate(route: str, answer: Answer) -> Reply:
+    part = (
+        {"functionCall": {"name": answer["tool"], "args": answer["input"]}}
+        if "tool" in answer
+        else {"text": answer["text"]}
+    )
+    whole = {
+        "candidates": [
+            {"index": 0, "content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}
+        ],
+        "usageMetadata": {
+            "promptTokenCount": _tokens(answer),
+            "candidatesTokenCount": ANSWER_TOKENS,
+            "totalTokenCount": _tokens(answer) + ANSWER_TOKENS,
+        },
+        "modelVersion": MODEL,
+    }
+    if route.endswith(":generateContent"):
+        return _object(whole)
+    return Reply(STREAM, f"data: {json.dumps(whole)}\n\n".encode())

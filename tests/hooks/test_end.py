@@ -1,0 +1,77 @@
+"""A session's end: captured within the client's patience, and finished when that does not suffice."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from holdfast.hooks import acting
+from holdfast.hooks.run import CLIENTS
+from holdfast.kernel import failures, slot
+from holdfast.kernel.lock import WorkspaceLock
+from holdfast.kernel.workspace import discover
+from tests.hooks.world import given, said, send
+from tests.session import world as session_world
+from tests.session.world import WORK, Holdfast, wait_for
+
+holdfast = session_world.holdfast
+nothing_of_the_developer = session_world.nothing_of_the_developer
+
+
+def ended(holdfast: Holdfast) -> bool:
+    sessions = holdfast("resume", "--list", "--json").data["sessions"]
+    return any(one["session"] == "s1" and one["ended_at"] for one in sessions)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_the_end_is_captured_and_the_session_ended(
+    repository: Path, holdfast: Holdfast, client: str
+) -> None:
+    holdfast("checkpoint", *WORK, "--session", "s1")
+    done = send(client, "SessionEnd", given(reason="exit"))
+    assert said(client, "SessionEnd", done) == {}
+    wait_for(lambda: ended(holdfast))
+    assert not os.path.exists(slot.folder_of(discover(), "s1"))
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_while_somebody_holds_the_workspace_the_client_is_not_kept_waiting(
+    repository: Path, holdfast: Holdfast, client: str
+) -> None:
+    """The hook ends while the lock is still held; what it began is finished when it is free."""
+    holdfast("checkpoint", *WORK, "--session", "s1")
+    lock = WorkspaceLock(discover().home)
+    with lock:
+        began = time.monotonic()
+        done = send(client, "SessionEnd", given(reason="exit"))
+        took = time.monotonic() - began
+        assert said(client, "SessionEnd", done) == {}
+        assert not ended(holdfast)
+    wait_for(lambda: ended(holdfast))
+    assert took > acting.LONGEST_END, "it did wait for as long as it may"
+    assert acting.LONGEST_END < 1.0, "Codex has one second, Claude Code one and a half"
+    assert failures.read(discover()) == []
+
+
+def test_twice_ends_it_once(repository: Path, holdfast: Holdfast) -> None:
+    holdfast("checkpoint", *WORK, "--session", "s1")
+    for _ in range(2):
+        send("claude", "SessionEnd", given(reason="exit"))
+    wait_for(lambda: ended(holdfast))
+    kinds = [one["kind"] for one in holdfast("history", "--json").data["records"]]
+    assert kinds.count("ended") >= 1
+    assert given()["session_id"] == "s1"
+
+
+def test_what_fails_in_the_process_beside_is_written_down(
+    repository: Path, holdfast: Holdfast
+) -> None:
+    Path("holdfast.toml").write_text("[sesion]\nx = 1\n")
+    assert send("claude", "SessionEnd", given(reason="exit")).returncode == 0
+    wait_for(lambda: failures.read(discover()))
+    (failure,) = failures.read(discover())
+    assert failure["hook"] == "claude SessionEnd"
+    assert "sesion" in failure["reason"]

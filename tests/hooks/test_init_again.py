@@ -1,0 +1,228 @@
+"""`holdfast init` and `uninstall` after what happens to settings in the meantime."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.clients import CLIENTS
+from holdfast.kernel.disk import write_synced
+from tests.hooks import test_init
+from tests.hooks.test_init import FILES, SETTINGS, everything
+from tests.session import world as session_world
+from tests.session.world import Holdfast
+
+holdfast = session_world.holdfast
+nothing_of_the_developer = session_world.nothing_of_the_developer
+home = test_init.home
+
+ALL = [word for client in CLIENTS for word in ("--client", client)]
+MCP = Path(".mcp.json")
+GEMINI = Path(".gemini/settings.json")
+CODEX = Path(".codex/config.toml")
+
+
+# What is installed and does not work
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_hooks_whose_python_is_gone_are_a_problem_for_the_doctor(
+    repository: Path, holdfast: Holdfast, home: Path, client: str
+) -> None:
+    holdfast("init", "--client", client)
+    assert f"This holdfast is in the settings of {client}" in holdfast("doctor").out
+    for name in FILES[client]:
+        path = Path(name)
+        path.write_text(path.read_text().replace("/bin/python", "/gone/python"))
+    answer = holdfast("doctor")
+    assert answer.code == 1
+    assert "/gone/python" in answer.out
+    assert f"fix: holdfast init --client {client}" in answer.out
+    assert f"To repair it: holdfast init --client {client}" in holdfast("init").out
+    holdfast("init", "--client", client)
+    answer = holdfast("doctor")
+    assert f"This holdfast is in the settings of {client}" in answer.out
+
+
+def test_another_holdfasts_hooks_are_a_warning(
+    repository: Path, holdfast: Holdfast, tmp_path: Path
+) -> None:
+    holdfast("init", "--client", "gemini")
+    other = tmp_path / "python"
+    other.touch()
+    document = json.loads(GEMINI.read_text())
+    document["mcpServers"]["holdfast"]["command"] = str(other)
+    GEMINI.write_text(json.dumps(document))
+    (check,) = [
+        one for one in holdfast("doctor", "--json").data["checks"] if one["id"] == "clients"
+    ]
+    assert (check["status"], check["fix"]) == ("warning", "holdfast init --client gemini")
+
+
+def test_hooks_that_go_to_a_page_are_as_they_should_be(
+    repository: Path, holdfast: Holdfast
+) -> None:
+    holdfast("init", "--client", "claude", "--http")
+    assert "This holdfast is in the settings of claude" in holdfast("doctor").out
+
+
+# All or nothing
+
+
+@pytest.mark.parametrize("verb", ["init", "uninstall"])
+def test_one_clients_broken_file_keeps_all_of_them_unchanged(
+    repository: Path, holdfast: Holdfast, verb: str
+) -> None:
+    if verb == "uninstall":
+        holdfast("init", *ALL)
+    GEMINI.parent.mkdir(exist_ok=True)
+    GEMINI.write_text("{ broken holdfast")
+    before = everything(repository)
+    answer = holdfast(verb, *ALL)
+    assert answer.code == 1
+    assert str(GEMINI) in answer.err
+    assert "nothing was changed" in answer.err
+    assert everything(repository) == before
+
+
+def test_a_broken_file_with_nothing_of_ours_is_no_matter_for_uninstall(
+    repository: Path, holdfast: Holdfast
+) -> None:
+    holdfast("init", "--client", "claude")
+    GEMINI.parent.mkdir()
+    GEMINI.write_text("{ broken")
+    assert holdfast("uninstall").code == 0
+    assert not SETTINGS.exists()
+    assert GEMINI.read_text() == "{ broken"
+
+
+def test_what_was_changed_before_a_failure_is_said(
+    repository: Path, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: str, *rest: Any) -> None:
+        if path.endswith(str(GEMINI)):
+            raise OSError(28, "No space left on device")
+        write_synced(path, *rest)
+
+    monkeypatch.setattr("holdfast.clients.files.write_synced", full)
+    answer = holdfast("init", "--client", "claude", "--client", "gemini")
+    assert answer.code == 75
+    assert f"Changed before that: {repository}/{SETTINGS}, {repository}/{MCP}." in answer.err
+
+
+def test_a_record_that_cannot_be_removed_stops_nothing(
+    repository: Path, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = everything(repository)
+    holdfast("init", *ALL)
+    unlink = os.unlink
+
+    def refused(path: str) -> None:
+        if "/.git/holdfast/clients/" in path:
+            raise PermissionError(13, "Permission denied")
+        unlink(path)
+
+    monkeypatch.setattr("holdfast.clients.files.os.unlink", refused)
+    answer = holdfast("uninstall")
+    assert answer.code == 0
+    assert "is of no more use, and stays: Permission denied" in answer.out
+    assert everything(repository) == before
+
+
+# What init made is gone afterwards
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_file_that_init_made_goes_also_after_an_edit_and_another_init(
+    repository: Path, holdfast: Holdfast, client: str
+) -> None:
+    before = everything(repository)
+    holdfast("init", "--client", client)
+    for name in FILES[client]:
+        path = Path(name)
+        path.write_text(path.read_text().replace("python", "python-old") + "\n")
+    holdfast("init", "--client", client)
+    for name in FILES[client]:
+        path = Path(name)
+        path.write_text(path.read_text() + "\n")
+    assert "Restored as it was" in holdfast("uninstall").out
+    assert everything(repository) == before
+
+
+def test_what_the_user_added_to_a_file_that_init_made_stays(
+    repository: Path, holdfast: Holdfast
+) -> None:
+    holdfast("init", "--client", "gemini")
+    document = json.loads(GEMINI.read_text())
+    document["theme"] = "dark"
+    document["mcpServers"]["holdfast"]["command"] = "/old/python"
+    GEMINI.write_text(json.dumps(document))
+    holdfast("init", "--client", "gemini")
+    holdfast("uninstall")
+    assert json.loads(GEMINI.read_text()) == {"theme": "dark"}
+
+
+def test_a_repository_that_was_moved_is_restored_too(
+    repository: Path, holdfast: Holdfast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("opencode.json").write_text('{"a" :1}')
+    before = everything(repository)
+    holdfast("init", *ALL)
+    moved = tmp_path / "moved"
+    shutil.move(repository, moved)
+    monkeypatch.chdir(moved)
+    assert "Restored as it was" in holdfast("uninstall").out
+    assert everything(moved) == before
+
+
+# What is somebody else's, or cannot be added to
+
+
+def test_a_name_that_stands_there_twice_is_refused(repository: Path, holdfast: Holdfast) -> None:
+    SETTINGS.parent.mkdir()
+    for twice in ('{"hooks": {}, "hooks": {}}', '{"hooks": {"Stop": [], "Stop": []}}'):
+        SETTINGS.write_text(twice)
+        answer = holdfast("init", "--client", "claude")
+        assert answer.code == 1
+        assert "twice" in answer.err
+        assert SETTINGS.read_text() == twice
+    SETTINGS.write_text('{"mine": 1, "mine": 2}')
+    assert holdfast("init", "--client", "claude").code == 0
+
+
+def test_a_server_of_somebody_elses_is_named(repository: Path, holdfast: Holdfast) -> None:
+    MCP.write_text('{"mcpServers": {"holdfast": {"command": "mine"}}}')
+    CODEX.parent.mkdir()
+    CODEX.write_text('[mcp_servers.holdfast]\ncommand = "mine"\n')
+    for _ in range(2):
+        answer = holdfast("init", "--client", "claude", "--client", "codex")
+        assert f"Left as it is: claude in {repository}/.mcp.json" in answer.out
+        assert f"mcpServers.holdfast in {repository}/.mcp.json is not ours" in answer.out
+        assert f"mcp_servers.holdfast in {repository}/.codex/config.toml is not ours" in answer.out
+
+
+def test_tables_in_braces_are_left_and_the_hooks_are_installed(
+    repository: Path, holdfast: Holdfast
+) -> None:
+    CODEX.parent.mkdir()
+    CODEX.write_text('mcp_servers = { other = { command = "x" } }\n')
+    answer = holdfast("init", "--client", "codex")
+    assert answer.code == 0
+    assert "mcp_servers is written as a value in braces" in answer.out
+    assert "holdfast = { command = " in answer.out
+    assert Path(".codex/hooks.json").exists()
+    assert CODEX.read_text() == 'mcp_servers = { other = { command = "x" } }\n'
+
+
+def test_very_large_settings(repository: Path, holdfast: Holdfast) -> None:
+    GEMINI.parent.mkdir()
+    GEMINI.write_text(json.dumps({f"key {number}": number for number in range(50_000)}, indent=2))
+    before = GEMINI.read_bytes()
+    assert holdfast("init", "--client", "gemini").code == 0
+    assert holdfast("uninstall").code == 0
+    assert GEMINI.read_bytes() == before

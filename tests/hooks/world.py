@@ -1,0 +1,160 @@
+"""What the tests of the clients' hooks share: payloads as the clients send them, and what each reads."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from holdfast.hooks.run import command, respond_to
+
+SAMPLES = Path(__file__).parent / "samples"
+PATIENCE = 60.0  # seconds; a loaded machine is slow, not wrong
+
+# The events that mean the same, by client.
+START = {"claude": "SessionStart", "codex": "SessionStart", "gemini": "SessionStart"}
+STOP = {"claude": "Stop", "codex": "Stop", "gemini": "AfterAgent", "opencode": "Stop"}
+TOOL = {"claude": "PreToolUse", "codex": "PreToolUse", "gemini": "BeforeTool"}
+USED = {"claude": "PostToolUse", "codex": "PostToolUse", "gemini": "AfterTool"}
+PROMPT = {"claude": "UserPromptSubmit", "codex": "UserPromptSubmit", "gemini": "BeforeAgent"}
+for _table, _name in (
+    (START, "SessionStart"),
+    (TOOL, "PreToolUse"),
+    (USED, "PostToolUse"),
+    (PROMPT, "UserPromptSubmit"),
+):
+    _table["opencode"] = _name
+CLIENTS = ("claude", "codex", "gemini", "opencode")
+
+
+def samples() -> list[tuple[str, str, str]]:
+    """Each payload: the client, its event, and the file's name."""
+    found = []
+    for path in sorted(SAMPLES.glob("*.json")):
+        client, _, rest = path.stem.partition(".")
+        if rest == "statusline":
+            continue
+        event = rest if client == "opencode" else rest.partition(".")[0]
+        found.append((client, event, path.stem))
+    return found
+
+
+def payload_of(stem: str, **changes: object) -> dict[str, Any]:
+    value = json.loads((SAMPLES / f"{stem}.json").read_text("utf-8"))
+    assert isinstance(value, dict)
+    return {**value, "cwd": str(Path.cwd()), **changes}
+
+
+def given(**facts: object) -> dict[str, Any]:
+    return {"session_id": "s1", "cwd": str(Path.cwd()), **facts}
+
+
+def ask(client: str, event: str, **facts: object) -> dict[str, Any]:
+    """What a client is answered, in this process; it must be what that client reads."""
+    answer = respond_to(client, event, given(**facts), may_leave=False)
+    refuse_unreadable(client, event, answer)
+    return answer
+
+
+def send(
+    client: str, event: str, payload: bytes | dict[str, Any]
+) -> subprocess.CompletedProcess[bytes]:
+    """The same by the process that the client starts."""
+    content = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+    words = command(client, event)
+    return subprocess.run(words, input=content, capture_output=True, timeout=PATIENCE)
+
+
+def said(client: str, event: str, done: subprocess.CompletedProcess[bytes]) -> dict[str, Any]:
+    assert (done.returncode, done.stderr) == (0, b"")
+    answer = json.loads(done.stdout or b"{}")
+    refuse_unreadable(client, event, answer)
+    return dict(answer)
+
+
+# What each client reads, after its own schema or documentation
+
+Keys = dict[str, type]
+_UNIVERSAL: Keys = {"continue": bool, "stopReason": str, "systemMessage": str}
+_BLOCK: Keys = {"decision": str, "reason": str}
+_CONTEXT: Keys = {"hookEventName": str, "additionalContext": str}
+_PERMISSION: Keys = {
+    "hookEventName": str,
+    "permissionDecision": str,
+    "permissionDecisionReason": str,
+    "additionalContext": str,
+}
+# Codex refuses an answer with any other key: event, keys, and the keys of `hookSpecificOutput`.
+_CODEX: dict[str, tuple[Keys, Keys]] = {
+    "SessionStart": (_UNIVERSAL, _CONTEXT),
+    "UserPromptSubmit": ({**_UNIVERSAL, **_BLOCK}, _CONTEXT),
+    # `continue` and `stopReason` are in the schema, and make the whole answer void.
+    "PreToolUse": ({"systemMessage": str}, _PERMISSION),
+    "PostToolUse": ({**_UNIVERSAL, **_BLOCK}, _CONTEXT),
+    "PreCompact": (_UNIVERSAL, {}),
+    "Stop": ({**_UNIVERSAL, **_BLOCK}, {}),
+}
+_CLAUDE: dict[str, tuple[Keys, Keys]] = {
+    **_CODEX,
+    "PreToolUse": (_UNIVERSAL, _PERMISSION),
+    "PostToolUseFailure": (_UNIVERSAL, _CONTEXT),
+    "SessionEnd": (_UNIVERSAL, {}),
+}
+_GEMINI: dict[str, tuple[Keys, Keys]] = {
+    "SessionStart": ({"systemMessage": str}, _CONTEXT),
+    "BeforeAgent": ({**_UNIVERSAL, **_BLOCK}, _CONTEXT),
+    "BeforeTool": ({**_UNIVERSAL, **_BLOCK}, {}),
+    "AfterTool": ({**_UNIVERSAL, **_BLOCK}, _CONTEXT),
+    "AfterAgent": ({**_UNIVERSAL, **_BLOCK}, {}),
+    "PreCompress": ({"systemMessage": str}, {}),
+    "SessionEnd": ({"systemMessage": str}, {}),
+}
+_OPENCODE: Keys = {"context": str, "deny": str, "prompt": str}
+_READS = {"claude": _CLAUDE, "codex": _CODEX, "gemini": _GEMINI}
+_REFUSALS = {"claude": "block", "codex": "block", "gemini": "deny"}
+
+
+def refuse_unreadable(client: str, event: str, answer: dict[str, Any]) -> None:
+    """Fail when a client would not understand an answer."""
+    if client == "opencode":
+        _has_only(answer, _OPENCODE)
+        return
+    keys, specific = _READS[client].get(event, ({}, {}))
+    _has_only(answer, {**keys, **({"hookSpecificOutput": dict} if specific else {})})
+    if "hookSpecificOutput" in answer:
+        _has_only(answer["hookSpecificOutput"], specific)
+        assert answer["hookSpecificOutput"]["hookEventName"] == event
+    if "decision" in answer:
+        assert answer["decision"] == _REFUSALS[client]
+        assert answer["reason"].strip()
+
+
+def _has_only(value: dict[str, Any], known: Keys) -> None:
+    for name, item in value.items():
+        assert name in known, f"{name} of {value}"
+        assert isinstance(item, known[name]), f"{name} of {value}"
+
+
+def denied(client: str, answer: dict[str, Any]) -> str:
+    """Why a tool may not be used, in the words that the client passes on; empty when it may."""
+    if client in ("claude", "codex"):
+        specific = answer.get("hookSpecificOutput", {})
+        is_denied = specific.get("permissionDecision") == "deny"
+        return str(specific["permissionDecisionReason"]) if is_denied else ""
+    if client == "gemini":
+        return str(answer["reason"]) if answer.get("decision") == "deny" else ""
+    return str(answer.get("deny", ""))
+
+
+def driven(client: str, answer: dict[str, Any]) -> str:
+    """What the agent reads instead of stopping; empty when it may stop."""
+    if client == "opencode":
+        return str(answer.get("prompt", ""))
+    return str(answer["reason"]) if "decision" in answer else ""
+
+
+def context(client: str, answer: dict[str, Any]) -> str:
+    if client == "opencode":
+        return str(answer.get("context", ""))
+    return str(answer.get("hookSpecificOutput", {}).get("additionalContext", ""))
