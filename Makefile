@@ -9,10 +9,10 @@ READY := $(VENV)/.ready
 BENCH := .venv-bench
 PRICES := .venv-prices
 
-.PHONY: help demo test check format proof bench conformance docs prices lock clean
+.PHONY: help demo test check format proof test-clients bench conformance docs screenshots prices lock clean
 
 help:
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
 $(READY): pyproject.toml requirements/dev.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -26,7 +26,8 @@ demo: $(READY) ## the main story, in a temporary repository
 	@$(BIN)/holdfast demo
 
 test: $(READY) ## all tests, under five minutes
-	@$(BIN)/python -m pytest -n 2 -m "not proof"
+	@scripts/need chromium || test -z "$(CI)"
+	@$(BIN)/python -m pytest -n 2 -m "not proof and not clients"
 
 check: $(READY) ## ruff, mypy --strict, import-linter
 	@$(BIN)/ruff check .
@@ -42,6 +43,10 @@ proof: $(READY) ## slow proofs: kill -9, full disk and I/O errors at every syste
 	@scripts/need strace
 	@$(BIN)/python -m pytest -m proof -s
 
+test-clients: $(READY) ## Claude Code, Codex, Gemini CLI and opencode themselves, against a stub
+	@$(BIN)/python -m scripts.clients
+	@$(BIN)/python -m pytest -n 2 -m clients tests/clients
+
 bench: ## speed and size as ratios, peers beside us
 	@test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
 	@$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/bench.lock
@@ -51,8 +56,13 @@ bench: ## speed and size as ratios, peers beside us
 conformance: $(READY) ## which clause is proved by which test
 	@$(BIN)/python -m scripts.conformance
 
-docs: $(READY) ## generate the reference pages
+docs: $(READY) ## generate the reference pages and the plugins' trees
 	@$(BIN)/python -m scripts.reference
+	@$(BIN)/python -m scripts.plugins
+
+screenshots: $(READY) ## the pictures of the page, from a real run
+	@scripts/need chromium
+	@$(BIN)/python -m scripts.screenshots
 
 prices: ## the price list anew, from the newest genai-prices
 	@rm -rf $(PRICES) && $(PYTHON) -m venv $(PRICES)

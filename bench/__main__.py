@@ -30,12 +30,16 @@ MEASUREMENTS = (
     "status_command",
     "snapshot",
     "step_done",
+    "plan_task",
     "staleness",
     "beat_process",
     "usage_check",
+    "page",
+    "http_hook",
+    "postgres_record",
 )
 RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results")
-PACKAGES = ("holdfast", "apsw", "click", "langgraph-checkpoint-sqlite", "dbos")
+PACKAGES = ("holdfast", "apsw", "click", "langgraph-checkpoint-sqlite", "dbos", "psycopg")
 # Above this share of processor time that others take, ratios say little.
 BUSY = 0.15
 

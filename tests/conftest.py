@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.journal_conformance.stores import STORES, Store
+from tests.postgres.database import drop
 
 if TYPE_CHECKING:
     from holdfast.kernel.journal.interface import Journal
@@ -24,13 +25,24 @@ settings.load_profile("unhurried")
 
 
 @pytest.fixture(autouse=True)
-def no_settings_of_the_developer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests see neither this machine's HOLDFAST_* nor its git configuration."""
+def no_settings_of_the_developer(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Tests see neither this machine's HOLDFAST_* nor its git configuration, nor its list of
+    workspaces."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / "state"))
     for name in os.environ:
         if name.startswith(("HOLDFAST_", "GIT_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
     monkeypatch.setenv("GIT_CONFIG_SYSTEM", "/dev/null")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_database_left_behind() -> Iterator[None]:
+    """On a server that HOLDFAST_TEST_URL names."""
+    yield
+    drop()
 
 
 @pytest.fixture

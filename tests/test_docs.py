@@ -86,6 +86,7 @@ def _holdfast_lines(page: str) -> list[list[str]]:
         "docs/how-to/gates.md",
         "docs/how-to/budgets.md",
         "docs/how-to/usage.md",
+        "docs/how-to/clients.md",
     ],
 )
 def test_the_commands_of_a_page_work_in_their_order(repository: Path, page: str) -> None:
@@ -105,7 +106,9 @@ def test_the_commands_of_a_page_work_in_their_order(repository: Path, page: str)
         assert done.returncode == expected, f"{words}: {done.stderr}"
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/how-to/loop.md", "docs/how-to/gates.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/how-to/loop.md", "docs/how-to/gates.md", "docs/how-to/mcp.md"]
+)
 def test_the_python_of_a_page_works(repository: Path, page: str) -> None:
     for block in blocks(page, "python"):
         subprocess.run([sys.executable, "-c", block], check=True, capture_output=True)

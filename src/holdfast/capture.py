@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 
-from holdfast import sessions
+from holdfast import handoff_files, sessions
+from holdfast.adapters.trackers import is_set_up
 from holdfast.client_session import own_id
-from holdfast.handoff_files import folder_of, issue_of_file, read_preferences, read_state
 from holdfast.kernel import config, jsontext
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError, Usage
@@ -26,7 +26,6 @@ from holdfast.protocols.session.words import (
     issue_in,
 )
 from holdfast.surroundings import CONTROL_FILES, head_now, look_at_work_tree, world_now
-from holdfast.tracking import is_set_up, refuse_bad_issue
 from holdfast.writing import writer_of
 
 TYPE_CHECKING = False
@@ -93,7 +92,7 @@ class _Checkpoint:
         self.ask = ask if self.profile == "manual" else None
         self.settings = self._settings()
         self._writer: Writer | None = None
-        self.folder = folder_of(workspace)
+        self.folder = handoff_files.folder_of(workspace)
         self.queued = False
         self.steps: list[Step] = []
         self.lines: list[str] = []
@@ -161,7 +160,7 @@ class _Checkpoint:
         """What is wrong with the request itself is said before anything is done."""
         given = self.request.get("given", {}).get("issue")
         if given:
-            refuse_bad_issue(str(given))
+            handoff_files.refuse_bad_issue(str(given))
         for name in self.request.get("files", []):
             if not _names_files(name):
                 raise Usage(f"{name!r} names the whole work tree.", hint="Name the files in scope.")
@@ -199,29 +198,26 @@ class _Checkpoint:
 
     def _state_file(self) -> tuple[dict[str, Any], str]:
         try:
-            return read_state(self.workspace), ""
+            return handoff_files.read_state(self.workspace), ""
         except HoldfastError as error:
             self.warnings.append(error.message)
             return {}, error.message
 
     def _session(self) -> tuple[str, SessionState | None]:
         """The session's id, and for a new one the session that it takes over."""
-        wanted = self.request.get("session") or own_id()
+        wanted = self.request.get("session") or own_id() or self._clients_session()
         try:
-            return self._known_session(wanted)
+            return sessions.meant(self.workspace, wanted)
         except HoldfastError:
             return wanted or new_id(), None
 
-    def _known_session(self, wanted: str) -> tuple[str, SessionState | None]:
-        if wanted:
-            is_new = (
-                not self.workspace.exists()
-                or sessions.read(self.workspace, wanted)["captures"] == 0
-            )
-        else:
-            at_work = sessions.at_work(self.workspace)
-            wanted, is_new = (at_work["session"], False) if at_work else (new_id(), True)
-        return wanted, sessions.predecessor(self.workspace, wanted) if is_new else None
+    def _clients_session(self) -> str:
+        from holdfast import living
+
+        try:
+            return living.at_work(self.workspace)
+        except HoldfastError:
+            return ""
 
     def _issue(self, kept: str) -> str:
         """AMB-CCC-14: what is given, the state file, what the progress says, the branch, a person."""
@@ -247,7 +243,7 @@ class _Checkpoint:
     def _is_issue(self, named: str, source: str) -> bool:
         """The work is captured all the same when somebody else's file names what is no issue."""
         try:
-            refuse_bad_issue(named)
+            handoff_files.refuse_bad_issue(named)
         except HoldfastError as error:
             warning = f"{source}: {error.message}"
             if warning not in self.warnings:
@@ -327,18 +323,20 @@ class _Checkpoint:
         source = self.adopted
         if source is None and not known["captures"] and self._has_file():
             # Nobody ended the session before, so nobody adopts it; but its work is not forgotten.
-            source = sessions.unended(self.workspace)
+            from holdfast.living import killed
+
+            source = killed(self.workspace, self.now)
         if source is not None:
             given = {**sessions.carried_over(source), **given}
         kept = (source or known)["progress"]["issue"]
         given["issue"] = self._issue(
-            kept if kept != UNKNOWN_ISSUE else issue_of_file(self.workspace)
+            kept if kept != UNKNOWN_ISSUE else handoff_files.issue_of_file(self.workspace)
         )
         mode = self.state_file.get("executionMode")
         if "mode" not in given and isinstance(mode, str):
             given["mode"] = mode
         elif "mode" not in given and not known["captures"]:
-            given["mode"] = read_preferences(self.workspace)["default_mode"] or None
+            given["mode"] = handoff_files.read_preferences(self.workspace)["default_mode"] or None
         return {
             "do": "capture",
             "given": given,
@@ -369,10 +367,8 @@ class _Checkpoint:
             return self.request["files"]
         active = self.state_file.get("activeTaskFiles")
         names = [str(name) for name in active] if isinstance(active, list) else []
-        # An empty name would be the whole tree, which is never the scope.
-        names = [name for name in names if _names_files(name)]
-        # The engine's names are seen from its own root.
-        return [os.path.join(self.folder, name) for name in names]
+        # Seen from the engine's own root. An empty one would be the whole tree, never the scope.
+        return [os.path.join(self.folder, name) for name in names if _names_files(name)]
 
     def _position(self) -> tuple[int, int] | None:
         """AMB-CCC-15: the engine counts from 0, people from 1."""

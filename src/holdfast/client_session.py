@@ -4,7 +4,32 @@ from __future__ import annotations
 
 import os
 
+# Claude Code, Codex and Gemini CLI (for hooks) give it to what they start; for opencode our shim does.
+VARIABLES = (
+    "CLAUDE_CODE_SESSION_ID",
+    "CODEX_SESSION_ID",
+    "GEMINI_SESSION_ID",
+    "OPENCODE_SESSION_ID",
+)
+LONGEST_ID = 100
+
 
 def own_id() -> str:
     """The id that the client gives to the processes it starts; empty outside of one."""
-    return os.environ.get("CLAUDE_CODE_SESSION_ID") or os.environ.get("GEMINI_SESSION_ID") or ""
+    return settled(next((os.environ[name] for name in VARIABLES if os.environ.get(name)), ""))
+
+
+def is_plain(session: str) -> bool:
+    """Whether an id can stand in a line, in a path and in what an agent reads."""
+    plain = session.replace("-", "").replace("_", "").replace(".", "")
+    return plain.isascii() and plain.isalnum() and session[0] != "." and len(session) <= LONGEST_ID
+
+
+def settled(session: str) -> str:
+    """A client's id as we know the session: an odd one by what follows from it, so that no client is
+    refused and none can write into our lines."""
+    if not session or is_plain(session):
+        return session
+    from holdfast.kernel.digest import id_of
+
+    return id_of(session.encode("utf-8", "replace").decode())

@@ -39,7 +39,10 @@ UNFINISHED_AGE = clock.HOUR
 
 def examine(workspace: Workspace, now: int, *, fix: bool = False) -> list[Check]:
     """Every check, in the order in which they matter; `fix` repairs what can be repaired."""
-    checks = [_sqlite(), _filesystem(workspace), _settings(workspace)]
+    settings = _settings(workspace)
+    if settings["status"] == "problem" and settings["id"] == "address":
+        return [settings]
+    checks = [settings] if workspace.url else [_sqlite(), _filesystem(workspace), settings]
     journal_is_whole = True
     if workspace.exists():
         for check in (_journal_opens, _integrity, _chains):
@@ -53,6 +56,7 @@ def examine(workspace: Workspace, now: int, *, fix: bool = False) -> list[Check]
         checks.append(_inboxes(workspace, now, fix))
         checks.append(_refusals(workspace))
         checks.append(_outbox(workspace))
+        checks.append(_elsewhere(workspace))
         checks.append(_leftovers(workspace, now, fix))
     checks.append(_lock(workspace))
     checks.append(_latch(workspace))
@@ -116,6 +120,16 @@ def _filesystem(workspace: Workspace) -> Check:
 
 def _settings(workspace: Workspace) -> Check:
     try:
+        _ = workspace.url
+    except HoldfastError as error:
+        return _check(
+            "address",
+            error.message,
+            status="problem",
+            why="Where the journal is cannot be told.",
+            fix=error.hint,
+        )
+    try:
         config.load(workspace)
     except HoldfastError as error:
         return _check(
@@ -133,15 +147,15 @@ def _journal_opens(workspace: Workspace) -> Check:
     if journal.read_only:
         return _check(
             "journal",
-            f"{journal.path} is read-only here.",
+            f"{journal.place} is read-only here.",
             status="warning",
             why="Commands are left in the inbox for the next process that can write.",
         )
-    return _check("journal", f"{journal.path}")
+    return _check("journal", f"{journal.place}")
 
 
 def _integrity(workspace: Workspace) -> Check:
-    problems = upkeep.integrity(workspace.journal.connection())
+    problems = workspace.journal.damage()
     if problems:
         return _check(
             "integrity",
@@ -150,6 +164,10 @@ def _integrity(workspace: Workspace) -> Check:
             why="Records may be unreadable.",
             fix="Bring back a copy: holdfast backup FILE --restore",
         )
+    if workspace.url:
+        from holdfast.moving import server_of
+
+        return _check("server", server_of(workspace.journal))
     return _check("integrity", "SQLite finds the file whole")
 
 
@@ -266,6 +284,16 @@ def _outbox(workspace: Workspace) -> Check:
             why="What is outside did not answer. It is tried again with every command.",
         )
     return _check("outbox", "Nothing waits to be delivered")
+
+
+def _elsewhere(workspace: Workspace) -> Check:
+    """Whether records are where this workspace's commands do not look."""
+    from holdfast.moving import astray
+
+    found = astray(workspace)
+    if found is None:
+        return _check("elsewhere", "All records are in this journal")
+    return _check("elsewhere", found.what, status="warning", why=found.why, fix=found.fix)
 
 
 def _leftovers(workspace: Workspace, now: int, fix: bool) -> Check:

@@ -15,7 +15,7 @@ from holdfast.kernel.views.edits import put_away
 from holdfast.kernel.views.files import Unreadable, identity_of, read_file, text_of
 from holdfast.kernel.views.place import put_in_place, stage, stem_of
 from holdfast.protocols.session import progress
-from holdfast.protocols.session.words import PROGRESS_FILE, STATE_FILE, UNKNOWN_ISSUE
+from holdfast.protocols.session.words import PROGRESS_FILE, STATE_FILE, UNKNOWN_ISSUE, issue_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,6 +70,14 @@ def issue_of_file(workspace: Workspace) -> str:
         return progress.parse(text_of(content))["issue"]
     except (OSError, Unreadable, Unparsable):
         return UNKNOWN_ISSUE
+
+
+def refuse_bad_issue(issue: str) -> None:
+    """The usual form is known at a glance; the rules for the others are not on the hook path."""
+    if issue_in(issue) != issue:
+        from holdfast.adapters.trackers.issues import check_issue
+
+        check_issue(issue)
 
 
 def read_preferences(workspace: Workspace) -> Preferences:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.journal.interface import Journal, Record
     from holdfast.kernel.work import Outcome
     from holdfast.loops.step import Loop
+    from holdfast.plans.handle import Plans
     from holdfast.rfcs.handle import Rfc
 
 
@@ -68,6 +69,13 @@ class Workspace:
         from holdfast.gates.handle import Gates
 
         return Gates(self._workspace, actor=self._actor)
+
+    @property
+    def plans(self) -> Plans:
+        """Plans in waves: `plans.run(["plans"])`, `plans.resume()`, `plans.show()`."""
+        from holdfast.plans.handle import Plans
+
+        return Plans(self._workspace, self._writer, actor=self._actor)
 
     def check(self, *, session: str = "", **values: float) -> Report:
         """Whether work may go on within its budget: `verdict` is go, wait or stop. What is not given

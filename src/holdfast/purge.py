@@ -1,7 +1,7 @@
 """Erasing a secret that was found too late, wherever holdfast keeps it.
 
-Bodies, states, what waits and what was refused, views, displaced files, quarantine, and the copies
-that a restore made. Snapshots of the work tree that hold it are dropped; git removes what they held at
+Bodies, states, what waits and what was refused, views, displaced files, quarantine, a gate's pictures,
+and the copies that a restore made. Snapshots of the work tree that hold it are dropped; git removes what they held at
 its next gc. Git history, backups and exports belong to the user.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 
 from holdfast.fleet.copies import copies_holding
+from holdfast.gates import pictures
 from holdfast.guard.old_waypoints import waypoints_holding
 from holdfast.kernel import jsontext
 from holdfast.kernel.errors import HoldfastError
@@ -63,6 +64,7 @@ def find(workspace: Workspace, *, id: str = "", text: str = "", now: int) -> Pur
         "files": [
             *([*_quarantined_with(workspace, text), *_copies(workspace)] if records else []),
             *logs.holding(workspace, sorted(streams), text),
+            *pictures.holding(workspace, sorted(streams)),
             *copies_holding(workspace, sorted(streams), text),
             *waypoints_holding(workspace, sorted(streams), text),
         ],
@@ -99,7 +101,7 @@ def erase(workspace: Workspace, found: Purged, *, text: str = "", actor: str, no
                 os.unlink(path)
         _drop_snapshots(workspace, found["snapshots"])
         # Rewrites the file, so that the freed pages hold nothing any more.
-        upkeep.compact(journal, always=True)
+        journal.compact(always=True)
     return found
 
 

@@ -42,9 +42,11 @@ def resume(
     issue: str = "",
     budget: int = 0,
     look: bool = True,
+    probe: bool = True,
     now: int,
 ) -> Resumption:
-    """The verdict and the pack. `look` asks git and runs the probes again; a hook does neither."""
+    """The verdict and the pack. `look` asks git, `probe` runs the probes again, which may be any
+    command; a hook does neither."""
     settings = config.load(workspace, workspace.journal if workspace.exists() else None)
     state = sessions.named(workspace, session) if session else _whose(workspace)
     budget = budget or int(settings["session.pack_characters"])
@@ -54,7 +56,8 @@ def resume(
     issue = issue or _issue_here(workspace)
     last = state["last"]
     claims: Any = []
-    if last is not None and last["claims"] and look and not is_foreign(state, present, issue):
+    probe = probe and look and not is_foreign(state, present, issue)
+    if last is not None and last["claims"] and probe:
         from holdfast.probes import run_all
 
         claims = run_all(last["claims"], workspace.root, settings, present["commit"], now)
@@ -75,6 +78,17 @@ def resume(
         "checkpoint": last["id"] if last else "",
         "session": state["session"],
     }
+
+
+def refuse_foreign(found: Resumption) -> None:
+    """Nobody goes on with another place's work without saying so."""
+    if found["verdict"] == "FOREIGN":
+        reasons = "; ".join(reason["what"] for reason in found["reasons"])
+        raise HoldfastError(
+            f"FOREIGN: {reasons}.",
+            hint="Go there, or give --accept-foreign to continue it here.",
+            kind="foreign",
+        )
 
 
 def _beside(workspace: Workspace, since: str) -> pack.Beside | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from holdfast.client_session import own_id
-from holdfast.kernel.errors import Conflict, NotFound
+from holdfast.client_session import LONGEST_ID, is_plain, own_id
+from holdfast.kernel.digest import new_id
+from holdfast.kernel.errors import Conflict, NotFound, Usage
 from holdfast.kernel.state import load
 from holdfast.protocols import session as rules
 
@@ -16,6 +17,16 @@ if TYPE_CHECKING:
 
 # So many of the latest sessions are looked at.
 LOOK_BACK = 50
+
+
+def check_id(session: str) -> str:
+    """A session's id as somebody types it; one that could be mistaken for a path is refused."""
+    if session and not is_plain(session):
+        raise Usage(
+            f"{session!r:.80} cannot be a session's id.",
+            hint=f"Letters, digits, '-', '_' and '.', at most {LONGEST_ID}.",
+        )
+    return session
 
 
 def read(workspace: Workspace, session: str) -> SessionState:
@@ -92,6 +103,16 @@ def predecessor(workspace: Workspace, session: str) -> SessionState | None:
         if session and state["adopted_by"] == session:
             return state
     return to_adopt(workspace)
+
+
+def meant(workspace: Workspace, wanted: str) -> tuple[str, SessionState | None]:
+    """The id of the session that a capture is of, and for a new one the session that it takes over."""
+    if wanted:
+        is_new = not workspace.exists() or read(workspace, wanted)["captures"] == 0
+    else:
+        own = at_work(workspace)
+        wanted, is_new = (own["session"], False) if own else (new_id(), True)
+    return wanted, predecessor(workspace, wanted) if is_new else None
 
 
 def adopt(workspace: Workspace, old: str, new: str, *, actor: str, now: int) -> bool:

@@ -7,9 +7,8 @@ import os
 from holdfast.emergency import lifted_by
 from holdfast.kernel import config, failures, inbox, latch
 from holdfast.kernel.errors import HoldfastError
-from holdfast.kernel.journal import upkeep
 from holdfast.kernel.views import quarantine
-from holdfast.kernel.workspace import worktrees
+from holdfast.kernel.workspace import MOVED_FILE, worktrees
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,9 +56,10 @@ def gather(workspace: Workspace, *, streams: int = SHOWN_STREAMS) -> Status:
     heads: list[Head] = []
     if facts["exists"]:
         journal = workspace.journal
+        facts["path"] = journal.place
         heads = journal.heads()
         facts["read_only"] = journal.read_only
-        facts["bytes"] = upkeep.size(journal)
+        facts["bytes"] = journal.size()
         facts["records"] = sum(head["version"] - head["anchor_version"] for head in heads)
         facts["streams"] = len(heads)
         heads.sort(key=lambda head: head["seen_at"], reverse=True)
@@ -113,9 +113,22 @@ def attention(workspace: Workspace) -> list[Attention]:
             for what, next in waiting(workspace):
                 add(what, next)
         failing = [effect for effect in workspace.journal.effects() if effect["error"]]
+        stray = _astray(workspace)
+        if stray:
+            add(stray, "holdfast doctor")
         if failing:
             add(f"{_count(failing, 'effect')} could not be delivered yet", "holdfast doctor")
     return found
+
+
+def _astray(workspace: Workspace) -> str:
+    """Asked only where there may be two journals, for the sake of the many with one."""
+    if not workspace.url and not os.path.exists(os.path.join(workspace.home, MOVED_FILE)):
+        return ""
+    from holdfast.moving import astray
+
+    found = astray(workspace)
+    return found.what if found else ""
 
 
 def _count(items: Sequence[object], noun: str) -> str:

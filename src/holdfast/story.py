@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 
+from holdfast import itself
 from holdfast.kernel.errors import HoldfastError
 
 TYPE_CHECKING = False
@@ -102,7 +103,7 @@ class _Stage:
         return str(listing["data"]["snapshots"][-1]["id"])
 
     def holdfast(self, *words: str) -> str:
-        return _run([sys.executable, "-m", "holdfast", *words], self.folder, self.environment)
+        return _run(itself.command(*words), self.folder, self.environment)
 
 
 def _work_until_killed(folder: str, environment: dict[str, str]) -> list[str]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import time
 
-from holdfast.adapters.trackers.keys import GITHUB_VARIABLES, LINEAR_VARIABLES
+from holdfast.adapters.trackers import is_set_up
 from holdfast.handoff_files import COMMENT, COMMENT_ISSUE, read_state, store_comment
 from holdfast.kernel import clock, outbox
 from holdfast.kernel.errors import HoldfastError
 from holdfast.protocols import session as rules
 from holdfast.protocols.session import report
-from holdfast.protocols.session.words import issue_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,22 +28,6 @@ if TYPE_CHECKING:
 PATIENCE_SECONDS = 5.0
 # One comment an issue and workspace, whichever session writes.
 KEY = "checkpoint-status"
-
-
-def is_set_up(settings: Mapping[str, Any]) -> bool:
-    """Whether there can be a key at all; cheap, because every stop of an agent asks."""
-    if settings["tracker.kind"] == "none":
-        return False
-    names = (*LINEAR_VARIABLES, *GITHUB_VARIABLES, settings["tracker.key_variable"])
-    return bool(settings["tracker.key_command"]) or any(os.environ.get(name) for name in names)
-
-
-def refuse_bad_issue(issue: str) -> None:
-    """The usual form is known at a glance; the rules for the others are not on the hook path."""
-    if issue_in(issue) != issue:
-        from holdfast.adapters.trackers.issues import check_issue
-
-        check_issue(issue)
 
 
 class NotSetUp(Exception):

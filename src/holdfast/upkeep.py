@@ -31,13 +31,14 @@ LEFTOVER_AGE = clock.DAY
 
 def collect(workspace: Workspace, now: int, *, dry_run: bool = False) -> Freed:
     """Retention and compaction: snapshots first, so that every state outlives its records."""
-    from holdfast.kernel.journal import upkeep
+    from holdfast.gates import pictures
     from holdfast.kernel.views import quarantine
     from holdfast.loops import logs
 
     journal = workspace.journal
     settings = config.load(workspace, journal)
-    before = clock.precise(now - settings["retention.days"] * clock.DAY)
+    oldest = now - settings["retention.days"] * clock.DAY
+    before = clock.precise(oldest)
     keep = settings["retention.keep"]
     if dry_run:
         return _would_free(journal, before, keep)
@@ -51,8 +52,9 @@ def collect(workspace: Workspace, now: int, *, dry_run: bool = False) -> Freed:
         collected = journal.collect(before=before, keep=keep)
         removed = quarantine.clear(workspace, now - settings["quarantine.days"] * clock.DAY)
         leftovers = _remove_leftovers(workspace, now)
-        leftovers += logs.remove_old(workspace, now - settings["retention.days"] * clock.DAY)
-        freed = upkeep.compact(journal)
+        leftovers += logs.remove_old(workspace, oldest)
+        leftovers += pictures.remove_old(workspace, oldest, now)
+        freed = journal.compact()
     return {
         "records": collected["records"],
         "streams": collected["streams"],

@@ -79,7 +79,7 @@ def test_a_linked_settings_file_stays_a_link(holdfast: Holdfast, tmp_path: Path)
     real.chmod(0o644)
     Path(".claude").mkdir()
     Path(".claude/settings.local.json").symlink_to(real)
-    holdfast("init")
+    holdfast("init", "--client", "claude")
     holdfast("uninstall")
     assert Path(".claude/settings.local.json").is_symlink()
     assert real.read_text() == '{"mine": true}'

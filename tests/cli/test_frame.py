@@ -43,7 +43,7 @@ def test_an_error_says_what_to_do_on_standard_error(holdfast: Holdfast) -> None:
 def test_a_mistyped_command_names_the_nearest(holdfast: Holdfast) -> None:
     answer = holdfast("stauts")
     assert answer.code == 2
-    assert "Did you mean status?" in answer.err
+    assert "Did you mean status" in answer.err
     assert holdfast("stauts", "--json").envelope["error"]["kind"] == "usage"
 
 

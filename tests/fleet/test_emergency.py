@@ -79,3 +79,9 @@ def test_a_secret_in_a_backup_is_purged(
     left = list((scene.folder / "agent_checkpoints").rglob("*.json"))
     assert not [path for path in left if "xyzzy" in path.read_text()]
     assert scene.path() in left
+
+
+@pytest.mark.parametrize("words", [[], ["--reason", " "]])
+def test_a_stop_works_bare(scene: Scene, holdfast: Holdfast, words: list[str]) -> None:
+    assert holdfast("estop", *words).out == "Stopped: Emergency stop\n"
+    assert holdfast("agent", "beat", A).code == 7

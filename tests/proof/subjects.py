@@ -76,7 +76,7 @@ def _notes(scene: Scene) -> None:
 def _full_log(scene: Scene) -> None:
     """One commit more, and the write-ahead log is copied back into the database."""
     _notes(scene)
-    journal = scene.workspace.journal
+    journal = scene.workspace.file()
     connection = journal.connection()
     connection.wal_autocheckpoint(0)
     connection.execute("PRAGMA synchronous = OFF").fetchall()

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from holdfast.kernel import latch
-from holdfast.kernel.journal.upkeep import integrity
 from tests.guard.world import Scene
 from tests.proof.points import listed, traced
 from tests.session.world import holdfast_process
@@ -54,7 +53,7 @@ def test_a_stop_holds_wherever_its_check_dies(
 
 def _outcome(root: Path) -> str:
     scene = Scene(root)
-    assert not integrity(scene.workspace.journal.connection())
+    assert not scene.workspace.journal.damage()
     is_held = latch.read(scene.workspace) is not None
     is_recorded = scene.state["stopped"] is not None
     assert is_held or not (is_recorded or scene.waypoints()), "a trace of a stop that holds nobody"

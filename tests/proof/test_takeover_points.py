@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from holdfast.fleet import recovery
-from holdfast.kernel.journal.upkeep import integrity
 from holdfast.kernel.state import load
 from holdfast.protocols.fleet import feature
 from tests.fleet.world import FEATURE, A, C, Scene
@@ -62,7 +61,7 @@ def _outcome(scene: Scene, before: bytes) -> str:
     """What the next commands find. Whichever of the two it is, they can go on."""
     scene.agent(A).adopt()
     scene.agent(C).adopt()
-    assert not integrity(scene.workspace.journal.connection())
+    assert not scene.workspace.journal.damage()
     journal = scene.workspace.journal
     owner = load(journal, feature, f"feature:{FEATURE}")[0]["owner"]
     archives = [name for name in scene.names() if "_crashed_" in name]

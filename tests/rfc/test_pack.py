@@ -28,9 +28,8 @@ from tests.rfc.world import (
     through,
 )
 from tests.session import world as sessions
-from tests.session.test_claude_hooks import loaded_by
 from tests.session.test_pack import LINES, REASONS, states
-from tests.session.world import WORK, hook, said
+from tests.session.world import WORK, hook, loaded_by, said
 
 if TYPE_CHECKING:
     from holdfast.protocols.session.verdict import Reason
@@ -145,7 +144,7 @@ def test_at_the_start_of_a_session_of_claude_code(
     context = json.dumps(said(hook("SessionStart", "SessionStart.startup")))
     assert BOOTSTRAP in context
     assert "thin failure paths" in context
-    loaded = loaded_by("SessionStart", {"session_id": "first", "cwd": str(repository)})
+    loaded = loaded_by("claude", "SessionStart", {"session_id": "first", "cwd": str(repository)})
     assert "holdfast.rfcs.reasoning" in loaded
     foreign = {name for name in loaded if not name.startswith("holdfast")} - STARTUP - ALLOWED
     assert foreign == set()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
-    from holdfast.kernel.journal.sqlite import SqliteJournal
+    from holdfast.kernel.journal.interface import Journal
     from holdfast.kernel.work import Outcome
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.write import Writer
@@ -60,7 +60,9 @@ class Call:
     @property
     def folder(self) -> str:
         """Where the call is at home: the folder of -C, or the current one."""
-        return os.path.abspath(self._folder or os.curdir)
+        from holdfast.kernel.workspace import from_here
+
+        return os.path.abspath(from_here(self._folder or ""))
 
     @property
     def workspace(self) -> Workspace:
@@ -71,7 +73,7 @@ class Call:
         return self._workspace
 
     @property
-    def journal(self) -> SqliteJournal:
+    def journal(self) -> Journal:
         """The journal, for a verb that has nothing to say without one."""
         if not self.workspace.exists():
             raise NotFound(
@@ -187,14 +189,24 @@ def _obey(arguments: list[str], as_json: bool) -> int:
 
 
 def _fail(error: HoldfastError, as_json: bool) -> int:
-    if as_json:
-        print_json({"schema": SCHEMA, "ok": False, "error": error.data()})
-        sys.stdout.flush()
-    else:
-        echo(style("error: ", "red", bold=True) + safe(error.message), error=True)
-        if error.hint:
-            echo(style("hint: ", "cyan") + safe(error.hint), error=True)
+    if as_json and _printed({"schema": SCHEMA, "ok": False, "error": error.data()}):
+        return error.exit_code
+    echo(style("error: ", "red", bold=True) + safe(error.message), error=True)
+    if error.hint:
+        echo(style("hint: ", "cyan") + safe(error.hint), error=True)
     return error.exit_code
+
+
+def _printed(answer: Any) -> bool:
+    """Whether an answer could be printed; what could not is said on standard error instead."""
+    try:
+        print_json(answer)
+        sys.stdout.flush()
+    except OSError:
+        # Python would complain once more at its own end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return False
+    return True
 
 
 def _bug(error: Exception, as_json: bool) -> int:

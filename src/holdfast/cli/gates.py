@@ -10,8 +10,8 @@ import click
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.source import text_from
 from holdfast.cli.terminal import safe, style
-from holdfast.gates.asking import ask
-from holdfast.kernel import clock
+from holdfast.gates.answering import attached
+from holdfast.gates.asking import ask, expiry
 from holdfast.kernel.errors import Usage
 from holdfast.protocols.pilot.gate_content import PREFIX
 from holdfast.protocols.pilot.gate_text import LIGHTS, render
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from holdfast.protocols.pilot.gate import GateState
     from holdfast.protocols.pilot.gate_content import Content
     from holdfast.protocols.pilot.gate_xml import Task
-
-UNITS = {"s": 1000, "min": clock.MINUTE, "h": clock.HOUR, "d": clock.DAY}
 
 
 def terms(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -53,6 +51,12 @@ def terms(function: Callable[..., Any]) -> Callable[..., Any]:
             ),
             click.option(
                 "--default", default="", metavar="ANSWER", help="What silence means then."
+            ),
+            click.option(
+                "--attach",
+                multiple=True,
+                metavar="FILE",
+                help="A picture to look at: PNG, JPEG, WebP or GIF; give it for each.",
             ),
             click.option("--dry-run", is_flag=True, help="Only say whether it would be a gate."),
         )
@@ -103,13 +107,12 @@ def opened(
     **terms: Any,
 ) -> Reply:
     """Ask, and say what was asked."""
-    until = clock.stamp(call.now + duration(expires)) if expires else ""
     done = ask(
         call.workspace,
         content,
         actor=call.actor,
         now=call.now,
-        expires_at=until,
+        expires_at=expiry(expires or "", call.now),
         cost_tokens=context_tokens,
         strict=strict,
         dry_run=dry_run,
@@ -120,7 +123,8 @@ def opened(
     data = {**done["state"], "again": done["again"], "queued": done["queued"], "dry_run": dry_run}
     data["rendered"] = render(content)
     next = [] if dry_run else [f"holdfast gate wait {done['id']}"]
-    return Reply(data, [*shown(content), "", *_said(done, dry_run=dry_run)], next=next)
+    lines = [*shown(content), "", *attached(done["state"])]
+    return Reply(data, [*lines, *_said(done, dry_run=dry_run)], next=next)
 
 
 def _said(done: Opened, *, dry_run: bool) -> list[str]:
@@ -148,12 +152,3 @@ def shown(content: Content) -> list[str]:
 
 def light(state: GateState) -> str:
     return LIGHTS[state["content"]["type"]] if state["content"] else " "
-
-
-def duration(text: str) -> int:
-    """`30min` in milliseconds."""
-    number = text.rstrip("abcdefghijklmnopqrstuvwxyz")
-    unit = UNITS.get(text[len(number) :])
-    if unit is None or not number.isascii() or not number.isdigit() or not 0 < int(number) < 10_000:
-        raise Usage(f"{text!r} is no time.", hint="Such as 90s, 30min, 2h or 1d.")
-    return int(number) * unit

@@ -35,12 +35,12 @@ def screen(
     lines = [*_head(entries, title, width, time), ""]
     if stopped:
         held = f"STOPPED: {one_line(stopped)}"
-        lines += [_cut(style(held, "red", bold=True), width), ""]
+        lines += [cut(style(held, "red", bold=True), width), ""]
     if not entries:
         lines.append("  No agents yet.")
         lines.append(style("  holdfast agent start Secondary-A --feature FEATURE", dim=True))
         return lines
-    lines += [_cut(line, width) for line in table([_row(entry) for entry in entries], indent="  ")]
+    lines += [cut(line, width) for line in table([_row(entry) for entry in entries], indent="  ")]
     told = [line for entry in entries for line in _explained(entry)]
     if told:
         lines += ["", style("What to do", bold=True), *_advice(told, width)]
@@ -54,9 +54,9 @@ def _advice(told: list[list[str]], width: int) -> Iterator[str]:
         yield from lines
         return
     for agent, reason, command in told:
-        yield _cut(f"  {agent}  {reason}", width)
+        yield cut(f"  {agent}  {reason}", width)
         if command:
-            yield _cut(f"    {command}", width)
+            yield cut(f"    {command}", width)
 
 
 def _head(entries: Sequence[Entry], title: str, width: int, time: str) -> Iterator[str]:
@@ -72,7 +72,7 @@ def _head(entries: Sequence[Entry], title: str, width: int, time: str) -> Iterat
     if gap >= 0 and time:
         yield f"{left}  {right}  {' ' * gap}{style(time, dim=True)}"
     else:
-        yield _cut(f"{left}  {right}", width)
+        yield cut(f"{left}  {right}", width)
 
 
 def _row(entry: Entry) -> list[str]:
@@ -116,7 +116,7 @@ def _explained(entry: Entry) -> Iterator[list[str]]:
     yield [safe(entry["agent_id"]), reason, style(entry["next"], dim=True)]
 
 
-def _cut(line: str, width: int) -> str:
+def cut(line: str, width: int) -> str:
     """The line as far as it fits; marks of style do not count, and never leak."""
     if not width or wide(line) <= width:
         return line
@@ -133,16 +133,16 @@ def _cut(line: str, width: int) -> str:
     return f"{shown}…\x1b[0m"
 
 
-def terminal_width() -> int:
+def terminal_width(stream: int = 1) -> int:
     try:
-        return os.get_terminal_size(1).columns
+        return os.get_terminal_size(stream).columns
     except OSError:
         return 0
 
 
-def terminal_height() -> int:
+def terminal_height(stream: int = 1) -> int:
     try:
-        return os.get_terminal_size(1).lines
+        return os.get_terminal_size(stream).lines
     except OSError:
         return 0
 

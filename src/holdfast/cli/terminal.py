@@ -6,7 +6,9 @@ import os
 import sys
 
 from holdfast.kernel import clock
+from holdfast.kernel.inert import letter_width as letter_width
 from holdfast.kernel.inert import safe as safe
+from holdfast.kernel.inert import width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,16 +119,5 @@ def table(rows: list[list[str]], *, indent: str = "") -> Iterator[str]:
 
 
 def wide(text: str) -> int:
-    """How many columns a text takes; some letters take two."""
-    plain = unstyle(text)
-    return len(plain) if plain.isascii() else sum(letter_width(letter) for letter in plain)
-
-
-def letter_width(letter: str) -> int:
-    if letter.isascii():
-        return 1
-    from unicodedata import combining, east_asian_width
-
-    if combining(letter):
-        return 0
-    return 2 if east_asian_width(letter) in "WF" else 1
+    """How many columns a styled text takes."""
+    return width(unstyle(text))

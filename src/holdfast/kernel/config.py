@@ -22,6 +22,16 @@ if TYPE_CHECKING:
 
 # name: (default, what it means). The default's type is the setting's type.
 SETTINGS: dict[str, tuple[Any, str]] = {
+    "journal.url": (
+        "",
+        "A PostgreSQL database for the journal, `postgresql://USER@HOST:PORT/DATABASE`; empty is a "
+        "file of this machine. In a file without a password.",
+    ),
+    "journal.workspace": (
+        "",
+        "What this workspace is called in that database, the same on every machine; empty goes by "
+        "the address of the git remote `origin`.",
+    ),
     "retention.days": (90, "Records older than this are removed by `holdfast gc`."),
     "retention.keep": (
         200,
@@ -95,6 +105,22 @@ SETTINGS: dict[str, tuple[Any, str]] = {
         False,
         "A budget's warning is printed at every check, not once when its level is entered.",
     ),
+    "plan.agent": (
+        "",
+        "The command that gets a task without `<run>` on its standard input, such as `claude -p`.",
+    ),
+    "plan.fix": (
+        "",
+        "The command that gets what a person found at a checkpoint, and mends it; then they are asked "
+        "again.",
+    ),
+    "plan.goals": (
+        "",
+        "A command that looks whether a phase's goals are met; each line it prints is one that is not.",
+    ),
+    "plan.jobs": (4, "How many tasks of a run are at work at the same time."),
+    "plan.tries": (3, "How often a task may fail before its run stops."),
+    "plan.seconds": (0, "How long a task may run; 0 is without a limit."),
     "quarantine.days": (30, "Files in quarantine older than this are removed by `holdfast gc`."),
 }
 ENVIRONMENT_ONLY = ("tracker.key_command",)
@@ -104,14 +130,24 @@ VARIABLES: dict[str, str] = {
     "HOLDFAST_ACTOR": "Who writes, in the records; otherwise the user's name.",
     "HOLDFAST_AGENT_PID": "The process that an agent is, where it cannot be found out.",
     "HOLDFAST_FENCE": "Which life of an agent a script is, as --fence says it.",
+    "HOLDFAST_RUN": "The plan's run that a program belongs to; set by it, not by you.",
+    "HOLDFAST_PHASE": "The phase of that program's plan.",
+    "HOLDFAST_PLAN": "The plan of that program.",
+    "HOLDFAST_TASK": "Its task, as `phase/plan#key`.",
+    "HOLDFAST_ATTEMPT": "Which start of the task it is; by it, what is left behind is found.",
+    "HOLDFAST_ISSUES": "What a person found at a checkpoint, for the command of `plan.fix`.",
+    "HOLDFAST_AGENTS_TOKEN": "What opens `holdfast serve` to an agent's http hooks and MCP.",
     "HOLDFAST_DEBUG": "Any value shows the full trace of a bug in holdfast.",
 }
+# What people answered at the gates of a plan, for its programs; one variable a gate.
+ANSWERS = "HOLDFAST_GATE_"
 
 
 def load(workspace: Workspace, journal: Journal | None = None) -> dict[str, Any]:
     """Every setting with its value: defaults, then the file, then the environment."""
     values = {name: default for name, (default, _) in SETTINGS.items()}
-    values.update(_from_file(workspace, journal))
+    # Reading one file costs less than asking a server what was in it.
+    values.update(from_file(workspace, None if workspace.url else journal))
     values.update(_from_environment(os.environ))
     return values
 
@@ -125,7 +161,8 @@ def config_file(workspace: Workspace) -> str:
     return ""
 
 
-def _from_file(workspace: Workspace, journal: Journal | None) -> dict[str, Any]:
+def from_file(workspace: Workspace, journal: Journal | None) -> dict[str, Any]:
+    """The settings of the workspace's file alone."""
     path = config_file(workspace)
     if not path:
         return {}
@@ -233,7 +270,8 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     known = {variable_of(name) for name in SETTINGS}.union(VARIABLES)
     for variable in environment:
-        if variable.startswith("HOLDFAST_") and variable not in known:
+        is_ours = variable.startswith("HOLDFAST_") and not variable.startswith(ANSWERS)
+        if is_ours and variable not in known:
             raise HoldfastError(
                 f"There is no variable {variable}.",
                 hint=_nearest(variable, known),
@@ -268,6 +306,8 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def variable_of(name: str) -> str:
+    if name == "journal.url":
+        return "HOLDFAST_URL"
     return "HOLDFAST_" + name.replace(".", "_").upper()
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
+
+# There is no room for data: a file can still be made, with nothing in it.
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def write_all(descriptor: int, content: bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 from holdfast.kernel import clock, jsontext
@@ -19,50 +20,91 @@ if TYPE_CHECKING:
 
 
 NAME = "hook-failures.jsonl"
+# Behind the file's name: failures for which there was no room.
+LOST = ".lost"
+WITHOUT_REASON = "What failed could not be written down; the disk was probably full."
 LONGEST_REASON = 500
 LARGEST_FILE = 256 * 1024
 
 
-def note(workspace: Workspace, hook: str, reason: str, now: int) -> None:
-    """One line, appended; silently nothing when even that cannot be written."""
-    line = jsontext.dumps(
-        {"at": clock.precise(now), "hook": hook, "reason": reason[:LONGEST_REASON]}
-    )
-    try:
-        path = os.path.join(workspace.prepare_tool_folder(), NAME)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        if os.path.exists(path) and os.path.getsize(path) > LARGEST_FILE:
-            flags |= os.O_TRUNC
-        descriptor = os.open(path, flags, 0o600)
+def note(workspace: Workspace, hook: str, reason: str, now: int) -> bool:
+    """One line, appended, in the worktree or else in the workspace's home. False when even that cannot
+    be written: then whoever is there has to be told. On a full disk an empty file says that there was
+    something."""
+    from holdfast.kernel.redact import Redactor
+
+    reason = Redactor().text(reason[: 4 * LONGEST_REASON])[:LONGEST_REASON]
+    line = jsontext.dumps({"at": clock.precise(now), "hook": hook, "reason": reason})
+    for path in reversed(_places(workspace)):
         try:
-            os.write(descriptor, f"{line}\n".encode())
-        finally:
-            os.close(descriptor)
-    except OSError:
-        return
+            if path.startswith(workspace.tool_folder):
+                workspace.prepare_tool_folder()
+            _append(path, f"{line}\n".encode())
+            return True
+        except OSError:
+            continue
+    for path in _places(workspace):
+        try:
+            os.close(os.open(f"{path}{LOST}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            break
+        except OSError:
+            continue
+    return False
+
+
+def _append(path: str, line: bytes) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    if os.path.exists(path) and os.path.getsize(path) > LARGEST_FILE:
+        flags |= os.O_TRUNC
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        # A line with half of it missing is none, and ends what is written next.
+        if os.write(descriptor, line) < len(line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    finally:
+        os.close(descriptor)
 
 
 def read(workspace: Workspace) -> list[Failure]:
-    try:
-        with open(os.path.join(workspace.tool_folder, NAME), encoding="utf-8") as file:
-            lines = file.readlines()
-    except OSError:
-        return []
     failures: list[Failure] = []
-    for line in lines:
+    for line in (line for path in _places(workspace) for line in _lines(path)):
         try:
             value = jsontext.loads(line)
             failures.append({"at": value["at"], "hook": value["hook"], "reason": value["reason"]})
         except (ValueError, KeyError, TypeError):
             continue
-    return failures
+    for path in _places(workspace):
+        try:
+            at = clock.precise(os.stat(f"{path}{LOST}").st_mtime_ns // 1_000_000)
+        except OSError:
+            continue
+        failures.append({"at": at, "hook": "hooks", "reason": WITHOUT_REASON})
+    return sorted(failures, key=lambda failure: str(failure["at"]))
+
+
+def _places(workspace: Workspace) -> list[str]:
+    """The home's, then the worktree's; outside of git they are the same."""
+    return list(
+        dict.fromkeys(
+            os.path.join(folder, NAME) for folder in (workspace.home, workspace.tool_folder)
+        )
+    )
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.readlines()
+    except OSError:
+        return []
 
 
 def forget(workspace: Workspace) -> int:
     """After a person saw them: how many there were."""
     count = len(read(workspace))
-    try:
-        os.unlink(os.path.join(workspace.tool_folder, NAME))
-    except FileNotFoundError:
-        pass
+    for path in (f"{place}{end}" for place in _places(workspace) for end in ("", LOST)):
+        try:
+            os.unlink(path)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
     return count

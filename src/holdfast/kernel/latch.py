@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from holdfast.kernel import clock, jsontext
-from holdfast.kernel.disk import write_synced
+from holdfast.kernel.disk import FULL, write_synced
 from holdfast.kernel.errors import from_os_error
 
 TYPE_CHECKING = False
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
         at: str
 
 
+WITHOUT_REASON = "The latch is set without a reason; the disk was probably full."
+
+
 def places(workspace: Workspace) -> tuple[str, str]:
     return os.path.join(workspace.home, "latch"), os.path.join(workspace.tool_folder, "latch")
 
@@ -35,7 +38,7 @@ def engage(workspace: Workspace, reason: str, *, by: str, now: int) -> list[str]
     everywhere, _ = places(workspace)
     try:
         os.makedirs(workspace.home, 0o700, exist_ok=True)
-        write_synced(everywhere, text)
+        _set(everywhere, text)
         return []
     except OSError:
         pass
@@ -43,12 +46,22 @@ def engage(workspace: Workspace, reason: str, *, by: str, now: int) -> list[str]
     for each in _worktrees(workspace):
         try:
             each.prepare_tool_folder()
-            write_synced(places(each)[1], text)
+            _set(places(each)[1], text)
         except OSError:
             if each.root == workspace.root:
                 raise
             missed.append(each.root)
     return missed
+
+
+def _set(place: str, text: bytes) -> None:
+    try:
+        write_synced(place, text)
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        # A name needs no room for data; one that was there keeps its reason.
+        os.close(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
 
 def _worktrees(workspace: Workspace) -> list[Workspace]:
@@ -71,6 +84,8 @@ def read(workspace: Workspace) -> Latch | None:
             continue
         except OSError as error:
             return {"reason": f"The latch cannot be read: {error.strerror}.", "by": "", "at": ""}
+        if not text:
+            return {"reason": WITHOUT_REASON, "by": "", "at": ""}
         try:
             value = jsontext.loads(text)
             return {"reason": str(value["reason"]), "by": str(value["by"]), "at": str(value["at"])}

@@ -13,6 +13,8 @@ from holdfast.kernel import clock
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.journal import upkeep
+from holdfast.kernel.journal.sqlite import SqliteJournal
+from holdfast.moving import copy_to_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +39,10 @@ def command(call: Call, file: str, restore: bool, dry_run: bool) -> Reply:
     if dry_run:
         upkeep.refuse_existing(file)
         return Reply({"file": file, "dry_run": True}, [f"Would copy the journal to {file}"])
-    upkeep.backup(journal, file)
+    if isinstance(journal, SqliteJournal):
+        upkeep.backup(journal, file)
+    else:
+        copy_to_file(call.workspace, file)
     written = os.stat(file).st_size
     return Reply(
         {"file": file, "bytes": written, "dry_run": False},
@@ -51,12 +56,19 @@ def _restore(call: Call, file: str, dry_run: bool) -> Reply:
     if dry_run:
         return Reply({"file": file, "dry_run": True}, [f"{file} is whole and could be restored."])
     workspace = call.workspace
+    if workspace.url:
+        raise HoldfastError(
+            "A copy is restored into a file, and this journal is on a server.",
+            hint="Restore the database with PostgreSQL's own tools, or into an empty one: "
+            'HOLDFAST_URL= holdfast backup FILE --restore, then holdfast journal move --to "$URL"',
+            kind="on_a_server",
+        )
     aside = ""
     with workspace.lock():
         if workspace.exists():
             stamp = clock.stamp(call.now).replace(":", "")
             aside = _keep_present(workspace, f"{stamp}-{new_id()[:8]}")
-        upkeep.restore(workspace.journal, file)
+        upkeep.restore(workspace.file(), file)
     lines = [f"The journal is what {file} is."]
     next = []
     if aside:
@@ -69,7 +81,7 @@ def _keep_present(workspace: Workspace, stamp: str) -> str:
     """A copy of the journal as it is, or, when it is too damaged to be copied, the file itself."""
     aside = os.path.join(workspace.home, f"{upkeep.COPY_PREFIXES[0]}{stamp}.db")
     try:
-        upkeep.backup(workspace.journal, aside)
+        upkeep.backup(workspace.file(), aside)
         return aside
     except HoldfastError as error:
         if error.kind != "journal_damaged":

@@ -7,12 +7,17 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import plural, safe, style
+from holdfast.clients import server
+from holdfast.clients.condition import conditions
 from holdfast.doctor import examine
+from holdfast.hooks.run import command as hook_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Literal
 
+    from holdfast.clients.condition import Condition
     from holdfast.doctor import Check
 
 MARKS = {"ok": ("ok", "green"), "warning": ("look", "yellow"), "problem": ("BAD", "red")}
@@ -28,7 +33,7 @@ def command(call: Call, fix: bool) -> Reply:
 
     Ends with exit code 1 when something is broken; warnings alone end with 0.
     """
-    checks = examine(call.workspace, call.now, fix=fix)
+    checks = [*examine(call.workspace, call.now, fix=fix), _clients(call)]
     refused = (
         call.workspace.journal.refusals()
         if _is_readable(checks) and call.workspace.exists()
@@ -39,6 +44,29 @@ def command(call: Call, fix: bool) -> Reply:
     fixable = any(check["fix"] == "holdfast doctor --fix" for check in checks)
     next = ["holdfast doctor --fix"] if fixable and not fix else []
     return Reply(data, _lines(checks), next=next, exit_code=1 if broken else 0)
+
+
+def _clients(call: Call) -> Check:
+    """Whether the hooks in clients' settings start what is here."""
+    installed = conditions(call.workspace, hook_command, server())
+    wrong = [one for one in installed if one["problem"]]
+    names = ", ".join(one["client"] for one in installed)
+    said = f"This holdfast is in the settings of {names}" if names else "No client calls holdfast"
+    again = " ".join(f"--client {one['client']}" for one in wrong)
+    return {
+        "id": "clients",
+        "status": _worst(wrong),
+        "what": " ".join(one["problem"] for one in wrong) or said,
+        "why": "Hooks that cannot start do nothing, and nobody is told." if wrong else "",
+        "fix": f"holdfast init {again}" if wrong else "",
+        "fixed": "",
+    }
+
+
+def _worst(wrong: list[Condition]) -> Literal["ok", "warning", "problem"]:
+    if any(one["broken"] for one in wrong):
+        return "problem"
+    return "warning" if wrong else "ok"
 
 
 def _is_readable(checks: list[Check]) -> bool:

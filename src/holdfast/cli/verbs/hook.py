@@ -24,5 +24,5 @@ def command(call: Call, client: str, event: str) -> Reply:
 
     answer = respond([word for word in (client, event) if word])
     if answer and not call.as_json:
-        sys.stdout.write(jsontext.dumps(answer) + "\n")
+        sys.stdout.write((answer if isinstance(answer, str) else jsontext.dumps(answer)) + "\n")
     return Reply({"answer": answer})

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import click
 
-from holdfast.cli.frame import Call, Reply
+from holdfast import registry
+from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import safe
-from holdfast.clients import CLIENTS, install
+from holdfast.cli.terminal import safe, style
+from holdfast.clients import CLIENTS, OVER_HTTP, detect, install, server
+from holdfast.clients.condition import conditions
 from holdfast.hooks.run import command as hook_command
+from holdfast.kernel.errors import HoldfastError, Usage
 
-SAID = {"installed": "Installed", "already": "Installed already"}
+if TYPE_CHECKING:
+    from holdfast.clients import Done, Found
+
+PAGE = "http://127.0.0.1:4653"
+SAID = {"installed": "Installed", "already": "Installed already", "left": "Left as it is"}
+WOULD = {"installed": "Would write", "already": "Written already", "left": "Would leave"}
 
 
 @click.command()
@@ -19,21 +30,113 @@ SAID = {"installed": "Installed", "already": "Installed already"}
     "clients",
     multiple=True,
     type=click.Choice(CLIENTS),
-    default=["claude"],
-    show_default=True,
-    help="Which client; repeat it for several.",
+    help="Which client; repeat it for several. Without it: show what would be done for yours.",
+)
+@click.option(
+    "--http",
+    is_flag=False,
+    flag_value=PAGE,
+    default="",
+    metavar="[URL]",
+    help=f"Claude Code: send to `holdfast serve` what may be lost. Without URL: {PAGE}",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be changed, and change nothing.")
 @verb
-def command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
-    """Let an agent's client call holdfast by itself: at session start, before compaction, at stop
-    and at the end of a session.
+def command(call: Call, clients: tuple[str, ...], http: str, dry_run: bool) -> Reply:
+    """Let your agents' clients call holdfast by themselves: the text to go on from at a session's
+    start, captures before compaction, at stop and at the end, limits that hold while it works.
 
-    Doing it twice changes nothing; `holdfast uninstall` restores the file byte for byte.
+    Doing it twice changes nothing; `holdfast uninstall` restores every file byte for byte.
     """
-    done = [install(call.workspace, client, hook_command, dry_run=dry_run) for client in clients]
-    word = "Would install" if dry_run else ""
-    lines = [
-        f"{word or SAID[one['status']]}: {one['client']} in {safe(one['path'])}" for one in done
-    ]
-    return Reply({"clients": done, "dry_run": dry_run}, lines, next=["holdfast doctor"])
+    found = detect()
+    wanted = list(dict.fromkeys(clients)) or [one["client"] for one in found if one["because"]]
+    only_shown = dry_run or not clients
+    page = _page(http, wanted)
+    done = install(call.workspace, wanted, hook_command, server(), http=page, dry_run=only_shown)
+    if page and not only_shown:
+        _tell_token(call, done)
+    if not only_shown:
+        _remember(call)
+    lines = list(_lines(done, only_shown))
+    chosen = " ".join(f"--client {client}" for client in wanted)
+    following = ["holdfast doctor"]
+    if not clients:
+        lines = [*_detected(wanted, found), *_broken(call), *lines]
+        following = [f"holdfast init {chosen}"] if wanted else []
+    data = {"clients": done, "detected": found, "dry_run": only_shown}
+    return Reply(data, lines, next=following)
+
+
+def _remember(call: Call) -> None:
+    """Let `holdfast serve` find this workspace. Nothing else needs that, so nothing fails for it."""
+    try:
+        registry.remember(call.workspace)
+    except (OSError, HoldfastError) as error:
+        warn(f"`holdfast serve` will not find this workspace by itself: {error}")
+
+
+def _page(url: str, wanted: list[str]) -> str:
+    """The address of the page that takes hooks; nothing is sent to it unencrypted but on this machine."""
+    if not url:
+        return ""
+    from holdfast.web.address import LOOPBACK, of_url
+
+    address = of_url(url)
+    if address is None or not (address.is_secure or address.host in LOOPBACK):
+        raise Usage(
+            f"--http {url!r:.80} is no address that hooks may be sent to.",
+            hint=f"On this machine, such as {PAGE}, or one that begins with https://",
+        )
+    if not set(wanted) & set(OVER_HTTP):
+        raise Usage("Only Claude Code has http hooks.", hint="Add: --client claude")
+    return address.origin
+
+
+def _tell_token(call: Call, done: list[Done]) -> None:
+    """Where the token is; its value goes on no screen and into no settings."""
+    import shlex
+
+    from holdfast.clients.claude import TOKEN
+    from holdfast.web.agent_keys import made
+
+    path = made(call.workspace)
+    for one in done:
+        if one["client"] in OVER_HTTP:
+            one["notes"].append(
+                f'Start it with the token: {TOKEN}="$(cat {shlex.quote(path)})" {one["client"]}'
+            )
+            one["notes"].append(
+                "Without it, or without `holdfast serve`, what denies, captures and stops holds all the same."
+            )
+
+
+def _detected(wanted: list[str], found: list[Found]) -> Iterator[str]:
+    if not wanted:
+        yield f"None of {', '.join(CLIENTS)} was found here."
+        yield "Name one all the same: holdfast init --client claude"
+        return
+    for one in found:
+        if one["because"]:
+            yield f"Found: {one['client']} ({safe(one['because'])})"
+    yield ""
+
+
+def _broken(call: Call) -> Iterator[str]:
+    """What is installed, and does not work or is another's."""
+    for one in conditions(call.workspace, hook_command, server()):
+        if one["problem"]:
+            yield style(safe(one["problem"]), "yellow")
+            yield f"  To repair it: holdfast init --client {one['client']}"
+
+
+def _lines(done: list[Done], only_shown: bool) -> Iterator[str]:
+    words = WOULD if only_shown else SAID
+    for one in done:
+        for file in one["files"]:
+            yield f"{words[file['status']]}: {one['client']} in {safe(file['path'])}"
+        for note in one["notes"]:
+            yield style(f"  {safe(note)}", "yellow")
+    if only_shown and done:
+        chosen = " ".join(f"--client {one['client']}" for one in done)
+        yield ""
+        yield f"Nothing was changed. To do it: holdfast init {chosen}"

@@ -8,8 +8,7 @@ from holdfast import sessions
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ago, one_line, safe, style, table
-from holdfast.kernel.errors import HoldfastError
-from holdfast.resume import resume
+from holdfast.resume import refuse_foreign, resume
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,13 +42,8 @@ def command(
     if listing:
         return _listing(call)
     found = resume(call.workspace, session=session, issue=issue, budget=budget or 0, now=call.now)
-    if found["verdict"] == "FOREIGN" and not accept_foreign:
-        reasons = "; ".join(reason["what"] for reason in found["reasons"])
-        raise HoldfastError(
-            f"FOREIGN: {reasons}.",
-            hint="Go there, or give --accept-foreign to continue it here.",
-            kind="foreign",
-        )
+    if not accept_foreign:
+        refuse_foreign(found)
     data = {**found}
     if prompt_only:
         return Reply(data, safe(found["prompt"]).split("\n"))

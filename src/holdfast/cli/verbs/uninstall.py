@@ -2,27 +2,48 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import click
 
+from holdfast import registry
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import safe
+from holdfast.cli.terminal import safe, style
 from holdfast.clients import CLIENTS, uninstall
+from holdfast.hooks.run import command as hook_command
+from holdfast.kernel.errors import HoldfastError
 
 SAID = {
     "restored": "Restored as it was",
-    "removed": "Took our hooks out, and left the changes made since",
+    "removed": "Took ours out, and left the rest",
     "absent": "Nothing of ours",
 }
 
 
 @click.command()
-@click.option("--client", "clients", multiple=True, type=click.Choice(CLIENTS), default=["claude"])
+@click.option(
+    "--client",
+    "clients",
+    multiple=True,
+    type=click.Choice(CLIENTS),
+    help="Which client; repeat it for several. Without it: all of them.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be changed, and change nothing.")
 @verb
 def command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
-    """Take holdfast out of a client's settings. The journal and your files stay."""
-    done = [uninstall(call.workspace, client, dry_run=dry_run) for client in clients]
-    word = "would be: " if dry_run else ""
-    lines = [f"{word}{SAID[one['status']]}: {safe(one['path'])}" for one in done]
-    return Reply({"clients": done, "dry_run": dry_run}, lines)
+    """Take holdfast out of your clients' settings. The journal and your files stay."""
+    wanted = list(dict.fromkeys(clients or CLIENTS))
+    done = uninstall(call.workspace, wanted, hook_command, dry_run=dry_run)
+    if not clients and not dry_run:
+        with contextlib.suppress(OSError, HoldfastError):  # the page looks whether it is there
+            registry.forget(call.workspace)
+    word = "Would be: " if dry_run else ""
+    lines = [
+        f"{word}{SAID[file['status']]}: {safe(file['path'])}"
+        for one in done
+        for file in one["files"]
+        if file["status"] != "absent" or clients
+    ]
+    lines += [style(f"  {safe(note)}", "yellow") for one in done for note in one["notes"]]
+    return Reply({"clients": done, "dry_run": dry_run}, lines or ["Nothing of ours is installed."])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.terminal import plural, safe, style
-from holdfast.kernel.journal import chain, upkeep
+from holdfast.kernel.journal import chain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def answer(call: Call) -> Reply:
         return Reply({"ok": True, "streams": [], "damage": []}, ["Nothing was written yet."])
     journal = call.workspace.journal
     findings = list(chain.verify(journal))
-    damage = upkeep.integrity(journal.connection())
+    damage = journal.damage()
     ok = not damage and not any(finding["broken"] for finding in findings)
     data = {"ok": ok, "streams": findings, "damage": damage}
     return Reply(data, _lines(findings, damage), exit_code=0 if ok else 1)

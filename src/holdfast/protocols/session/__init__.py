@@ -9,7 +9,6 @@ from __future__ import annotations
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, Usage
 from holdfast.kernel.subject import Decision, Unparsable
-from holdfast.protocols.session import comment
 from holdfast.protocols.session import progress as progress_file
 from holdfast.protocols.session.progress import blocker_of, decision_of, one_line
 from holdfast.protocols.session.prompt import (
@@ -35,6 +34,8 @@ if TYPE_CHECKING:
 TRACKER = "tracker"
 __all__ = ["TRACKER", "Unparsable", "absorb", "apply", "decide", "initial", "render", "stream_of"]
 MOST_TASKS = 20_000
+# Milliseconds: a client that fires twice does so at once.
+SAME_MOMENT = 5_000
 LONGEST_LINE = 10_000
 _LISTS = ("completed", "remaining")
 _LINES = ("issue", "title", "mode", "current", "status")
@@ -92,8 +93,12 @@ def decide(state: SessionState, command: Any, now: int) -> Decision:
 def _capture_decision(state: SessionState, command: Any, now: int) -> Decision:
     """The checkpoint's record, and the status comment that it wants on the issue."""
     body = _capture(state, command, now)
+    if not command.get("tracker") and _is_repeated(state, body, now):
+        return Decision()
     if not command.get("tracker"):
         return Decision([("captured", body)])
+    from holdfast.protocols.session import comment
+
     event: Event = {"id": "", "kind": "captured", "body": body, "at": body["at"], "actor": ""}
     after = apply(state, event)
     gist = comment.gist(after)
@@ -103,6 +108,17 @@ def _capture_decision(state: SessionState, command: Any, now: int) -> Decision:
     issue = after["progress"]["issue"]
     wish = {"session": state["session"], "issue": issue, "body": comment.write(after)}
     return Decision([("captured", body)], [{"kind": TRACKER, "key": issue, "body": wish}])
+
+
+def _is_repeated(state: SessionState, body: dict[str, Any], now: int) -> bool:
+    """Whether the same event asked for the same capture a moment ago: clients fire twice."""
+    last = state["last"]
+    if last is None or state["ended_at"] or body["profile"] != "automated" or body["set"]:
+        return False
+    known = {name: last[name] for name in ("profile", "reason", "world", "claims")}
+    if any(body[name] != value for name, value in known.items()):
+        return False
+    return 0 <= now - clock.parse(last["at"]) < SAME_MOMENT
 
 
 def _capture(state: SessionState, command: Any, now: int) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.kernel import clock
+from holdfast.kernel.inert import harmless
 from holdfast.kernel.subject import Unparsable
 from holdfast.protocols.session.words import (
     DEFAULT_MODE,
@@ -55,7 +56,7 @@ def write(progress: Progress, at: str, claims: Sequence[Claim] = ()) -> str:
         lines += ["", f"## {CLAIMS}", *(f"- {claim_line(claim)}" for claim in claims)]
     if progress["extra"]:
         lines += ["", progress["extra"]]
-    return "\n".join(lines) + "\n"
+    return harmless("\n".join(lines) + "\n")
 
 
 def parse(text: str) -> Progress:

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 # Modes in which a person is at work too, so that the loop does not drive the agent on.
 TOGETHER = ("pair", "swarm")
 MOST_BLOCKS = 5
+MOST_IN_A_ROW = 50
 
 
-def judge(loop: Mapping[str, Any], blocked_before: int) -> StopRuling:
-    """`loop` is what `.ccc-state.json` says; `blocked_before` how often this task's stop was blocked.
+def judge(loop: Mapping[str, Any], blocked_before: int, *, in_a_row: int = 0) -> StopRuling:
+    """`loop` is what `.ccc-state.json` says; `blocked_before` how often this task's stop was blocked,
+    `in_a_row` how often any was since one was allowed: a loop may go back and forth.
 
     The counter is our own: not every client ends a hook that blocks for ever.
     """
@@ -35,11 +37,12 @@ def judge(loop: Mapping[str, Any], blocked_before: int) -> StopRuling:
     index, total = loop.get("taskIndex"), loop.get("totalTasks")
     if not isinstance(index, int) or not isinstance(total, int) or index >= total:
         return {"why": "finished", "blocks": False}
-    if blocked_before >= _most(loop):
+    most = _wanted(loop, "maxTaskIterations", MOST_BLOCKS)
+    if blocked_before >= most or in_a_row >= _wanted(loop, "maxGlobalIterations", MOST_IN_A_ROW):
         return {"why": "enough", "blocks": False}
     return {"why": "open", "blocks": True}
 
 
-def _most(loop: Mapping[str, Any]) -> int:
-    wanted = loop.get("maxTaskIterations")
-    return wanted if isinstance(wanted, int) and wanted > 0 else MOST_BLOCKS
+def _wanted(loop: Mapping[str, Any], name: str, otherwise: int) -> int:
+    wanted = loop.get(name)
+    return wanted if isinstance(wanted, int) and wanted > 0 else otherwise
