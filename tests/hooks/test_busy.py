@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.kernel import failures, inbox
+from holdfast.kernel.errors import StoreAway
 from holdfast.kernel.lock import WorkspaceLock
 from holdfast.kernel.workspace import discover
 from tests.hooks.world import ask
@@ -45,5 +46,5 @@ def test_all_the_waiting_of_a_hook_is_bounded_together(repository: Path) -> None
     workspace.patience = 0.01
     with WorkspaceLock(workspace.home):
         for _ in range(3):
-            with pytest.raises(PermissionError):
+            with pytest.raises(StoreAway):
                 workspace.lock().acquire()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import time
@@ -16,16 +15,11 @@ FILE = "lock"
 class WorkspaceLock:
     """`flock` on a file that is never removed. A new descriptor each time, so threads exclude too."""
 
-    __slots__ = ("_descriptor", "_gives_way", "_home", "_patience")
+    __slots__ = ("_descriptor", "_home", "_patience")
 
-    def __init__(
-        self, home: str, patience: float = PATIENCE_SECONDS, *, gives_way: bool = False
-    ) -> None:
-        """`gives_way` is for whoever must not be kept waiting: where others hold it too long, that is
-        as if it may not be taken, upon which a writer leaves its command in the inbox."""
+    def __init__(self, home: str, patience: float = PATIENCE_SECONDS) -> None:
         self._home = home
         self._patience = patience
-        self._gives_way = gives_way
         self._descriptor = -1
 
     def __enter__(self) -> None:
@@ -62,10 +56,7 @@ class WorkspaceLock:
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return
             except BlockingIOError:
-                is_over = time.monotonic() > deadline
-                if is_over and self._gives_way:
-                    raise PermissionError(errno.EACCES, "another process holds it") from None
-                if is_over:
+                if time.monotonic() > deadline:
                     raise StoreAway(
                         f"Another process has held the workspace for {self._patience:.0f} s.",
                         hint="Try again in a moment; `holdfast doctor` names the process.",

@@ -129,7 +129,7 @@ class Workspace:
 
         now = time.monotonic()
         self._waits_until = self._waits_until or now + self.patience
-        return WorkspaceLock(self.home, max(0.0, self._waits_until - now), gives_way=True)
+        return WorkspaceLock(self.home, max(0.0, self._waits_until - now))
 
     def prepare_tool_folder(self, name: str = "") -> str:
         """`.holdfast/` (or a folder in it), there and ignored by git."""

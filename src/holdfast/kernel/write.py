@@ -87,6 +87,11 @@ class Writer:
             if error.errno not in _NO_PERMISSION:
                 raise from_os_error(error, "taking the workspace's lock") from error
             return self._leave_in_inbox(id, stream, command, actor, now, fence)
+        except StoreAway:
+            # Whoever writes for a hook must not keep its host waiting.
+            if not self.workspace.local:
+                raise
+            return self._leave_in_inbox(id, stream, command, actor, now, fence)
         try:
             self._take_in(self.workspace.root)
             work = Work(self, stream, actor, now, fence, grant, raise_removed=raise_removed)
