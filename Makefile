@@ -27,7 +27,7 @@ demo: $(READY) ## the main story, in a temporary repository
 
 test: $(READY) ## all tests, under five minutes
 	@scripts/need chromium || test -z "$(CI)"
-	@$(BIN)/python -m pytest -n 2 -m "not proof and not clients"
+	@$(BIN)/python -m pytest -n 3 -m "not proof and not clients"
 
 check: $(READY) ## ruff, mypy --strict, import-linter
 	@$(BIN)/ruff check .
