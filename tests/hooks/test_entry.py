@@ -21,7 +21,6 @@ from holdfast.kernel.workspace import discover
 ALLOWED = {
     "gc",
     "apsw",
-    "ctypes",
     "_ctypes",
     "fcntl",
     "errno",
@@ -35,7 +34,7 @@ STARTUP = {
     *("__future__", "__main__", "_abc", "_codecs", "_collections", "_collections_abc", "_io"),
     *("_frozen_importlib", "_frozen_importlib_external", "_imp", "_operator", "_signal", "_stat"),
     *("_struct", "_thread", "_warnings", "_weakref", "abc", "builtins", "codecs", "collections"),
-    *("collections.abc", "ctypes._endian", "encodings", "encodings.aliases", "encodings.utf_8"),
+    *("collections.abc", "encodings", "encodings.aliases", "encodings.utf_8"),
     *("genericpath", "io", "itertools", "keyword", "marshal", "operator", "os", "os.path", "posix"),
     *("posixpath", "reprlib", "stat", "struct", "sys", "types", "zipimport", "_types", "_datetime"),
 }

@@ -11,12 +11,12 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable
 
 _AT_FDCWD = -100 if sys.platform.startswith("linux") else -2
 _NOREPLACE, _EXCHANGE = (1, 2) if sys.platform.startswith("linux") else (4, 2)
-# The C library, opened once: opening it costs as much as the rename.
-_library: list[Any] = []
+# The system's call, looked up once: to look it up costs as much as the rename.
+_call: list[Callable[[int, bytes, int, bytes, int], int] | None] = []
 _UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 
 
@@ -53,16 +53,32 @@ def is_supported(folder: str) -> bool:
 
 
 def _rename(one: str, other: str, flags: int) -> bool:
-    import ctypes
+    # `ctypes` itself, with the types that it makes, costs a hook a tenth of an interpreter.
+    from _ctypes import get_errno
 
-    if not _library:
-        _library.append(ctypes.CDLL(None, use_errno=True))
-    call = getattr(_library[0], "renameat2", None) or getattr(_library[0], "renameatx_np", None)
-    if call is None:
+    if not _call:
+        _call.append(_of_the_system())
+    if _call[0] is None:
         return False
-    if call(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), ctypes.c_uint(flags)) == 0:
+    if _call[0](_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), flags) == 0:
         return True
-    code = ctypes.get_errno()
+    code = get_errno()
     if code in _UNSUPPORTED:
         return False
     raise OSError(code, os.strerror(code), other)
+
+
+def _of_the_system() -> Callable[[int, bytes, int, bytes, int], int] | None:
+    """The C library's rename with flags; None where there is none."""
+    from _ctypes import FUNCFLAG_CDECL, FUNCFLAG_USE_ERRNO, CFuncPtr, dlopen, dlsym
+
+    class Function(CFuncPtr):
+        _flags_ = FUNCFLAG_CDECL | FUNCFLAG_USE_ERRNO
+
+    library = dlopen(None, 0)  # type: ignore[arg-type]  # None is this program itself
+    for name in ("renameat2", "renameatx_np"):
+        try:
+            return Function(dlsym(library, name))
+        except OSError:
+            continue
+    return None
