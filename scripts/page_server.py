@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import threading
+from collections.abc import Callable
 
-from holdfast.web.address import Address
 from holdfast.web.app import Server
-from holdfast.web.serving import Running, Wish
+from holdfast.web.serving import Running, Wish, listen
 from holdfast.web.site import Site
 
 
@@ -17,9 +16,10 @@ class Serving:
 
     server: Server
 
-    def __init__(self, roots: list[str], *, port: int = 0) -> None:
-        self._listening = socket.create_server(("127.0.0.1", port))
-        self.address = Address("http", "127.0.0.1", self._listening.getsockname()[1])
+    def __init__(self, roots: list[str], *, port: int = 0, own: bool = False) -> None:
+        """At 127.0.0.1 or, as `holdfast serve` by itself, under a name of its `own`."""
+        wish = Wish("" if own else "127.0.0.1", port)
+        self._listening, self.address = listen(wish)
         self._roots = roots
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
@@ -32,6 +32,10 @@ class Serving:
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._running.leave)
         self._thread.join()
+
+    def call(self, act: Callable[[], object]) -> None:
+        """Do something in the server's own thread."""
+        self._loop.call_soon_threadsafe(act)
 
     def link(self) -> str:
         """A sign-in link, as a terminal would show it."""
@@ -46,4 +50,4 @@ class Serving:
         self._loop = asyncio.get_running_loop()
         self.server = Server(Site(self._roots), self.address)
         self._running = Running(self.server, Wish(), "", self._ready.set)
-        await self._running.serve([self._listening])
+        await self._running.serve(self._listening)

@@ -140,7 +140,7 @@ def _refused(
     kept = "The attempt is recorded." if recorded else "The attempt could not be recorded."
     return NotAllowed(
         f"Only a person may {purpose}: {why}. {kept}",
-        hint="A person runs this in a terminal of their own and types back the word it shows.",
+        hint="A person runs this in a terminal of their own, and no agent around it.",
         kind="no_person",
     )
 

@@ -104,6 +104,19 @@ def test_number_and_size_are_bounded(repository: Path, monkeypatch: pytest.Monke
         ask(repository / "nothing.png")
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + (30_000).to_bytes(4, "big") * 2,
+        b"GIF89a" + (30_000).to_bytes(2, "little") * 2,
+    ],
+)
+def test_what_no_browser_would_show_is_refused(repository: Path, content: bytes) -> None:
+    (repository / "huge.png").write_bytes(content)
+    with pytest.raises(Usage, match="more points"):
+        pictures.taken([str(repository / "huge.png")])
+
+
 def test_a_gate_that_is_open_keeps_its_pictures(picture: Path, repository: Path) -> None:
     ask(picture)
     (repository / "other.png").write_bytes(PNG + b"other")

@@ -6,13 +6,19 @@ Chromium is Debian's; `make test` installs it where it may. Without it these tes
 from __future__ import annotations
 
 import base64
+import contextlib
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Error, expect
 from scripts.page_server import Serving
 
+from holdfast.gates.answering import answer_at_page
 from holdfast.guard.budget import Budget
+from holdfast.kernel import clock
+from holdfast.people import at_page
 from holdfast.web.live import LOOK
 from tests.web.browser import PATIENCE, Opens, accessible
 from tests.web.world import HOSTILE, World
@@ -54,8 +60,54 @@ def test_a_half_typed_note_survives_an_update(world: World, opens: Opens) -> Non
     page.locator("#note").fill("The sidebar is")
     (world.root / "README.md").write_text("changed\n")
     world.start("Secondary-A")
-    expect(page.locator(".changed summary")).to_be_attached(timeout=PATIENCE)
+    expect(page.locator("#changed summary")).to_be_attached(timeout=PATIENCE)
     assert page.locator("#note").input_value() == "The sidebar is"
+
+
+def test_a_note_for_a_gate_that_was_settled_elsewhere_is_kept(world: World, opens: Opens) -> None:
+    id = world.verify()
+    page = opens(f"/w/{world.key}/gates/{id}")
+    page.locator("#note").fill("The sidebar is")
+    page.get_by_role("button", name="Approve").click()
+    expect(page.locator("#confirm-question")).to_contain_text("The sidebar is")
+    answer_at_page(world.workspace, id, "approved", person=at_page("/dev/pts/9", now=clock.now()))
+    expect(page.locator("#answered")).to_be_visible(timeout=PATIENCE)
+    expect(page.locator("#confirm")).to_be_hidden()
+    expect(page.locator("#notice")).to_contain_text("settled elsewhere")
+    expect(page.locator("#kept-text")).to_have_value("The sidebar is")
+
+
+def test_no_other_port_of_this_machine_is_sent_the_cookie(world: World, browser: Browser) -> None:
+    """The page's own name is a host that no agent knows, and a cookie never leaves its host."""
+    heard: list[str] = []
+
+    class Agent(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            heard.append(self.headers.get("cookie") or "")
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None: ...
+
+    with (
+        HTTPServer(("127.0.0.1", 0), Agent) as agent,
+        Serving([str(world.root)], own=True) as serving,
+    ):
+        threading.Thread(target=agent.serve_forever, daemon=True).start()
+        page = browser.new_page()
+        page.goto(serving.link())
+        expect(page.locator("#state")).to_have_text("live", timeout=PATIENCE)
+        for host in ("127.0.0.1", "localhost"):
+            page.evaluate(
+                "url => fetch(url, {mode: 'no-cors', credentials: 'include'}).catch(() => 0)",
+                f"http://{host}:{agent.server_port}/",
+            )
+            with contextlib.suppress(Error):  # an answer without content leaves the page as it is
+                page.goto(f"http://{host}:{agent.server_port}/")
+        page.close()
+        agent.shutdown()
+    assert heard
+    assert not any(heard), heard
 
 
 def test_approving_frees_a_process_that_waits(world: World, opens: Opens) -> None:

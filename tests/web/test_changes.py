@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from pathlib import Path
+
 import pytest
 
 from holdfast.gates import summary
@@ -83,6 +86,43 @@ def test_the_second_answer_is_told_that_it_does_not_count(world: World, visitor:
     answer = visitor.send(f"/w/{world.key}/gates/{id}", answer="issues", note="No.")
     assert answer.status_code == 409
     assert "Yours does not count" in answer.text
+    assert ">No.</textarea>" in answer.text  # what was typed is not lost
+    assert f'href="/w/{world.key}/gates/{id}"' in answer.text
+
+
+@pytest.mark.parametrize("button", ["xyz", "", "done", "choose", "no"])
+def test_what_is_no_button_of_the_gate_is_no_answer(
+    world: World, visitor: Visitor, button: str
+) -> None:
+    id = world.verify()
+    answer = visitor.send(f"/w/{world.key}/gates/{id}", answer=button, note="x", option="pg")
+    assert answer.status_code == 400
+    assert world.gate(id)["answer"] is None
+
+
+def test_a_locked_journal_keeps_no_other_workspace_waiting(world: World, tmp_path: Path) -> None:
+    (tmp_path / "other" / ".holdfast").mkdir(parents=True)
+    other = World(tmp_path / "other")
+    first, second = world.verify(), other.verify()
+    with Visitor([str(world.root), str(other.root)]) as visitor:
+        visitor.sign_in()
+        csrf = visitor.token()
+        keys = [place.key for place in visitor.server.site]
+        done: list[int] = []
+
+        def answer() -> None:
+            path = f"/w/{keys[0]}/gates/{first}"
+            done.append(visitor.send(path, csrf=csrf, answer="approved").status_code)
+
+        with world.workspace.lock():
+            held = threading.Thread(target=answer)
+            held.start()
+            path = f"/w/{keys[1]}/gates/{second}"
+            assert visitor.send(path, csrf=csrf, answer="approved").status_code == 303
+            assert done == []
+        held.join()
+    assert done == [303]
+    other.workspace.close()
 
 
 def test_an_alert_is_acknowledged(world: World, visitor: Visitor) -> None:
@@ -90,6 +130,8 @@ def test_an_alert_is_acknowledged(world: World, visitor: Visitor) -> None:
     path = f"/w/{world.key}/alerts/cost"
     assert visitor.send(path, answer="ack", until="$20").status_code == 400
     assert visitor.send(path, answer="perhaps").status_code == 400
+    late = visitor.send(path, answer="ack", until="9999")
+    assert (late.status_code, "The stop is at $50.00" in late.text) == (400, True)
     assert visitor.send(path, answer="ack", until="$40").status_code == 303
     state = Budget(world.workspace, actor="test").state()
     assert state["pending"] == {}
@@ -118,6 +160,21 @@ def test_a_silent_agent_is_decided_about(world: World, visitor: Visitor, decisio
     path = f"/w/{world.key}/agents/Secondary-D"
     assert visitor.send(path, decision=decision).status_code == 303
     assert visitor.data("/board.json")["silent"] == []
+
+
+def test_an_agent_that_came_back_is_not_ended_by_an_old_page(
+    world: World, visitor: Visitor
+) -> None:
+    world.silence("Secondary-D")
+    csrf = visitor.token()
+    path = f"/w/{world.key}/agents/Secondary-D"
+    world.start("Secondary-E")
+    world.beat("Secondary-D", "Back at work")
+    for agent in ("Secondary-D", "Secondary-E"):
+        answer = visitor.send(path.replace("Secondary-D", agent), csrf=csrf, decision="defer")
+        assert answer.status_code == 409
+        assert "is not silent" in answer.text
+    world.beat("Secondary-D", "Still here")
 
 
 def test_a_decision_about_nobody(world: World, visitor: Visitor) -> None:

@@ -67,8 +67,18 @@ def test_whoever_guesses_has_to_wait_and_then_may_try_again() -> None:
 def test_guessing_is_answered_with_429(stranger: Visitor) -> None:
     for _ in range(TRIES):
         assert stranger.get("/sign-in?token=wrong").status_code == 403
-    answer = stranger.get(f"/sign-in?token={stranger.server.doors.link('/dev/pts/7')}")
-    assert (answer.status_code, "retry-after" in answer.headers) == (429, True)
+    for _ in range(2):
+        answer = stranger.get("/sign-in?token=wrong")
+        assert (answer.status_code, "retry-after" in answer.headers) == (429, True)
+
+
+def test_whoever_has_a_link_comes_in_however_many_guessed(stranger: Visitor) -> None:
+    """Anybody on the machine has the same address as the person."""
+    for _ in range(TRIES + 5):
+        stranger.get("/sign-in?token=wrong")
+    link = stranger.server.doors.link("/dev/pts/7")
+    assert stranger.get(f"/sign-in?token={link}").status_code == 200
+    assert stranger.get("/board").status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -171,17 +181,18 @@ def test_the_cookie_is_for_encrypted_ways_only_where_there_is_one(world: World) 
         assert "secure" in answer.headers["set-cookie"].lower()
 
 
+OWN = Address("http", "3f2a9c0d1e4b5a67.localhost", 4653)
+
+
 @pytest.mark.parametrize(
     ("url", "followed"),
     [
         ("http://localhost:3000/x", "http://localhost:3000/x"),
         ("http://127.0.0.1:3000/x?y", "http://localhost:3000/x?y"),
-        ("http://127.1:3000/x", "http://localhost:3000/x"),
-        ("http://2130706433/x", "http://localhost/x"),
         ("https://example.org/", "https://example.org/"),
+        ("http://[2001:db8::1]:3000/", "http://[2001:db8::1]:3000/"),
         ("javascript:alert(1)", ""),
         ("data:text/html,x", ""),
-        ("http://user@example.org/", ""),
         ("http://[::1", ""),
         ("http://x:99999/", ""),
     ],
@@ -189,6 +200,52 @@ def test_the_cookie_is_for_encrypted_ways_only_where_there_is_one(world: World) 
 def test_a_link_of_an_agent_never_leads_to_the_pages_own_host(url: str, followed: str) -> None:
     """A browser would send the page's cookie to whatever listens there."""
     assert leading_away(url, ADDRESS) == followed
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("127.1", "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "127.0.0.01", "127.0.0.1."),
+        *("127.0.1.", "2130706433.", "0x7f.1.", "127.0.0.%31", "127.0.0.1%2e", "%6cocalhost"),
+        *("①②⑦.0.0.1", "127。0。0。1", "１２７.0.0.1", "127.0.0.1\\.example.com", "ex_ample.org"),
+        *("user@example.org", "@127.0.0.1", "[::ffff:127.0.0.1]"),
+        *("[0:0:0:0:0:0:0:1]", "[::1%25lo]", "exa\tmple.org", "example.org.", "-x.org", "x..org"),
+    ],
+)
+def test_a_host_that_is_written_otherwise_is_no_link(host: str) -> None:
+    for own in (ADDRESS, OWN):
+        assert leading_away(f"http://{host}:9999/a1", own) == ""
+
+
+def test_a_link_to_the_pages_own_name_is_none() -> None:
+    assert leading_away("http://3f2a9c0d1e4b5a67.localhost:9999/", OWN) == ""
+    assert leading_away("http://3F2A9C0D1E4B5A67.LOCALHOST:9999/", OWN) == ""
+    assert leading_away("http://127.0.0.1:9999/", OWN) == "http://127.0.0.1:9999/"
+
+
+def test_what_is_shown_of_a_link_is_where_it_leads(world: World, visitor: Visitor) -> None:
+    id = world.verify(url="http://127.0.0.1:3000/x")
+    text = visitor.get(f"/w/{world.key}/gates/{id}").text
+    assert re.search(r'<a href="(http://localhost:3000/x)"[^>]*>\1</a>', text)
+    other = world.verify(name="other", url="http://127.0.0.%31:9999/x")
+    text = visitor.get(f"/w/{world.key}/gates/{other}").text
+    assert "http://127.0.0.%31:9999/x" in text
+    assert 'href="http://' not in text
+
+
+def test_the_page_has_a_name_that_only_the_terminal_was_told(world: World) -> None:
+    """And agents' settings, which know no such name, come in by the machine's address."""
+    with Visitor([str(world.root)], OWN) as visitor:
+        answer = visitor.get("/board", host="127.0.0.1:4653")
+        assert answer.status_code == 421
+        assert OWN.host not in answer.text
+        assert (
+            visitor.client.post("/hooks/claude/Stop", headers={"host": OWN.agents}).status_code
+            == 401
+        )
+        answer = visitor.client.post("/hooks/claude/Stop", headers={"host": OWN.netloc})
+        assert answer.status_code in (401, 403)
+        assert "no_token" not in answer.text
 
 
 def test_the_page_knows_no_path_outside_of_its_folder(visitor: Visitor) -> None:

@@ -434,7 +434,7 @@ def test_the_end_of_the_server_ends_a_hook_that_hangs(
 
 
 def test_no_packet_waits_for_another() -> None:
-    listening, _ = listen(Wish(port=0))
+    (listening,), _ = listen(Wish("127.0.0.1", 0))
     with listening, socket.create_connection(listening.getsockname()) as sends:
         taken, _ = listening.accept()
         with taken:

@@ -13,6 +13,7 @@ from holdfast.gates import waiting
 from holdfast.kernel import clock, latch
 from holdfast.kernel.workspace import discover
 from holdfast.web import press
+from holdfast.web.live import MOST_STREAMS
 from tests.web.world import Stream, Visitor, World
 
 
@@ -93,8 +94,7 @@ def test_every_reader_gets_the_token_of_their_own_session(world: World, serving:
 
 def test_many_readers_of_one_page_share_its_copies(world: World, serving: Serving) -> None:
     world.start("Secondary-A")
-    cookie = serving.cookie()
-    streams = [Stream(serving.address, "/board.events", cookie) for _ in range(12)]
+    streams = [Stream(serving.address, "/board.events", serving.cookie()) for _ in range(12)]
     for stream in streams:
         stream.next()
     world.beat("Secondary-A", "A step that all see")
@@ -147,3 +147,66 @@ def test_what_changes_without_a_record_is_sent_too(
     assert "the bill is too high" in event["data"]
     assert event["id"].partition("/")[0] == stream.id.partition("/")[0]
     again.close()
+
+
+def ended(stream: Stream) -> bool:
+    """Whether the stream has an end; what came before it is passed over."""
+    is_over = stream._answer.read() is not None
+    stream.close()
+    return is_over
+
+
+def test_signing_out_ends_every_stream_of_the_session(world: World, serving: Serving) -> None:
+    world.verify()
+    cookie = serving.cookie()
+    streams = [
+        Stream(serving.address, path, cookie) for path in ("/board.events", "/records.events")
+    ]
+    other = Stream(serving.address, "/board.events", serving.cookie())
+    token = cookie.partition("=")[2]
+    serving.call(lambda: serving.server.doors.leave(token))
+    assert all(ended(stream) for stream in streams)
+    world.verify("Second", name="second")
+    while "Second" not in other.next()["data"]:
+        pass
+    other.close()
+
+
+def test_more_pages_than_a_browser_has_connections(world: World, serving: Serving) -> None:
+    """Six streams would leave it none to answer with: from the fifth on they are single copies."""
+    world.verify()
+    cookie = serving.cookie()
+    streams = [Stream(serving.address, "/board.events", cookie) for _ in range(MOST_STREAMS)]
+    for stream in streams:
+        assert "Dashboard" in stream.next()["data"]
+    brief = Stream(serving.address, "/board.events", cookie)
+    assert "Dashboard" in brief.next()["data"]
+    assert brief.next()["event"] == "brief"
+    assert ended(brief)
+    streams.pop().close()
+    world.verify("Second", name="second")
+    for stream in streams:
+        while "Second" not in stream.next()["data"]:
+            pass
+        stream.close()
+
+
+def test_a_title_alone_for_a_tab_in_the_background(world: World, visitor: Visitor) -> None:
+    world.verify("<Dashboard> & more")
+    assert visitor.get("/board.events?only=title").text == "(1) Board · Holdfast"
+    title = visitor.get(f"/w/{world.key}/gates/dashboard.events?only=title").text
+    assert title.startswith("<Dashboard> & more · Gate")
+
+
+def test_a_reader_who_saw_more_than_there_is_now(
+    serving: Serving, notes: holdfast.Workspace
+) -> None:
+    """As after a journal was brought back from a copy."""
+    notes.note("before")
+    stream = Stream(serving.address, "/records.events", serving.cookie(), "repository:5000")
+    line = stream._answer.readline().decode()
+    assert line == "id: repository:1\n"
+    notes.note("after")
+    assert json.loads(stream.next()["data"])["seq"] == 2
+    stream.close()
+    notes.close()

@@ -11,6 +11,8 @@ from urllib.parse import quote
 import pytest
 
 from holdfast.kernel import clock
+from holdfast.plans.place import Place
+from holdfast.plans.stream import RunStream
 from holdfast.web.table import PAGES
 from tests.plan.world import World as Plans
 from tests.plan.world import auto
@@ -117,6 +119,19 @@ def test_a_run_that_failed_shows_what_its_program_said(world: World, visitor: Vi
     assert data["chosen"]["id"] == "3/02"
     assert "the table is missing" in data["log"]["text"]
     assert "the table is missing" in visitor.get(path).text
+
+
+def test_a_run_says_on_which_other_machine_a_task_is(world: World, visitor: Visitor) -> None:
+    plans = stories.run(world)
+    plans.begin()
+    stream = RunStream(plans.writer, Place(plans.workspace, plans.id), actor="tester")
+    of = {"plan": "3/01", "task": "1", "mark": "a"}
+    stream.execute({"do": "start", **of, "log": "a.log"})
+    stream.execute({"do": "place", **of, "on": "gpu-1@<b>far"})
+    path = f"/w/{world.key}/runs/{plans.id}"
+    data, text = visitor.data(f"{path}.json"), visitor.get(path).text
+    assert data["chosen"]["tasks"][0]["on"] == "gpu-1@<b>far"
+    assert text.count("on gpu-1@&lt;b&gt;far") == 2
 
 
 def test_only_the_end_of_a_long_log_is_shown(world: World, visitor: Visitor) -> None:

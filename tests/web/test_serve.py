@@ -17,7 +17,7 @@ from holdfast.web.address import Address
 from tests.gate.person import Terminal
 from tests.web.world import Stream, World
 
-LINK = re.compile(rb"(http://127\.0\.0\.1:(\d+))/sign-in\?token=([\w-]+)")
+LINK = re.compile(rb"(http://([0-9a-f]{16}\.localhost:\d+))/sign-in\?token=([\w-]+)")
 
 
 def free_port() -> int:
@@ -26,9 +26,9 @@ def free_port() -> int:
         return port
 
 
-def cookie_for(port: int, token: bytes) -> str:
+def cookie_for(host: str, port: int, token: bytes) -> str:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    connection.request("GET", f"/sign-in?token={token.decode()}")
+    connection.request("GET", f"/sign-in?token={token.decode()}", headers={"Host": host})
     answer = connection.getresponse()
     answer.read()
     connection.close()
@@ -41,9 +41,11 @@ def test_a_person_serves_comes_in_and_ends_it(world: World, how: signal.Signals)
     world.verify()
     port = free_port()
     terminal = Terminal("serve", "--port", str(port))
-    token = terminal.read_until(LINK).group(3)
-    cookie = cookie_for(port, token)
-    stream = Stream(Address("http", "127.0.0.1", port), "/board.events", cookie)
+    found = terminal.read_until(LINK)
+    host, token = found.group(2).decode(), found.group(3)
+    cookie = cookie_for(host, port, token)
+    address = Address("http", host.partition(":")[0], port)
+    stream = Stream(address, "/board.events", cookie)
     assert "Dashboard" in stream.next()["data"]
     before = len(LINK.findall(terminal.screen))
     terminal.type(b"\n")
@@ -57,6 +59,41 @@ def test_a_person_serves_comes_in_and_ends_it(world: World, how: signal.Signals)
     with socket.create_server(("127.0.0.1", port)):
         pass  # the port is free again
     assert not [name for name in os.listdir(world.root) if "unfinished" in name]
+
+
+def test_the_end_waits_for_nothing_that_is_only_half_sent(world: World) -> None:
+    id = world.verify()
+    port = free_port()
+    terminal = Terminal("serve", "--port", str(port))
+    found = terminal.read_until(LINK)
+    host, origin = found.group(2).decode(), found.group(1).decode()
+    cookie = cookie_for(host, port, found.group(3))
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as half:
+        half.sendall(
+            f"POST /w/{world.key}/gates/{id} HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\n"
+            f"Cookie: {cookie}\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+            "Content-Length: 500\r\n\r\nanswer=app".encode()
+        )
+        stream = Stream(Address("http", host.partition(":")[0], port), "/board.events", cookie)
+        stream.next()  # what was sent before it has been heard
+        os.kill(terminal._process.pid, signal.SIGINT)
+        assert half.recv(100).startswith(b"HTTP/1.1 400")
+    seen = terminal.leave()
+    stream.close()
+    assert (seen.code, "Traceback" in seen.screen) == (0, False), seen.screen
+    assert world.gate(id)["answer"] is None
+
+
+def test_nobody_else_can_listen_where_a_browser_looks_for_the_name(world: World) -> None:
+    """Browsers try ::1 first; whoever had it would be sent the token and the cookie."""
+    from holdfast.web import serving
+
+    opened, address = serving.listen(serving.Wish(port=0))
+    assert address.is_own_name
+    with pytest.raises(OSError, match=r"in use|not available|not supported"):
+        socket.create_server(("::1", address.port), family=socket.AF_INET6).close()
+    for one in opened:
+        one.close()
 
 
 def serve(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -96,6 +133,8 @@ def test_an_agent_with_a_terminal_gets_no_link(world: World) -> None:
         (["--host", "0.0.0.0", "--tls-certificate", "x", "--tls-key", "y"], "no name"),
         (["--tls-certificate", "x"], "belong together"),
         (["--behind-proxy", "board"], "is not an address"),
+        (["--behind-proxy", "http://board.example.org"], "others could listen"),
+        (["--host", "nobody.invalid", "--behind-proxy", "https://x.org"], "is no name"),
         (["--workspace", "/nowhere"], "There is no folder"),
     ],
 )
@@ -117,7 +156,8 @@ def test_a_taken_port_is_named_and_the_default_moves_on(world: World) -> None:
     opened = [serving.listen(serving.Wish()) for _ in range(2)]
     assert opened[0][1].port != opened[1][1].port
     for listening, _ in opened:
-        listening.close()
+        for one in listening:
+            one.close()
 
 
 def test_a_bad_certificate_is_said(world: World, tmp_path: Path) -> None:

@@ -128,8 +128,9 @@ class Stream:
     """Events as they come over a connection."""
 
     def __init__(self, address: Address, path: str, cookie: str, last: str = "") -> None:
-        self._connection = http.client.HTTPConnection(address.host, address.port, timeout=30)
-        headers = {"Cookie": cookie, "Last-Event-ID": last} if last else {"Cookie": cookie}
+        self._connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=30)
+        headers = {"Host": address.netloc, "Cookie": cookie}
+        headers |= {"Last-Event-ID": last} if last else {}
         self._connection.request("GET", path, headers=headers)
         self._answer = self._connection.getresponse()
         assert self._answer.status == 200, self._answer.read()
@@ -139,12 +140,18 @@ class Stream:
         """The next event with data; ids that come alone are kept."""
         while True:
             event: dict[str, str] = {}
-            while line := self._answer.readline().decode().rstrip("\n"):
+            while line := self._line():
                 name, _, value = line.partition(": ")
                 event[name] = f"{event[name]}\n{value}" if name in event else value
             self.id = event.get("id", self.id)
             if "data" in event:
                 return event
+
+    def _line(self) -> str:
+        line = self._answer.readline().decode()
+        if not line:
+            raise EOFError("the stream has ended")
+        return line.rstrip("\n")
 
     def close(self) -> None:
         self._connection.close()

@@ -41,6 +41,11 @@ def taken(paths: Sequence[str]) -> list[tuple[Picture, bytes]]:
                 f"{path} is no picture that can be attached.",
                 hint="PNG, JPEG, WebP or GIF, as its bytes say; not SVG, not HTML.",
             )
+        if words.points_of(content) > words.MOST_POINTS:
+            raise Usage(
+                f"{path} has more points than a browser shows.",
+                hint=f"At most {words.MOST_POINTS // 1_000_000} million; make it smaller.",
+            )
         known = digest(content).hex()
         name = words.shortened(os.path.basename(path))
         picture: Picture = {"name": name, "type": type, "digest": known, "bytes": len(content)}

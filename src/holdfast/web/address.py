@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import socket
+import ipaddress
+import re
+import secrets
 from typing import NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+# Browsers know by themselves that every name under it is this machine.
+OWN_NAMES = ".localhost"
 EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*", re.ASCII)
+# A browser takes a name that ends so for a number, in any of the ways to write one.
+_NUMBER = re.compile(r"(.*\.)?([0-9]+|0x[0-9a-f]*)", re.ASCII)
 
 
 class Address(NamedTuple):
@@ -35,8 +42,27 @@ class Address(NamedTuple):
         return f"holdfast-{self.port}"
 
     @property
+    def is_own_name(self) -> bool:
+        """Whether the host is a name that only the person's terminal was told."""
+        return self.host.endswith(OWN_NAMES)
+
+    @property
+    def agents(self) -> str:
+        """The Host of agents' hooks and tools, whose settings know no name that changes."""
+        return f"{LOOPBACK[0]}:{self.port}" if self.is_own_name else self.netloc
+
+    @property
     def is_secure(self) -> bool:
         return self.scheme == "https"
+
+
+def own_name() -> str:
+    """A new name of this machine, which nobody can guess.
+
+    A browser gives a host's cookies to all of its ports, and so to servers that agents started. It
+    gives them to no other host, and this one no agent knows. docs/adr/0030 tells more.
+    """
+    return f"{secrets.token_hex(8)}{OWN_NAMES}"
 
 
 def of_url(text: str) -> Address | None:
@@ -52,29 +78,36 @@ def of_url(text: str) -> Address | None:
 
 
 def leading_away(url: str, own: Address) -> str:
-    """An agent's link as it may be followed, or nothing.
+    """An agent's link as it may be followed and shown, or nothing.
 
-    A browser sends the cookies of a host to every port of it, and so to a server that an agent started
-    on the page's own host. This machine has two names for itself; the link uses the other.
+    Only of a host that is written as browsers write it themselves: there are many ways to spell
+    127.0.0.1, and a browser would send the page's cookie to whatever listens on any port of it.
     """
+    if not url.isprintable() or any(letter in url for letter in " \\"):
+        return ""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
         return ""
-    if parts.scheme not in _DEFAULT_PORTS or not host or parts.username or parts.password:
+    if parts.scheme not in _DEFAULT_PORTS or not host or "@" in parts.netloc or "%" in parts.netloc:
         return ""
-    if _plain(host) != own.host:
+    if not _is_plain(host, bracketed=parts.netloc.startswith("[")):
+        return ""
+    if host != own.host:
         return url
     if own.host not in LOOPBACK:
         return ""
+    # This machine has two names for itself; the link uses the other.
     other = "localhost" if own.host != "localhost" else "127.0.0.1"
     return urlunsplit(parts._replace(netloc=f"{other}:{port}" if port else other))
 
 
-def _plain(host: str) -> str:
-    """A host as a browser understands it: `127.1` and `2130706433` are 127.0.0.1."""
+def _is_plain(host: str, *, bracketed: bool) -> bool:
+    """Whether it is a name, or an address in the one form that is not another's, too."""
     try:
-        return socket.inet_ntoa(socket.inet_aton(host))
-    except OSError:
-        return host.rstrip(".").lower()
+        if bracketed or _NUMBER.fullmatch(host):
+            return str(ipaddress.ip_address(host)) == host
+    except ValueError:
+        return False
+    return _NAME.fullmatch(host) is not None

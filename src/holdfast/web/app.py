@@ -10,6 +10,7 @@ import sys
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from html import unescape
 from typing import Any
 
 from starlette.applications import Starlette
@@ -30,16 +31,15 @@ from holdfast.kernel.errors import (
     StoreAway,
     Usage,
 )
-from holdfast.kernel.workspace import discover
 from holdfast.web.address import Address
 from holdfast.web.agents import Agents
-from holdfast.web.guard import Guard, NoPerson, WrongHost, checked_form, form_of
+from holdfast.web.guard import LARGEST_FORM, Guard, NoPerson, WrongHost, checked_form, form_of
 from holdfast.web.live import Live
 from holdfast.web.pictures import INERT, PICTURE, attached
 from holdfast.web.press import Asked, Press
 from holdfast.web.rendering import STATIC, Renderer
 from holdfast.web.signin import Doors
-from holdfast.web.site import Site
+from holdfast.web.site import Place, Site, is_away
 from holdfast.web.table import CHANGES, PAGES, Change, Page
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -57,6 +57,8 @@ STATUSES: tuple[tuple[type[HoldfastError], int], ...] = (
     (StoreAway, 503),
 )
 RETRY_SECONDS = 3
+# What is said otherwise to somebody who clicked and did not type a command.
+AT_A_PAGE = {"disk_full": {"hint": "Free some space, then go back and send it once more."}}
 # So many attempts without a sign-in are recorded in a minute: nobody fills a journal through us.
 MOST_RECORDED = 10
 LONGEST_PURPOSE = 100
@@ -72,7 +74,8 @@ class Server:
         self.renderer = Renderer(address)
         self.press = Press(site, self.renderer)
         self.live = Live(self.press)
-        self._writer = ThreadPoolExecutor(1, "holdfast-writer")
+        # One for each workspace: a journal that is locked keeps nobody else waiting.
+        self._writers = {place: ThreadPoolExecutor(1, "holdfast-writer") for place in site}
         self._recorded: list[float] = []
         self.app = Starlette(
             routes=[*self._routes()],
@@ -82,7 +85,7 @@ class Server:
                 HTTPException: self._unknown,  # type: ignore[dict-item]
             },
         )
-        self.agents = Agents([place.root for place in site], address.netloc)
+        self.agents = Agents([place.root for place in site], address.agents)
         self.asgi = Guard(self.app, self.agents, self.doors, address)
 
     def _routes(self) -> list[BaseRoute]:
@@ -121,10 +124,12 @@ class Server:
         """Streams that are open end, so that nobody waits for them."""
         self.live.close()
         self.agents.leave()
+        self.asgi.leave()
 
     def close(self) -> None:
         self.live.close()
-        self._writer.shutdown(wait=True)
+        for writer in self._writers.values():
+            writer.shutdown(wait=True)
         self.press.close()
 
     def _allowed(self, endpoint: Endpoint, purpose: str = "") -> Endpoint:
@@ -137,8 +142,10 @@ class Server:
                     return await endpoint(request)
                 if purpose:
                     await self._record_refused(request.path_params, purpose, refused)
-            except (HoldfastError, HTTPException, ClientDisconnect):
+            except (HoldfastError, HTTPException):
                 raise
+            except ClientDisconnect:  # or we are ending: what was only half sent is not done
+                return Response(status_code=400)
             except Exception as error:
                 return await self._bug(request, error)
             raise refused
@@ -167,12 +174,14 @@ class Server:
     async def _events(self, request: Request, page: Page) -> Response:
         asked = asked_of(request, page)
         last = request.headers.get("last-event-id") or request.query_params.get("seen", "")
-        await self.press.copy(asked)  # what does not exist is said now, not in the stream
-        return _streamed(request, self.live.copies(asked, last, request.state.person.csrf))
+        copy = await self.press.copy(asked)  # what does not exist is said now, not in the stream
+        if request.query_params.get("only") == "title":  # what a tab in the background needs
+            return Response(unescape(copy.title), media_type="text/plain")
+        return _streamed(request, self.live.copies(asked, last, request.state.person))
 
     async def _records(self, request: Request) -> Response:
         last = request.headers.get("last-event-id") or request.query_params.get("seen", "")
-        return _streamed(request, self.live.records(last))
+        return _streamed(request, self.live.records(last, request.state.person))
 
     async def _picture(self, request: Request) -> Response:
         words = request.path_params
@@ -183,20 +192,22 @@ class Server:
 
     async def _change(self, request: Request, change: Change) -> Response:
         fields = await checked_form(request)
-        words = {**request.path_params, **fields}
-        root = self.site.place(words["workspace"]).root
+        # What was typed is shown again where it could not be sent.
+        request.state.note = fields.get("note", "")[:LARGEST_FORM]
+        words = {**fields, **request.path_params}
+        place = self.site.place(words["workspace"])
         person = people.at_page(request.state.person.terminal, now=clock.now())
         apply = importlib.import_module(f"holdfast.web.changes.{change.name}").apply
 
         def applied() -> str:
-            workspace = discover(root)
+            workspace = place.opened()
             try:
                 to: str = apply(workspace, words, person)
                 return to
             finally:
                 workspace.close()
 
-        to = await asyncio.get_running_loop().run_in_executor(self._writer, applied)
+        to = await asyncio.get_running_loop().run_in_executor(self._writers[place], applied)
         self.live.outdate()
         return RedirectResponse(to, 303)
 
@@ -210,14 +221,16 @@ class Server:
             return
         self._recorded.append(loop.time())
 
-        def record() -> None:
+        def record(place: Place) -> None:
             with contextlib.suppress(HoldfastError):
-                workspace = discover(self.site.place(words["workspace"]).root)
+                workspace = place.opened()
                 said = purpose.format(**words)[:LONGEST_PURPOSE]
                 people.refuse(workspace, said, _why(refused), now=clock.now())
                 workspace.close()
 
-        await loop.run_in_executor(self._writer, record)
+        with contextlib.suppress(HoldfastError):
+            place = self.site.place(words["workspace"])
+            await loop.run_in_executor(self._writers[place], record, place)
 
     # Coming and going
 
@@ -230,11 +243,11 @@ class Server:
         if not token:
             return HTMLResponse(self.renderer.page("sign_in.html", problem=""))
         wait = self.doors.wait(address)
-        if wait:
-            problem = f"Too many wrong tries. Wait {int(wait) + 1} seconds."
+        cookie = self.doors.enter(token, address)
+        if cookie is None and wait:
+            problem = f"Too many wrong tries. Wait {int(wait) + 1} seconds, or take a new link."
             html = self.renderer.page("sign_in.html", problem=problem)
             return HTMLResponse(html, 429, {"retry-after": str(int(wait) + 1)})
-        cookie = self.doors.enter(token, address)
         if cookie is None:
             problem = "This link was used before, or is too old."
             return HTMLResponse(self.renderer.page("sign_in.html", problem=problem), 403)
@@ -261,6 +274,7 @@ class Server:
 
     async def _failed(self, request: Request, error: HoldfastError) -> Response:
         status = next((code for kind, code in STATUSES if isinstance(error, kind)), 400)
+        status = 503 if is_away(error) else status
         headers = {"retry-after": str(RETRY_SECONDS)} if status == 503 else {}
         return self._problem(request, error, status, headers)
 
@@ -287,11 +301,14 @@ class Server:
             body = {"schema": SCHEMA, "ok": False, "error": error.data()}
             return in_json(body, status, headers)
         signed_in = request.state.refused is None and request.state.person is not None
+        is_gates = request.method == "POST" and "/gates/" in request.url.path and status != 404
         html = self.renderer.page(
             "problem.html",
             status=status,
-            error=error.data(),
+            error={**error.data(), **AT_A_PAGE.get(error.kind, {})},
             home=HOME if signed_in else "",
+            back=request.url.path if signed_in and is_gates else "",
+            note=getattr(request.state, "note", ""),
         )
         if request.state.person is not None:
             html = self.renderer.addressed(html, request.state.person.csrf)

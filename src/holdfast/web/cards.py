@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -9,9 +10,10 @@ from holdfast import sessions
 from holdfast.adapters.git.head import read_head
 from holdfast.fleet import roster
 from holdfast.fleet.epic import Epic, find
-from holdfast.kernel import clock, config
+from holdfast.kernel import clock, config, servertime
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.state import load
+from holdfast.plans import reading
 from holdfast.plans.place import Place as Kept
 from holdfast.programs.lease import is_held
 from holdfast.protocols import loop as loops
@@ -22,19 +24,21 @@ from holdfast.protocols.loop.checkpoint import (
     current_step,
     newest,
     said,
+    status_of,
     waiting_for,
 )
 from holdfast.protocols.loop.words import COMPLETE
 from holdfast.protocols.pilot.plan import run as run_rules
 from holdfast.protocols.pilot.plan.ready import waiting_gates, wave_at
-from holdfast.protocols.pilot.plan.run_words import OVER
+from holdfast.protocols.pilot.plan.run_words import ALERT_WAITS, OVER
+from holdfast.web.figures import span
 from holdfast.web.telling import page_of
 
 if TYPE_CHECKING:
     from holdfast.fleet.roster import Entry
     from holdfast.kernel.workspace import Workspace
     from holdfast.protocols.loop.words import LoopState
-    from holdfast.protocols.pilot.plan.run_words import RunState
+    from holdfast.protocols.pilot.plan.run_words import Pause, RunState
     from holdfast.protocols.session.words import SessionState
     from holdfast.web.meter import Meter
     from holdfast.web.site import Place
@@ -57,6 +61,8 @@ if TYPE_CHECKING:
         seen_at: str
         worktree: str
         branch: str
+        machine: str
+        elsewhere: bool
         figures: dict[str, Any]
         choices: list[str]
         epic: str
@@ -77,6 +83,7 @@ LANES = {
 # After so many minutes without a sign of life, what does not beat is called quiet.
 QUIET_AFTER = 30 * clock.MINUTE
 MOST_RUNS = 40
+_MINUTES = re.compile(r"\b(\d{3,12}) min\b")
 
 
 def cards(place: Place, now: int, meter: Meter) -> Iterator[Card]:
@@ -92,20 +99,25 @@ def agents(place: Place, now: int, meter: Meter) -> Iterator[Card]:
     workspace = place.workspace
     journal = workspace.journal if workspace.exists() else None
     inclusive = bool(config.load(workspace, journal)["fleet.inclusive"])
+    # Lives are judged by the clock that all machines agree on, and told by the one of this page.
+    agreed = servertime.now(workspace) if workspace.url else now
     for epic in epics(workspace):
-        for entry in roster.listing(epic, now, inclusive=inclusive):
-            spent = meter.figures(place.root, transcript=entry["transcript"])
+        for entry in roster.listing(epic, agreed, inclusive=inclusive):
+            here = entry["here"]
+            spent = meter.figures(place.root, transcript=entry["transcript"] if here else "")
             yield {
                 **_card(place, "agent", entry["agent_id"], epic.folder),
-                "lane": _lane(entry),
+                "lane": lane_of(entry),
                 "word": entry["verdict"],
                 "about": " · ".join(one for one in (entry["feature"], entry["stage"]) if one),
                 "doing": entry["current_step"],
                 "why": [*entry["blockers"], *_reasons(entry)],
                 "done": entry["done"],
                 "steps": entry["steps"],
-                "seen_at": _last_sign(entry),
-                "worktree": entry["worktree"] or entry["home"],
+                "seen_at": _last_sign(entry, agreed - now),
+                "worktree": (entry["worktree"] or entry["home"]) if here else "",
+                "machine": entry["machine"],
+                "elsewhere": not here,
                 "figures": spent.data(),
                 "choices": _choices(entry),
                 "epic": epic.folder,
@@ -126,7 +138,8 @@ def epics(workspace: Workspace) -> list[Epic]:
     return list(found.values())
 
 
-def _lane(entry: Entry) -> str:
+def lane_of(entry: Entry) -> str:
+    """Where an agent stands on the board."""
     silent = entry["liveness"] == "STALE" and entry["verdict"] not in ("busy", "done", "waiting")
     return NEEDS if silent else LANES.get(entry["verdict"], QUIET)
 
@@ -134,15 +147,20 @@ def _lane(entry: Entry) -> str:
 def _reasons(entry: Entry) -> list[str]:
     problem = [entry["problem"]] if entry["problem"] else []
     plain = entry["verdict"] in ("active", "done") or entry["blockers"]
-    return [*problem, *([] if plain else entry["because"]), *entry["notes"]]
+    return [*problem, *([] if plain else map(folded, entry["because"])), *entry["notes"]]
 
 
-def _last_sign(entry: Entry) -> str:
+def folded(text: str) -> str:
+    """Minutes in larger measures, where they are many: `no change for 9 h`."""
+    return _MINUTES.sub(lambda found: span(int(found[1]) * clock.MINUTE), text)
+
+
+def _last_sign(entry: Entry, ahead: int) -> str:
     """The newest of its heartbeat and of what its worktree, transcript and hooks tell."""
     seen = entry["signals"]
     moments = [instant_of(entry["last_checkpoint"]), seen["activity"], seen["transcript"]]
     known = [moment for moment in moments if moment is not None]
-    return clock.stamp(max(known)) if known else ""
+    return clock.stamp(max(known) - ahead) if known else ""
 
 
 def _choices(entry: Entry) -> list[str]:
@@ -203,21 +221,33 @@ def tracks(place: Place, now: int, meter: Meter) -> Iterator[Card]:
         moment = newest(state["document"])
         seen_at = clock.stamp(moment) if moment else head["seen_at"]
         over = step == COMPLETE
+        why = stands_for(state)
+        word = "paused" if held else "failed" if why else step.replace("_", " ").lower()
         yield {
             **_card(place, "track", state["track"], ""),
             "href": page_of(place.key, head["stream"]),
-            "lane": DONE if over else (NEEDS if held else _by_age(seen_at, now)),
-            "word": "complete" if over else ("paused" if held else step.replace("_", " ").lower()),
+            "lane": DONE if over else (NEEDS if why else _by_age(seen_at, now)),
+            "word": "complete" if over else word,
             "about": f"step {step}",
-            "doing": said(checkpoint, "current_task") or said(checkpoint, "notes"),
-            "why": [held["reason"]] if held else [],
+            "doing": said(checkpoint, "current_task") or ("" if why else said(checkpoint, "notes")),
+            "why": [why] if why else [],
             "done": counted(checkpoint, "tasks_completed") or 0,
             "steps": counted(checkpoint, "tasks_total") or 0,
             "seen_at": seen_at,
             "worktree": place.root,
-            "choices": [f"holdfast loop resume --track {state['track']}"] if held else [],
+            "choices": [f"holdfast loop resume --track {state['track']}"] if why else [],
             "next": "" if over else f"holdfast loop resume --track {state['track']}",
         }
+
+
+def stands_for(state: LoopState) -> str:
+    """Why a track does not go on by itself: it waits for somebody, or its step failed; else nothing."""
+    held, step = waiting_for(state), current_step(state)
+    if held:
+        return held["reason"]
+    if step == COMPLETE or status_of(state, step) != "FAILED":
+        return ""
+    return said(checkpoint_of(state, step), "notes") or f"{step} failed"
 
 
 def runs(place: Place, now: int, meter: Meter) -> Iterator[Card]:
@@ -239,7 +269,7 @@ def runs(place: Place, now: int, meter: Meter) -> Iterator[Card]:
             state["status"] if over else "running" if runner else "waiting" if waits else "paused"
         )
         phase, wave = wave_at(state)
-        resume = f"holdfast plan resume {state['id']}"
+        resume = reading.resume_command(state)
         yield {
             **_card(place, "run", f"Run {state['id']}", ""),
             "href": page_of(place.key, head["stream"]),
@@ -247,14 +277,20 @@ def runs(place: Place, now: int, meter: Meter) -> Iterator[Card]:
             "word": word,
             "about": f"phase {phase}, wave {wave}" if phase and not over else "",
             "doing": _task_of(state),
-            "why": [pause["text"] if pause else "its runner is gone"] if lane == NEEDS else [],
+            "why": [_stopped(pause) if pause else "its runner is gone"] if lane == NEEDS else [],
             "done": state["done"],
-            "steps": state["total"],
+            # A gate that waits is something to be done as well: the bar is not full.
+            "steps": state["total"] + len(waiting_gates(state)),
             "seen_at": head["seen_at"],
             "worktree": state["root"],
             "choices": [resume] if lane == NEEDS else [],
             "next": "" if over else resume,
         }
+
+
+def _stopped(pause: Pause) -> str:
+    held = pause["reason"] == ALERT_WAITS
+    return f"a budget's alert holds it: {pause['text']}" if held else pause["text"]
 
 
 def _task_of(state: RunState) -> str:
@@ -288,6 +324,8 @@ def _card(place: Place, kind: str, name: str, more: str) -> Card:
         "seen_at": "",
         "worktree": "",
         "branch": "",
+        "machine": "",
+        "elsewhere": False,
         "figures": {},
         "choices": [],
         "epic": "",

@@ -14,6 +14,7 @@ from holdfast import doctor
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
+from holdfast.web.site import look_at
 
 if TYPE_CHECKING:
     from holdfast.doctor import Check
@@ -68,6 +69,7 @@ class Examination:
         checks: list[Check] = []
         try:
             workspace = discover(self._root)
+            look_at(workspace)
             checks = doctor.examine(workspace, clock.now())
             workspace.close()
         except (HoldfastError, OSError) as error:

@@ -5,6 +5,7 @@ docs/how-to/page.md says what each of these holds against.
 
 from __future__ import annotations
 
+import asyncio
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs
@@ -18,8 +19,11 @@ from holdfast.web.address import Address
 from holdfast.web.agents import is_agents
 from holdfast.web.signin import Doors, Session, is_token
 
+TAKE_A_LINK = "The terminal in which `holdfast serve` runs shows a link; Enter shows a new one."
 OPEN = ("/sign-in", "/static/")
 LARGEST_FORM, MOST_FIELDS = 65_536, 50
+# What comes in pieces while the server ends has so long for each of them.
+LAST_SECONDS = 1.0
 POLICY = "; ".join(
     [
         *("default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'"),
@@ -57,13 +61,22 @@ class Guard:
         self._agents = agents
         self._doors = doors
         self._address = address
+        self._hearing: set[asyncio.Task[Any]] = set()
+        self._is_over = False
+
+    def leave(self) -> None:
+        """Nobody waits any longer for the rest of what is only half sent."""
+        self._is_over = True
+        for task in self._hearing:
+            task.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        if is_agents(scope["path"]) and self._is_here(headers):
+        receive = self._until_the_end(receive)
+        if is_agents(scope["path"]) and headers.get("host", "") == self._address.agents:
             await self._agents(scope, receive, send)
             return
         state: dict[str, Any] = scope.setdefault("state", {})
@@ -81,6 +94,32 @@ class Guard:
 
         await self._app(scope, receive, dressed)
 
+    def _until_the_end(self, receive: Receive) -> Receive:
+        whole = False
+
+        async def heard() -> Message:
+            nonlocal whole
+            task = asyncio.current_task()
+            if whole or task is None:
+                return await receive()
+            self._hearing.add(task)
+            try:
+                async with asyncio.timeout(LAST_SECONDS if self._is_over else None):
+                    message = await receive()
+            except TimeoutError:
+                return {"type": "http.disconnect"}
+            except asyncio.CancelledError:
+                if not self._is_over:
+                    raise
+                task.uncancel()
+                return {"type": "http.disconnect"}
+            finally:
+                self._hearing.discard(task)
+            whole = not message.get("more_body", False)
+            return message
+
+        return heard
+
     def _is_here(self, headers: Headers) -> bool:
         return headers.get("host", "") == self._address.netloc
 
@@ -88,9 +127,9 @@ class Guard:
         self, scope: Scope, headers: Headers, person: Session | None
     ) -> HoldfastError | None:
         if not self._is_here(headers):
-            return WrongHost(
-                "This page does not go by that name.", hint=f"It is at {self._address.origin}"
-            )
+            # Its own name is a secret: who knows it could have a browser send the cookie elsewhere.
+            hint = TAKE_A_LINK if self._address.is_own_name else f"It is at {self._address.origin}"
+            return WrongHost("This page does not go by that name.", hint=hint)
         changes = scope["method"] not in ("GET", "HEAD")
         if changes and not is_same_origin(headers, self._address):
             return NotAllowed("This was sent from another page.", kind="other_origin")
@@ -98,7 +137,7 @@ class Guard:
         if person is None and not is_open:
             return NoPerson(
                 "Nobody is signed in here.",
-                hint="The terminal in which `holdfast serve` runs shows a link; Enter shows a new one.",
+                hint=TAKE_A_LINK,
             )
         return None
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from holdfast.kernel import inbox
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover, worktrees
+from holdfast.web.site import Place
 from holdfast.writing import writer_of
 
 EVERY = 1.0
@@ -16,8 +17,8 @@ EVERY = 1.0
 class Inboxes:
     """The inboxes of all worktrees of some workspaces."""
 
-    def __init__(self, roots: Sequence[str]) -> None:
-        self._roots = roots
+    def __init__(self, places: Sequence[Place]) -> None:
+        self._places = places
         self._last = 0.0
 
     def is_due(self) -> bool:
@@ -26,9 +27,11 @@ class Inboxes:
     def take_in(self) -> None:
         """Execute what waits. What fails now waits on; `holdfast doctor` names what is refused."""
         self._last = time.monotonic()
-        for root in self._roots:
+        for one in self._places:
+            if one.is_away:  # a new journal must not begin where the old one is missed
+                continue
             try:
-                workspace = discover(root)
+                workspace = discover(one.root)
                 places = worktrees(workspace)
                 if any(inbox.waiting(place) for place in places):
                     writer_of(workspace).take_in(places)

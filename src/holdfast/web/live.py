@@ -7,16 +7,19 @@ missed, and the same mark means that there is nothing to send.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 
 from holdfast.kernel.errors import HoldfastError
 from holdfast.web.press import Asked, Copy, Press
+from holdfast.web.signin import Session
 from holdfast.web.site import read, written
 
 # Seconds between looks at the journals, and between signs of life on a quiet connection.
 LOOK, STILL_HERE = 0.25, 15.0
+# A browser opens six connections to a server. Whoever has more pages open than this gets the others in
+# single copies, for which the browser comes again every so many milliseconds.
+MOST_STREAMS, COME_AGAIN = 4, 2000
 MOST_RECORDS = 200
 
 
@@ -39,6 +42,7 @@ class Live:
         self._press = press
         self._channels: dict[Asked, Channel] = {}
         self._closed = asyncio.Event()
+        self._streams: dict[str, int] = {}
         self._changed = 0.0
 
     @property
@@ -61,8 +65,24 @@ class Live:
         """Something was changed here, and whoever did it wants to see that."""
         self._changed = time.monotonic()
 
-    async def copies(self, asked: Asked, last: str, csrf: str) -> AsyncIterator[str]:
-        """Events for one reader, who has seen what `last` names."""
+    async def copies(self, asked: Asked, last: str, person: Session) -> AsyncIterator[str]:
+        """Events for one reader, who has seen what `last` names, until the reader signs out."""
+        if self._streams.get(person.csrf, 0) >= MOST_STREAMS:
+            copy = await self._press.shown(asked)
+            if copy.mark != last:
+                yield self._press.renderer.addressed(event(copy), person.csrf)
+            yield f"event: brief\nretry: {COME_AGAIN}\ndata: come again\n\n"
+            return
+        self._streams[person.csrf] = self._streams.get(person.csrf, 0) + 1
+        try:
+            async for text in _until(person, self._copies(asked, last, person.csrf)):
+                yield text
+        finally:
+            self._streams[person.csrf] -= 1
+            if not self._streams[person.csrf]:
+                del self._streams[person.csrf]
+
+    async def _copies(self, asked: Asked, last: str, csrf: str) -> AsyncGenerator[str, None]:
         channel = self._channels.setdefault(asked, Channel())
         channel.readers += 1
         if channel.task is None:
@@ -98,19 +118,17 @@ class Live:
 
     async def _look(self, asked: Asked, channel: Channel) -> None:
         while not self._closed.is_set():
-            copy: Copy | None = None
             began = time.monotonic()
-            with contextlib.suppress(HoldfastError):  # what was there is gone: the page stays
-                copy = await self._press.copy(asked)
+            copy = await self._press.shown(asked)
             before = channel.copy
-            if copy is not None and (before is None or copy.mark != before.mark):
+            if before is None or copy.mark != before.mark:
                 async with channel.news:
                     channel.copy = copy
                     channel.number += 1
                     channel.news.notify_all()
             channel.looked = began
             # No longer at work on one page than at rest.
-            pause = LOOK if copy is None else max(LOOK, copy.took)
+            pause = max(LOOK, copy.took)
             try:
                 async with asyncio.timeout(pause):
                     await self._closed.wait()
@@ -119,11 +137,17 @@ class Live:
         async with channel.news:
             channel.news.notify_all()
 
-    async def records(self, last: str) -> AsyncIterator[str]:
+    def records(self, last: str, person: Session) -> AsyncIterator[str]:
         """Every record as an event of its own, for programs: each once, in each journal's order."""
+        return _until(person, self._records(last))
+
+    async def _records(self, last: str) -> AsyncGenerator[str, None]:
         positions = await self._press.read(self._press.site.positions)
         known = read(last)
-        seen = {key: known.get(key, at) for key, at in positions.items() if isinstance(at, int)}
+        # A journal that was brought back from a copy may be behind what its reader saw before.
+        seen = {
+            key: min(known.get(key, at), at) for key, at in positions.items() if isinstance(at, int)
+        }
         yield f"id: {written(dict(seen))}\n\n"
         quiet = 0.0
         while not self._closed.is_set():
@@ -159,6 +183,26 @@ class Live:
                 said = {"workspace": place.key, **{name: record[name] for name in names}}  # type: ignore[literal-required]
                 found.append((place.key, record["seq"], json.dumps(said)))
         return found
+
+
+async def _until(person: Session, events: AsyncGenerator[str, None]) -> AsyncIterator[str]:
+    """The events, until the person signs out."""
+    over = asyncio.ensure_future(person.over.wait())
+    try:
+        while True:
+            coming = asyncio.ensure_future(anext(events, None))
+            try:
+                await asyncio.wait((coming, over), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                if not coming.done():
+                    coming.cancel()
+                    await asyncio.wait((coming,))
+            if over.done() or coming.cancelled() or (text := coming.result()) is None:
+                return
+            yield text
+    finally:
+        over.cancel()
+        await events.aclose()
 
 
 def event(copy: Copy) -> str:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 
 MOST_BYTES = 6_000
+# Colours and moves of a cursor; titles and links; all that begin with an escape.
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 
 
 def end_of(path: str) -> str:
@@ -16,10 +19,16 @@ def end_of(path: str) -> str:
         with open(path, "rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - MOST_BYTES))
-            text = file.read(MOST_BYTES).decode("utf-8", "replace")
+            text = plain(file.read(MOST_BYTES).decode("utf-8", "replace"))
     except OSError:
         return ""
     return text if size <= MOST_BYTES else text.partition("\n")[2] or text
+
+
+def plain(text: str) -> str:
+    """Without a terminal's colours; of a line that was written over, what was written last."""
+    lines = _ESCAPES.sub("", text).replace("\r\n", "\n").split("\n")
+    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines)
 
 
 def is_plain(path: str, largest: int | None = None) -> bool:

@@ -11,6 +11,7 @@ from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
 from holdfast.spending import account
+from holdfast.web.site import look_at
 
 EVERY = 3.0
 # Whoever was not on a page for so long is no longer measured.
@@ -92,6 +93,7 @@ class Meter:
 def _measured(wanted: Wanted) -> Figures:
     try:
         workspace = discover(wanted.root)
+        look_at(workspace)
         spent = account(
             workspace, session=wanted.session, transcript=wanted.transcript, now=clock.now()
         )["spent"]

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
 from holdfast.kernel import clock
-from holdfast.kernel.errors import HoldfastError, StoreAway
+from holdfast.kernel.errors import HoldfastError
 from holdfast.web.inboxes import Inboxes
 from holdfast.web.meter import Meter
 from holdfast.web.rendering import Renderer
-from holdfast.web.site import Site, written
+from holdfast.web.site import Site, away, is_away, written
 from holdfast.web.table import Page
 
 T = TypeVar("T")
@@ -74,7 +74,7 @@ class Press:
         self.site = site
         self.renderer = renderer
         self.meter = Meter()
-        self.inboxes = Inboxes([place.root for place in site])
+        self.inboxes = Inboxes(list(site))
         self._reader = ThreadPoolExecutor(1, "holdfast-reader")
         self._helper = ThreadPoolExecutor(1, "holdfast-beside")
         self._copies: dict[Asked, Copy] = {}
@@ -92,6 +92,21 @@ class Press:
                 if one.is_due():
                     self._beside = loop.run_in_executor(self._helper, work)
         return copy
+
+    async def shown(self, asked: Asked) -> Copy:
+        """The same for whoever has it on their screen: what is gone since is said there."""
+        try:
+            return await self.copy(asked)
+        except HoldfastError as error:
+            return await self.read(self._gone, asked, error)
+
+    def _gone(self, asked: Asked, error: HoldfastError) -> Copy:
+        title, live = self.renderer.parts(
+            "away.html", error=error.data(), place=_place(dict(asked.words))
+        )
+        id = written(self.site.positions())
+        now = time.monotonic()
+        return Copy(id, _mark(id, live), title, live, "", {}, error, now, 0.0, self.meter.version)
 
     async def read(self, function: Callable[..., T], *arguments: Any) -> T:
         """Run something in the thread that reads."""
@@ -124,16 +139,20 @@ class Press:
     def _make(self, asked: Asked, id: str) -> Copy:
         # The positions were read first: what is recorded while we gather is in the next copy, too.
         began, now, figures = time.monotonic(), clock.now(), self.meter.version
-        name = asked.page.name
+        name, words = asked.page.name, dict(asked.words)
         try:
-            data = gatherer(name)(self.site, dict(asked.words), now, self.meter)
+            if "{workspace}" in asked.page.path:
+                self.site.place(words["workspace"]).look()
+            data = gatherer(name)(self.site, words, now, self.meter)
             title, live = self.renderer.parts(f"{name}.html", data=data, now=now)
             error = None
-        except StoreAway as away:
-            data, error = {}, away
-            title, live = self.renderer.parts("away.html", error=away.data())
+        except (HoldfastError, OSError) as problem:
+            if isinstance(problem, HoldfastError) and not is_away(problem):
+                raise
+            data, error = {}, away(problem)
+            title, live = self.renderer.parts("away.html", error=error.data(), place=_place(words))
         took = time.monotonic() - began
-        mark = f"{id}/{sha256(live.encode('utf-8', 'replace')).hexdigest()[:MARK_LENGTH]}"
+        mark = _mark(id, live)
         page = self.renderer.page(
             "page.html",
             title=title,
@@ -143,6 +162,14 @@ class Press:
             events=f"{asked.path}.events?{asked.query(seen=mark)}",
         )
         return Copy(id, mark, title, live, page, data, error, time.monotonic(), took, figures)
+
+
+def _mark(id: str, live: str) -> str:
+    return f"{id}/{sha256(live.encode('utf-8', 'replace')).hexdigest()[:MARK_LENGTH]}"
+
+
+def _place(words: Mapping[str, str]) -> str:
+    return words.get("workspace", "")
 
 
 def gatherer(name: str) -> Callable[[Site, Mapping[str, str], int, Meter], dict[str, Any]]:

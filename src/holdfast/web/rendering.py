@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import secrets
 from functools import cache
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from holdfast.kernel import clock
 from holdfast.kernel.inert import safe
@@ -39,7 +40,9 @@ class Renderer:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._environment.filters.update(ago=ago, since=since, money=money, brief=brief)
+        self._environment.filters.update(
+            ago=ago, since=since, money=money, brief=brief, ticked=ticked, parts=parts
+        )
         self._environment.globals.update(
             asset=asset,
             token=self._mark,
@@ -64,8 +67,29 @@ class Renderer:
 
 def _inert(value: Any) -> Any:
     if isinstance(value, str) and not isinstance(value, Markup) and not value.isprintable():
-        return safe(value)
+        return _shown(value)
     return "" if value is None else value
+
+
+# A hint that is nothing but a command.
+_COMMAND = re.compile(r"holdfast( [\w:/=-]+)+", re.ASCII)
+# Between letters they join or part: a family of emoji, Persian, the scripts of India.
+_JOINERS = "\u200c\u200d"
+
+
+def _shown(text: str) -> str:
+    """Text of others: nothing in it moves or turns what stands beside it."""
+    if not any(joiner in text for joiner in _JOINERS):
+        return safe(text)
+    pieces = re.split(f"([{_JOINERS}])", text)
+    return "".join(
+        piece if at % 2 and _joins(pieces[at - 1][-1:], pieces[at + 1][:1]) else safe(piece)
+        for at, piece in enumerate(pieces)
+    )
+
+
+def _joins(before: str, after: str) -> bool:
+    return bool(before.strip()) and bool(after.strip()) and not (before + after).isascii()
 
 
 @cache
@@ -98,6 +122,25 @@ def since(at: str | None, now: int) -> str:
             return f"{seconds // size} {name}"
     # In steps: an age that moves every second makes a page that is never the same twice.
     return f"{seconds // 10 * 10} s"
+
+
+def ticked(text: str) -> Markup:
+    """A sentence in which what stands between backticks is something to type."""
+    if _COMMAND.fullmatch(text):
+        return Markup("<code>{}</code>").format(text)
+    parts = [escape(_inert(part)) for part in text.split("`")]
+    if len(parts) % 2 == 0:
+        return escape(_inert(text))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if number % 2 else part
+        for number, part in enumerate(parts)
+    )
+
+
+def parts(text: str) -> Markup:
+    """A line of several parts, each of which has its own direction."""
+    each = [Markup("<bdi>{}</bdi>").format(_inert(part)) for part in text.split(" · ")]
+    return Markup(" · ").join(each)
 
 
 def money(value: float | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import signal
 import socket
@@ -16,7 +17,7 @@ import uvicorn
 
 from holdfast import people
 from holdfast.kernel.errors import HoldfastError, Usage
-from holdfast.web.address import EVERYWHERE, LOOPBACK, Address, of_url
+from holdfast.web.address import EVERYWHERE, LOOPBACK, Address, of_url, own_name
 from holdfast.web.app import Server
 from holdfast.web.signin import LINK_SECONDS
 
@@ -24,40 +25,61 @@ PORT = 4653  # "HOLD" on a telephone
 MORE_PORTS = 20
 # How long an answer that is on its way may still take at the end.
 GRACE_SECONDS = 12
+# A machine without IPv6: nobody else can listen there either.
+NO_SUCH_NETWORK = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.EPROTONOSUPPORT)
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Wish(NamedTuple):
-    """Where the page is to be reached, as the command line says it."""
+    """Where the page is to be reached, as the command line says it. Without a host it is this machine,
+    under a name that is made for this run."""
 
-    host: str = "127.0.0.1"
+    host: str = ""
     port: int | None = None
     certificate: str = ""
     key: str = ""
     proxy: str = ""
 
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Where to listen. Browsers try both of this machine's addresses for its names, and whoever
+        had the other one would be sent the cookie."""
+        both = ("127.0.0.1", "::1")
+        return both if self.host in ("", "localhost") else (self.host,)
 
-def listen(wish: Wish) -> tuple[socket.socket, Address]:
-    """A socket, and the address that people type. Only this machine, unless the way is encrypted."""
+
+def listen(wish: Wish) -> tuple[list[socket.socket], Address]:
+    """Sockets, and the address that people type. Only this machine, unless the way is encrypted."""
     refuse_open(wish)
+    proxy = _proxy(wish)
     opened = _bound(wish)
-    port: int = opened.getsockname()[1]
-    if wish.proxy:
-        address = of_url(wish.proxy)
-        if address is None:
-            opened.close()
-            raise Usage(
-                f"--behind-proxy {wish.proxy!r:.80} is not an address.",
-                hint="The one that people type, such as https://board.example.org",
-            )
-        return opened, address
-    return opened, Address("https" if wish.certificate else "http", wish.host, port)
+    port: int = opened[0].getsockname()[1]
+    scheme = "https" if wish.certificate else "http"
+    return opened, proxy or Address(scheme, wish.host or own_name(), port)
+
+
+def _proxy(wish: Wish) -> Address | None:
+    if not wish.proxy:
+        return None
+    address = of_url(wish.proxy)
+    if address is None:
+        raise Usage(
+            f"--behind-proxy {wish.proxy!r:.80} is not an address.",
+            hint="The one that people type, such as https://board.example.org",
+        )
+    if not address.is_secure and address.host not in LOOPBACK and not address.is_own_name:
+        raise Usage(
+            f"On the way to {address.host} others could listen to what is sent.",
+            hint="The proxy has to encrypt: --behind-proxy https://...",
+            kind="unencrypted",
+        )
+    return address
 
 
 def refuse_open(wish: Wish) -> None:
     if bool(wish.certificate) != bool(wish.key):
         raise Usage("--tls-certificate and --tls-key belong together.")
-    if wish.host in LOOPBACK:
+    if not wish.host or wish.host in LOOPBACK:
         return
     if not wish.certificate and not wish.proxy:
         raise Usage(
@@ -73,24 +95,51 @@ def refuse_open(wish: Wish) -> None:
         )
 
 
-def _bound(wish: Wish) -> socket.socket:
-    ports = range(PORT, PORT + MORE_PORTS) if wish.port is None else [wish.port]
+def _bound(wish: Wish) -> list[socket.socket]:
+    ports = {None: range(PORT, PORT + MORE_PORTS), 0: [0] * MORE_PORTS}.get(wish.port, [wish.port])
     problem = ""
+    if wish.host and wish.host not in EVERYWHERE:
+        try:
+            socket.getaddrinfo(wish.host, None)
+        except (OSError, UnicodeError):
+            raise Usage(
+                f"--host {wish.host!r:.80} is no name that this machine knows.",
+                hint="Give the name or the address that people type.",
+            ) from None
     for port in ports:
         try:
-            family = socket.AF_INET6 if ":" in wish.host else socket.AF_INET
-            opened = socket.create_server((wish.host, port), family=family)
-            # asyncio does so only for what says that it is TCP. Without it, the second of the two
-            # packets that an answer is waits 40 ms for a client's acknowledgement.
-            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            return opened
+            return _opened(wish.hosts, port or 0)
         except (OSError, OverflowError) as error:
             problem = str(getattr(error, "strerror", "") or error)
     raise HoldfastError(
-        f"{wish.host} port {wish.port or PORT} cannot be used: {problem}.",
+        f"{wish.host or 'This machine'} port {wish.port or PORT} cannot be used: {problem}.",
         hint="Choose another: --port N, or 0 for any.",
         kind="port_taken",
     )
+
+
+def _opened(hosts: Sequence[str], port: int) -> list[socket.socket]:
+    """A socket at each host, all with one port; or none."""
+    found: list[socket.socket] = []
+    try:
+        for host in hosts:
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            try:
+                one = socket.create_server((host, port), family=family)
+            except OSError as error:
+                if not found or error.errno not in NO_SUCH_NETWORK:
+                    raise
+                continue
+            # asyncio does so only for what says that it is TCP. Without it, the second of the two
+            # packets that an answer is waits 40 ms for a client's acknowledgement.
+            one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            found.append(one)
+            port = one.getsockname()[1]
+    except (OSError, OverflowError):
+        for one in found:
+            one.close()
+        raise
+    return found
 
 
 class Running(uvicorn.Server):
@@ -167,7 +216,13 @@ def show_link(server: Server, terminal: str) -> None:
     )  # fmt: skip
 
 
-def run(server: Server, listening: socket.socket, wish: Wish, terminal: str, said: Sequence[str]) -> None:  # fmt: skip
+def run(
+    server: Server,
+    listening: list[socket.socket],
+    wish: Wish,
+    terminal: str,
+    said: Sequence[str],
+) -> None:
     """Serve until somebody ends it."""
 
     def ready() -> None:
@@ -179,9 +234,10 @@ def run(server: Server, listening: socket.socket, wish: Wish, terminal: str, sai
         running = Running(server, wish, terminal, ready)
         running.config.load()
     except (OSError, ssl.SSLError) as error:
-        listening.close()
+        for one in listening:
+            one.close()
         server.close()
         raise HoldfastError(
             f"The certificate or its key cannot be used: {error}.", kind="bad_certificate"
         ) from error
-    asyncio.run(running.serve([listening]))
+    asyncio.run(running.serve(listening))

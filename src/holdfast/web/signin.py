@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import secrets
@@ -17,10 +18,11 @@ TRIES, TRIES_SECONDS = 10, 60.0
 
 
 class Session(NamedTuple):
-    """A person who came in. `terminal` is where their link was shown."""
+    """A person who came in. `terminal` is where their link was shown; `over` is set when they left."""
 
     terminal: str
     csrf: str
+    over: asyncio.Event
 
 
 class Doors:
@@ -39,19 +41,18 @@ class Doors:
         return token
 
     def enter(self, token: str, address: str) -> str | None:
-        """The session's token for a link's, once; None when it is not, or no longer, valid."""
+        """The session's token for a link's, once; None when it is not, or no longer, valid. Whoever has
+        a link comes in, whatever others tried from the same address before."""
         ends, terminal = self._links.pop(_digest(token), (0.0, ""))
         if self._clock() >= ends:
-            self._failures.setdefault(address, []).append(self._clock())
+            if not self.wait(address):
+                self._failures.setdefault(address, []).append(self._clock())
             return None
         cookie = secrets.token_urlsafe(32)
-        self._sessions[_digest(cookie)] = (
-            self._clock(),
-            Session(terminal, secrets.token_urlsafe(32)),
-        )
+        session = Session(terminal, secrets.token_urlsafe(32), asyncio.Event())
+        self._sessions[_digest(cookie)] = (self._clock(), session)
         while len(self._sessions) > MOST_SESSIONS:
-            oldest = min(self._sessions, key=lambda key: self._sessions[key][0])
-            del self._sessions[oldest]
+            self._end(min(self._sessions, key=lambda key: self._sessions[key][0]))
         return cookie
 
     def wait(self, address: str) -> float:
@@ -70,13 +71,18 @@ class Doors:
         if session is None:
             return None
         if self._clock() - seen > IDLE_SECONDS:
-            del self._sessions[key]
+            self._end(key)
             return None
         self._sessions[key] = (self._clock(), session)
         return session
 
     def leave(self, cookie: str) -> None:
-        self._sessions.pop(_digest(cookie), None)
+        self._end(_digest(cookie))
+
+    def _end(self, key: str) -> None:
+        _, session = self._sessions.pop(key, (0.0, None))
+        if session is not None:
+            session.over.set()
 
 
 def is_token(session: Session, said: str) -> bool:

@@ -2,54 +2,133 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator
 
-from holdfast.kernel.errors import HoldfastError, NotFound
+from holdfast.kernel.errors import HoldfastError, NotFound, StoreAway
 from holdfast.kernel.journal.identity import name_of
 from holdfast.kernel.workspace import Workspace, discover
 
 LONGEST_KEY = 40
 AWAY = "away"
+Identity = tuple[int, int, int, int]
 
 
 class Place:
-    """One workspace. Its journal is opened anew when another file took its place."""
+    """One workspace. Its journal is opened anew when its file was replaced or changed."""
 
-    def __init__(self, key: str, root: str) -> None:
+    def __init__(self, key: str, root: str, file: Identity | None = None) -> None:
         self.key = key
         self.root = root
+        # By the last look: whoever only helps the page writes nothing there meanwhile.
+        self.is_away = False
         self._workspace: Workspace | None = None
-        self._file: tuple[int, int] | None = None
+        self._file = file
 
     @property
     def name(self) -> str:
-        return os.path.basename(self.root) or self.root
+        """The folder's name, with its number where two have the same."""
+        folder = os.path.basename(self.root) or self.root
+        return folder if self.key == _plain(folder) else f"{folder} ({self.key})"
 
     @property
     def workspace(self) -> Workspace:
-        """The workspace, for the one thread that reads."""
-        if self._workspace is None:
-            self._workspace = discover(self.root)
-        # By a look at the folder alone: opening the file would drop SQLite's locks.
-        file = _identity(self._workspace.journal_path)
+        """The workspace, for the one thread that reads; StoreAway when it cannot be looked at."""
+        try:
+            if self._workspace is None:
+                self._workspace = self.opened()
+            file = self._known(self._workspace)
+        except StoreAway:
+            self.close()
+            raise
         if file != self._file:
+            # Also when only its content changed: what a connection remembers of it may be no more.
             self._workspace.close()
             self._file = file
         return self._workspace
 
-    def position(self) -> int | str:
-        """The sequence of the newest record."""
+    def opened(self) -> Workspace:
+        """The workspace for a thread of its own, which closes it; StoreAway where it is missed."""
+        self._refuse_gone()
+        workspace = discover(self.root)
+        self._known(workspace)
+        return workspace
+
+    def _refuse_gone(self) -> None:
+        if not os.path.isdir(self.root):
+            raise StoreAway(f"The folder {self.root} is gone.", kind="workspace_gone")
+
+    def _known(self, workspace: Workspace) -> Identity | None:
+        """Its journal's file, by a look at the folders alone: opening it would drop SQLite's locks."""
+        self._refuse_gone()
+        file = look_at(workspace)
+        if file is None and self._file is not None and not workspace.url:
+            raise StoreAway(
+                f"Its journal, {workspace.journal_path}, is gone.",
+                hint="Put it back, or begin anew with whatever is written next.",
+                kind="journal_gone",
+            )
+        return file
+
+    def look(self) -> int:
+        """The sequence of the newest record; StoreAway when nobody can tell."""
         try:
             workspace = self.workspace
             newest = workspace.journal.latest(limit=1) if workspace.exists() else []
-        except (HoldfastError, OSError):
-            return AWAY
+        except (HoldfastError, OSError) as error:
+            self.is_away = True
+            raise away(error) from error
+        self.is_away = False
         return newest[0]["seq"] if newest else 0
+
+    def position(self) -> int | str:
+        try:
+            return self.look()
+        except StoreAway:
+            return AWAY
 
     def close(self) -> None:
         if self._workspace is not None:
             self._workspace.close()
+
+
+def look_at(workspace: Workspace) -> Identity | None:
+    """The journal's file; None where there is none yet. StoreAway for one that only looks like one:
+    to open it would be to write it."""
+    if workspace.url:
+        return None
+    try:
+        seen = os.stat(workspace.journal_path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StoreAway(
+            f"Its journal may not be read: {error.strerror}.",
+            hint=f"Make {workspace.home} readable for whoever runs the page.",
+            kind="unreadable",
+        ) from error
+    if not seen.st_size:
+        raise StoreAway(
+            f"Its journal, {workspace.journal_path}, is an empty file.",
+            hint="Put the journal back; or remove the file, and the next record begins a new one.",
+            kind="journal_empty",
+        )
+    return seen.st_dev, seen.st_ino, seen.st_mtime_ns, seen.st_size
+
+
+def is_away(error: HoldfastError) -> bool:
+    """Whether it is the journal that fails, and not what was asked for."""
+    return isinstance(error, StoreAway) or error.kind in ("journal_damaged", "journal_error")
+
+
+def away(error: HoldfastError | OSError) -> StoreAway:
+    """A journal that cannot be read, whatever the reason: 503, and the page looks again."""
+    if isinstance(error, StoreAway):
+        return error
+    message = getattr(error, "message", "") or f"Its journal cannot be read: {error}"
+    hint = getattr(error, "hint", "") or "holdfast doctor says more."
+    return StoreAway(message, hint=hint, kind=getattr(error, "kind", "io_error"))
 
 
 class Site:
@@ -64,12 +143,14 @@ class Site:
             if journal not in journals:
                 journals.add(journal)
                 key = self._free_key(os.path.basename(workspace.root))
-                self._places[key] = Place(key, workspace.root)
+                file = None
+                with contextlib.suppress(StoreAway):
+                    file = look_at(workspace)
+                self._places[key] = Place(key, workspace.root, file)
 
     def _free_key(self, name: str) -> str:
         """A word for the address: the folder's name, with a number where two have the same."""
-        plain = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in name)
-        base = plain.strip("-")[:LONGEST_KEY] or "workspace"
+        base = _plain(name)
         key, number = base, 1
         while key in self._places:
             number += 1
@@ -121,9 +202,6 @@ def _journal_of(workspace: Workspace) -> str:
         return workspace.home
 
 
-def _identity(path: str) -> tuple[int, int] | None:
-    try:
-        seen = os.stat(path)
-    except OSError:
-        return None
-    return seen.st_dev, seen.st_ino
+def _plain(name: str) -> str:
+    plain = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in name)
+    return plain.strip("-")[:LONGEST_KEY] or "workspace"

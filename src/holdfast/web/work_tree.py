@@ -31,13 +31,35 @@ class Changed(TypedDict):
     problem: str
 
 
+class Uncommitted(Changed):
+    """And the files that git does not know yet, which no difference shows."""
+
+    new: list[str]
+    more_new: int
+
+
+def since_commit(worktree: str) -> Uncommitted:
+    """What a worktree has that its last commit has not."""
+    try:
+        changed = _compared(worktree, "HEAD")
+    except (HoldfastError, OSError, ValueError) as error:
+        changed = _nothing(getattr(error, "message", str(error)))
+    try:
+        wanted = ("--others", "--exclude-standard", "-z", "--", *WITHOUT)
+        output = git(worktree, "ls-files", *wanted, seconds=GIT_SECONDS)
+    except (HoldfastError, OSError, ValueError):
+        output = b""
+    new = [path for path in output.decode("utf-8", "replace").split("\0") if path]
+    return {**changed, "new": new[:MOST_FILES], "more_new": max(0, len(new) - MOST_FILES)}
+
+
 def between(worktree: str, at: str, before: str) -> Changed:
     """From the checkpoint before (or the commit that the work stood on) to the one at an instant."""
     try:
         old, new = _ends(worktree, at, before)
         if not new:
             return _nothing("No snapshot of the work tree was kept.")
-        return _compared(worktree, old, new)
+        return _compared(worktree, old, new) if old else _nothing("There was no commit before it.")
     except (HoldfastError, OSError, ValueError) as error:
         return _nothing(getattr(error, "message", str(error)))
 
@@ -53,10 +75,8 @@ def _ends(worktree: str, at: str, before: str) -> tuple[str, str]:
     return old or "", new["commit"]
 
 
-def _compared(worktree: str, old: str, new: str) -> Changed:
-    if not old:
-        return _nothing("There was no commit before it.")
-    wanted = (*OPTIONS, old, new, "--", *WITHOUT)
+def _compared(worktree: str, *ends: str) -> Changed:
+    wanted = (*OPTIONS, *ends, "--", *WITHOUT)
     output = git(worktree, "diff", "--numstat", "-z", *wanted, seconds=GIT_SECONDS)
     rows = [row.split("\t", 2) for row in output.decode("utf-8", "replace").split("\0") if row]
     files = [
@@ -77,7 +97,7 @@ def _compared(worktree: str, old: str, new: str) -> Changed:
         "added": added,
         "removed": removed,
         "patch": patch,
-        "command": f"git diff {old[:12]} {new[:12]}",
+        "command": " ".join(("git diff", *(end[:12] for end in ends))),
         "problem": "",
     }
 

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 )
 @click.option("--port", type=click.IntRange(0, 65535), help="Default 4653, or the next free one.")
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Where to listen; see the how-to."
+    "--host",
+    default="",
+    help="The name or address that people type. Default: this machine, under a name made for this run.",
 )
 @click.option("--tls-certificate", default="", metavar="FILE", help="For another --host.")
 @click.option("--tls-key", default="", metavar="FILE", help="The certificate's private key.")
@@ -63,6 +65,7 @@ def command(
             kind="not_installed",
         ) from None
     from holdfast import people
+    from holdfast.forwarding.beside import beside
 
     workspaces = _workspaces(call, folders)
     terminal = people.seated(workspaces[0], "sign in to the page", now=call.now)
@@ -79,7 +82,8 @@ def command(
     if call.as_json:
         print_json({"address": address.origin, "workspaces": names})
     shown = f"The page of {plural(len(names), 'workspace')}: {safe(', '.join(names))}"
-    run(Server(site, address), listening, wish, terminal, [shown])
+    with beside([one.root for one in workspaces]):
+        run(Server(site, address), listening, wish, terminal, [shown])
     return Reply({"address": address.origin, "workspaces": names}, ["The page has ended."])
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 # Of one gate. A person should be able to judge them in a minute.
 MOST = 8
 LARGEST = 5_000_000
+# Beyond so many points browsers show a broken picture, however few bytes it has.
+MOST_POINTS = 60_000_000
 LONGEST_NAME = 120
 DIGEST_LENGTH = 64
 # By their bytes. Nothing that a browser could run: an SVG is a document, with scripts.
@@ -35,6 +37,15 @@ def type_of(content: bytes) -> str | None:
     if content.startswith(b"RIFF") and content[8:12] == b"WEBP":
         return "image/webp"
     return None
+
+
+def points_of(content: bytes) -> int:
+    """How many points a PNG or a GIF says that it has; 0 where that takes more than a look."""
+    if content.startswith(b"\x89PNG"):
+        return int.from_bytes(content[16:20], "big") * int.from_bytes(content[20:24], "big")
+    if content.startswith(b"GIF8"):
+        return int.from_bytes(content[6:8], "little") * int.from_bytes(content[8:10], "little")
+    return 0
 
 
 def file_of(picture: Picture) -> str:

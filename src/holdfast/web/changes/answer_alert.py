@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from holdfast.guard.budget import Budget
 from holdfast.guard.person import acknowledge_at_page
 from holdfast.kernel.errors import Usage
-from holdfast.protocols.pilot.thresholds import TYPES
+from holdfast.protocols.pilot.boxes import amount
+from holdfast.protocols.pilot.thresholds import STOP, TYPES
 from holdfast.protocols.pilot.units import UNITS
 
 if TYPE_CHECKING:
@@ -22,6 +23,11 @@ def apply(workspace: Workspace, words: Mapping[str, str], person: Person) -> str
         raise Usage("An alert is answered with ack or stop.")
     budget = Budget(workspace, actor=person["name"])
     until = _ceiling(type, words.get("until", "").strip()) if answer == "ack" else None
+    if until is not None and until > (stop := budget.state()["limits"][STOP][type]):
+        raise Usage(
+            f"The stop is at {amount(type, stop)}: before {amount(type, until)} the work is stopped.",
+            hint="Name something below it; or nothing, to be asked no more before the stop.",
+        )
     acknowledge_at_page(budget, type, goes_on=answer == "ack", until=until, person=person)
     return "/board"
 

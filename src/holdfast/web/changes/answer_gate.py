@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from holdfast.gates import reading
 from holdfast.gates.answering import answer_at_page
 from holdfast.kernel.errors import Usage
 from holdfast.protocols.pilot.gate_content import APPROVED, DONE
@@ -14,20 +15,30 @@ if TYPE_CHECKING:
     from holdfast.people import Person
 
 LONGEST = 10_000
+BUTTONS = {
+    "human-verify": (APPROVED, "issues"),
+    "decision": ("choose", "no"),
+    "human-action": (DONE, "issues"),
+}
 
 
 def apply(workspace: Workspace, words: Mapping[str, str], person: Person) -> str:
     """`answer` is the button: `approved`, `done`, `choose` with an `option`, `issues` or `no` with a
     note that says why."""
     button = words.get("answer", "")
+    asked = reading.read(workspace, reading.named(workspace, words["id"]))["content"]
+    if asked is None or button not in BUTTONS[asked["type"]]:
+        raise Usage(f"{button!r:.40} is no answer to this gate.", hint="Use a button of its page.")
     note = words.get("note", "").replace("\r\n", "\n").strip()
     if len(note) > LONGEST:
         raise Usage(f"A note has at most {LONGEST} characters.")
     if button in ("issues", "no"):
         if not note or note.casefold() in (APPROVED, DONE):
-            raise Usage("What is wrong?", hint="Go back and write it into the note.")
+            raise Usage("What is wrong?", hint="Write it into the note.")
         state = answer_at_page(workspace, words["id"], note, no=button == "no", person=person)
     else:
         text = words.get("option", "") if button == "choose" else button
+        if not text:
+            raise Usage("Nothing was chosen.", hint="Go back and choose one of the options.")
         state = answer_at_page(workspace, words["id"], text, note=note, person=person)
     return f"/w/{words['workspace']}/gates/{state['id']}"

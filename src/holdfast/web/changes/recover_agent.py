@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from holdfast.emergency import refuse_stopped
-from holdfast.fleet import recovery
+from holdfast.fleet import recovery, roster
 from holdfast.fleet.epic import Epic
 from holdfast.fleet.post import Post
 from holdfast.fleet.reports import report
-from holdfast.kernel import clock
-from holdfast.kernel.errors import NotFound, Usage
+from holdfast.kernel import config, servertime
+from holdfast.kernel.errors import Conflict, NotFound, Usage
+from holdfast.web.cards import NEEDS, lane_of
 
 if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
@@ -34,8 +35,24 @@ def apply(workspace: Workspace, words: Mapping[str, str], person: Person) -> str
         raise NotFound("There is no such epic.")
     refuse_stopped(workspace)
     post = Post(
-        Epic(workspace, folder), workspace, actor=person["name"], now=clock.parse(person["at"])
+        *(Epic(workspace, folder), workspace), actor=person["name"], now=servertime.now(workspace)
     )
+    _refuse_alive(post, words["agent"])
     # A person's word: `yes` is what --yes says on a command line.
     report(act(post, words["agent"], yes=True))
     return "/board"
+
+
+def _refuse_alive(post: Post, agent: str) -> None:
+    """What the person saw may be old: the agent is judged once more, as the board judges it."""
+    journal = post.worktree.journal if post.worktree.exists() else None
+    inclusive = bool(config.load(post.worktree, journal)["fleet.inclusive"])
+    for entry in roster.listing(post.epic, post.now, inclusive=inclusive):
+        if entry["agent_id"] == agent and lane_of(entry) != NEEDS:
+            why = ", ".join(entry["because"]) or entry["verdict"]
+            raise Conflict(
+                f"{agent} is not silent: {why}. Nothing was done.",
+                hint="The board shows how it stands now. In a terminal: holdfast agent check "
+                f"{agent}",
+                kind="agent_alive",
+            )

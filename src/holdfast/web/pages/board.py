@@ -68,6 +68,7 @@ def _place(place: Place, now: int, meter: Meter) -> dict[str, Any]:
         "name": place.name,
         "root": place.root,
         "problem": "",
+        "hint": "",
         "stopped": None,
         "collected": 0,
         "cards": [],
@@ -76,6 +77,7 @@ def _place(place: Place, now: int, meter: Meter) -> dict[str, Any]:
         "notices": [],
     }
     try:
+        place.look()
         workspace = place.workspace
         held = latch.read(workspace)
         found["stopped"] = {**held} if held else None
@@ -86,14 +88,19 @@ def _place(place: Place, now: int, meter: Meter) -> dict[str, Any]:
             if not one["next"].startswith(TOLD_APART)
         ]
         if workspace.exists():
-            waiting = [one for one in reading.open_gates(workspace) if not _is_over(one, now)]
-            found["gates"] = [_gate(place, one) for one in waiting if one["presented_at"]]
-            found["collected"] = len(waiting) - len(found["gates"])
+            found["gates"], found["collected"] = waiting(place, now)
             found["alerts"] = list(_alerts(place, workspace))
     except (HoldfastError, OSError) as error:
         found["problem"] = getattr(error, "message", str(error))
         found["hint"] = getattr(error, "hint", "")
     return found
+
+
+def waiting(place: Place, now: int) -> tuple[list[dict[str, Any]], int]:
+    """The gates that wait for a person, and how many are only collected so far."""
+    found = [one for one in reading.open_gates(place.workspace) if not _is_over(one, now)]
+    shown = [_gate(place, one) for one in found if one["presented_at"]]
+    return shown, len(found) - len(shown)
 
 
 def _is_over(state: GateState, now: int) -> bool:

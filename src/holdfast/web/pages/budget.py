@@ -13,6 +13,7 @@ from holdfast.protocols.pilot.boxes import amount, name_of, short_amount
 from holdfast.protocols.pilot.thresholds import LEVELS, TYPES, level_of
 from holdfast.protocols.pilot.units import from_millionths
 from holdfast.web import figures
+from holdfast.web.site import is_away
 from holdfast.web.telling import number, stretch, tail
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict
 def _place(place: Place, before: int | None, *, alone: bool) -> dict[str, Any]:
     found: dict[str, Any] = {"key": place.key, "name": place.name, "problem": "", "gauges": []}
     try:
+        place.look()
         workspace = place.workspace
         budget = Budget(workspace, actor="page")
         state, held = budget.state(), budget.in_force()
@@ -61,13 +63,14 @@ def _place(place: Place, before: int | None, *, alone: bool) -> dict[str, Any]:
     except (HoldfastError, OSError) as error:
         return {
             **found,
+            "away": not isinstance(error, HoldfastError) or is_away(error),
             "problem": getattr(error, "message", str(error)),
             "hint": getattr(error, "hint", ""),
         }
 
 
 def _gauge(type: str, state: BudgetState, held: InForce, recent: list[Record]) -> dict[str, Any]:
-    value = state["values"][type]  # type: ignore[literal-required]
+    value, is_old = _known(type, state, recent)
     marks = [
         (level, short_amount(type, held.limits[level][type]), held.limits[level][type])
         for level in LEVELS
@@ -77,6 +80,7 @@ def _gauge(type: str, state: BudgetState, held: InForce, recent: list[Record]) -
         "type": type,
         "name": name_of(type),
         "value": value,
+        "is_old": is_old,
         "shown": "unknown" if value is None else amount(type, value),
         "level": level,
         "limits": {level: held.limits[level][type] for level in LEVELS},
@@ -84,6 +88,17 @@ def _gauge(type: str, state: BudgetState, held: InForce, recent: list[Record]) -
         "gauge": figures.gauge(value, marks),
         "chart": figures.chart(_series(type, recent), marks),
     }
+
+
+def _known(type: str, state: BudgetState, recent: list[Record]) -> tuple[float | None, bool]:
+    """The value of the last check, or else the last that is known; and whether it is only that."""
+    value: float | None = state["values"][type]  # type: ignore[literal-required]
+    if value is not None:
+        return value, False
+    if type in state["pending"]:
+        return state["pending"][type]["value"], True
+    last = max((line[-1] for line in _series(type, recent)), default=None)
+    return (None, False) if last is None else (last[1], True)
 
 
 def _series(type: str, records: list[Record]) -> list[list[tuple[int, float]]]:

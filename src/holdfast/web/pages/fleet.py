@@ -27,6 +27,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict
     away: list[dict[str, str]] = []
     for place in site:
         try:
+            place.look()
             agents += cards.agents(place, now, meter)
         except (HoldfastError, OSError) as error:
             away.append({"workspace": place.key, "problem": getattr(error, "message", str(error))})
@@ -43,6 +44,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict
         one["branch"] = branches.of(one["worktree"]) or one["branch"]
     return {
         "several": len(site) > 1,
+        "machines": any(one["elsewhere"] for one in agents),
         "agents": shown,
         "first": first,
         "found": len(found),
@@ -62,7 +64,10 @@ def _fits(one: Card, verdict: str, wanted: list[str]) -> bool:
         return False
     if not wanted:
         return True
-    parts = (one["name"], one["about"], one["doing"], one["workspace"], one["branch"], *one["why"])
+    parts = (
+        *(one["name"], one["about"], one["doing"], one["workspace"], one["branch"]),
+        *(one["machine"], *one["why"]),
+    )
     text = " ".join(parts).casefold()
     return all(word in text for word in wanted)
 

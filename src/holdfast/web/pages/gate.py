@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from holdfast.adapters.git.run import git
 from holdfast.gates import reading
 from holdfast.gates.answering import facts, refused_attempts
 from holdfast.gates.pictures import path_of
@@ -13,13 +12,13 @@ from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.protocols.pilot import gate as rules
 from holdfast.protocols.pilot.gate_text import render
+from holdfast.web.pages import board
+from holdfast.web.work_tree import since_commit
 
 if TYPE_CHECKING:
+    from holdfast.protocols.pilot.gate import GateState
     from holdfast.web.meter import Meter
     from holdfast.web.site import Site
-
-MOST_FILES = 40
-GIT_SECONDS = 5.0
 
 
 def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict[str, Any]:
@@ -41,30 +40,21 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict
         "rendered": render(content),
         "facts": facts(state, now),
         "refused": refused_attempts(workspace, state["id"]),
-        "changed": changed(asked["worktree"]),
+        "changed": since_commit(asked["worktree"]),
+        "place": place.name,
+        "following": _next(site, state, now) if rules.is_over(state) else None,
     }
 
 
-def changed(worktree: str) -> dict[str, Any]:
-    """What differs from the last commit where the gate was asked, by file."""
-    options = ("--numstat", "-z", "--no-ext-diff", "--no-textconv", "--no-renames", "HEAD")
-    try:
-        output = git(worktree, "diff", *options, seconds=GIT_SECONDS)
-    except (HoldfastError, OSError):
-        return {"files": [], "more": 0, "added": 0, "removed": 0}
-    rows = [row.split("\t", 2) for row in output.decode("utf-8", "replace").split("\0") if row]
-    files = [
-        {"path": path, "added": _count(added), "removed": _count(removed)}
-        for added, removed, path in (row for row in rows if len(row) == 3)
-    ]
-    return {
-        "files": files[:MOST_FILES],
-        "more": max(0, len(files) - MOST_FILES),
-        "added": sum(file["added"] or 0 for file in files),
-        "removed": sum(file["removed"] or 0 for file in files),
-    }
-
-
-def _count(text: str) -> int | None:
-    """Lines; None for a file that has none."""
-    return int(text) if text.isascii() and text.isdigit() else None
+def _next(site: Site, state: GateState, now: int) -> dict[str, Any] | None:
+    """What waits for a person after this one: the gate that waits longest, and how many there are."""
+    waiting: list[dict[str, Any]] = []
+    for place in site:
+        try:
+            place.look()
+            if place.workspace.exists():
+                waiting += board.waiting(place, now)[0]
+        except (HoldfastError, OSError):
+            continue  # the board says that it is away
+    found = sorted((one for one in waiting if one["id"] != state["id"]), key=lambda one: one["at"])
+    return {"count": len(found), "gate": found[0]} if found else None

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.kernel.errors import Usage
+from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.web.site import read, written
 from holdfast.web.telling import LONGEST, number, said, told
 
 if TYPE_CHECKING:
     from holdfast.kernel.journal.interface import Journal, Record
     from holdfast.web.meter import Meter
-    from holdfast.web.site import Site
+    from holdfast.web.site import Place, Site
 
 PER_PAGE = 50
 # Measured: 1,000 records are read and searched in 10 to 20 ms.
@@ -27,20 +28,85 @@ STREAMS = (
 
 def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict[str, Any]:
     keys = [place.key for place in site]
-    place = site.place(words.get("workspace") or keys[0])
-    before = number(words, "before")
+    wanted = words.get("workspace", "")
+    places = [site.place(wanted)] if wanted else list(site)
     asked = {name: _word(words, name) for name in ("q", "stream", "kind")}
-    found: dict[str, Any] = {"records": [], "looked": 0, "older": 0, "oldest": ""}
-    if place.workspace.exists():
-        found = _search(place.workspace.journal, place.key, before, **asked)
+    before = _before(words, places)
+    away: list[dict[str, str]] = []
+    looks: dict[str, Look] = {}
+    for place in places:
+        try:
+            place.look()
+            if place.workspace.exists():
+                journal, share = place.workspace.journal, MOST_LOOKED // len(places)
+                looks[place.key] = _search(journal, before.get(place.key), share, **asked)
+        except (HoldfastError, OSError) as error:
+            if wanted:
+                raise
+            away.append({"workspace": place.key, "problem": getattr(error, "message", str(error))})
+    shown, older = _merged(looks)
     return {
-        "workspace": place.key,
+        "workspace": wanted,
         "workspaces": keys,
+        "searched": list(looks),
+        "away": away,
         "streams": STREAMS,
         **asked,
-        "before": before,
-        **found,
+        "before": words.get("before", ""),
+        "records": [
+            {
+                **told(key, record),
+                "workspace": key,
+                "snippet": _snippet(record, _wanted(asked["q"])),
+            }
+            for key, record in shown
+        ],
+        "looked": sum(one.looked for one in looks.values()),
+        "oldest": _oldest(list(looks.values())),
+        "older": older,
     }
+
+
+class Look(NamedTuple):
+    """What one journal had: the records that fit, the newest first; where to look on, 0 when all was
+    looked at."""
+
+    records: list[Record]
+    looked: int
+    older: int
+    oldest: str
+
+
+def _before(words: Mapping[str, str], places: list[Place]) -> dict[str, int]:
+    """Where to go on in each journal: `shop:120,api:44`, or the number alone where there is one."""
+    text = words.get("before", "")
+    if ":" not in text:
+        alone = number(words, "before")
+        return {} if alone is None else {place.key: alone for place in places}
+    found = read(text)
+    if not found:
+        raise Usage(f"before={text!r:.40} is no place.", hint="Follow the links of the page.")
+    return found
+
+
+def _oldest(looks: list[Look]) -> str:
+    """Since when nothing that fits was overlooked: journals that were looked through do not count."""
+    unfinished = [one.oldest for one in looks if one.older and one.oldest]
+    return max(unfinished, default=min((one.oldest for one in looks if one.oldest), default=""))
+
+
+def _merged(looks: Mapping[str, Look]) -> tuple[list[tuple[str, Record]], str]:
+    """The newest of all journals, as one page; and where each of them goes on, or nothing."""
+    found = [(key, record) for key, one in looks.items() for record in one.records]
+    found.sort(key=lambda pair: pair[1]["at"], reverse=True)
+    shown = found[:PER_PAGE]
+    older = {key: one.older for key, one in looks.items()}
+    for key, record in reversed(found[PER_PAGE:]):
+        older[key] = record["seq"] + 1
+    if not any(older.values()):
+        return shown, ""
+    # A journal that was looked through to its end is not begun anew.
+    return shown, written({key: at or 1 for key, at in older.items()})
 
 
 def _word(words: Mapping[str, str], name: str) -> str:
@@ -50,18 +116,22 @@ def _word(words: Mapping[str, str], name: str) -> str:
     return text
 
 
+def _wanted(q: str) -> list[str]:
+    return q.casefold().split()
+
+
 def _search(
-    journal: Journal, key: str, before: int | None, *, q: str, stream: str, kind: str
-) -> dict[str, Any]:
-    """One page of what fits. `older` is where to look on; 0 when all was looked at."""
-    wanted = q.casefold().split()
+    journal: Journal, before: int | None, most: int, *, q: str, stream: str, kind: str
+) -> Look:
+    """One page of what fits."""
+    wanted = _wanted(q)
     kept: list[Record] = []
     if _may_be_id(q) and before is None:
         kept = journal.find(q.lower(), limit=5)
     known = {record["id"] for record in kept}
     looked, oldest = 0, ""
-    while looked < MOST_LOOKED and len(kept) < PER_PAGE:
-        size = AT_ONCE if wanted else PER_PAGE
+    while looked < most and len(kept) < PER_PAGE:
+        size = min(AT_ONCE, most) if wanted else PER_PAGE
         batch = journal.latest(stream=stream, kind=kind, before=before, limit=size)
         for record in batch:
             looked, before, oldest = looked + 1, record["seq"], record["at"]
@@ -72,12 +142,7 @@ def _search(
         if len(batch) < size:
             before = 0 if not batch or before == batch[-1]["seq"] else before
             break
-    return {
-        "records": [{**told(key, record), "snippet": _snippet(record, wanted)} for record in kept],
-        "looked": looked,
-        "older": before or 0,
-        "oldest": oldest,
-    }
+    return Look(kept, looked, before or 0, oldest)
 
 
 def _snippet(record: Record, wanted: list[str]) -> str:

@@ -6,19 +6,24 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel.errors import NotFound
+from holdfast.kernel.state import load
 from holdfast.plans import reading
 from holdfast.plans.place import Place as Kept
 from holdfast.programs.lease import is_held
+from holdfast.protocols.pilot import budget as budgets
+from holdfast.protocols.pilot.boxes import amount, name_of
 from holdfast.protocols.pilot.plan import run as rules
 from holdfast.protocols.pilot.plan.drawing import graph, states_of
 from holdfast.protocols.pilot.plan.picture import svg
-from holdfast.protocols.pilot.plan.ready import wave_at
-from holdfast.protocols.pilot.plan.run_words import ASKED, FAILED, OVER, RUNNING
+from holdfast.protocols.pilot.plan.ready import waiting_gates, wave_at
+from holdfast.protocols.pilot.plan.run_words import ALERT_WAITS, ASKED, FAILED, OVER, RUNNING
 from holdfast.web import figures
 from holdfast.web.logs import end_of
 from holdfast.web.telling import number, stretch
 
 if TYPE_CHECKING:
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.protocols.pilot.ledger import BudgetState
     from holdfast.protocols.pilot.plan.drawing import State
     from holdfast.protocols.pilot.plan.run_words import PlanRun, RunState
     from holdfast.web.meter import Meter
@@ -46,6 +51,9 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict
     kept = Kept(workspace, state["id"])
     states = states_of(state)
     runner = is_held(kept.lease)
+    if not runner:  # what was at work when its runner left is at work no more
+        states = {id: "waiting" if word == RUNNING else word for id, word in states.items()}
+    alerts = _alerts(workspace, state)
     phase, wave = wave_at(state)
     plans = [_plan(id, plan, states[id]) for id, plan in state["plans"].items()]
     chosen = _chosen(state, states, words.get("plan", ""))
@@ -57,12 +65,13 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict
         "ended_at": state["ended_at"],
         "root": state["root"],
         "done": state["done"],
-        "total": state["total"],
+        "total": state["total"] + len(waiting_gates(state)),
         "phase": phase,
         "wave": wave,
         "runner": runner,
         "gone": state["status"] == "running" and not runner,
         "pause": state["pause"],
+        "alerts": alerts,
         "unmet": {one["phase"]: one["unmet"] for one in state["phases"] if one["unmet"]},
         "gates": list(_gates(state)),
         "picture": _picture(state, states, phase),
@@ -73,11 +82,31 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict
         "log": _log(kept, state["plans"][chosen], words.get("task", "")) if chosen else None,
         "work": figures.bars(list(_work(state))[-MOST_BARS:], now),
         "refused": state["refused"] + len(workspace.journal.refusals(f"run:{state['id']}")),
-        "next": "" if runner or state["status"] in OVER else f"holdfast plan resume {state['id']}",
+        "next": "" if runner or state["status"] in OVER else reading.resume_command(state),
         "timeline": stretch(
             workspace.journal, place.key, rules.stream_of(state["id"]), number(words, "before")
         ),
     }  # fmt: skip
+
+
+def _alerts(workspace: Workspace, state: RunState) -> list[dict[str, str]]:
+    """The budget's alerts that this run stands still for, and that nobody answered yet."""
+    pause = state["pause"]
+    if pause is None or pause["reason"] != ALERT_WAITS:
+        return []
+    if workspace.journal.head(budgets.STREAM) is None:
+        return []
+    ledger: BudgetState = load(workspace.journal, budgets, budgets.STREAM)[0]
+    return [
+        {
+            "type": type,
+            "name": name_of(type),
+            "value": amount(type, pending["value"]),
+            "threshold": amount(type, pending["threshold"]),
+            "next": f"holdfast guard ack {type}",
+        }
+        for type, pending in ledger["pending"].items()
+    ]
 
 
 def _picture(state: RunState, states: dict[str, State], phase: str) -> str:
@@ -97,7 +126,8 @@ def _plan(id: str, plan: PlanRun, state: str) -> dict[str, Any]:
     doing, why = "", ""
     for key, task in plan["tasks"].items():
         if task["status"] == RUNNING:
-            doing = f"#{key} {titles.get(key, '')}".strip()
+            on = f" on {task['on']}" if task.get("on") else ""
+            doing = f"#{key} {titles.get(key, '')}{on}".strip()
         elif task["status"] == FAILED:
             why = f"#{key} {titles.get(key, '')}: {task['why']}"
     for gate in plan["gates"].values():
@@ -169,14 +199,14 @@ def _tasks(state: RunState, id: str) -> dict[str, Any]:
             said = " ".join(part for part in (known["answer"], known["text"]) if part)
             rows.append(
                 {"key": key, "name": task["name"] or task["type"], "gate": known["gate"], "status": known["status"],
-                 "tone": TONES[known["status"]], "seconds": None, "attempts": 0, "said": said, "log": False}
+                 "tone": TONES[known["status"]], "seconds": None, "attempts": 0, "on": "", "said": said, "log": False}
             )  # fmt: skip
             continue
         run = plan["tasks"][key]
         spent = run["seconds"] if run["ended_at"] else None
         rows.append(
             {"key": key, "name": task["name"], "gate": "", "status": run["status"], "tone": TONES[run["status"]],
-             "seconds": spent, "attempts": run["attempts"], "said": run["why"] or run["said"], "log": bool(run["log"])}
+             "seconds": spent, "attempts": run["attempts"], "on": run.get("on", ""), "said": run["why"] or run["said"], "log": bool(run["log"])}
         )  # fmt: skip
     return {
         "id": id,

@@ -26,6 +26,7 @@ from holdfast.protocols.loop.checkpoint import (
 from holdfast.protocols.loop.tasks import remaining, same_task
 from holdfast.protocols.loop.words import COMPLETE, DONE_TASKS, IN_PROGRESS, MAX_FIX_CYCLES, STEPS
 from holdfast.web import figures
+from holdfast.web.cards import stands_for
 from holdfast.web.logs import end_of, is_plain
 from holdfast.web.telling import number, stretch, tail
 from holdfast.writing import writer_of
@@ -53,6 +54,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict
     recent = tail(workspace.journal, track.place.stream, LOOKED_BACK) if workspace.exists() else []
     attempts = _attempts(recent)
     held = waiting_for(state)
+    why = stands_for(state)
     return {
         "workspace": place.key,
         "track": state["track"],
@@ -60,6 +62,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict
         "step": step,
         "status": "COMPLETE" if step == COMPLETE else status_of(state, step),
         "waits": held,
+        "failed": "" if held else why,
         "loop_state": dict(loop_of(state)),
         "fix_cycles": loop_of(state).get("fix_cycle_count", 0),
         "most_fix_cycles": loop_of(state).get("max_fix_cycles", MAX_FIX_CYCLES),

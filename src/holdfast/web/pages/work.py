@@ -15,6 +15,7 @@ from holdfast.protocols.loop.words import COMPLETE
 from holdfast.protocols.pilot.plan import run as runs
 from holdfast.protocols.pilot.plan.run_words import GATE_WAITS
 from holdfast.rfcs.listing import listing
+from holdfast.web.cards import stands_for
 from holdfast.web.telling import page_of
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from holdfast.web.site import Place, Site
 
 MOST = 40
+TRACK_TONES = {"paused": "wait", "failed": "bad"}
 TONES = {"running": "now", "paused": "wait", "done": "good", "abandoned": ""}
 
 
@@ -36,6 +38,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict
     away: list[dict[str, str]] = []
     for place in site:
         try:
+            place.look()
             if not place.workspace.exists():
                 continue
             for kind, find in kinds.items():
@@ -103,15 +106,22 @@ def _tracks(place: Place, workspace: Workspace) -> tuple[list[dict[str, Any]], i
             state: LoopState = load(workspace.journal, loops, head["stream"])[0]
             if not state["opened"]:
                 continue
-            step, held = current_step(state), waiting_for(state)
+            step, why = current_step(state), stands_for(state)
+            word = (
+                "paused"
+                if waiting_for(state)
+                else "failed"
+                if why
+                else step.replace("_", " ").lower()
+            )
             checkpoint = checkpoint_of(state, step)
             yield _row(
                 place,
                 head["stream"],
                 state["track"],
-                what=held["reason"] if held else state["folder"],
-                word="paused" if held else step.replace("_", " ").lower(),
-                tone="wait" if held else "good" if step == COMPLETE else "now",
+                what=why or state["folder"],
+                word=word,
+                tone=TRACK_TONES.get(word, "good" if step == COMPLETE else "now"),
                 at=head["seen_at"],
                 done=counted(checkpoint, "tasks_completed") or 0,
                 total=counted(checkpoint, "tasks_total") or 0,

@@ -1,13 +1,18 @@
-// What a page does beyond plain HTML: keys, a question before what cannot be undone, copying, and
-// whether it is live. Without this file everything can still be read and answered.
+// What a page does beyond plain HTML: keys, a question before what cannot be undone, copying, a note that is
+// not lost, and whether it is live. Without this file everything can still be read and answered.
 "use strict";
 
 (() => {
-  const state = document.getElementById("state");
-  const dialog = document.getElementById("confirm");
+  const byId = (id) => document.getElementById(id);
+  const state = byId("state");
+  const stream = byId("stream");
+  const dialog = byId("confirm");
   document.documentElement.classList.add("scripted");
 
   // Whether it is live
+
+  // A browser with many pages open gets them in single copies, and comes again for the next.
+  let brief = false;
 
   function say(word, text) {
     if (state && state.dataset.state !== word) {
@@ -16,46 +21,139 @@
     }
   }
 
-  document.addEventListener("htmx:sse:after:connection", () => say("live", "live"));
+  function sayOut() {
+    say("out", "signed out: take a new link from the terminal");
+  }
+
+  stream?.addEventListener("brief", () => { brief = true; });
+  document.addEventListener("htmx:sse:after:connection", () => {
+    brief = false;
+    say("live", "live");
+  });
   document.addEventListener("htmx:sse:before:connection", (event) => {
     const again = event.detail.connection.attempt > 0;
-    if (again && state?.dataset.state !== "out") say("away", "connecting…");
+    if (again && !brief && state?.dataset.state !== "out") say("away", "connecting…");
   });
   document.addEventListener("htmx:sse:error", (event) => {
-    if (event.detail.status === 401) {
-      say("out", "signed out: take a new link from the terminal");
-    } else {
+    // 421: the server was started anew, under another name.
+    if ([401, 421].includes(event.detail.status)) sayOut();
+    else say("away", "connecting…");
+  });
+
+  // A tab in the background has no stream; its title still counts.
+  const titles = `${stream?.getAttribute("hx-sse:connect")}&only=title`;
+  setInterval(async () => {
+    if (!stream || !document.hidden) return;
+    try {
+      const answer = await fetch(titles);
+      if (answer.ok) document.title = await answer.text();
+      else if ([401, 421].includes(answer.status)) sayOut();
+    } catch {
       say("away", "connecting…");
     }
-  });
+  }, 10000);
+
+  function notify(text) {
+    const notice = byId("notice");
+    if (!notice) return;
+    notice.textContent = text;
+    notice.hidden = false;
+    setTimeout(() => { notice.hidden = true; }, 8000);
+  }
 
   // A question first
 
   let answered = null;
+  let asker = null;
 
   function ask(question, button) {
-    document.getElementById("confirm-question").textContent = question;
-    document.getElementById("confirm-yes").textContent = button.textContent;
+    byId("confirm-question").textContent = question;
+    byId("confirm-yes").textContent = button.textContent;
+    asker = button;
     answered = () => {
       button.dataset.sure = "yes";
-      button.form.requestSubmit(button);
+      if (button.isConnected) button.form.requestSubmit(button);
     };
     dialog.returnValue = "no";
     dialog.showModal();
   }
 
+  function approving(button) {
+    const note = byId("note")?.value.trim();
+    if (!note) return button.dataset.approve;
+    const short = note.length > 200 ? `${note.slice(0, 200)}…` : note;
+    return `${button.dataset.approve} Your note goes with it: “${short}”`;
+  }
+
   dialog?.addEventListener("close", () => {
-    if (dialog.returnValue === "yes") answered?.();
-    answered = null;
+    const act = dialog.returnValue === "yes" ? answered : null;
+    answered = asker = null;
+    act?.();
   });
 
-  document.addEventListener("submit", (event) => {
+  document.addEventListener("submit", async (event) => {
     const button = event.submitter;
-    if (button?.dataset.confirm && button.dataset.sure !== "yes") {
+    const form = event.target;
+    if (!button || form.method !== "post") return;
+    const note = byId("note");
+    if (button.dataset.needsNote && note && !note.value.trim()) {
       event.preventDefault();
-      ask(button.dataset.confirm, button);
+      note.setCustomValidity(button.dataset.needsNote);
+      note.reportValidity();
+      note.addEventListener("input", () => note.setCustomValidity(""), { once: true });
+      return;
     }
+    if (button.dataset.sure === "reached") return;
+    const isNoted = button.dataset.approve && note?.value.trim();
+    if (button.dataset.sure !== "yes" && (button.dataset.confirm || isNoted)) {
+      event.preventDefault();
+      ask(button.dataset.confirm || approving(button), button);
+      return;
+    }
+    // To a server that is not there a form would be lost, with what was typed into it.
+    event.preventDefault();
+    try {
+      await fetch("/sign-in", { method: "HEAD", cache: "no-store" });
+    } catch {
+      delete button.dataset.sure;
+      notify("The server cannot be reached. Nothing was sent, and what you wrote is still here.");
+      return;
+    }
+    button.dataset.sure = "reached";
+    if (button.isConnected) form.requestSubmit(button);
+    delete button.dataset.sure;
   });
+
+  // A note that is not lost
+
+  let typed = "";
+
+  document.addEventListener("htmx:before:swap", () => {
+    typed = byId("note")?.value || typed;
+  });
+
+  function keepNote() {
+    const note = byId("note");
+    const kept = byId("kept-note");
+    if (note) {
+      if (typed && !note.value) note.value = typed;
+      typed = "";
+      if (kept) kept.hidden = true;
+    } else if (typed && kept) {
+      byId("kept-text").value = typed;
+      kept.hidden = false;
+    }
+    if (dialog?.open && asker && !asker.isConnected) {
+      dialog.close("no");
+      notify("This was settled elsewhere meanwhile. Nothing was sent.");
+    }
+  }
+
+  byId("kept-close")?.addEventListener("click", () => {
+    typed = "";
+    byId("kept-note").hidden = true;
+  });
+  byId("kept-copy")?.addEventListener("click", () => navigator.clipboard.writeText(typed));
 
   // Copying
 
@@ -66,6 +164,20 @@
     button.classList.add("copied");
     setTimeout(() => button.classList.remove("copied"), 1200);
   });
+
+  // The reader's own time
+
+  const SHORT = { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" };
+
+  function tellTimes() {
+    for (const time of document.querySelectorAll("time[datetime]")) {
+      const at = new Date(time.dateTime);
+      if (Number.isNaN(at.valueOf())) continue;
+      const whole = at.toLocaleString(undefined, { dateStyle: "long", timeStyle: "long" });
+      time.title = `${whole} (${time.dateTime})`;
+      if ("moment" in time.dataset) time.textContent = at.toLocaleString(undefined, SHORT);
+    }
+  }
 
   // Keys
 
@@ -87,11 +199,19 @@
   }
 
   function open() {
-    const card = document.getElementById(chosen);
+    const card = byId(chosen);
     const link = card?.querySelector("a");
     if (link) link.click();
     else card?.querySelector("summary")?.click();
     return Boolean(card);
+  }
+
+  const SEARCH = "history-q";
+
+  function search() {
+    const field = document.querySelector("[data-search]");
+    if (field) field.focus();
+    else location.assign(`/history#${SEARCH}`);
   }
 
   document.addEventListener("keydown", (event) => {
@@ -109,17 +229,25 @@
     else if (event.key === "j") move(1);
     else if (event.key === "k") move(-1);
     else if (event.key === "Enter" && open()) event.preventDefault();
-    else if (event.key === "a" && approve) ask(approve.dataset.approve, approve);
+    else if (event.key === "a" && approve) ask(approving(approve), approve);
     else if (event.key === "/") {
       event.preventDefault();
-      const field = document.querySelector("[data-search]");
-      if (field) field.focus();
-      else document.querySelector('nav [data-key="h"]')?.click();
+      search();
     }
   });
 
-  // An update makes the card anew; what was chosen stays so.
+  // An update makes the card anew; what was chosen stays so, and keeps the focus.
   document.addEventListener("htmx:after:swap", () => {
-    document.getElementById(chosen)?.classList.add("chosen");
+    const card = byId(chosen);
+    if (card) {
+      card.classList.add("chosen");
+      card.tabIndex = -1;
+      if (document.activeElement === document.body) card.focus({ preventScroll: true });
+    }
+    keepNote();
+    tellTimes();
   });
+
+  tellTimes();
+  if (location.hash === `#${SEARCH}`) byId(SEARCH)?.focus();
 })();
