@@ -37,9 +37,18 @@ MEASUREMENTS = (
     "page",
     "http_hook",
     "postgres_record",
+    "cluster_task",
 )
 RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results")
-PACKAGES = ("holdfast", "apsw", "click", "langgraph-checkpoint-sqlite", "dbos", "psycopg")
+PACKAGES = (
+    "holdfast",
+    "apsw",
+    "click",
+    "langgraph-checkpoint-sqlite",
+    "dbos",
+    "psycopg",
+    "distributed",
+)
 # Above this share of processor time that others take, ratios say little.
 BUSY = 0.15
 

@@ -97,6 +97,7 @@ class _AtOnce:
                 "last_line": "",
                 "too_long": False,
                 "lost": False,
+                "left": False,
             }
         )
 
@@ -120,8 +121,19 @@ class _AtOnce:
     def end(self, *, now: bool = False) -> list[Any]:
         return []
 
-    def end_leftovers(self) -> list[int]:
+    def end_leftovers(self, marks: Any) -> int:
+        return 0
+
+    def placed(self) -> list[tuple[str, str]]:
         return []
+
+    @property
+    def address(self) -> str:
+        return ""
+
+    @property
+    def waits(self) -> str:
+        return ""
 
 
 def _task(folder: str) -> Contender:

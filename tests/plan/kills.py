@@ -120,13 +120,13 @@ def _check(world: World, tasks: int) -> None:
     accepted = Counter(world.done())
     assert set(accepted.values()) == {1}, "each accepted once"
     assert len(accepted) == tasks, "and none left out"
-    _waves_in_order(world)
+    waves_in_order(world)
     _no_gate_unanswered(world)
     _never_two_at_once(world)
     assert world.orphans() == [], "nothing is left at work"
 
 
-def _waves_in_order(world: World) -> None:
+def waves_in_order(world: World) -> None:
     """No task of a wave begins before every task of the waves before it is accepted."""
     waves = world.state()["phases"][0]["waves"]
     wave_of = {id: number for number, wave in enumerate(waves) for id in wave}

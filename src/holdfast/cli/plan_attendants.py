@@ -8,9 +8,9 @@ import sys
 
 from holdfast.cli.frame import warn
 from holdfast.cli.terminal import echo, safe, style
-from holdfast.gates import answering
+from holdfast.gates import answering, waiting
 from holdfast.guard import person
-from holdfast.kernel import clock
+from holdfast.kernel import clock, latch
 from holdfast.kernel.errors import Conflict, Declined, HoldfastError, NotAllowed, Usage
 from holdfast.people import agent_environment
 from holdfast.plans.news import Nobody
@@ -25,24 +25,39 @@ if TYPE_CHECKING:
     from holdfast.plans.interrupts import Interrupts
 
 LOOK_SECONDS = 0.5
+# The journal wakes us; so often we look all the same.
+WAKE_SECONDS = 5.0
 
 
 class Patient(Nobody):
-    """`--wait`: looks again, until somebody has answered elsewhere."""
+    """`--wait`: until somebody has answered elsewhere."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
 
     def gates(self, ids: Sequence[str], interrupts: Interrupts) -> bool:
-        select.select([interrupts.descriptor], [], [], LOOK_SECONDS)
+        def pause(seq: int, left: float) -> bool:
+            with _Asking(interrupts):
+                if not select.select([interrupts.descriptor], [], [], 0)[0]:
+                    return self._workspace.journal.wait(seq, left)
+            return False
+
+        def enough() -> bool:
+            return interrupts.count > 0 or latch.read(self._workspace) is not None
+
+        waiting.until_answered(self._workspace, ids, WAKE_SECONDS, pause=pause, enough=enough)
         return True
 
     def alerts(self, budget: Budget, types: Sequence[str], interrupts: Interrupts) -> bool:
-        return self.gates(types, interrupts)
+        select.select([interrupts.descriptor], [], [], LOOK_SECONDS)
+        return True
 
 
 class AtTerminal(Patient):
     """The person who sits there: Enter lets them answer in place; elsewhere they may as well."""
 
     def __init__(self, workspace: Workspace, watch: Watch) -> None:
-        self._workspace = workspace
+        super().__init__(workspace)
         self._watch = watch
 
     def gates(self, ids: Sequence[str], interrupts: Interrupts) -> bool:
@@ -83,7 +98,7 @@ class AtTerminal(Patient):
 
 
 class _Asking:
-    """While a person types, an interrupt ends the typing."""
+    """While a person types, or is waited for, an interrupt ends that."""
 
     def __init__(self, interrupts: Interrupts) -> None:
         self._interrupts = interrupts

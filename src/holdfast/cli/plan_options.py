@@ -39,6 +39,14 @@ def running(function: Callable[..., Any]) -> Callable[..., Any]:
             click.option("--no-cost-limit", is_flag=True, help="No limit on the cost."),
             click.option("--reset-alerts", is_flag=True, help="Clear what was acknowledged."),
             click.option("--quiet", is_flag=True, help="Only what went wrong, and the end."),
+            click.option(
+                "--on",
+                metavar="ADDRESS",
+                help="Where tasks run: local, or a Dask scheduler such as tls://HOST:8786.",
+            ),
+            click.option("--tls-ca", default="", metavar="FILE", help="Whom to trust there."),
+            click.option("--tls-cert", default="", metavar="FILE", help="Who we are there."),
+            click.option("--tls-key", default="", metavar="FILE", help="The key to that."),
         )
     ):
         function = option(function)

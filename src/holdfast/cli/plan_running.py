@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import Any
 
 from holdfast.cli.frame import INTERRUPTED, Call, Reply
@@ -12,11 +13,13 @@ from holdfast.cli.plan_watch import Watch
 from holdfast.cli.terminal import echo
 from holdfast.guard import person
 from holdfast.guard.budget import Budget
+from holdfast.kernel import config
 from holdfast.kernel.errors import NotAllowed
 from holdfast.plans import reading
-from holdfast.plans.executor import LocalExecutor
+from holdfast.plans.cluster.address import Certificates
 from holdfast.plans.interrupts import Interrupts
 from holdfast.plans.news import Halted, Nobody
+from holdfast.plans.opening import cluster, executor_of, slots
 from holdfast.plans.place import Place
 from holdfast.plans.runner import Runner
 from holdfast.protocols.pilot import boxes
@@ -24,8 +27,9 @@ from holdfast.protocols.pilot.plan.ready import waiting_gates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from holdfast.plans.cluster.link import Link
     from holdfast.plans.news import Attendant
     from holdfast.protocols.pilot.plan.run_words import RunState
     from holdfast.protocols.pilot.thresholds import Limits
@@ -40,12 +44,15 @@ def run(
     edited: str | None,
     limits: Limits,
     quiet: bool,
+    link: Link | None,
 ) -> Reply:
     """Run it until it ends or stands still, and say which."""
     place = Place(call.workspace, id)
     writer = call.writer
     watch = Watch(as_json=call.as_json, quiet=quiet)
-    executor = LocalExecutor(place, writer.redactor)
+    settings = config.load(call.workspace, call.workspace.journal)
+    state = reading.read(call.workspace, id)
+    executor = executor_of(link, writer, place, state, settings)
     interrupts = Interrupts()
 
     def at_once() -> None:
@@ -53,7 +60,7 @@ def run(
         executor.end(now=True)
 
     interrupts.listen(at_once)
-    attendant: Attendant = Patient() if wait else Nobody()
+    attendant: Attendant = Patient(call.workspace) if wait else Nobody()
     if is_person_here() and not call.as_json:
         attendant = AtTerminal(call.workspace, watch)
     runner = Runner(
@@ -62,7 +69,7 @@ def run(
         tell=watch,
         attendant=attendant,
         interrupts=interrupts,
-        jobs=jobs,
+        jobs=jobs or slots(link),
         limits=limits,
         edited=edited or "",
     )
@@ -79,6 +86,15 @@ def run(
     counts = reading.count(state)
     data: dict[str, Any] = {"run": id, "ended": "done", **counts, "cost": runner.budget.cost}
     return Reply(data, summary(state), next=[f"holdfast plan show {id}"])
+
+
+@contextmanager
+def cluster_of(call: Call, on: str | None, ca: str, cert: str, key: str) -> Iterator[Link | None]:
+    """The cluster that the flags or the settings name, if they name one."""
+    settings = config.load(call.workspace, call.workspace.journal)
+    chosen = settings["plan.on"] if on is None else on
+    with cluster(chosen, Certificates(ca, cert, key), alone=True) as link:
+        yield link
 
 
 def _stands_still(state: RunState, halted: Halted, alerts: Sequence[str]) -> Reply:

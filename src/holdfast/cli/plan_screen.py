@@ -40,12 +40,14 @@ def screen(
     cost: str = "",
     last_line: Callable[[str], str] = lambda token: "",
     recent: list[str] | None = None,
+    lack: str = "",
     hint: str = "",
 ) -> list[str]:
     """The whole picture. Without columns nothing is cut; a low screen shows the waves at hand."""
     head = [_head(state, now, cost, waits=bool(hint), columns=columns), ""]
     waits = list(waiting_lines(state, hint))
     tail = [*([""] if waits else []), *waits]
+    tail += ["", style(one_line(lack, 300), "yellow")] if lack else []
     tail += ["", *(style(line, dim=True) for line in recent)] if recent else []
     room = height - len(head) - len(tail) - 1 if height else 0
     body = list(_waves(state, now, last_line, only_here=False))
@@ -132,7 +134,8 @@ def _doing(plan: PlanRun, now: int, last_line: Callable[[str], str]) -> str:
             since = _span(task["began_at"], clock.precise(now))
             again = style(f"try {task['tries'] + 1}", "yellow") if task["tries"] else ""
             said = style(one_line(last_line(task["mark"]), 60), dim=True)
-            parts = [f"#{key} {one_line(titles[key], 40)}", since, again, said]
+            on = f"on {one_line(task['on'], 40)}" if task.get("on") else ""
+            parts = [f"#{key} {one_line(titles[key], 40)}", on, since, again, said]
             return SPACES.join(part for part in parts if part)
         if task["status"] == FAILED:
             return style(f"#{key} {one_line(titles[key], 40)}: {one_line(task['why'], 80)}", "red")
@@ -180,7 +183,7 @@ def summary(state: RunState, alerts: Sequence[str] = ()) -> list[str]:
 def ways_on(state: RunState, alerts: Sequence[str] = ()) -> list[str]:
     """What to type, in this order, so that a run that stands still goes on. `alerts` are the types of
     those that wait."""
-    again, pause = f"holdfast plan resume {state['id']}", state["pause"]
+    again, pause = reading.resume_command(state), state["pause"]
     reason = pause["reason"] if pause is not None else ""
     if pause is not None and reason == ALERT_WAITS:
         alerts = alerts or pause["text"].split(", ")

@@ -40,6 +40,7 @@ QUIET = (
     "refused",
     "kept",
     "unwritten",
+    "waiting",
 )
 COLOURS = {
     "failed": "red",
@@ -52,6 +53,7 @@ COLOURS = {
     "lost": "yellow",
     "kept": "red",
     "unwritten": "yellow",
+    "waiting": "yellow",
     "paused": "yellow",
     "done": "green",
     "closed": "green",
@@ -72,6 +74,7 @@ class Watch:
         self._recent: list[str] = []
         self._known: tuple[Event, RunState, Callable[[str], str]] | None = None
         self._hint = ""
+        self._lack = ""
 
     def __call__(self, event: Event, state: RunState, last_line: Callable[[str], str]) -> None:
         with _whoever_reads(sys.stdout if self._as_json else sys.stderr):
@@ -83,6 +86,8 @@ class Watch:
             self._draw()
             return
         self._hint = ""
+        if event["event"] in ("waiting", "goes_on"):
+            self._lack = event["text"]
         if self._as_json:
             print_json(event)
             sys.stdout.flush()
@@ -117,6 +122,7 @@ class Watch:
             cost="" if event["cost"] is None else amount("cost", event["cost"]),
             last_line=last_line,
             recent=self._recent,
+            lack=self._lack,
             hint=self._hint,
         )
         if not wants_colour(sys.stderr):
@@ -166,6 +172,10 @@ def _line(event: Event) -> str:
     name = event["event"]
     if name in ("plan", "answered", "warning", "alert", "stop", "waypoint", "ending"):
         return safe(event["text"])
+    if name == "waiting":
+        return style(one_line(event["text"], 300), COLOURS[name])
+    if name == "goes_on":
+        return "Nothing is lacking any more."
     what = f"{event['plan']}#{event['task']}" if event["task"] else event["plan"] or event["phase"]
     counted = f"{event['done']}/{event['total']}" if name in ("done", "start") else ""
     spent = f"{event['seconds']:.1f} s" if event["seconds"] is not None else ""

@@ -39,7 +39,7 @@ def abandon(writer: Writer, id: str, *, why: str, actor: str) -> Abandoned:
     hint = "Interrupt it first (Ctrl+C where it runs), then abandon it."
     with Lease(place.lease, f"The run {id}", hint):
         state = reading.read(workspace, id)
-        LocalExecutor(place, writer.redactor).end_leftovers()
+        LocalExecutor(place, writer.redactor).end_leftovers([])
         withdrawn = _withdraw(workspace, state, f"the run {id} was abandoned", actor)
         command = {"do": "abandon", "by": actor, "why": why}
         execute_now(writer, Order(place.stream, command, grant=True), actor=actor)

@@ -44,14 +44,26 @@ if TYPE_CHECKING:
         def end(self, *, now: bool = False) -> list[Ended]:
             """End everything, and return when it has."""
 
-        def end_leftovers(self) -> list[int]:
-            """End what an earlier runner of this run left behind."""
+        def end_leftovers(self, marks: Sequence[str]) -> int:
+            """End what an earlier runner of this run left behind; `marks` are its starts that have no
+            end. How much that was."""
+
+        def placed(self) -> list[tuple[str, str]]:
+            """The starts of which it is newly known on which other machine they are at work."""
 
         @property
         def at_work(self) -> int: ...
         @property
         def alive(self) -> int:
             """How many starts there is something left of, in the background too."""
+
+        @property
+        def address(self) -> str:
+            """The cluster that carries it out; empty for this machine."""
+
+        @property
+        def waits(self) -> str:
+            """What is missing, in words, when starts do not begin for the lack of it."""
 
 
 class LocalExecutor:
@@ -94,5 +106,16 @@ class LocalExecutor:
     def end(self, *, now: bool = False) -> list[Ended]:
         return self._programs.end(now=now)
 
-    def end_leftovers(self) -> list[int]:
-        return end_leftovers(self._place.jobs)
+    def end_leftovers(self, marks: Sequence[str]) -> int:
+        return len(end_leftovers(self._place.jobs))
+
+    def placed(self) -> list[tuple[str, str]]:
+        return []
+
+    @property
+    def address(self) -> str:
+        return ""
+
+    @property
+    def waits(self) -> str:
+        return ""

@@ -178,7 +178,7 @@ class Flight:
             "acknowledged": list(budget["acknowledgments"]),
             "branch": self._branch(),
             "waypoint": path,
-            "resume": AGAIN if state["status"] == ABANDONED else resume_command(state),
+            "resume": AGAIN if state["status"] == ABANDONED else reading.resume_command(state),
         }
 
     def _branch(self) -> str:
@@ -201,7 +201,7 @@ class Flight:
             totals=budget["values"],
             thresholds=budget["limits"] or self._budget.budget.in_force().limits,
             acknowledgments=budget["acknowledgments"],
-            resume=resume_command(state),
+            resume=reading.resume_command(state),
             taken=self._taken(reason, known["waypoint"]["path"] if known["waypoint"] else "", now),
             now=now,
         )
@@ -231,7 +231,7 @@ class Flight:
             "created": clock.precise(clock.now()),
             "why": text or reason,
             "next": place["next_task"] or "",
-            "resume": resume_command(state),
+            "resume": reading.resume_command(state),
         }
 
     # The logbook
@@ -266,10 +266,6 @@ def refuse_outside(workspace: Workspace, plans: Iterable[Plan]) -> None:
 
 def _logbook_of(plan: Plan) -> str:
     return logbook.path_of(plan["phase"], plan["path"].replace("\\", "/"))
-
-
-def resume_command(state: RunState) -> str:
-    return f"holdfast plan resume {state['id']}"
 
 
 def _row(id: str, plan: PlanRun) -> tuple[str, str, int, int]:

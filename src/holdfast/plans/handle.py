@@ -9,9 +9,10 @@ from holdfast.plans import reading
 from holdfast.plans.abandon import abandon
 from holdfast.plans.begin import begin
 from holdfast.plans.checking import checked
-from holdfast.plans.executor import LocalExecutor
+from holdfast.plans.cluster.address import Certificates
 from holdfast.plans.interrupts import Interrupts
 from holdfast.plans.news import Halted, Nobody
+from holdfast.plans.opening import cluster, executor_of, slots
 from holdfast.plans.place import Place
 from holdfast.plans.runner import Runner
 from holdfast.protocols.pilot.plan.ready import waiting_gates
@@ -19,10 +20,12 @@ from holdfast.protocols.pilot.plan.ready import waiting_gates
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
     from typing import Literal, TypedDict
 
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.write import Writer
+    from holdfast.plans.cluster.link import Link
     from holdfast.plans.goals import OnGoals
     from holdfast.protocols.pilot.plan.run_words import RunState
 
@@ -60,28 +63,30 @@ class Plans:
         task: str = "",
         worktrees: bool = False,
         again: bool = False,
+        on: str | None = None,
     ) -> Result:
         """Run plans, until the run ends or is paused. `on_goals` gets each phase and its plans when
         they are done, and returns the goals that are not met; any keeps the next phase from beginning.
+        `on` is the scheduler of a cluster, or `local`; without it, the setting `plan.on`.
         """
         settings = config.load(self._workspace, self._workspace.journal)
         warnings: list[str] = []
         plans = checked(self._workspace, paths, os.getcwd(), warnings.append)
-        jobs = jobs or settings["plan.jobs"] or 1
-        id = begin(
-            self._writer,
-            plans,
-            {
-                "jobs": jobs,
-                "tries": settings["plan.tries"] or 1,
-                "worktrees": worktrees,
-                "phase": phase,
-                "task": task,
-            },
-            actor=self._actor,
-            again=again,
-        )
-        return {**self._to_the_end(id, jobs, "", on_goals), "warnings": warnings}
+        with self._cluster(on) as link:
+            id = begin(
+                self._writer,
+                plans,
+                {
+                    "jobs": jobs or settings["plan.jobs"] or 1,
+                    "tries": settings["plan.tries"] or 1,
+                    "worktrees": worktrees,
+                    "phase": phase,
+                    "task": task,
+                },
+                actor=self._actor,
+                again=again,
+            )
+            return {**self._to_the_end(id, jobs, "", on_goals, link), "warnings": warnings}
 
     def resume(
         self,
@@ -90,12 +95,14 @@ class Plans:
         on_goals: OnGoals | None = None,
         jobs: int | None = None,
         edited: Literal["", "old", "new"] = "",
+        on: str | None = None,
     ) -> Result:
         """Go on exactly where a run stopped; without an id, with the newest that is not finished."""
         state = self.show(run)
         if state["status"] == "done":
             return _result(state, None)
-        return self._to_the_end(state["id"], jobs, edited, on_goals)
+        with self._cluster(on) as link:
+            return self._to_the_end(state["id"], jobs, edited, on_goals, link)
 
     def abandon(self, run: str = "", *, reason: str) -> RunState:
         """Give a run up for good: what it asked people is withdrawn, and its plans can be run anew."""
@@ -106,17 +113,28 @@ class Plans:
         """What is known of a run, by its id or a unique beginning of it."""
         return reading.named(self._workspace, run)
 
+    def _cluster(self, on: str | None) -> AbstractContextManager[Link | None]:
+        settings = config.load(self._workspace, self._workspace.journal)
+        return cluster(settings["plan.on"] if on is None else on, Certificates())
+
     def _to_the_end(
-        self, id: str, jobs: int | None, edited: str, on_goals: OnGoals | None
+        self,
+        id: str,
+        jobs: int | None,
+        edited: str,
+        on_goals: OnGoals | None,
+        link: Link | None,
     ) -> Result:
         place, interrupts = Place(self._workspace, id), Interrupts()
+        settings = config.load(self._workspace, self._workspace.journal)
         runner = Runner(
-            *(self._writer, place, LocalExecutor(place, self._writer.redactor)),
+            *(self._writer, place),
+            executor_of(link, self._writer, place, self.show(id), settings),
             actor=self._actor,
             tell=lambda *_: None,
             attendant=Nobody(),
             interrupts=interrupts,
-            jobs=jobs,
+            jobs=jobs or slots(link),
             edited=edited,
             on_goals=on_goals,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from holdfast.protocols.pilot.plan import run as rules
 
@@ -23,6 +24,23 @@ class Place:
         self.lease = os.path.join(self.own, "run")
         self.jobs = os.path.join(self.own, "jobs")
         self.logs = os.path.join(self.own, "logs")
+        self._lack = os.path.join(self.own, "lack")
 
     def log(self, name: str) -> str:
         return os.path.join(self.logs, os.path.basename(name))
+
+    def write_lack(self, text: str) -> None:
+        """What the run's tasks wait for, for whoever looks while it is run; empty when nothing is lacking."""
+        with suppress(OSError):  # said to the watcher, too; a full disk must not end the run
+            if text:
+                with open(self._lack, "w", encoding="utf-8") as file:
+                    file.write(text)
+            else:
+                os.unlink(self._lack)
+
+    def lack(self) -> str:
+        try:
+            with open(self._lack, encoding="utf-8") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""

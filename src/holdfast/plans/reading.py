@@ -106,3 +106,9 @@ def count(state: RunState) -> Count:
 def count_of(plan: PlanRun) -> Count:
     tasks = [task for task in plan["tasks"].values() if task["status"] != SKIPPED]
     return {"done": sum(task["status"] == DONE for task in tasks), "total": len(tasks)}
+
+
+def resume_command(state: RunState) -> str:
+    """What goes on with a run, where it was carried out."""
+    on = state["life"].get("on", "") if state["life"] else ""
+    return f"holdfast plan resume {state['id']}" + (f" --on {on}" if on else "")

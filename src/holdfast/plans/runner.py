@@ -102,6 +102,7 @@ class Runner:
         self._starts: dict[str, tuple[str, str]] = {}
         # Plans with whose worktree something is wrong, and what. The next runner looks for itself.
         self._not_given_back: dict[str, str] = {}
+        self._waits = ""
 
     @property
     def state(self) -> RunState:
@@ -116,10 +117,11 @@ class Runner:
             with one_at_a_time(self.workspace):
                 refuse_alive(self.workspace, reading.paths_of(self.state), but=self.place.id)
                 held.enter_context(lease)
-            left = self.executor.end_leftovers()
+            left = self.executor.end_leftovers([token for _, _, token in self._at_work()])
             if left:
-                self.news.say("leftover", text=f"ended {len(left)} processes of a killed run")
-            self.stream.live(_life(self.state))
+                self.news.say("leftover", text=f"ended {left} processes of a killed run")
+            self.place.write_lack("")
+            self.stream.live(_life(self.state, self.executor.address))
             self.news.say("life", text=f"runner {os.getpid()}, {self.jobs} jobs")
             try:
                 self._begin()
@@ -173,6 +175,7 @@ class Runner:
         if self.executor.at_work:
             for ended in self.executor.wait(TICK_SECONDS, self.interrupts.descriptor):
                 self._accept(ended)
+            self._say_where()
             self.flight.keep_current(self.state)
             self.news.tick(self.executor.last_line, self.budget.cost)
         elif not acts and not answered:
@@ -241,6 +244,7 @@ class Runner:
             "exit_code": ended["code"],
             "seconds": ended["seconds"],
             "said": ended["last_line"],
+            "on": ended.get("on", ""),
         }
         why = _why(ended)
         if ended["lost"]:
@@ -263,6 +267,20 @@ class Runner:
             self.executor.release(ended["mark"])
             self.budget.add_error(f"{plan}#{key}", why)
         self._check()
+
+    def _say_where(self) -> None:
+        """On which machine a task is, once it is known; and why others do not begin."""
+        for token, on in self.executor.placed():
+            if token in self._starts:
+                plan, key = self._starts[token]
+                self.stream.execute(
+                    {"do": "place", "plan": plan, "task": key, "mark": token, "on": on}
+                )
+                self.news.say("placed", plan=plan, task=key, text=on)
+        if self.executor.waits != self._waits:
+            self._waits = self.executor.waits
+            self.place.write_lack(self._waits)
+            self.news.say("waiting" if self._waits else "goes_on", text=self._waits)
 
     def _check(self) -> None:
         """After every task: thresholds, triggers, and the state in its files; PILOT-58, PILOT-67."""
@@ -377,14 +395,18 @@ class Runner:
             what += " left in the background; --wait keeps them while a person looks"
         self.news.say("ending", text=what)
 
-    def _halt(self, halted: Halted) -> None:
-        """Leave nothing at work, and say where everything stands."""
-        running = [
+    def _at_work(self) -> list[tuple[str, str, str]]:
+        """The starts that have no end: plan, task and mark."""
+        return [
             (id, key, task["mark"])
             for id, plan in self.state["plans"].items()
             for key, task in plan["tasks"].items()
             if task["status"] == RUNNING
         ]
+
+    def _halt(self, halted: Halted) -> None:
+        """Leave nothing at work, and say where everything stands."""
+        running = self._at_work()
         self._say_what_ends(halted)
         self.executor.end()
         for id, key, token in running:
@@ -402,7 +424,7 @@ def _why(ended: Ended) -> str:
     """Why a start did not end well; empty when it did."""
     said = f": {ended['last_line']}" if ended["last_line"] else ""
     if ended["lost"]:
-        return "its worker was killed"
+        return ended.get("why") or "its worker was killed"
     if ended["too_long"]:
         return f"no end after {ended['seconds']:.0f} s{said}"
     if ended["code"] == 0:
@@ -412,9 +434,10 @@ def _why(ended: Ended) -> str:
     return f"{what}, {code}{said}"
 
 
-def _life(state: RunState) -> Life:
+def _life(state: RunState, on: str) -> Life:
     process, since = own()
     number = (state["life"]["number"] if state["life"] else 0) + 1
     host = os.uname().nodename
     at = clock.precise(clock.now())
-    return {"number": number, "pid": process, "started": since, "host": host, "at": at}
+    life: Life = {"number": number, "pid": process, "started": since, "host": host, "at": at}
+    return {**life, "on": on} if on else life

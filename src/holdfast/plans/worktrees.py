@@ -80,7 +80,7 @@ class Worktrees:
             )
 
     def path_of(self, plan: str) -> str:
-        return os.path.join(self._workspace.tool_folder, FOLDER, self._run, _slug(plan))
+        return os.path.join(self._workspace.tool_folder, FOLDER, self._run, slug(plan))
 
     def kept(self, state: RunState) -> list[str]:
         """The worktrees that are there."""
@@ -100,7 +100,7 @@ class Worktrees:
             self._git("worktree", "add", "--quiet", "-b", own, path, base)
 
     def _branch_of(self, plan: str) -> str:
-        return f"{self.branch}-{_slug(plan)}"
+        return f"{self.branch}-{slug(plan)}"
 
     def _base(self) -> str:
         """The branch on which the run's work comes together; it begins at what is checked out."""
@@ -123,7 +123,7 @@ class Worktrees:
         path = self.path_of(plan)
         facts: dict[str, Any] = {"branch": self.branch}
         if _is_there(path):
-            self._commit_rest(path, plan)
+            commit_rest(path, plan, self._run)
         own = self._commit_of(self._branch_of(plan))
         if _is_there(path):
             on = run_git(path, "symbolic-ref", "--quiet", "HEAD").output.decode().strip()
@@ -152,18 +152,6 @@ class Worktrees:
         with suppress(OSError):
             os.unlink(self.path_of(plan) + RETURNED)
 
-    def _commit_rest(self, path: str, plan: str) -> None:
-        if not git(path, "status", "--porcelain", "-z", "--untracked-files=all", seconds=SECONDS):
-            return
-        git(path, "add", "--all", seconds=SECONDS)
-        message = f"plan({plan}): what was not committed\n\n{TRAILER}: {self._run}\n"
-        words = ("commit", "--quiet", "--no-verify", "--message", message)
-        git(path, *self._identity(), *words, seconds=SECONDS)
-
-    def _identity(self) -> tuple[str, ...]:
-        known = run_git(self._workspace.root, "var", "GIT_COMMITTER_IDENT").code == 0
-        return () if known else NOBODY
-
     def _merge(self, plan: str, own: str) -> None:
         base = self._commit_of(self._base())
         if run_git(self._workspace.root, "merge-base", "--is-ancestor", own, base).code == 0:
@@ -180,7 +168,7 @@ class Worktrees:
         tree = merged.output.decode().split("\n", 1)[0].strip()
         message = f"plan({plan}): merged\n\n{TRAILER}: {self._run}"
         parents = ("-p", base, "-p", own, "-m", message)
-        commit = self._git(*self._identity(), "commit-tree", tree, *parents)
+        commit = self._git(*_identity(self._workspace.root), "commit-tree", tree, *parents)
         self._git("update-ref", f"{HEADS}{self.branch}", commit, base)
 
     def _refuse_checked_out(self) -> None:
@@ -212,6 +200,21 @@ class Worktrees:
         return git(self._workspace.root, *words, seconds=SECONDS).decode().strip()
 
 
+def commit_rest(path: str, plan: str, run: str) -> None:
+    """Commit what a plan's tasks left uncommitted in its work tree."""
+    if not git(path, "status", "--porcelain", "-z", "--untracked-files=all", seconds=SECONDS):
+        return
+    git(path, "add", "--all", seconds=SECONDS)
+    message = f"plan({plan}): what was not committed\n\n{TRAILER}: {run}\n"
+    words = ("commit", "--quiet", "--no-verify", "--message", message)
+    git(path, *_identity(path), *words, seconds=SECONDS)
+
+
+def _identity(path: str) -> tuple[str, ...]:
+    known = run_git(path, "var", "GIT_COMMITTER_IDENT").code == 0
+    return () if known else NOBODY
+
+
 def refuse_without_git(workspace: Workspace) -> None:
     if not workspace.git_dir:
         raise Usage("--worktrees needs a git repository.", hint="Run `git init`, or leave it out.")
@@ -222,7 +225,7 @@ def _is_there(path: str) -> bool:
     return os.path.exists(os.path.join(path, ".git"))
 
 
-def _slug(plan: str) -> str:
+def slug(plan: str) -> str:
     """A name for a folder and a branch; another for every plan."""
     from holdfast.kernel.digest import id_of
 

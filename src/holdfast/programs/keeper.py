@@ -21,7 +21,7 @@ from holdfast.programs.tree import HAS_PROC, MARK, PAUSE_SECONDS, descendants, k
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import TypedDict
+    from typing import NotRequired, TypedDict
 
     from holdfast.kernel.redact import Redactor
 
@@ -45,7 +45,9 @@ if TYPE_CHECKING:
         seconds: float | None
 
     class Ended(TypedDict):
-        """How a job ended. `lost`: its keeper died, and with it what it had to tell."""
+        """How a job ended. `lost`: its keeper died, and with it what it had to tell. `left`: something of
+        it lives on in the background. `on` is the machine, where that is another, and `why` what is known
+        of a loss."""
 
         mark: str
         code: int
@@ -54,6 +56,9 @@ if TYPE_CHECKING:
         last_line: str
         too_long: bool
         lost: bool
+        left: bool
+        on: NotRequired[str]
+        why: NotRequired[str]
 
 
 TICK_SECONDS = 0.2
@@ -120,7 +125,7 @@ class _Keeping:
             self._close()
             _tell(self._report, {"ended": ended})
             return
-        _tell(self._report, {"ended": ended})
+        _tell(self._report, {"ended": {**ended, "left": True}})
         # What it left in the background, such as a server to look at, lives until we are told.
         while not self._order and self._reap():
             self._wait([], TICK_SECONDS)
@@ -316,8 +321,12 @@ def write_down(job: Job, keeper: int = 0, program: int = 0) -> None:
     known = [[number, started(number)] for number in (keeper, program) if number]
     text = jsontext.dumps({"mark": job["mark"], "processes": known})
     path = note_of(job)
-    with open(f"{path}.new", "w", encoding="ascii") as file:
-        file.write(text)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+    descriptor = os.open(f"{path}.new", flags, 0o600)
+    try:
+        write_all(descriptor, text.encode("ascii"))
+    finally:
+        os.close(descriptor)
     os.replace(f"{path}.new", path)
 
 

@@ -93,6 +93,7 @@ class Kept:
             "last_line": known["last_line"],
             "too_long": known.get("too_long", False),
             "lost": known.get("lost", False),
+            "left": known.get("left", False),
         }
 
 
@@ -114,6 +115,11 @@ class Programs:
     def alive(self) -> int:
         """How many there is something left of: at work, or in the background after their end."""
         return len(self._kept)
+
+    @property
+    def marks(self) -> list[str]:
+        """Those of which something is left, or whose end has not been told of."""
+        return [*self._kept, *(one["mark"] for one in self._ended)]
 
     def start(self, job: Job) -> None:
         self._kept[job["mark"]] = Kept(job, self._redactor)
@@ -143,6 +149,12 @@ class Programs:
         if kept.ended is not None and not known:
             self._ended.append(kept.ended)
 
+    def ask_to_end(self, marks: Sequence[str], *, now: bool = False) -> None:
+        """Tell these to end, and wait for nothing."""
+        for mark in marks:
+            if mark in self._kept:
+                self._kept[mark].tell(KILL if now else END)
+
     def release(self, mark: str) -> None:
         """End what a program left in the background."""
         kept = self._kept.get(mark)
@@ -152,8 +164,7 @@ class Programs:
 
     def end(self, *, now: bool = False) -> list[Ended]:
         """End every program, with what it started: asked first, or at once."""
-        for kept in self._kept.values():
-            kept.tell(KILL if now else END)
+        self.ask_to_end(list(self._kept), now=now)
         self._until_gone(list(self._kept))
         return self.wait(0)
 

@@ -9,7 +9,7 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.plan_options import running
-from holdfast.cli.plan_running import clear_alerts, cost_limits, run
+from holdfast.cli.plan_running import clear_alerts, cluster_of, cost_limits, run
 from holdfast.cli.plan_screen import summary
 from holdfast.plans import reading
 
@@ -40,6 +40,10 @@ def go_on(
     no_cost_limit: bool,
     reset_alerts: bool,
     quiet: bool,
+    on: str | None,
+    tls_ca: str,
+    tls_cert: str,
+    tls_key: str,
 ) -> Reply:
     state = reading.named(call.workspace, id)
     if reset_alerts:
@@ -47,6 +51,13 @@ def go_on(
     if state["status"] == "done":
         return Reply({"run": state["id"], "ended": "done", **reading.count(state)}, summary(state))
     limits = cost_limits(call, max_cost, warn_cost, alert_cost, no_cost_limit)
-    return run(
-        *(call, state["id"]), jobs=jobs, wait=wait, edited=edited, limits=limits, quiet=quiet
-    )
+    with cluster_of(call, on, tls_ca, tls_cert, tls_key) as link:
+        return run(
+            *(call, state["id"]),
+            jobs=jobs,
+            wait=wait,
+            edited=edited,
+            limits=limits,
+            quiet=quiet,
+            link=link,
+        )

@@ -9,7 +9,7 @@ import click
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.plan_options import beginning, running
-from holdfast.cli.plan_running import clear_alerts, cost_limits, run
+from holdfast.cli.plan_running import clear_alerts, cluster_of, cost_limits, run
 from holdfast.cli.terminal import plural, safe, table
 from holdfast.kernel import config
 from holdfast.plans import checking
@@ -58,6 +58,10 @@ def launch(
     no_cost_limit: bool,
     reset_alerts: bool,
     quiet: bool,
+    on: str | None,
+    tls_ca: str,
+    tls_cert: str,
+    tls_key: str,
 ) -> Reply:
     """Check the plans, write the run down, and run it."""
     settings = config.load(call.workspace, call.workspace.journal)
@@ -67,20 +71,29 @@ def launch(
     limits = cost_limits(call, max_cost, warn_cost, alert_cost, no_cost_limit)
     if reset_alerts:
         clear_alerts(call)
-    id = begin(
-        call.writer,
-        plans,
-        {
-            "jobs": jobs or settings["plan.jobs"] or 1,
-            "tries": settings["plan.tries"] or 1,
-            "worktrees": worktrees,
-            "phase": phase,
-            "task": task,
-        },
-        actor=call.actor,
-        again=again,
-    )
-    return run(*(call, id), jobs=jobs, wait=wait, edited=edited, limits=limits, quiet=quiet)
+    with cluster_of(call, on, tls_ca, tls_cert, tls_key) as link:
+        id = begin(
+            call.writer,
+            plans,
+            {
+                "jobs": jobs or settings["plan.jobs"] or 1,
+                "tries": settings["plan.tries"] or 1,
+                "worktrees": worktrees,
+                "phase": phase,
+                "task": task,
+            },
+            actor=call.actor,
+            again=again,
+        )
+        return run(
+            *(call, id),
+            jobs=jobs,
+            wait=wait,
+            edited=edited,
+            limits=limits,
+            quiet=quiet,
+            link=link,
+        )
 
 
 def checked(call: Call, paths: Sequence[str], *, skip_validation: bool = False) -> list[Plan]:

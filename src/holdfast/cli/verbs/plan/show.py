@@ -52,6 +52,9 @@ def _why(call: Call, state: RunState, runner: str) -> Iterator[str]:
     if runner:
         yield ""
         yield f"Being run by process {safe(runner)}."
+        lack = Place(call.workspace, state["id"]).lack()
+        if lack:
+            yield style(one_line(lack, 300), "yellow")
     elif state["status"] == "running":
         yield ""
         yield style("Its runner is gone; what was at work begins again at a resume.", "yellow")
@@ -82,7 +85,9 @@ def _tasks(state: RunState) -> Iterator[list[str]]:
             # Only an attempt that came to its own end has a time.
             spent = f"{run['seconds']:.1f} s" if run["ended_at"] else ""
             said = run["why"] or run["said"]
-            yield [f"{safe(id)}#{key}", run["status"], spent, one_line(said, 80)]
+            on = f"on {one_line(run['on'], 40)}" if run.get("on") else ""
+            about = "  ".join(part for part in (on, one_line(said, 80)) if part)
+            yield [f"{safe(id)}#{key}", run["status"], spent, about]
 
 
 def _all(call: Call) -> Reply:

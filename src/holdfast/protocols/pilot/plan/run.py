@@ -49,7 +49,7 @@ def stream_of(id: str) -> str:
 
 
 def decide(state: RunState, command: Any, now: int) -> Decision:
-    """`begin`, `live`, `start`, `finish`, `fail`, `lose`, `ask`, `answer`, `mend`, `close`, `verify`,
+    """`begin`, `live`, `start`, `place`, `finish`, `fail`, `lose`, `ask`, `answer`, `mend`, `close`, `verify`,
     `replan`, `keep_text`, `pause`, `end`, `abandon`."""
     what = command["do"]
     if what == "begin":
@@ -69,6 +69,7 @@ def decide(state: RunState, command: Any, now: int) -> Decision:
         return Decision([("run_paused", {name: command[name] for name in names})])
     decided = {
         "start": _start,
+        "place": _place,
         "finish": _complete,
         "fail": _complete,
         "lose": _complete,
@@ -118,12 +119,23 @@ def _start(state: RunState, command: Any) -> Decision:
     return Decision([("task_started", body)])
 
 
+def _place(state: RunState, command: Any) -> Decision:
+    """Where a start is at work. One that has ended meanwhile is nowhere."""
+    task = _task(state, command)
+    if task["status"] != RUNNING or task["mark"] != command["mark"]:
+        return Decision()
+    body = {name: command[name] for name in ("plan", "task", "mark")}
+    return Decision([("task_placed", {**body, "on": str(command["on"])[:LONGEST_SAID]})])
+
+
 def _complete(state: RunState, command: Any) -> Decision:
     """A completion counts when it names the attempt that runs; another is kept for reading."""
     what, task = command["do"], _task(state, command)
     kept = ("plan", "task", "mark", "exit_code", "seconds", "why", "said")
     body = {name: command[name] for name in kept if name in command}
-    for name in ("why", "said"):
+    if command.get("on"):
+        body["on"] = command["on"]
+    for name in ("why", "said", "on"):
         if name in body:
             body[name] = str(body[name])[:LONGEST_SAID]
     if task["status"] != RUNNING or task["mark"] != command["mark"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal, TypedDict
+    from typing import Any, Literal, NotRequired, TypedDict
 
     from holdfast.kernel.journal.interface import Event
     from holdfast.protocols.pilot.plan.words import Plan, Task
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     class TaskRun(TypedDict):
         """One task. `mark` names the attempt that runs now, and only its completion is accepted;
         `tries` are the failures since somebody last began it anew, `lost` the attempts since then whose
-        worker died, `attempts` all its starts."""
+        worker died, `attempts` all its starts. `on` is the machine of its last start, where that was
+        another than the runner's."""
 
         status: Literal["open", "running", "done", "failed", "skipped"]
         mark: str
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         exit_code: int | None
         why: str
         said: str
+        on: NotRequired[str]
 
     class GateRun(TypedDict):
         """One checkpoint of a plan. `gate` is the gate that was asked, in its `round`; `issues` is what
@@ -70,13 +72,15 @@ if TYPE_CHECKING:
         waypoint: str
 
     class Life(TypedDict):
-        """The runner that has the run now: a process of a machine."""
+        """The runner that has the run now: a process of a machine. `on` is the cluster that carries out
+        what it starts, where there is one."""
 
         number: int
         pid: int
         started: str
         host: str
         at: str
+        on: NotRequired[str]
 
     class RunState(TypedDict):
         id: str
@@ -169,7 +173,7 @@ def apply(state: RunState, event: Event) -> RunState:
         }
     if kind == "life_begun":
         return _with_life(state, body["life"])
-    if kind in ("task_started", "task_done", "task_failed", "task_lost"):
+    if kind in ("task_started", "task_done", "task_failed", "task_lost", "task_placed"):
         return _with_task(state, kind, body, at)
     if kind in ("gate_asked", "gate_answered", "gate_mended"):
         return _with_gate(state, kind, body, at)
@@ -305,6 +309,9 @@ def _with_task(state: RunState, kind: str, body: Any, at: str) -> RunState:
             "began_at": at,
             "ended_at": "",
         }
+        task.pop("on", None)
+    elif kind == "task_placed":
+        task = {**task, "on": body["on"]}
     elif kind == "task_lost":
         lost = task["lost"] + 1
         task = {**task, "status": "open", "mark": "", "lost": lost, "why": body["why"]}
@@ -321,6 +328,8 @@ def _with_task(state: RunState, kind: str, body: Any, at: str) -> RunState:
             "why": body.get("why", ""),
             "said": body.get("said", ""),
         }
+        if "on" in body:
+            task["on"] = body["on"]
     changed = with_plan(
         state,
         body["plan"],

@@ -1,0 +1,353 @@
+"""An executor whose starts are tasks of a Dask cluster.
+
+Dask places them and runs them again when a worker dies. What it loses is a lost start; what comes back
+late is told as it is, and refused by the run's stream, which knows the mark at work.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+
+from holdfast.kernel.digest import new_id
+from holdfast.kernel.disk import write_all
+from holdfast.kernel.errors import HoldfastError
+from holdfast.plans.cluster import worker
+from holdfast.plans.cluster.courier import refuse_unreachable
+from holdfast.programs.apart import ended_of
+from holdfast.programs.keeper import GRACE_SECONDS, NOT_STARTED
+from holdfast.programs.running import end_leftovers
+from holdfast.version import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from holdfast.kernel.redact import Redactor
+    from holdfast.plans.cluster.courier import Courier
+    from holdfast.plans.cluster.link import Link
+    from holdfast.plans.cluster.words import Answer, Order, Shared, Worker
+    from holdfast.plans.executor import Work
+    from holdfast.plans.place import Place
+    from holdfast.programs.keeper import Ended
+
+LOOK_SECONDS = 1.0
+AGAIN_SECONDS = 0.5
+POLL_SECONDS = 0.05
+HASTE_SECONDS = 2.0
+KILLED = -9
+
+
+class _Start:
+    """One start that has not ended, as far as we know."""
+
+    def __init__(self, order: Order) -> None:
+        self.order = order
+        self.since = time.monotonic()
+        self.is_sent = False
+        self.on = ""
+        self.line = ""
+
+    @property
+    def task(self) -> str:
+        return self.order["work"]["environment"].get("HOLDFAST_TASK", "a task")
+
+
+class ClusterExecutor:
+    """The starts of one runner on one cluster."""
+
+    def __init__(
+        self,
+        link: Link,
+        place: Place,
+        redactor: Redactor,
+        *,
+        folder: str,
+        courier: Courier | None = None,
+    ) -> None:
+        self._link = link
+        self._place = place
+        self._redactor = redactor
+        self._folder = folder
+        self._courier = courier
+        self._runner = new_id()
+        self._starts: dict[str, _Start] = {}
+        self._ended: list[Ended] = []
+        # Starts of which something is left in the background.
+        self._left: set[str] = set()
+        self._placed: list[tuple[str, str]] = []
+        self._is_apart = False
+        self._away_since = 0.0
+        self._tried = 0.0
+        self._looked = 0.0
+        self._lack = ""
+
+    @property
+    def at_work(self) -> int:
+        return len(self._starts) + len(self._ended)
+
+    @property
+    def alive(self) -> int:
+        return len(self._starts) + len(self._left)
+
+    @property
+    def address(self) -> str:
+        return self._link.address
+
+    @property
+    def waits(self) -> str:
+        """Why nothing moves, in words."""
+        if self._away_since:
+            since = time.strftime("%H:%M:%S", time.localtime(self._away_since))
+            return f"waiting for the scheduler at {self._link.address} since {since}"
+        return self._lack
+
+    # Starts
+
+    def start(self, work: Work) -> None:
+        order: Order = {
+            "version": __version__,
+            "run": self._place.id,
+            "runner": self._runner,
+            "work": {**work, "environment": _own(work["environment"])},
+            "log": self._place.log(work["log"]),
+            "shared": self._shared(),
+            "source": None,
+        }
+        started = self._starts[work["token"]] = _Start(order)
+        if self._is_apart and self._courier is not None:
+            plan = started.task.partition("#")[0]
+            try:
+                order["source"] = self._courier.send(work["folder"], plan, work["token"])
+            except HoldfastError as error:
+                self._end(ended_of(work["token"], NOT_STARTED, error.message))
+                return
+        self._send(started)
+
+    def _send(self, started: _Start) -> None:
+        """Now, or when the scheduler is back."""
+        started.is_sent = self._link.submit(started.order)
+
+    def wait(self, seconds: float, *others: int) -> list[Ended]:
+        self._keep_in_touch()
+        select.select([self._link.bell, *others], [], [], 0.0 if self._ended else seconds)
+        for mark, answer in self._link.arrived():
+            self._take(mark, answer)
+        self._follow()
+        ended, self._ended = self._ended, []
+        return ended
+
+    def _take(self, mark: str, answer: Answer | BaseException) -> None:
+        started = self._starts.get(mark)
+        if isinstance(answer, BaseException):
+            if started is not None:
+                self._end(self._failed(mark, answer))
+            return
+        if answer["ended"]["left"]:
+            self._left.add(mark)
+        ended: Ended = {**answer["ended"], "on": answer["on"]}
+        if started is not None:
+            self._keep_log(started.order, answer)
+            ended = self._brought(started.order, answer, ended)
+        self._end(ended)
+
+    def _failed(self, mark: str, error: BaseException) -> Ended:
+        """What Dask itself says of a start that did not come back."""
+        name, text = type(error).__name__, " ".join(str(error).split())[:300]
+        why = ""
+        if name == "KilledWorker":
+            why = "its workers were killed, again and again"
+        elif name in ("FutureCancelledError", "CancelledError"):
+            why = "the scheduler gave it up" if self._link.is_open else self._went_away
+        if why:
+            return {**ended_of(mark, KILLED, ""), "lost": True, "why": why}
+        if isinstance(error, ModuleNotFoundError):
+            text = f"a worker has no holdfast {__version__} ({text})"
+        return {**ended_of(mark, NOT_STARTED, text or name), "stage": "worker"}
+
+    @property
+    def _went_away(self) -> str:
+        return f"the scheduler at {self._link.address} went away"
+
+    def _brought(self, order: Order, answer: Answer, ended: Ended) -> Ended:
+        """The end of a start, once what it made is here."""
+        mark, on = ended["mark"], answer["on"]
+        if answer["unfit"]:
+            self._is_apart = self._is_apart or answer["apart"]
+            if answer["apart"] and self._courier is not None:
+                why = f"{on} does not see the disk of the run; it gets its work by git"
+                return {**ended, "lost": True, "why": why}
+            return {**ended, "last_line": f"{on} {answer['unfit']}", "stage": "worker"}
+        if order["source"] is not None and answer["apart"] and self._courier is not None:
+            try:
+                self._courier.bring(order["source"], answer["commit"], order["work"]["folder"])
+            except HoldfastError as error:
+                why = f"its work is at {order['source']['result']} and did not come back: {error.message}"
+                return {**ended_of(mark, NOT_STARTED, why), "stage": "worker", "on": on}
+        return ended
+
+    def _keep_log(self, order: Order, answer: Answer) -> None:
+        """What a task said on another disk, redacted by the rules of this one."""
+        if answer["log"] is None:
+            return
+        os.makedirs(os.path.dirname(order["log"]), 0o700, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        descriptor = os.open(order["log"], flags, 0o600)
+        try:
+            if answer["left_out"]:
+                left_out = f"[{answer['left_out']} bytes of output are left out here]\n"
+                write_all(descriptor, left_out.encode())
+            write_all(descriptor, self._redactor.text(answer["log"]).encode("utf-8", "replace"))
+        finally:
+            os.close(descriptor)
+
+    def _end(self, ended: Ended) -> None:
+        self._starts.pop(ended["mark"], None)
+        self._ended.append(ended)
+
+    # Where it stands
+
+    def last_line(self, token: str) -> str:
+        started = self._starts.get(token)
+        return started.line if started else ""
+
+    def placed(self) -> list[tuple[str, str]]:
+        placed, self._placed = self._placed, []
+        return placed
+
+    def _follow(self) -> None:
+        """What workers told us of starts that go on; and why others do not begin."""
+        for told in self._link.told():
+            started = self._starts.get(told["mark"])
+            if started is None or told["run"] != self._place.id:
+                continue
+            started.line = told["line"]
+            if started.on != told["on"]:
+                started.on = told["on"]
+                self._placed.append((told["mark"], told["on"]))
+        now = time.monotonic()
+        if not self._link.is_open or now - self._looked < LOOK_SECONDS:
+            return
+        self._looked = now
+        unplaced = [
+            one
+            for one in self._starts.values()
+            if not one.on and now - one.since > LOOK_SECONDS * 2
+        ]
+        self._lack = _lack(unplaced, self._link) if unplaced else ""
+
+    def _keep_in_touch(self) -> None:
+        """A scheduler that went away takes its starts with it; the others wait until it is back."""
+        if self._link.is_open:
+            for started in self._starts.values():
+                if not started.is_sent:
+                    self._send(started)
+            return
+        if not self._away_since:
+            self._away_since = time.time()
+            for mark in self._link.drop():
+                if mark in self._starts:
+                    lost = ended_of(mark, KILLED, "")
+                    self._end({**lost, "lost": True, "why": self._went_away})
+            self._left.clear()
+            return
+        if time.monotonic() - self._tried < AGAIN_SECONDS:
+            return
+        self._tried = time.monotonic()
+        try:
+            self._link.open()
+        except HoldfastError:
+            return
+        self._away_since = 0.0
+        self._link.run(worker.end_others, self._place.id, self._runner)
+
+    # Ends
+
+    def release(self, token: str) -> None:
+        if token in self._left:
+            self._end_there([token], now=False)
+            self._left.discard(token)
+
+    def end(self, *, now: bool = False) -> list[Ended]:
+        """End everything, here and there. Out of reach, workers end it without us."""
+        sent = [mark for mark, one in self._starts.items() if one.is_sent]
+        self._end_there([*sent, *self._left], now=now)
+        self._starts.clear()
+        self._left.clear()
+        if self._is_apart and self._courier is not None and not now:
+            self._link.run(worker.forget_trees, self._place.id)
+            self._courier.clean()
+        return []
+
+    def _end_there(self, marks: Sequence[str], *, now: bool) -> None:
+        if not marks or not self._link.is_open:
+            return
+        # A worker that is frozen answers nothing: it ends what it has when it is let go on.
+        patience = HASTE_SECONDS if now else GRACE_SECONDS + HASTE_SECONDS
+        deadline = time.monotonic() + patience
+        self._link.run(worker.end_starts, list(marks), now, seconds=patience)
+        self._link.cancel(self._place.id, marks)
+        while (left := deadline - time.monotonic()) > 0:
+            answered = self._link.run(worker.alive, list(marks), seconds=left)
+            if answered is not None and not _lists(answered):
+                return
+            time.sleep(POLL_SECONDS)
+
+    def end_leftovers(self, marks: Sequence[str]) -> int:
+        """Make sure that nothing of an earlier runner is at work, that the workers can carry out what is
+        sent to them, and that it reaches them."""
+        self._link.refuse_unfit()
+        shared = self._shared()
+        os.makedirs(self._place.own, 0o700, exist_ok=True)
+        with open(shared["path"], "w", encoding="ascii") as file:
+            file.write(shared["text"])
+        seen = self._link.run(worker.is_shared, shared) or {}
+        apart = [address for address, sees in seen.items() if sees is False]
+        refuse_unreachable(self._courier, apart, self._folder)
+        self._is_apart = bool(apart)
+        self._link.cancel(self._place.id, marks)
+        left = _lists(self._link.run(worker.end_others, self._place.id, self._runner) or {})
+        self._end_there(left, now=True)
+        # The earlier runner may have been one of this machine.
+        return len(left) + len(end_leftovers(self._place.jobs))
+
+    def _shared(self) -> Shared:
+        return {"path": os.path.join(self._place.own, "disk"), "text": self._runner}
+
+
+def _lists(answered: Mapping[str, object]) -> list[str]:
+    """All that workers named, together; one that failed named nothing."""
+    return [mark for one in answered.values() if isinstance(one, list) for mark in one]
+
+
+def _own(environment: Mapping[str, str]) -> dict[str, str]:
+    """What a task's program sees that the runner does not: the rest is the worker's own. A machine's
+    folders would be wrong elsewhere, and the runner's secrets are nobody's."""
+    return {name: value for name, value in environment.items() if os.environ.get(name) != value}
+
+
+def _lack(starts: Sequence[_Start], link: Link) -> str:
+    """What keeps these from beginning, as far as it is the cluster's lack."""
+    workers = link.workers()
+    if workers is None:
+        return f"waiting for the scheduler at {link.address}, which does not answer"
+    if not workers:
+        return f"waiting for a worker: none is connected to {link.address}"
+    for started in starts:
+        needs = started.order["work"]["needs"]
+        if needs and not any(_offers(one, needs) for one in workers):
+            asked = " ".join(f"{name}={amount:g}" for name, amount in needs.items())
+            offered = "; ".join(_offer(one) for one in workers[:5])
+            more = f"; and {len(workers) - 5} more" if len(workers) > 5 else ""
+            return f"{started.task} needs {asked}, which no worker offers ({offered}{more})"
+    return ""
+
+
+def _offers(one: Worker, needs: Mapping[str, float]) -> bool:
+    return all(one["resources"].get(name, 0) >= amount for name, amount in needs.items())
+
+
+def _offer(one: Worker) -> str:
+    offered = " ".join(f"{name}={amount:g}" for name, amount in one["resources"].items())
+    return f"{one['name']}: {offered or 'nothing'}"

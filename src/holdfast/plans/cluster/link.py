@@ -1,0 +1,299 @@
+"""The connection to a scheduler: opened, looked after, and opened again when it broke."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pkgutil
+import socket
+import threading
+from collections import deque
+from urllib.parse import urlsplit
+
+from distributed import Client, Future, Security
+
+from holdfast.kernel.errors import HoldfastError, NotAllowed, StoreAway, Usage
+from holdfast.plans.cluster.address import SAFE, SECURE
+from holdfast.plans.cluster.words import TOPIC, key_of
+from holdfast.plans.cluster.worker import carry_out
+from holdfast.version import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from holdfast.plans.cluster.address import Certificates
+    from holdfast.plans.cluster.words import Answer, Order, Worker
+
+CONNECT_SECONDS = 10.0
+# For what the scheduler, or all workers, are asked beside the tasks.
+ANSWER_SECONDS = 10.0
+LOOK_SECONDS = 3.0
+KNOCK_SECONDS = 3.0
+ASKED = (pkgutil.resolve_name, "holdfast.version:__version__")
+NOISY = ("client", "core", "comm", "batched", "worker", "utils", "utils_comm")
+
+
+class Link:
+    """One scheduler, for one runner."""
+
+    def __init__(self, address: str, certificates: Certificates) -> None:
+        self.address = address
+        self._security = _security(address, certificates)
+        self._client: Any = None
+        self._connection: Any = None
+        self._futures: dict[str, Any] = {}
+        # What came in on Dask's own thread: ends of starts, and where those are that go on.
+        self._arrived: deque[tuple[str, Answer | BaseException]] = deque()
+        self._told: deque[Mapping[str, str]] = deque()
+        self.bell, self._rope = os.pipe()
+        os.set_blocking(self._rope, False)
+        os.set_blocking(self.bell, False)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is the connection that was made: Dask's client makes a new one by itself, to which
+        nothing of ours was ever sent."""
+        client = self._client
+        return (
+            client is not None
+            and client.status == "running"
+            and client.scheduler_comm is self._connection
+        )
+
+    def open(self) -> None:
+        """Connect; refused when there is no scheduler, or workers cannot carry out what we send."""
+        self.drop()
+        try:
+            # Dask tries again for all of its time; that nobody listens is known at once.
+            parts = urlsplit(self.address)
+            socket.create_connection((parts.hostname, parts.port), KNOCK_SECONDS).close()
+            self._client = Client(
+                self.address,
+                security=self._security,
+                timeout=CONNECT_SECONDS,
+                set_as_default=False,
+                direct_to_workers=False,
+                name="holdfast",
+            )
+        except (OSError, TimeoutError, ValueError) as error:
+            raise self._in_our_words(error) from error
+        self._connection = self._client.scheduler_comm
+        self._client.subscribe_topic(TOPIC, self._hear)
+
+    def _in_our_words(self, error: BaseException) -> HoldfastError:
+        text = f"{error} {error.__cause__ or ''}"
+        if "certificate" in text.lower() or "ssl" in text.lower():
+            return NotAllowed(
+                f"The scheduler at {self.address} and we do not trust each other's certificates.",
+                hint=f"Both must be signed by the one authority that both name. {SAFE}",
+                kind="certificate",
+            )
+        return StoreAway(
+            f"No scheduler answers at {self.address}.",
+            hint="Start one with `dask scheduler`, or run with --on local.",
+            kind="scheduler_away",
+        )
+
+    def refuse_unfit(self) -> None:
+        """Before the first task: the scheduler and every worker have this holdfast, since Dask reads what
+        is sent on both. Asked with what Python itself has. A worker that is gone is nobody's."""
+        found = {"the scheduler": self._version_there(), **(self.run(*ASKED) or {})}
+        unfit = []
+        for who, version in found.items():
+            if isinstance(version, ImportError):
+                unfit.append(f"{who} has no holdfast")
+            elif isinstance(version, str) and version != __version__:
+                unfit.append(f"{who} has holdfast {version}")
+        if unfit:
+            raise HoldfastError(
+                f"Not everybody can read what is sent: {'; '.join(unfit[:5])}.",
+                hint=f"Install holdfast {__version__} where the scheduler and the workers run.",
+                kind="unfit_worker",
+            )
+
+    def _version_there(self) -> object:
+        """What the scheduler has, or the error that it has none."""
+        client = self._client
+        try:
+            return client.sync(client._run_on_scheduler, *ASKED, callback_timeout=ANSWER_SECONDS)
+        except ImportError as error:
+            return error
+        except (OSError, TimeoutError, ValueError, AttributeError) as error:
+            raise self._in_our_words(error) from error
+
+    # Starts
+
+    def submit(self, order: Order) -> bool:
+        """Send one start; whether there was a scheduler to send it to. Dask may run it twice; that it counts
+        once is not its task."""
+        client = self._client
+        if not self.is_open:
+            return False
+        mark, needs = order["work"]["token"], dict(order["work"]["needs"])
+        try:
+            future = client.submit(
+                carry_out,
+                order,
+                key=key_of(order["run"], mark),
+                pure=False,
+                retries=0,
+                resources=needs or None,
+                allow_other_workers=False,
+            )
+        except Exception:
+            if client.status == "running":
+                raise
+            return False  # it went away just now
+        self._futures[mark] = future
+        client.loop.add_callback(self._follow, mark, future, client)
+        return True
+
+    async def _follow(self, mark: str, future: Any, client: Any) -> None:
+        """On Dask's thread: wait for an end, and ring."""
+        try:
+            answer = await client.gather(future, asynchronous=True)
+        except BaseException as error:
+            answer = error
+        self._arrived.append((mark, answer))
+        self.ring()
+
+    def ring(self) -> None:
+        try:
+            os.write(self._rope, b"!")
+        except BlockingIOError:
+            pass  # it rings already
+
+    def arrived(self) -> list[tuple[str, Answer | BaseException]]:
+        """The ends that came in since we last asked."""
+        try:
+            os.read(self.bell, 4096)
+        except BlockingIOError:
+            pass
+        found = []
+        while self._arrived:
+            mark, answer = self._arrived.popleft()
+            self._futures.pop(mark, None)
+            found.append((mark, answer))
+        return found
+
+    def told(self) -> list[Mapping[str, str]]:
+        """What workers said of starts that go on."""
+        found = []
+        while self._told:
+            found.append(self._told.popleft())
+        return found
+
+    def _hear(self, event: Any) -> None:
+        message = event[1]
+        if isinstance(message, dict) and "mark" in message:
+            self._told.append(message)
+
+    def cancel(self, run: str, marks: Sequence[str]) -> None:
+        """Let the scheduler forget these starts, also those that another client wants."""
+        if not marks or not self.is_open:
+            return
+        futures = [
+            self._futures.pop(mark, None) or Future(key_of(run, mark), self._client)
+            for mark in marks
+        ]
+        self._quietly(lambda: self._client.cancel(futures, force=True))
+
+    # Workers
+
+    def workers(self) -> list[Worker] | None:
+        """Who is connected to the scheduler; None when it does not answer."""
+        client = self._client
+        found = self._quietly(
+            lambda: client.sync(
+                client.scheduler.identity, n_workers=-1, callback_timeout=LOOK_SECONDS
+            )
+        )
+        if found is None:
+            return None
+        return [
+            {
+                "name": str(one["name"]),
+                "address": address,
+                "host": one["host"],
+                "threads": one["nthreads"],
+                "resources": one["resources"],
+            }
+            for address, one in found["workers"].items()
+        ]
+
+    def run(
+        self, function: Callable[..., Any], *words: Any, seconds: float = ANSWER_SECONDS
+    ) -> dict[str, Any] | None:
+        """Call a function on every worker, beside its tasks; what each answered, or its error. None when
+        somebody did not answer in time."""
+        client = self._client
+        if not self.is_open:
+            return None
+        answered: dict[str, Any] | None = self._quietly(
+            lambda: client.sync(
+                client._run, function, *words, on_error="return", callback_timeout=seconds
+            )
+        )
+        return answered
+
+    def _quietly(self, call: Callable[[], Any]) -> Any:
+        """What the scheduler answers; nothing when it is away, which the next look will find."""
+        try:
+            return call()
+        except (OSError, TimeoutError, ValueError, AttributeError):
+            return None
+
+    # The end of a connection
+
+    def drop(self) -> list[str]:
+        """Forget a broken connection; the starts that are lost with it."""
+        lost = list(self._futures)
+        self._futures.clear()
+        client, self._client = self._client, None
+        if client is not None:
+            closing = threading.Thread(target=_close, args=(client,), daemon=True)
+            closing.start()
+            closing.join(timeout=1.0)
+        return lost
+
+    def close(self) -> None:
+        self.drop()
+        os.close(self.bell)
+        os.close(self._rope)
+
+
+def _close(client: Any) -> None:
+    try:
+        client.close(timeout=1.0)
+    except (OSError, TimeoutError, RuntimeError, AttributeError):
+        pass  # it is as good as closed
+
+
+def _security(address: str, certificates: Certificates) -> Any:
+    """What we show and whom we trust; nothing for a plain connection."""
+    if not address.startswith(SECURE):
+        return None
+    if any(certificates):
+        return Security(
+            tls_ca_file=certificates.ca,
+            tls_client_cert=certificates.cert,
+            tls_client_key=certificates.key,
+            require_encryption=True,
+        )
+    security = Security(require_encryption=True)
+    if not security.tls_ca_file:
+        raise Usage(
+            "tls:// needs certificates: whom to trust, and who we are.",
+            hint=f"Give --tls-ca, --tls-cert and --tls-key, or set Dask's own. {SAFE}",
+            kind="no_certificates",
+        )
+    return security
+
+
+def hush() -> None:
+    """For a program that is nobody else's: Dask tells of every broken connection, and so do we."""
+    for name in ("distributed", *(f"distributed.{one}" for one in NOISY), "tornado.application"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL + 1)
