@@ -27,7 +27,8 @@ demo: $(READY) ## the main story, in a temporary repository
 
 test: $(READY) ## all tests, under five minutes
 	@scripts/need chromium || test -z "$(CI)"
-	@$(BIN)/python -m pytest -n 3 -m "not proof and not clients"
+	@scripts/need ip iproute2 || test -z "$(CI)"
+	@$(BIN)/python -m pytest -n 4 -m "not proof and not clients"
 
 check: $(READY) ## ruff, mypy --strict, import-linter
 	@$(BIN)/ruff check .
@@ -41,6 +42,7 @@ format: $(READY) ## let ruff put the code in order
 
 proof: $(READY) ## slow proofs: kill -9, full disk and I/O errors at every system call
 	@scripts/need strace
+	@scripts/need ip iproute2
 	@$(BIN)/python -m pytest -m proof -s
 
 test-clients: $(READY) ## Claude Code, Codex, Gemini CLI and opencode themselves, against a stub

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
+import tempfile
 import time
 from functools import partial
 from itertools import count
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 FLOOR, OURS, SAVER = "a plain psycopg insert", "record", "LangGraph PostgresSaver.put"
 HEADS, SELECT = "heads", "a plain select"
 HEAD_AGENTS, FLEET, BEAT_SECONDS, MACHINES = 10_000, 1_000, 10, 2
+WRITERS = 4
+SYNC_SECONDS, SEGMENT = 0.05, 1 << 24
 
 
 def measure(plan: Plan) -> list[Row]:
@@ -190,25 +194,16 @@ def _heads(plan: Plan, url: str) -> Row:
 
 def _fleet(plan: Plan, url: str) -> Row:
     """Machines with their share of the agents, each of which beats every ten seconds."""
-    seconds = 30 if not plan.quick else 10
-    command = [sys.executable, "-m", "bench.postgres_record", url, str(seconds)]
+    seconds = 10 if plan.quick else 60
+    journal = _journal(url, "fleet")
+    for start in range(0, FLEET, 500):
+        journal.commit([_append(agent, "{}") for agent in range(start, start + 500)])
+    journal.close()
     say(f"postgres_record: {FLEET:,} agents beat for {seconds} s")
-    machines = [
-        subprocess.Popen(
-            [*command, str(number)], stdout=subprocess.PIPE, text=True, env=environment()
-        )
-        for number in range(MACHINES)
-    ]
-    taken: list[float] = []
-    plain: list[float] = []
-    for machine in machines:
-        said, _ = machine.communicate()
-        if machine.returncode:
-            raise RuntimeError("a machine's agents failed")
-        for line in said.splitlines():
-            beat, insert = line.split()
-            taken.append(float(beat))
-            plain.append(float(insert))
+    disk = _started("disk", plan.folder, seconds)
+    machines = [_started("beat", url, seconds, number) for number in range(MACHINES)]
+    taken = [each for machine in machines for each in _figures(machine)]
+    synced = _figures(disk)
     row = Row(
         f"{FLEET:,} agents, a durable beat every {BEAT_SECONDS} s: p99",
         ours=quantiles(taken, n=100)[98] * 1000,
@@ -217,41 +212,110 @@ def _fleet(plan: Plan, url: str) -> Row:
         unit="ms",
         bar=10,
     )
-    # How much of it is the disk's: an insert of the same bytes after each beat.
-    row.details["p99 to p50"] = {
-        "beat": row.ratio,
-        "plain insert": quantiles(plain, n=100)[98] / median(plain),
+    # A beat is a sync of the disk and little else: how much of its tail is the disk's own?
+    row.details["p99 to p50"] = {"beat": row.ratio, "the disk's own sync": _tail(synced)}
+    row.details["the disk's sync, ms"] = {
+        "p50": median(synced) * 1000,
+        "p99": quantiles(synced, n=100)[98] * 1000,
+    }
+    row.details["records a second at most"] = {
+        f"{spread} of {WRITERS} writers": _most(plan, url, names)
+        for spread, names in (
+            ("one workspace", ["crowd"] * WRITERS),
+            ("a workspace for each", [f"crowd-{number}" for number in range(WRITERS)]),
+        )
     }
     row.remark = f"{len(taken) / seconds:.0f} beats a second from {MACHINES} processes"
     return row
 
 
-def _beat(url: str, seconds: float, machine: int) -> None:
-    import psycopg
+def _most(plan: Plan, url: str, names: list[str]) -> float:
+    """How many records a second these writers get in when nobody of them rests."""
+    seconds = 2 if plan.quick else 8
+    writers = [_started("crowd", url, seconds, name, agent) for agent, name in enumerate(names)]
+    return sum(len(_figures(writer)) for writer in writers) / seconds
 
+
+def _started(*words: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "bench.postgres_record", *map(str, words)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment())
+
+
+def _figures(process: subprocess.Popen[str]) -> list[float]:
+    said, _ = process.communicate()
+    if process.returncode:
+        raise RuntimeError("one of the measuring processes failed")
+    return [float(line) for line in said.splitlines()]
+
+
+def _tail(taken: list[float]) -> float:
+    return quantiles(taken, n=100)[98] / median(taken)
+
+
+# What the processes do; each prints its figures at its end, because a full pipe would hold it up.
+
+
+def _beat(url: str, seconds: float, machine: int) -> list[float]:
+    """One machine's agents, each in its turn, at an instant that nobody else knows."""
     journal = _journal(url, "fleet")
-    connection = psycopg.connect(url, autocommit=True)
-    connection.execute("CREATE TABLE IF NOT EXISTS beats (number bigserial PRIMARY KEY, body text)")
     agents = range(machine, FLEET, MACHINES)
-    for agent in agents:
-        journal.commit([_append(agent, "{}")])
     text = jsontext.dumps(body(0, 512))
     pause = BEAT_SECONDS / len(agents)
+    chance = random.Random(machine)
+    taken = []
     start = time.perf_counter()
     for beat in range(int(seconds / pause)):
-        due = start + beat * pause
+        due = start + (beat + chance.random()) * pause
         time.sleep(max(0.0, due - time.perf_counter()))
-        append = _append(agents[beat % len(agents)], text)
-        append.expected = _version(journal, append.stream)
-        taken = _timed(partial(journal.commit, [append]))
-        plain = partial(connection.execute, "INSERT INTO beats (body) VALUES (%s)", (text,))
-        print(taken, _timed(plain))
+        taken.append(
+            _timed(partial(journal.commit, [_next(journal, agents[beat % len(agents)], text)]))
+        )
+    return taken
 
 
-def _version(journal: PostgresJournal, stream: str) -> int:
-    head: Any = journal.head(stream)
-    return int(head["version"])
+def _crowd(url: str, seconds: float, name: str, agent: int) -> list[float]:
+    journal = _journal(url, name)
+    text = jsontext.dumps(body(0, 512))
+    journal.commit([_append(agent, text)])
+    taken: list[float] = []
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        append = _append(agent, text)
+        append.expected = len(taken) + 1
+        taken.append(_timed(partial(journal.commit, [append])))
+    return taken
+
+
+def _next(journal: PostgresJournal, agent: int, text: str) -> Append:
+    """Behind what is there, as the write path loads it before it decides."""
+    append = _append(agent, text)
+    head: Any = journal.load(append.stream)["head"]
+    append.expected = head["version"]
+    return append
+
+
+def _sync(folder: str, seconds: float) -> list[float]:
+    """What the disk under the server takes for eight kilobytes, so rarely that nobody is disturbed."""
+    with tempfile.TemporaryFile(dir=folder) as file:
+        file.write(bytes(SEGMENT))
+        os.fsync(file.fileno())
+        taken = []
+        for turn in range(int(seconds / SYNC_SECONDS)):
+            time.sleep(SYNC_SECONDS)
+            os.pwrite(file.fileno(), bytes(8192), turn * 8192 % SEGMENT)
+            taken.append(_timed(partial(os.fdatasync, file.fileno())))
+        return taken
+
+
+def main(what: str, place: str, seconds: str, *rest: str) -> None:
+    if what == "disk":
+        figures = _sync(place, float(seconds))
+    elif what == "beat":
+        figures = _beat(place, float(seconds), int(rest[0]))
+    else:
+        figures = _crowd(place, float(seconds), rest[0], int(rest[1]))
+    print(*figures, sep="\n")
 
 
 if __name__ == "__main__":
-    _beat(sys.argv[1], float(sys.argv[2]), int(sys.argv[3]))
+    main(*sys.argv[1:])

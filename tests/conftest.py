@@ -34,6 +34,8 @@ def no_settings_of_the_developer(
     for name in os.environ:
         if name.startswith(("HOLDFAST_", "GIT_")):
             monkeypatch.delenv(name)
+    # A test that wants one starts it, and ends it.
+    monkeypatch.setenv("HOLDFAST_JOURNAL_FORWARDER", "false")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
     monkeypatch.setenv("GIT_CONFIG_SYSTEM", "/dev/null")
 

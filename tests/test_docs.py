@@ -126,7 +126,7 @@ def test_the_file_of_a_run_is_accepted(repository: Path) -> None:
 def test_the_configuration_of_the_how_to_is_accepted(repository: Path) -> None:
     from holdfast.kernel.workspace import discover
 
-    pages = ("docs/how-to/README.md", "docs/how-to/rfc.md", "docs/how-to/gates.md")
-    for block in [block for page in pages for block in blocks(page, "toml")]:
+    pages = ("README", "rfc", "gates", "cluster")
+    for block in [block for page in pages for block in blocks(f"docs/how-to/{page}.md", "toml")]:
         Path("holdfast.toml").write_text(block, encoding="utf-8")
         config.load(discover())

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 from holdfast.adapters.git.commit import commit_files
 from holdfast.adapters.git.errors import GitError
 from holdfast.adapters.git.snapshot import create
 from holdfast.adapters.git.status import read_status
+from holdfast.itself import command, leave
+from holdfast.kernel.config import variable_of
 from holdfast.protocols.session import report
 from holdfast.protocols.session.prompt import position_of
 from holdfast.protocols.session.words import STATE_FILE
@@ -70,6 +74,9 @@ def keep_work_tree(
         kept = create(workspace.root, session=session, limit=largest_mb * 1_000_000, now=now)
     except Exception as error:
         return "", [f"No snapshot of the work tree: {error}"]
+    if os.environ.get(variable_of("snapshot.remote")):
+        # Pushed by another process: a checkpoint does not wait for a network.
+        leave(command("snapshot", "create", "-C", workspace.root))
     return kept["id"], [
         f"{left_out['path']} is too large for the snapshot." for left_out in kept["skipped"]
     ]

@@ -58,6 +58,8 @@ def examine(workspace: Workspace, now: int, *, fix: bool = False) -> list[Check]
         checks.append(_outbox(workspace))
         checks.append(_elsewhere(workspace))
         checks.append(_leftovers(workspace, now, fix))
+    if workspace.url:
+        checks.append(_spool(workspace, now))
     checks.append(_lock(workspace))
     checks.append(_latch(workspace))
     checks.append(_ignored(workspace, fix))
@@ -294,6 +296,34 @@ def _elsewhere(workspace: Workspace) -> Check:
     if found is None:
         return _check("elsewhere", "All records are in this journal")
     return _check("elsewhere", found.what, status="warning", why=found.why, fix=found.fix)
+
+
+def _spool(workspace: Workspace, now: int) -> Check:
+    """What hooks wrote on this machine, and how old is what they read."""
+    from holdfast.forwarding import facts
+
+    known = facts.gather(workspace)
+    waits = facts.in_words(known)
+    at_work = "a forwarder is at work" if known["forwarder"] else "no forwarder runs"
+    if known["refused"]:
+        return _check(
+            "spool",
+            f"The server could not take {known['refused']} writes of this machine; they are kept in "
+            f"{workspace.journal_path}",
+            status="warning",
+            why="Nothing else waits for them.",
+            fix="HOLDFAST_URL= holdfast doctor --json",
+        )
+    if not waits:
+        heard = "" if not known["heard_at"] else f"; heard at {known['heard_at']}"
+        return _check("spool", f"Nothing of this machine's waits for the server; {at_work}{heard}")
+    return _check(
+        "spool",
+        f"{waits}; {at_work}, and has not heard the server {facts.how_long(known['heard_at'], now)}.",
+        status="warning",
+        why="Nothing is lost. Other machines do not see it yet; it is delivered when the server is back.",
+        fix="" if known["forwarder"] else "holdfast journal forward",
+    )
 
 
 def _leftovers(workspace: Workspace, now: int, fix: bool) -> Check:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from holdfast.kernel import latch
-from holdfast.kernel.errors import HoldfastError, NotAllowed, Stopped
+from holdfast.kernel.errors import HoldfastError, NotAllowed, Stopped, StoreAway
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from holdfast.kernel.latch import Latch
     from holdfast.kernel.workspace import Workspace
 
@@ -44,12 +46,28 @@ def _record(workspace: Workspace, what: str, reason: str, *, by: str, now: int) 
     from holdfast.protocols.stop import STREAM
     from holdfast.writing import writer_of
 
+    command = {"do": what, "reason": reason, "by": by}
     try:
-        command = {"do": what, "reason": reason, "by": by}
         outcome = writer_of(workspace).execute(STREAM, command, actor=by, now=now)
+    except StoreAway:
+        return _leave_for_server(workspace, command, by=by, now=now)
     except HoldfastError:
         return False
     return not outcome["queued"]
+
+
+def _leave_for_server(workspace: Workspace, command: Any, *, by: str, now: int) -> bool:
+    """The server is away: the other machines hear of it when it is back."""
+    from holdfast.protocols.stop import STREAM
+    from holdfast.writing import writer_of
+
+    if workspace.url:
+        try:
+            writer_of(workspace.offline()).execute(STREAM, command, actor=by, now=now)
+            workspace.wants_forwarder = True
+        except HoldfastError:
+            pass
+    return False
 
 
 def words(stopped: Latch) -> str:

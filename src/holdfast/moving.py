@@ -9,6 +9,8 @@ from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.journal import transfer, upkeep
 from holdfast.kernel.journal.address import check, shown
+from holdfast.kernel.journal.spool import Spool
+from holdfast.kernel.journal.sqlite import SqliteJournal
 from holdfast.kernel.workspace import MOVED_FILE
 
 TYPE_CHECKING = False
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from holdfast.kernel.journal.interface import Journal
-    from holdfast.kernel.journal.sqlite import SqliteJournal
     from holdfast.kernel.workspace import Workspace
 
     class Moved(TypedDict):
@@ -149,8 +150,6 @@ def _copied_into(
 
 
 def _open(path: str) -> SqliteJournal:
-    from holdfast.kernel.journal.sqlite import SqliteJournal
-
     return SqliteJournal(path)
 
 
@@ -169,12 +168,9 @@ def _name(workspace: Workspace) -> str:
 def _mark_moved(workspace: Workspace, source: Journal, target: Journal, now: int) -> None:
     if workspace.url:
         return  # from server to server: the old one's own row says it
-    newest = source.latest(limit=1)
-    mark = {
-        "to": target.place,
-        "at": clock.stamp(now),
-        "seq": newest[0]["seq"] if newest else 0,
-    }
+    assert isinstance(source, SqliteJournal)
+    Spool(source).settle_all()
+    mark = {"to": target.place, "at": clock.stamp(now)}
     path = os.path.join(workspace.home, MOVED_FILE)
     with open(f"{path}.new", "w", encoding="utf-8") as file:
         file.write(jsontext.dumps(mark))
@@ -205,15 +201,15 @@ def astray(workspace: Workspace) -> Astray | None:
     except HoldfastError:
         return None
     try:
-        count = len(journal.since(int(moved.get("seq", 0)), limit=1000))
+        count = Spool(journal).left_behind()
     finally:
         journal.close()
     if not count:
         return None
     return Astray(
-        f"{count if count < 1000 else 'Over 999'} record{'s are' if count != 1 else ' is'} in this"
-        f" machine's file and not at {workspace.journal.place}",
-        "Hooks write to the file: they never wait for a network. So does a command without the URL.",
+        f"{count} record{'s are' if count != 1 else ' is'} in this machine's file and not at "
+        f"{workspace.journal.place}",
+        "A command without the URL writes to the file; only sessions and agents go over by themselves.",
         "HOLDFAST_URL= holdfast history",
     )
 

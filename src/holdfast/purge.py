@@ -102,7 +102,20 @@ def erase(workspace: Workspace, found: Purged, *, text: str = "", actor: str, no
         _drop_snapshots(workspace, found["snapshots"])
         # Rewrites the file, so that the freed pages hold nothing any more.
         journal.compact(always=True)
+        if workspace.url and os.path.exists(workspace.journal_path):
+            _clean_spool(workspace, text)
     return found
+
+
+def _clean_spool(workspace: Workspace, text: str) -> None:
+    """This machine's file, whose streams were brought anew with the record of the erasing."""
+    file = workspace.file()
+    try:
+        if text:
+            file.scrub(text, MARK)
+        file.compact(always=True)
+    finally:
+        file.close()
 
 
 def _spelled(text: str) -> str:

@@ -11,6 +11,7 @@ import os
 
 from holdfast.kernel.disk import write_synced
 from holdfast.kernel.lock import WorkspaceLock
+from holdfast.kernel.user_folder import folder as folder
 from holdfast.kernel.workspace import worktrees
 
 TYPE_CHECKING = False
@@ -22,14 +23,6 @@ if TYPE_CHECKING:
 FILE = "workspaces.json"
 SCHEMA = 1
 LONGEST = 1_000_000
-
-
-def folder() -> str:
-    """`$XDG_STATE_HOME/holdfast`, by default `~/.local/state/holdfast`."""
-    state = os.environ.get("XDG_STATE_HOME", "")
-    if not os.path.isabs(state):  # the specification: a relative one is to be ignored
-        state = os.path.join(os.path.expanduser("~"), ".local", "state")
-    return os.path.join(state, "holdfast")
 
 
 def remember(workspace: Workspace) -> None:

@@ -7,6 +7,7 @@ from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, NotFound, Usage
 from holdfast.kernel.state import load
 from holdfast.protocols import session as rules
+from holdfast.protocols.session.words import same_machine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,11 +55,21 @@ def latest(workspace: Workspace) -> list[SessionState]:
 
 def here(workspace: Workspace) -> list[SessionState]:
     """Those that were captured in this worktree."""
-    return [state for state in latest(workspace) if _worktree(state) == workspace.root]
+    machine = workspace.machine
+    return [state for state in latest(workspace) if _is_of(state, workspace.root, machine)]
 
 
-def _worktree(state: SessionState) -> str:
-    return state["last"]["world"]["worktree"] if state["last"] else ""
+def at(workspace: Workspace, worktree: str, machine: str) -> SessionState | None:
+    """The newest that was captured in a worktree, of another machine too."""
+    found = (state for state in latest(workspace) if _is_of(state, worktree, machine))
+    return next(found, None)
+
+
+def _is_of(state: SessionState, worktree: str, machine: str) -> bool:
+    if state["last"] is None:
+        return False
+    world = state["last"]["world"]
+    return world["worktree"] == worktree and same_machine(world, machine)
 
 
 def named(workspace: Workspace, prefix: str) -> SessionState:

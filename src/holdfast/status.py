@@ -6,7 +6,7 @@ import os
 
 from holdfast.emergency import lifted_by
 from holdfast.kernel import config, failures, inbox, latch
-from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.errors import HoldfastError, StoreAway
 from holdfast.kernel.views import quarantine
 from holdfast.kernel.workspace import MOVED_FILE, worktrees
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TypedDict
 
+    from holdfast.forwarding.facts import Facts
     from holdfast.kernel.journal.interface import Head
     from holdfast.kernel.workspace import Workspace
 
@@ -32,10 +33,17 @@ if TYPE_CHECKING:
         records: int
         streams: int
 
+    class ServerFacts(Facts):
+        """Where the journal is on a server. While it is away, all else is what this machine knows."""
+
+        place: str
+        reachable: bool
+
     class Status(TypedDict):
         workspace: str
         worktrees: list[str]
         journal: JournalFacts
+        server: ServerFacts | None
         streams: list[Head]
         attention: list[Attention]
 
@@ -45,6 +53,10 @@ BUDGET = "budget:default"
 
 
 def gather(workspace: Workspace, *, streams: int = SHOWN_STREAMS) -> Status:
+    server, away = _server(workspace), ""
+    if server is not None and not server["reachable"]:
+        workspace = workspace.offline()
+        away = server["place"]
     facts: JournalFacts = {
         "path": workspace.journal_path,
         "exists": workspace.exists(),
@@ -56,8 +68,8 @@ def gather(workspace: Workspace, *, streams: int = SHOWN_STREAMS) -> Status:
     heads: list[Head] = []
     if facts["exists"]:
         journal = workspace.journal
-        facts["path"] = journal.place
         heads = journal.heads()
+        facts["path"] = away or journal.place
         facts["read_only"] = journal.read_only
         facts["bytes"] = journal.size()
         facts["records"] = sum(head["version"] - head["anchor_version"] for head in heads)
@@ -67,9 +79,35 @@ def gather(workspace: Workspace, *, streams: int = SHOWN_STREAMS) -> Status:
         "workspace": workspace.root,
         "worktrees": worktrees(workspace),
         "journal": facts,
+        "server": server,
         "streams": heads[:streams],
-        "attention": attention(workspace),
+        "attention": [*_away(server), *attention(workspace)],
     }
+
+
+def _server(workspace: Workspace) -> ServerFacts | None:
+    """How it stands with the server; None where the journal is a file."""
+    if not workspace.url:
+        return None
+    from holdfast.forwarding import facts
+    from holdfast.kernel.journal.address import shown
+
+    reachable = True
+    try:
+        _ = workspace.journal
+    except StoreAway:
+        reachable = False
+    return {"place": shown(workspace.url), "reachable": reachable, **facts.gather(workspace)}
+
+
+def _away(server: ServerFacts | None) -> list[Attention]:
+    if server is None or server["reachable"]:
+        return []
+    from holdfast.forwarding.facts import in_words
+
+    what = "The server is away"
+    waits = in_words(server)
+    return [{"what": f"{what}; {waits}" if waits else what, "next": "holdfast doctor"}]
 
 
 def attention(workspace: Workspace) -> list[Attention]:
@@ -98,7 +136,7 @@ def attention(workspace: Workspace) -> list[Attention]:
     if failed:
         add(f"{_count(failed, 'hook')} failed; last: {failed[-1]['reason']}", "holdfast doctor")
     queued = [path for root in worktrees(workspace) for path in inbox.waiting(root)]
-    if queued:
+    if queued and not workspace.spools:
         add(f"{_count(queued, 'command')} of sandboxed agents wait", "holdfast doctor --fix")
     kept = quarantine.listing(workspace)
     if kept:
@@ -123,7 +161,8 @@ def attention(workspace: Workspace) -> list[Attention]:
 
 def _astray(workspace: Workspace) -> str:
     """Asked only where there may be two journals, for the sake of the many with one."""
-    if not workspace.url and not os.path.exists(os.path.join(workspace.home, MOVED_FILE)):
+    was_moved = os.path.exists(os.path.join(workspace.home, MOVED_FILE))
+    if workspace.spools or not (workspace.url or was_moved):
         return ""
     from holdfast.moving import astray
 

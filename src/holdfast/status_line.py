@@ -28,7 +28,12 @@ def write(workspace: Workspace, payload: Mapping[str, Any], *, now: int) -> str:
     session = payload.get("session_id")
     session = session if isinstance(session, str) else ""
     _keep_numbers(workspace, payload, now)
-    parts = [*_holding(workspace, session), *_numbers(workspace, payload), *_waiting(workspace)]
+    parts = [
+        *_holding(workspace, session),
+        *_numbers(workspace, payload),
+        *_waiting(workspace),
+        *_unheard(workspace, now),
+    ]
     return BETWEEN.join(parts) or _coloured("holdfast", "dim")
 
 
@@ -87,6 +92,19 @@ def _waiting(workspace: Workspace) -> Iterator[str]:
     if failed:
         text = f"{len(failed)} hook{'s' if len(failed) > 1 else ''} failed (holdfast doctor)"
         yield _coloured(text, "red")
+
+
+def _unheard(workspace: Workspace, now: int) -> Iterator[str]:
+    """Where there is a server: that it was not heard for a while, and what waits for it here."""
+    if not os.path.exists(os.path.join(workspace.home, "forward")):
+        return
+    from holdfast.forwarding import facts
+
+    known = facts.gather(workspace)
+    if facts.is_old(known["heard_at"], now):
+        text = f"server not heard {facts.how_long(known['heard_at'], now)}"
+        waits = f", {known['undelivered']} wait" if known["undelivered"] else ""
+        yield _coloured(f"{text}{waits} (holdfast status)", "yellow")
 
 
 def _keep_numbers(workspace: Workspace, payload: Mapping[str, Any], now: int) -> None:

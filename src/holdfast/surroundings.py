@@ -31,7 +31,7 @@ def head_now(workspace: Workspace) -> Any:
 
 def world_now(workspace: Workspace, head: Any) -> World:
     """What is true around a session, as far as files say; the work tree is not looked at."""
-    return {
+    world: World = {
         "worktree": workspace.root,
         "repository": workspace.home,
         "commit": head["commit"],
@@ -40,6 +40,8 @@ def world_now(workspace: Workspace, head: Any) -> World:
         "dirty_files": [],
         "plan": _plan(workspace),
     }
+    machine = workspace.machine
+    return {**world, "machine": machine} if machine else world
 
 
 def _plan(workspace: Workspace) -> str | None:

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 def writer_of(workspace: Workspace) -> Writer:
     """The writer of a workspace with its own redaction rules."""
     journal = workspace.journal if workspace.exists() else None
-    rules = config.load(workspace, journal)["redact.rules"]
-    return Writer(workspace, subject_of, Redactor(rules=rules))
+    settings = config.load(workspace, journal)
+    if workspace.local and settings["journal.url"]:
+        workspace.spools = True
+    return Writer(workspace, subject_of, Redactor(rules=settings["redact.rules"]))
 
 
 def actor() -> str:

@@ -94,3 +94,21 @@ def test_a_state_loads_when_nothing_came_after_its_snapshot(journal: Journal) ->
 
     assert loaded["snapshot"] == {"steps": 1}
     assert loaded["records"] == []
+
+
+def test_many_streams_load_as_each_would(journal: Journal) -> None:
+    """Those of one folder, by name; with a snapshot and without, erased and ended ones too."""
+    append_bytes(journal, SNAPSHOT_FLOOR + 1, {"steps": 1})
+    write(journal, "note:plan", *drafts(2))
+    write(journal, "note:other", draft({"text": "ä"}))
+    erased, *_ = write(journal, "note:%_", draft({"text": "secret"}), draft())
+    journal.erase([erased["id"]])
+    write(journal, "note:below/plan")
+    write(journal, "notes:plan")
+
+    loaded = journal.load_all("note:")
+
+    names = ["note:%_", "note:other", "note:plan"]
+    assert loaded == [journal.load(name) for name in names]
+    assert journal.load_all("note:below/") == [journal.load("note:below/plan")]
+    assert journal.load_all("nothing:") == []

@@ -33,7 +33,10 @@ def refusal(workspace: Workspace) -> HoldfastError:
     return refused.value
 
 
-def test_without_a_file_everything_has_its_default(workspace: Workspace) -> None:
+def test_without_a_file_everything_has_its_default(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HOLDFAST_JOURNAL_FORWARDER")
     assert config.load(workspace) == {
         name: default for name, (default, _) in config.SETTINGS.items()
     }

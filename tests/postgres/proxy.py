@@ -27,6 +27,8 @@ class Network:
         self.lost_requests = 0
         self.delay = 0.0
         self.swallows = False
+        # Nobody answers at all.
+        self.is_away = False
         threading.Thread(target=self._accept, daemon=True).start()
 
     @property
@@ -74,7 +76,7 @@ class Network:
             while data := source.recv(1 << 16):
                 if self.swallows:
                     continue
-                if self._loses(answers):
+                if self.is_away or self._loses(answers):
                     break
                 if answers and self.delay:
                     time.sleep(self.delay)

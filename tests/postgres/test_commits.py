@@ -12,6 +12,7 @@ import pytest
 from holdfast.kernel.errors import StoreAway, VersionConflict
 from holdfast.kernel.journal.interface import Append
 from holdfast.kernel.journal.postgres import connect, listen, rows
+from holdfast.protocols.fleet.words import EPIC_README
 from tests.journal_conformance.examples import at, draft, drafts, effect, finding, view, write
 from tests.postgres.proxy import Network
 
@@ -165,6 +166,35 @@ def test_a_server_that_ends_our_session_is_asked_again(open_journal: Open, url: 
     assert len(journal.read("note:plan")) == 2
 
 
+@pytest.mark.parametrize("commit", [in_one_statement, in_a_transaction])
+def test_a_session_that_is_killed_in_the_middle_of_its_commit_is_asked_again(
+    open_journal: Open, url: str, commit: Callable[[PostgresJournal], list[Receipt]]
+) -> None:
+    """The server ends it while it waits for the workspace's row: nothing of it has landed, and the
+    same again, on a new connection, lands once."""
+    journal, held = open_journal(), open_journal("another")
+    write(journal, "note:plan")
+    receipts: list[list[Receipt]] = []
+    committing = threading.Thread(target=lambda: receipts.append(commit(journal)))
+    with held.alone(2):
+        committing.start()
+        _await(lambda: _killed_while_waiting(url) > 0)
+    committing.join(60)
+    [[receipt]] = receipts
+    assert not receipt["duplicate"]
+    assert journal.read("note:plan")[1:] == receipt["records"]
+    assert finding(journal, "note:plan")["broken"] == ""
+
+
+def _killed_while_waiting(url: str) -> int:
+    with psycopg.connect(url, autocommit=True) as keeper:
+        found = keeper.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        )
+        return len(found.fetchall())
+
+
 def test_a_server_that_swallows_everything_is_away_after_a_while(
     open_journal: Open, network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,14 +242,31 @@ def test_of_many_writers_each_record_is_there_once_and_in_order(open_journal: Op
     assert finding(journals[0], "note:shared")["broken"] == ""
 
 
+def test_the_short_way_goes_on_after_a_rollback(open_journal: Open) -> None:
+    """psycopg then has the server forget every statement that was given a name, ours too."""
+    journal = open_journal()
+    write(journal, "note:plan")
+    for _ in range(2):
+        for _ in range(12):
+            in_one_statement(journal)
+            journal.load("note:plan")
+        with pytest.raises(VersionConflict):
+            journal.commit([Append("note:plan", [draft(), draft()], expected=1)])
+        with journal.alone(2):
+            in_one_statement(journal)
+    assert finding(journal, "note:plan")["broken"] == ""
+    assert len(journal.read("note:plan")) == 27
+
+
 def test_files_and_moves_belong_to_their_machine(open_journal: Open) -> None:
     here, there = open_journal("here"), open_journal("there")
     moving, telling = effect("a", kind="move"), effect("b", kind="comment")
-    here.commit([], views=[view()], effects=[moving, telling])
+    news = effect("c", kind=EPIC_README)
+    here.commit([], views=[view()], effects=[moving, telling, news])
 
     assert here.views() == [view()]
     assert there.views() == []
-    assert {one["kind"] for one in here.effects()} == {"move", "comment"}
+    assert {one["kind"] for one in here.effects()} == {"move", "comment", EPIC_README}
     assert [one["kind"] for one in there.effects()] == ["comment"]
 
 

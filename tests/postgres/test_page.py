@@ -20,7 +20,8 @@ def world(on_server: str, repository: Path, tmp_path: Path, monkeypatch: pytest.
     return World(repository)
 
 
-def test_every_page_of_a_journal_on_a_server(world: World) -> None:
+def test_every_page_of_a_journal_on_a_server(world: World, tmp_path: Path, git: Git) -> None:
+    """Also from a machine that has none of the folders which the records name."""
     gate = world.verify()
     world.start("Secondary-A")
     world.alert()
@@ -42,6 +43,16 @@ def test_every_page_of_a_journal_on_a_server(world: World) -> None:
     assert answer is not None
     assert answer["answer"] == "approved"
     world.workspace.close()
+    git("clone", "--quiet", str(world.root), str(tmp_path / "there"))
+    world.root.rename(tmp_path / "away")
+    with Visitor([str(tmp_path / "there")]) as visitor:
+        visitor.sign_in()
+        key = next(iter(Site([str(tmp_path / "there")]))).key
+        for page in PAGES:
+            path = page.path.format(workspace=key, id=ids.get(page.name, ""))
+            assert visitor.get(path).status_code == 200, path
+        (agent,) = visitor.data("/fleet.json")["agents"]
+        assert (agent["elsewhere"], agent["worktree"], agent["branch"]) == (True, "", "")
 
 
 def test_clones_that_share_a_journal_are_one_workspace(

@@ -10,6 +10,8 @@ import os
 _HAS_PROC = os.path.exists("/proc/self/stat")
 # Dead, and only waiting for whoever started it to notice.
 ENDED = ("Z", "X")
+# About 330 bytes, of which the name is 64 at most.
+LONGEST_STAT = 4096
 _own: dict[int, str] = {}
 
 
@@ -29,8 +31,12 @@ class Entry:
 def entry(process: int) -> Entry | None:
     """What is known of a process; None when there is none, or no `/proc` to ask."""
     try:
-        with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
-            return Entry(file.read())
+        # Python's own files take longer than the kernel does, and this is asked of every process.
+        descriptor = os.open(f"/proc/{process}/stat", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return Entry(os.read(descriptor, LONGEST_STAT).decode("utf-8", "replace"))
+        finally:
+            os.close(descriptor)
     except (OSError, ValueError, IndexError):
         return None
 

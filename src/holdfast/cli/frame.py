@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 BUG, INTERRUPTED = 70, 130
+# Verbs that an agent says of itself: they need nobody's agreement, and go on without a server.
+_OF_ONE_LIFE = tuple(f"holdfast.cli.verbs.{name}" for name in ("agent.beat", "checkpoint", "note"))
 
 
 class ReaderGone(Exception):
@@ -95,7 +97,12 @@ class Call:
 
     def answer(self, verb: Callable[..., Reply], **arguments: Any) -> int:
         """Run a verb and print what it replies; the exit code."""
-        reply = verb(self, **arguments)
+        # Without a text `note` only looks, and there is nothing to keep.
+        if verb.__module__ in _OF_ONE_LIFE and arguments.get("text", "") is not None:
+            reply = self._stand_in(verb, arguments)
+        else:
+            reply = verb(self, **arguments)
+        self._forward()
         try:
             if self.as_json:
                 answer = {"schema": SCHEMA, "ok": True, "data": reply.data, "next": reply.next}
@@ -111,6 +118,29 @@ class Call:
                 kind="not_printed",
             ) from error
         return reply.exit_code
+
+    def _stand_in(self, verb: Callable[..., Reply], arguments: dict[str, Any]) -> Reply:
+        """Where the server is away, a word of one life is kept here."""
+        if not self.workspace.url:
+            return verb(self, **arguments)
+        from holdfast.forwarding.standing_in import kept, not_kept, reachable
+
+        self._workspace, away = reachable(self.workspace)
+        try:
+            reply = verb(self, **arguments)
+        except HoldfastError as error:
+            raise not_kept(error, away) if away else error from None
+        if away:
+            warn(kept(away))
+        return reply
+
+    def _forward(self) -> None:
+        """What is here for the server, or for hooks, needs somebody to bring it."""
+        workspace = self._workspace
+        if workspace is not None and (workspace.wants_forwarder or workspace.spools):
+            from holdfast.forwarding.starting import start
+
+            start(workspace)
 
 
 def warn(message: str) -> None:

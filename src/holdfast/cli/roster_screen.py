@@ -40,7 +40,9 @@ def screen(
         lines.append("  No agents yet.")
         lines.append(style("  holdfast agent start Secondary-A --feature FEATURE", dim=True))
         return lines
-    lines += [cut(line, width) for line in table([_row(entry) for entry in entries], indent="  ")]
+    several = any(not entry["here"] for entry in entries)
+    rows = [_row(entry, several=several) for entry in entries]
+    lines += [cut(line, width) for line in table(rows, indent="  ")]
     told = [line for entry in entries for line in _explained(entry)]
     if told:
         lines += ["", style("What to do", bold=True), *_advice(told, width)]
@@ -75,11 +77,13 @@ def _head(entries: Sequence[Entry], title: str, width: int, time: str) -> Iterat
         yield cut(f"{left}  {right}", width)
 
 
-def _row(entry: Entry) -> list[str]:
+def _row(entry: Entry, *, several: bool) -> list[str]:
     mark, colour = LOOKS[entry["verdict"]]
+    machine = one_line(entry["machine"], 24) if not entry["here"] else "here"
     return [
         style(mark, colour),
         safe(entry["agent_id"]),
+        *([style(machine, dim=entry["here"])] if several else []),
         style(entry["verdict"], colour),
         one_line(entry["feature"], 32),
         safe(entry["stage"]),

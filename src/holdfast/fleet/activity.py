@@ -5,8 +5,8 @@ The agent's own word is its heartbeat; after 15 minutes without one it is remind
 
 from __future__ import annotations
 
-from holdfast.fleet.own import of_session
-from holdfast.kernel import clock
+from holdfast.fleet.own import began_by, of_session
+from holdfast.kernel import clock, servertime
 from holdfast.kernel.state import load
 
 TYPE_CHECKING = False
@@ -23,11 +23,20 @@ def saw(worktree: Workspace, session: str, now: int) -> str:
     from holdfast.protocols.fleet.liveness import age_minutes, instant_of, is_due
 
     journal = worktree.journal
+    now = servertime.known(worktree, now)
     reminders = []
     for stream, own in lives:
         state, head = load(journal, rules, stream)
         life, saved = state["life"], state["checkpoint"]
-        if head is None or life is None or saved is None or life["session"] != own["session"]:
+        if head is None:
+            continue
+        if life is None or saved is None or life["session"] != own["session"]:
+            # Only whoever was this life: others may work in its place by now.
+            if began_by(worktree, stream, session):
+                reminders.append(
+                    f"{state['agent']} was taken over: this life can write no more. Stop here, and tell "
+                    "your person what you have not saved."
+                )
             continue
         if not journal.read_only:
             journal.touch(stream, clock.precise(now))

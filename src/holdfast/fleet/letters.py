@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from holdfast.fleet.arrivals import bring
 from holdfast.fleet.unread import inbox_files
 from holdfast.kernel.views.files import Unreadable, read_file
 from holdfast.protocols.fleet import comms, messages
@@ -73,6 +74,7 @@ def take(
     """Look into an inbox: what is shown counts as read from then on, unless it is to stay unread."""
     outcomes: list[Outcome] = []
     warnings: list[str] = []
+    bring(epic, agent)
     found = inbox(epic, agent)
     if not found and not keep_unread and agent != PRIMARY:
         path = message_path(PRIMARY, agent)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 
-from holdfast.fleet import backups, own
+from holdfast.fleet import backups, machines, own
 from holdfast.fleet.processes import own_process, process_state
 from holdfast.fleet.unread import unread_count
 from holdfast.kernel import clock
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, FenceLost
 from holdfast.kernel.write import Order
+from holdfast.protocols.fleet.liveness import liveness
 from holdfast.protocols.fleet.names import check_feature, checkpoint_path
 from holdfast.protocols.fleet.words import EPIC_README, PRIMARY, README
 
@@ -35,6 +36,8 @@ class Told:
         self.session = ""
         self.fence = 0
         self.queued = ""
+        # Where the life was that this one goes on with, if elsewhere: worktree, and its machine.
+        self.left: tuple[str, str] | None = None
         # Whether there is something new for EPIC_README.md.
         self.has_news = False
 
@@ -82,7 +85,7 @@ def start(post: Post, agent: str, feature: str, *, transcript: str = "", saved: 
         "agent": agent,
         "feature": feature,
         "life": life,
-        "worktree": known.epic.workspace.root,
+        **whereabouts(known),
         **({"from": {**saved, "feature": feature}} if saved else {}),
         **surroundings(known, feature),
     }
@@ -132,6 +135,12 @@ def begin(told: Told, command: Any, life: Life, others: list[Order]) -> None:
     known.reload()
 
 
+def whereabouts(known: Known) -> dict[str, Any]:
+    """Where an agent's files are from now on."""
+    workspace = known.epic.workspace
+    return {"worktree": workspace.root, "machine": machines.own(workspace)}
+
+
 def surroundings(known: Known, feature: str) -> dict[str, bool]:
     """What else of the epic is there to be kept up to date."""
     return {
@@ -147,8 +156,9 @@ def _refuse_taken(known: Known, feature: str) -> None:
     for entry in listing(known.epic, known.post.now):
         others = entry["feature"] == feature and entry["status"] != "COMPLETE"
         if others and entry["agent_id"] != known.id:
+            source = entry["path"] or entry["machine"] or "the journal"
             raise Conflict(
-                f"{feature} belongs to {entry['agent_id']}, says {entry['path']}.",
+                f"{feature} belongs to {entry['agent_id']}, says {source}.",
                 hint=f"Take it over: holdfast agent takeover {entry['agent_id']} --by {known.id}",
                 kind="feature_taken",
             )
@@ -197,6 +207,10 @@ def update(
         from holdfast.protocols.fleet.wishes import has_news
 
         told.has_news = has_news(known.state, command, post.now) or _readme_waits(known)
+    if known.epic.workspace.url:
+        from holdfast.fleet.arrivals import bring
+
+        bring(known.epic, known.id)
     command["unread"] = unread_count(known.epic, known.id)
     life = known.state["life"]
     if life is not None and process_state(life["process"]) != "alive":
@@ -250,6 +264,8 @@ def _before_update(told: Told) -> bytes:
     """The file as the last update left it: what is to be backed up. A file that is gone or broken is
     dealt with first; FLEET-87, FLEET-88."""
     known = told.agent
+    if not known.is_here:
+        return b""
     content, saved = known.read()
     if saved:
         return content
@@ -331,7 +347,7 @@ def resume(
         "do": "resume",
         "life": life,
         "feature": feature,
-        "worktree": post.epic.workspace.root,
+        **whereabouts(known),
         **surroundings(known, feature),
     }
     claim = {"do": "claim", "agent": agent, "session": life["session"], "decision": "resume"}
@@ -356,8 +372,18 @@ def _start_over(post: Post, known: Known, feature: str, transcript: str) -> Told
 
 
 def _refuse_living(known: Known) -> None:
-    """While an agent's own program runs, somebody else is not the same agent in a fresh session."""
+    """While an agent's own program runs, somebody else is not the same agent in a fresh session. On
+    another machine that cannot be seen, and its word has to do."""
     life = known.state["life"]
+    if life is not None and not known.is_here:
+        age = age_of(known.state["checkpoint"] or {}, known.post.now)
+        if liveness(age, "") == "ACTIVE":
+            raise Conflict(
+                f"{known.id} is alive on {machines.name_of(known.state)}: "
+                f"its last word is {age} min old.",
+                hint="If it shall write no more, say so: --yes",
+                kind="agent_lives",
+            )
     process = life["process"] if life else None
     if process is None or process == own_process():
         return

@@ -6,7 +6,7 @@ from holdfast.emergency import refuse_stopped
 from holdfast.fleet import lives
 from holdfast.fleet.epic import find
 from holdfast.fleet.post import Post
-from holdfast.kernel import clock
+from holdfast.kernel import servertime
 from holdfast.kernel.errors import NotFound
 
 TYPE_CHECKING = False
@@ -29,7 +29,8 @@ class Member:
         self.agent = agent
         self._feature = feature
         self._workspace = workspace
-        self._post = Post(find(workspace, epic), workspace, actor=actor, now=clock.now())
+        now = servertime.now(workspace)
+        self._post = Post(find(workspace, epic), workspace, actor=actor, now=now)
 
     @property
     def fence(self) -> int:
@@ -115,5 +116,5 @@ class Member:
 
     def _now(self) -> Post:
         """The same standpoint, at this moment."""
-        self._post.now = clock.now()
+        self._post.now = servertime.now(self._workspace)
         return self._post

@@ -60,6 +60,12 @@ def of_session(worktree: Workspace, session: str) -> list[tuple[str, Own]]:
     return [(stream, own) for stream, own in found if own is not None]
 
 
+def began_by(worktree: Workspace, stream: str, session: str) -> bool:
+    """Whether a life of this agent began in just this session of a client."""
+    path = os.path.join(worktree.tool_folder, FOLDER, f"{id_of(stream)}.json")
+    return bool(session) and session in _read(path)["lives"]
+
+
 def _of(kept: Kept, session: str) -> Own | None:
     return kept["lives"].get(session) or kept["lives"].get(_ANYBODY)
 

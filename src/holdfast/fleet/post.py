@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.fleet import own
+from holdfast.fleet import machines, own
 from holdfast.kernel.errors import FenceLost, HoldfastError, NotFound
 from holdfast.kernel.state import fold, load
 from holdfast.kernel.subject import Unparsable
@@ -40,6 +40,7 @@ class Post:
         self.actor = actor
         self.now = now
         self.fence = fence
+        self.sight = machines.Sight(worktree)
         # The writers of the worktrees that this standpoint has written to.
         self.writers: dict[str, Writer] = {}
 
@@ -69,7 +70,8 @@ class Known:
         self.state: AgentState = rules.initial(self.stream)
         self.head: Head | None = None
         self.reload()
-        home = self.state["worktree"] or _worktree_with(post.epic, agent)
+        home = self.state["worktree"] if self.is_here else post.epic.workspace.root
+        home = home or _worktree_with(post.epic, agent)
         if home:
             self.epic = post.epic.in_worktree(home)
 
@@ -77,6 +79,11 @@ class Known:
         workspace = self.epic.workspace
         if workspace.exists():
             self.state, self.head = load(workspace.journal, rules, self.stream)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether its files are on this machine."""
+        return self.post.sight.reaches(self.state)
 
     @property
     def writer(self) -> Writer:
@@ -91,7 +98,9 @@ class Known:
         return self.epic.file(checkpoint_path(self.id))
 
     def read(self) -> tuple[bytes, dict[str, Any] | None]:
-        """The file's bytes and what they say; nothing when there is no file, None when no JSON."""
+        """The file's bytes and what they say; nothing when there is no file here, None when no JSON."""
+        if not self.is_here:
+            return b"", {}
         try:
             _, content = read_file(self.file)
             return content, file.parse(text_of(content))
@@ -102,12 +111,16 @@ class Known:
 
     def adopt(self) -> None:
         """Take in what others wrote: an edit, or the file of an agent that nobody told us of."""
+        if not self.is_here:
+            self.reload()
+            return
         if self.state["checkpoint"] is None:
             content, saved = self.read()
             if not saved:
                 return
-            worktree = self.epic.workspace.root
-            self.execute({"do": "adopt", "text": text_of(content), "worktree": worktree})
+            workspace = self.epic.workspace
+            place = {"worktree": workspace.root, "machine": machines.own(workspace)}
+            self.execute({"do": "adopt", "text": text_of(content), **place})
         else:
             self.writer.repair(self.stream, now=self.post.now)
         self.reload()

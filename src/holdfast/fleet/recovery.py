@@ -8,8 +8,16 @@ from __future__ import annotations
 
 import os
 
-from holdfast.fleet import backups
-from holdfast.fleet.lives import Told, age_of, begin, missing_files, new_life, surroundings
+from holdfast.fleet import backups, handing
+from holdfast.fleet.lives import (
+    Told,
+    age_of,
+    begin,
+    missing_files,
+    new_life,
+    surroundings,
+    whereabouts,
+)
 from holdfast.fleet.roster import judge
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, Usage
@@ -38,6 +46,9 @@ class Parting:
         self.saved: dict[str, Any] = known.state["checkpoint"] or {}
         self.feature = str(self.saved.get("feature", ""))
         self.archive = _free_archive(known, kind)
+        # Asked now: afterwards the agent may live here.
+        self.was_here = known.is_here
+        self.state = known.state
         self.command = {
             "do": "end",
             "how": how,
@@ -46,6 +57,14 @@ class Parting:
             "seen": self.saved.get("last_checkpoint"),
             "readme": surroundings(known, self.feature)["readme"],
         }
+
+    def finish(self, told: Told) -> list[str]:
+        """What is said of the life that ended. One of another machine leaves its archive here too."""
+        if self.was_here:
+            return [f"Archived: {self.archive}"]
+        problem = handing.archive_here(told.agent.epic, self.saved, self.archive)
+        told.warnings += [problem] if problem else []
+        return [f"Archived: {self.archive}", *handing.lines_of(self.state)]
 
     def ownership(self, command: Any) -> Order:
         """What becomes of the feature, in the same transaction."""
@@ -58,7 +77,7 @@ class Parting:
             "agent": agent,
             "feature": self.feature,
             "life": life,
-            "worktree": self.known.epic.workspace.root,
+            **whereabouts(self.known),
             **surroundings(self.known, self.feature),
         }
 
@@ -82,13 +101,15 @@ def takeover(post: Post, old: str, new: str, *, yes: bool = False) -> Told:
         taker.epic = post.epic
         told = Told(taker)
         ending = Order(gone.stream, parting.command, grant=True, writer=gone.writer)
-        beginning["worktree"] = post.epic.workspace.root
-        beginning |= surroundings(taker, parting.feature)
+        beginning |= {**whereabouts(taker), **surroundings(taker, parting.feature)}
         begin(told, beginning, life, [ending, parting.ownership(claim)])
     age = age_of(parting.saved, post.now)
+    place = handing.place_of(parting.state)
+    if place is not None and (not parting.was_here or place[0] != post.worktree.root):
+        told.left = place
     told.lines = [
         *handoff.resume_lines(parting.saved, missing_files(gone, parting.saved)),
-        f"Archived: {parting.archive}",
+        *parting.finish(told),
         "",
         handoff.resume_message(parting.saved, notes, post.now, age),
     ]
@@ -115,7 +136,7 @@ def restart(post: Post, agent: str, *, feature: str = "", yes: bool = False) -> 
     told = Told(known)
     begin(told, command, life, [parting.ownership(claim)])
     told.lines = [
-        f"Archived: {parting.archive}",
+        *parting.finish(told),
         f"Session ID: {life['session']}",
         "Initial checkpoint created",
     ]
@@ -193,7 +214,7 @@ def _end(parting: Parting, *others: Order) -> Told:
     told = Told(known)
     told.has_news = True
     told.take(outcomes[0])
-    told.lines = [f"Archived: {parting.archive}"]
+    told.lines = parting.finish(told)
     known.reload()
     return told
 
@@ -207,7 +228,8 @@ def _free_archive(known: Known, kind: Literal["crashed", "aborted"]) -> str:
 
 
 def _refuse_unless_dead(known: Known) -> None:
-    found = judge(known.state, known.post.now, known.head["seen_at"] if known.head else "")
+    seen_at = known.head["seen_at"] if known.head else ""
+    found = judge(known.state, known.post.now, seen_at, sight=known.post.sight)
     if not may_replace(found):
         dead = ", ".join(found["dead_signals"]) or "nothing"
         alive = found["life_signals"]

@@ -7,7 +7,7 @@ import time
 from holdfast.emergency import refuse_stopped
 from holdfast.fleet.lives import update
 from holdfast.fleet.roster import listing
-from holdfast.kernel import clock
+from holdfast.kernel import clock, servertime
 from holdfast.kernel.errors import HoldfastError
 from holdfast.protocols.fleet.sync import standing
 
@@ -39,7 +39,7 @@ def wait(post: Post, agent: str, point: str, *, pause: float = PAUSE) -> tuple[T
         refuse_overdue(point, found)
         refuse_stopped(post.worktree, "The checkpoint before it is saved.")
         time.sleep(pause)
-        post.now = clock.now()
+        post.now = servertime.now(post.epic.workspace)
         found = look(post, point)
     if told.agent.state["sync"] is not None:
         told = update(post, agent, {"do": "leave"})

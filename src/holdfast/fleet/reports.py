@@ -40,5 +40,5 @@ def deliver(workspace: Workspace, writer: Writer, now: int) -> list[Delivery]:
 def _epic_of(workspace: Workspace, effect: Effect) -> Epic:
     folder = effect["stream"].partition(":")[2].rpartition("/")[0]
     worktree = effect["body"].get("worktree") or workspace.root
-    epic = Epic(workspace, folder)
-    return epic if worktree == workspace.root else Epic(workspace.at(worktree), folder)
+    # A life that ended here may have had its worktree on another machine.
+    return Epic(workspace, folder).in_worktree(worktree)

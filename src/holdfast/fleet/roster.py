@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 
-from holdfast.fleet import signals
+from holdfast.fleet import machines, signals
 from holdfast.fleet.scan import scan
-from holdfast.kernel.state import load
+from holdfast.kernel import clock
+from holdfast.kernel.state import load_all
 from holdfast.kernel.workspace import worktrees
 from holdfast.protocols import fleet as rules
 from holdfast.protocols.fleet.liveness import age_minutes, instant_of, liveness
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
         session_id: str
         worktree: str
         transcript: str
+        machine: str
+        here: bool
         home: str
         path: str
         problem: str
@@ -58,26 +61,56 @@ if TYPE_CHECKING:
         next: str
 
 
-def judge(state: AgentState, now: int, seen_at: str) -> Verdict:
+def judge(state: AgentState, now: int, seen_at: str, *, sight: machines.Sight) -> Verdict:
     """The verdict on one agent, from its checkpoint's age and from all other signals."""
     saved = state["checkpoint"] or {}
-    last = instant_of(saved.get("last_checkpoint"))
+    last = _last_word(state, saved, now, seen_at, sight)
     age = 0 if last is None else age_minutes(last, now)
     status = str(saved.get("status", ""))
     found = liveness(age, status) if last is not None else "CORRUPTED"
-    seen = signals.gather(state, now, seen_at)
+    seen = signals.gather(_as_of(state, saved, last), now, seen_at, sight)
     return verdict(found, status, seen, now)
+
+
+def _last_word(
+    state: AgentState, saved: dict[str, Any], now: int, seen_at: str, sight: machines.Sight
+) -> int | None:
+    """When an agent spoke last, by the clock that all machines agree on.
+
+    We stamp by that. An agent that writes its file by itself goes by its machine's clock; from elsewhere
+    nobody knows how wrong that is, but what lies ahead was said no later than the journal heard it.
+    """
+    last = instant_of(saved.get("last_checkpoint"))
+    if last is None or not state.get("machine"):
+        return last
+    known = state["checkpoint"] or {}
+    is_ours = not state["text"] and saved.get("last_checkpoint") == known.get("last_checkpoint")
+    if not is_ours and sight.reaches(state):
+        return last + sight.ahead
+    heard = instant_of(seen_at)
+    return heard if last > now and heard is not None else last
+
+
+def _as_of(state: AgentState, saved: dict[str, Any], last: int | None) -> AgentState:
+    said = {} if last is None else {"last_checkpoint": clock.stamp(last)}
+    return {**state, "checkpoint": {**saved, **said}}
 
 
 def listing(epic: Epic, now: int, *, inclusive: bool = False) -> list[Entry]:
     """All agents, the Primary first."""
     files = _files(epic)
     states = _states(epic)
+    sight = machines.Sight(epic.workspace)
+    named = machines.labels(state.get("machine") for state, _ in states.values())
     entries = []
     for stem in sorted(files.keys() | states.keys(), key=lambda each: (each != "primary", each)):
         state, head = states.get(stem) or (rules.initial(epic.stream("agent", stem)), None)
-        entry = _entry(epic, state, head, _own_file(files.get(stem, []), state), now, inclusive)
+        here = sight.reaches(state)
+        seen = _own_file(files.get(stem, []), state) if here else None
+        entry = _entry(epic, state, head, seen, now, inclusive, sight)
         if entry is not None:
+            machine = state.get("machine")
+            entry["machine"] = named[machine["id"]] if machine else ""
             entries.append(entry)
     _note_rivals(entries)
     return entries
@@ -111,11 +144,8 @@ def _states(epic: Epic) -> dict[str, tuple[AgentState, Head]]:
         return {}
     prefix = epic.stream("agent", "")
     states = {}
-    for head in workspace.journal.heads(prefix):
-        stem = head["stream"][len(prefix) :]
-        if "/" not in stem:
-            state, _ = load(workspace.journal, rules, head["stream"])
-            states[stem] = (state, head)
+    for state, head in load_all(workspace.journal, rules, prefix):
+        states[head["stream"][len(prefix) :]] = (state, head)
     return states
 
 
@@ -136,13 +166,17 @@ def _entry(
     seen: Seen | None,
     now: int,
     inclusive: bool,
+    sight: machines.Sight,
 ) -> Entry | None:
     known = state["checkpoint"]
     if seen is None and known is None:
         return None
     notes: list[str] = []
     saved, problem = known or {}, ""
-    if seen is None:
+    here = sight.reaches(state)
+    if not here:
+        pass
+    elif seen is None:
         notes.append("its file is missing")
     elif seen.problem:
         problem = seen.problem
@@ -150,16 +184,16 @@ def _entry(
         if known is None:
             return None
         notes.append("an earlier life wrote its file")
-    elif known is None or seen.last_ms is None or _is_ahead(seen, known):
+    elif known is None or seen.last_ms is None or _is_ahead(seen, state, sight):
         saved = seen.checkpoint or {}
-    last = instant_of(saved.get("last_checkpoint"))
+    seen_at = head["seen_at"] if head else ""
+    last = _last_word(state, saved, now, seen_at, sight)
     age = None if last is None else age_minutes(last, now)
     if last is not None and last > now:
         notes.append("its last checkpoint lies in the future")
     status = str(saved.get("status", ""))
     alive = "CORRUPTED" if problem or age is None else liveness(age, status, inclusive)
-    current: AgentState = {**state, "checkpoint": saved}
-    found = signals.gather(current, now, head["seen_at"] if head else "")
+    found = signals.gather(_as_of(state, saved, last), now, seen_at, sight)
     judged = verdict(alive, status, found, now)
     done, next_steps = _list(saved, "completed_steps"), _list(saved, "next_steps")
     agent = str(saved.get("agent_id") or state["agent"])
@@ -187,11 +221,13 @@ def _entry(
         "session_id": str(saved.get("session_id", "")),
         "worktree": state["life"]["worktree"] if state["life"] else "",
         "transcript": state["life"]["transcript"] if state["life"] else "",
-        "home": _home(epic, state, seen),
+        "machine": "",
+        "here": here,
+        "home": _home(epic, state, seen) if here else epic.workspace.root,
         "path": seen.path if seen else "",
         "problem": problem,
         "notes": notes,
-        "next": _next(agent, judged["verdict"], found),
+        "next": _next(agent, judged["verdict"], here=here),
     }
 
 
@@ -208,9 +244,14 @@ def _is_late(seen: Seen, state: AgentState) -> bool:
     return isinstance(session, str) and rules.is_over(state, session)
 
 
-def _is_ahead(seen: Seen, known: dict[str, Any]) -> bool:
+def _is_ahead(seen: Seen, state: AgentState, sight: machines.Sight) -> bool:
+    """Whether a file says something later than the journal knows."""
+    said, known = seen.checkpoint or {}, state["checkpoint"] or {}
     last = instant_of(known.get("last_checkpoint"))
-    return last is None or (seen.last_ms is not None and seen.last_ms >= last)
+    if last is None or said.get("last_checkpoint") == known.get("last_checkpoint"):
+        return True
+    ahead = sight.ahead if state.get("machine") else 0
+    return seen.last_ms is not None and seen.last_ms + ahead >= last
 
 
 def _list(saved: dict[str, Any], name: str) -> list[Any]:
@@ -218,9 +259,10 @@ def _list(saved: dict[str, Any], name: str) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _next(agent: str, said: str, found: Signals) -> str:
-    """What to do about an agent; nothing for one that works."""
-    if said == "dead":
+def _next(agent: str, said: str, *, here: bool) -> str:
+    """What to do about an agent; nothing for one that works. One of another machine is not resumed from
+    here as if it were the same."""
+    if said == "dead" or (said == "quiet" and not here):
         return f"holdfast agent takeover {agent} --by NEW"
     if said == "corrupted":
         return f"holdfast agent restore {agent}"

@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from holdfast.fleet.machines import Sight
     from holdfast.protocols.fleet.verdict import Signals
     from holdfast.protocols.fleet.words import AgentState
 
@@ -36,21 +37,29 @@ _changes: dict[str, int | None] = {}
 _at: list[int] = [0]
 
 
-def gather(state: AgentState, now: int, seen_at: str = "") -> Signals:
+def gather(state: AgentState, now: int, seen_at: str = "", sight: Sight | None = None) -> Signals:
     """All signals of an agent. What is not known of it says nothing. `seen_at` is when its stream was
-    written or touched last."""
+    written or touched last; `sight` is what this machine sees, where there are several."""
     checkpoint, life = state["checkpoint"] or {}, state["life"]
+    near = life if life and (sight is None or sight.reaches(state)) else None
+    # The times of files are this machine's.
+    ahead = sight.ahead if near and sight else 0
     last = instant_of(checkpoint.get("last_checkpoint"))
     return {
         "heartbeat": f"{age_minutes(last, now)} min" if last is not None else "",
         "process": process_state(life["process"] if life else None),
-        "worktree": _change_at(now, life["worktree"]) if life and life["worktree"] else None,
-        "transcript": transcript_change(life["transcript"]) if life else None,
+        "worktree": _agreed(_change_at(now - ahead, near["worktree"]), ahead) if near else None,
+        "transcript": _agreed(transcript_change(near["transcript"]), ahead) if near else None,
         "activity": _activity(seen_at, last) if life else None,
         "busy_until": life["busy_until"] if life else "",
         "doing": life["doing"] if life else "",
         "waiting": state["sync"] is not None or checkpoint.get("status") == "WAITING",
     }
+
+
+def _agreed(time: int | None, ahead: int) -> int | None:
+    """A time of this machine's by the clock that all machines agree on."""
+    return None if time is None else time + ahead
 
 
 def _activity(seen_at: str, last: int | None) -> int | None:
@@ -62,6 +71,8 @@ def _activity(seen_at: str, last: int | None) -> int | None:
 
 
 def _change_at(now: int, worktree: str) -> int | None:
+    if not worktree:
+        return None
     if _at[0] != now:
         _at[0] = now
         _changes.clear()

@@ -7,6 +7,7 @@ import os
 from holdfast.emergency import refuse_stopped
 from holdfast.fleet.epic import find
 from holdfast.fleet.post import Post
+from holdfast.kernel import servertime
 from holdfast.kernel.errors import HoldfastError, Usage
 
 TYPE_CHECKING = False
@@ -28,7 +29,8 @@ def standpoint(
     now: int,
     fence: int | None = None,
 ) -> Post:
-    """The standpoint of a call. HOLDFAST_FENCE says which life a script is, as `fence` does."""
+    """The standpoint of a call. HOLDFAST_FENCE says which life a script is, as `fence` does. Where the
+    journal is on a server, its time counts and not this machine's."""
     said = os.environ.get("HOLDFAST_FENCE", "")
     if fence is None and said:
         fence = int(said) if said.isascii() and said.isdigit() else -1
@@ -36,6 +38,8 @@ def standpoint(
         raise Usage(f"{said or fence} is no fence.", hint="The number that `agent start` gave.")
     try:
         place = find(workspace, epic, base=folder)
+        if place.workspace.url:
+            now = servertime.now(place.workspace)
     except HoldfastError as error:
         refuse_stopped(workspace, f"What you said was not saved: {error.message}")
         raise

@@ -12,12 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from holdfast.kernel.journal.interface import Event, Head, Record
+    from holdfast.kernel.journal.interface import Event, Head
     from holdfast.kernel.workspace import Workspace
     from holdfast.protocols.pilot.gate import GateState
 
 STREAMS = "gate:"
-ANSWERS = ("answered", "expired")
 
 
 def read(workspace: Workspace, id: str) -> GateState:
@@ -101,18 +100,19 @@ def every_gate(workspace: Workspace) -> Iterator[GateState]:
             yield state
 
 
-def answered_since(workspace: Workspace, at: str, *, limit: int) -> list[Record]:
-    """The records of the latest answers after an instant, newest first."""
-    if not _heads(workspace):
-        return []
+def answered_since(workspace: Workspace, at: str, *, limit: int) -> list[GateState]:
+    """Those with the latest answers after an instant, newest first. By their states: a hook on a machine
+    with a server has no records of them."""
     after = clock.parse(at) if at else 0
-    found = [
-        record
-        for kind in ANSWERS
-        for record in workspace.journal.latest(stream=f"{STREAMS}*", kind=kind, limit=limit)
-        if record["body"] is not None and clock.parse(record["at"]) >= after
-    ]
-    return sorted(found, key=lambda record: record["at"], reverse=True)[:limit]
+    heads = [head for head in _heads(workspace) if clock.parse(head["seen_at"]) >= after]
+    found: list[GateState] = []
+    for head in sorted(heads, key=lambda head: head["seen_at"], reverse=True):
+        state: GateState = load(workspace.journal, rules, head["stream"])[0]
+        if state["answer"] is not None:
+            found.append(state)
+        if len(found) == limit:
+            break
+    return found
 
 
 def asked_at(state: GateState) -> tuple[str, str]:

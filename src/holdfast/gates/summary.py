@@ -20,8 +20,8 @@ def for_a_pack(workspace: Workspace, since: str) -> tuple[list[str], list[tuple[
     commands = [f"holdfast gate wait {one['id']} --timeout 0" for one in blocking]
     sections = [("Gates that wait for a person", [_open(one) for one in waiting[:MOST]])]
     answers = [
-        f"- {record['stream'].removeprefix(reading.STREAMS)}: {_said(record['body'])}"
-        for record in reading.answered_since(workspace, since, limit=MOST)
+        f"- {one['id']}: {_said(one['answer'])}"
+        for one in reading.answered_since(workspace, since, limit=MOST)
     ]
     sections.append(("Gates that were answered, latest first", answers))
     return commands, [(title, lines) for title, lines in sections if lines]

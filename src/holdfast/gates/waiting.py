@@ -14,13 +14,14 @@ from holdfast.writing import writer_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from holdfast.kernel.workspace import Workspace
     from holdfast.protocols.pilot.gate import GateState
 
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 2.0
+RECORDS_PAUSE = 0.05
 
 
 def wait(workspace: Workspace, ids: Sequence[str], *, seconds: float | None) -> list[GateState]:
@@ -39,6 +40,29 @@ def wait(workspace: Workspace, ids: Sequence[str], *, seconds: float | None) -> 
         notices.announce(workspace, waiting, now=now)
         time.sleep(pause if left is None else max(0.0, min(pause, left)))
         pause = min(pause * 1.5, LONGEST_PAUSE)
+
+
+def until_answered(
+    workspace: Workspace,
+    ids: Sequence[str],
+    seconds: float,
+    *,
+    pause: Callable[[int, float], bool],
+    enough: Callable[[], bool],
+) -> None:
+    """Until one of these gates is answered, it is `enough`, or the time is over. `pause` waits for what
+    is committed after a sequence number, as the journal does: on PostgreSQL by LISTEN."""
+    deadline = time.monotonic() + seconds
+    while True:
+        newest = workspace.journal.latest(limit=1)
+        # Before the gates are read: an answer between the two ends the pause at once.
+        seq = newest[0]["seq"] if newest else 0
+        states = [reading.settled(workspace, id, now=clock.now()) for id in ids]
+        left = deadline - time.monotonic()
+        if enough() or left <= 0 or not all(rules.is_open(state) for state in states):
+            return
+        if pause(seq, left):
+            time.sleep(RECORDS_PAUSE)  # others write, too, and perhaps all the time
 
 
 def present(workspace: Workspace, phase: str, *, actor: str, now: int) -> list[str]:

@@ -187,14 +187,16 @@ class Budget:
             report["stopped"] = halt
             report["warnings"] = [f"The stop holds; it is not recorded: {away.message}"]
             return report
+        unknown = [type for type, value in known["values"].items() if value is None]
         if outcome["queued"]:
+            # Decided elsewhere and later; until then the session is held by what is known here.
+            alerts.keep(self.workspace, check["session"], holding.waiting(state, ruling), unknown)
             report = self._report(state, check, ruling, known)
             report["stopped"], report["queued"] = halt or state["stopped"], outcome["queued"]
             return report
         decided = _ruling_of(outcome, ruling)
         state = self.state()
         self._settle(state, engaged, now=now)
-        unknown = [type for type, value in known["values"].items() if value is None]
         alerts.keep(self.workspace, check["session"], holding.waiting(state, decided), unknown)
         report = self._report(state, check, decided, known)
         report["warnings"] = self._after(outcome, state)

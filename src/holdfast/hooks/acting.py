@@ -213,6 +213,9 @@ def _work_alone(
 
         workspace.patience = PATIENCE_SECONDS  # nobody waits any more
         work()
+        from holdfast.hooks.run import forward
+
+        forward(workspace)
     except Exception as error:
         from holdfast.kernel import failures
 
@@ -225,15 +228,8 @@ def _work_alone(
 
 def _leave(workspace: Workspace, command: list[str]) -> None:
     """Start a command of ours that outlives this hook: nobody waits for it."""
+    from holdfast.itself import leave
+
     # Where the client says that it works; by itself it may have started us elsewhere.
     os.chdir(workspace.root)
-    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-    actions = [(os.POSIX_SPAWN_DUP2, nothing, descriptor) for descriptor in (0, 1, 2)]
-    # What the agent's environment tells Python to load is not for what runs outside of its sandbox.
-    environment = {name: value for name, value in os.environ.items() if name[:6] != "PYTHON"}
-    try:
-        os.posix_spawn(command[0], command, environment, file_actions=actions, setsid=True)
-    except (OSError, NotImplementedError):
-        return
-    finally:
-        os.close(nothing)
+    leave(command)

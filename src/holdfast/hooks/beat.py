@@ -6,6 +6,7 @@ from __future__ import annotations
 from holdfast.fleet.epic import find
 from holdfast.fleet.lives import update
 from holdfast.fleet.post import Post
+from holdfast.kernel import servertime
 from holdfast.kernel.errors import Usage
 from holdfast.writing import actor
 
@@ -39,7 +40,7 @@ def beat(
         find(workspace, str(payload.get("epic") or "")),
         workspace,
         actor=actor(),
-        now=now,
+        now=servertime.known(workspace, now),
         fence=fence if isinstance(fence, int) else None,
     )
     command: dict[str, Any] = {

@@ -109,11 +109,26 @@ def respond_to(
             lost = f"Holdfast: {event.name} failed, and could not write that down: "
             text = f"{lost}{' '.join(safe(_described(error)).split())}"
             outcome = {"context": text, "tell": text}
+    if may_leave and event.means != "nothing":
+        forward(workspace)
     if stopped is not None:
         from holdfast.hooks.stopping import held
 
         outcome = held(outcome, event, holder, stopped, now)
     return client.answer(event, outcome)
+
+
+def forward(workspace: Workspace) -> None:
+    """Where there is a server: see to it that somebody brings it what this hook wrote, and this
+    machine what was said there. Without one there is no such file."""
+    if not workspace.spools and not os.path.exists(f"{workspace.home}/forward"):
+        return
+    from holdfast.forwarding.starting import start
+
+    try:
+        start(workspace)
+    except Exception as error:
+        _note_failure(workspace, "forwarder", error, clock.now())
 
 
 def _act(event: Event, client: Client, workspace: Workspace, now: int, may_leave: bool) -> Outcome:
@@ -181,6 +196,7 @@ def _own(arguments: list[str], payload: dict[str, Any], problem: str) -> dict[st
     except Exception as error:
         answer["failed"] = _described(error)
         _note_failure(workspace, " ".join(arguments[:2]), error, clock.now())
+    forward(workspace)
     return answer
 
 

@@ -23,7 +23,11 @@ def line(payload: dict[str, Any]) -> str:
 
         session = payload.get("session_id")
         known = settled(session) if isinstance(session, str) else ""
-        return write(workspace, {**payload, "session_id": known}, now=now)
+        text = write(workspace, {**payload, "session_id": known}, now=now)
+        from holdfast.hooks.run import forward
+
+        forward(workspace)
+        return text
     except Exception as error:
         message = error.message if isinstance(error, HoldfastError) else str(error)
         failures.note(workspace, "statusline", message, now)

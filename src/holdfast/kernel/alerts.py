@@ -48,6 +48,11 @@ def read(workspace: Workspace, session: str) -> dict[str, str]:
     return found
 
 
+def types(workspace: Workspace) -> set[str]:
+    """What waits for a person, whichever session it holds."""
+    return {type for path in _files(workspace) for type in _read(path) if type}
+
+
 def settle(workspace: Workspace, type: str) -> None:
     """A person acknowledged this type, for every session."""
     for path in _files(workspace):

@@ -32,6 +32,11 @@ SETTINGS: dict[str, tuple[Any, str]] = {
         "What this workspace is called in that database, the same on every machine; empty goes by "
         "the address of the git remote `origin`.",
     ),
+    "journal.forwarder": (
+        True,
+        "With a server: hooks start the forwarder by themselves. False when a service of yours runs "
+        "`holdfast journal forward --stay`, or `holdfast serve` does its work.",
+    ),
     "retention.days": (90, "Records older than this are removed by `holdfast gc`."),
     "retention.keep": (
         200,
@@ -61,6 +66,11 @@ SETTINGS: dict[str, tuple[Any, str]] = {
     "probe.seconds": (60, "How long one probe of a claim may run."),
     "probe.tests": ("", "The command behind the probe `tests`."),
     "snapshot.keep": (20, "So many snapshots of each worktree stay at `holdfast gc`."),
+    "snapshot.remote": (
+        "",
+        "A git remote that snapshots are pushed to as they are taken. Only from the environment: a file that came "
+        "with a repository must not say where work goes that is not committed.",
+    ),
     "snapshot.largest_mb": (50, "A snapshot leaves larger files out, and names them."),
     "tracker.kind": (
         "auto",
@@ -121,9 +131,18 @@ SETTINGS: dict[str, tuple[Any, str]] = {
     "plan.jobs": (4, "How many tasks of a run are at work at the same time."),
     "plan.tries": (3, "How often a task may fail before its run stops."),
     "plan.seconds": (0, "How long a task may run; 0 is without a limit."),
+    "plan.on": (
+        "",
+        "Where a run's tasks are carried out: `local`, or a Dask scheduler such as "
+        "`tls://scheduler.example:8786`; empty is `local`.",
+    ),
+    "plan.remote": (
+        "origin",
+        "The git remote by which work goes to workers that do not see this disk, and comes back.",
+    ),
     "quarantine.days": (30, "Files in quarantine older than this are removed by `holdfast gc`."),
 }
-ENVIRONMENT_ONLY = ("tracker.key_command",)
+ENVIRONMENT_ONLY = ("snapshot.remote", "tracker.key_command")
 # Variables that are no settings: they are needed before a file can be found.
 VARIABLES: dict[str, str] = {
     "HOLDFAST_HOME": "A local folder for the journal, when the usual place will not do.",

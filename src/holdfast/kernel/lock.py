@@ -15,10 +15,11 @@ FILE = "lock"
 class WorkspaceLock:
     """`flock` on a file that is never removed. A new descriptor each time, so threads exclude too."""
 
-    __slots__ = ("_descriptor", "_home", "_patience")
+    __slots__ = ("_descriptor", "_file", "_home", "_patience")
 
-    def __init__(self, home: str, patience: float = PATIENCE_SECONDS) -> None:
+    def __init__(self, home: str, patience: float = PATIENCE_SECONDS, *, file: str = FILE) -> None:
         self._home = home
+        self._file = file
         self._patience = patience
         self._descriptor = -1
 
@@ -34,7 +35,7 @@ class WorkspaceLock:
     def acquire(self) -> None:
         """OSError where the lock's file cannot be opened, StoreAway where others hold it too long."""
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-        path = f"{self._home}/{FILE}"
+        path = f"{self._home}/{self._file}"
         try:
             self._descriptor = os.open(path, flags, 0o600)
         except FileNotFoundError:

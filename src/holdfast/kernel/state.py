@@ -31,6 +31,18 @@ def load(journal: Journal, subject: Subject, stream: str) -> tuple[Any, Head | N
     return fold(subject, start, loaded["records"]), loaded["head"]
 
 
+def load_all(journal: Journal, subject: Subject, prefix: str) -> list[tuple[Any, Head]]:
+    """The states of all streams of a kind, or of a folder, by name."""
+    found = []
+    for loaded in journal.load_all(prefix):
+        head = loaded["head"]
+        if head is not None:
+            stream, start = head["stream"], loaded["snapshot"]
+            start = subject.initial(stream) if start is None else start
+            found.append((fold(subject, start, loaded["records"]), head))
+    return found
+
+
 def at_version(journal: Journal, subject: Subject, stream: str, version: int) -> Any:
     """The state as it was after a version; refused when `gc` removed what it was made of."""
     loaded = journal.load(stream)

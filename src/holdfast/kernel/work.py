@@ -298,6 +298,8 @@ class Work:
         self._project(part.staged, part.reports)
         if outcome["records"] and self.version <= outcome["version"]:
             self._remember(part, outcome["records"])
+        rows = [*self.rows.values(), *part.rows]
+        self.workspace.keep_here(self.stream, part.state, outcome, rows)
         return outcome
 
     def _stage(self, part: Part, version: int) -> None:

@@ -14,22 +14,30 @@ from holdfast.kernel.errors import HoldfastError, NotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.kernel.journal.interface import Journal
+    from typing import Any
+
+    from holdfast.kernel.journal.interface import Journal, ViewRow
     from holdfast.kernel.journal.postgres.journal import PostgresJournal
     from holdfast.kernel.journal.sqlite import SqliteJournal
     from holdfast.kernel.lock import WorkspaceLock
+    from holdfast.kernel.work import Outcome
 
 CONFIG_FILE = "holdfast.toml"
 TOOL_FOLDER = ".holdfast"
 # Beside the journal's file once its records were moved to a server: which, and up to which record.
 MOVED_FILE = "moved.json"
+# Beside the journal's file: what this machine is called on a server that several share.
+MACHINE_FILE = "machine"
 HOOK_PATIENCE = 2.0
 
 
 class Workspace:
     """The places of one worktree of one workspace, and its journal once it is asked for."""
 
-    __slots__ = ("_journal", "_url", "_waits_until", "git_dir", "home", "local", "patience", "root")
+    __slots__ = (
+        *("_journal", "_spool", "_url", "_waits_until", "git_dir", "home", "local", "patience"),
+        *("root", "spools", "wants_forwarder"),
+    )
 
     def __init__(self, root: str, *, git_dir: str, home: str, local: bool = False) -> None:
         self.root = root
@@ -37,10 +45,15 @@ class Workspace:
         self.home = home
         # A hook never connects: whatever the settings say, its journal is the file.
         self.local = local
+        # The file is a spool: there is a server, and what is not of one life is decided there.
+        self.spools = False
+        # There is something here to be kept up to date, or to be delivered, by a forwarder.
+        self.wants_forwarder = False
         # Seconds that a hook waits for others, once and altogether; its client waits for it.
         self.patience = HOOK_PATIENCE
         self._waits_until = 0.0
         self._journal: Journal | None = None
+        self._spool: SqliteJournal | None = None
         self._url: str | None = None
 
     @property
@@ -71,7 +84,30 @@ class Workspace:
         """The journal, made on first use. A reader without the right to write reads all the same."""
         if self._journal is None:
             self._journal = self.on_server() if self.url else self._open_file()
+            self.deliver()
         return self._journal
+
+    def deliver(self) -> None:
+        """Where the journal is on a server: bring it what hooks left here, before anybody looks."""
+        if self.url:
+            from holdfast.kernel.journal.delivery import deliver_pending
+
+            deliver_pending(self, self.journal)
+
+    def keep_here(self, stream: str, state: Any, outcome: Outcome, rows: list[ViewRow]) -> None:
+        """Let this machine's hooks know a stream as a command has just left it on the server."""
+        if self.url:
+            from holdfast.kernel.journal.adoption import keep_here
+
+            self.wants_forwarder = (
+                keep_here(self, stream, state, outcome, rows) or self.wants_forwarder
+            )
+
+    def offline(self) -> Workspace:
+        """The same place without its server, as a hook has it: what is known here, and the spool."""
+        twin = Workspace(self.root, git_dir=self.git_dir, home=self.home, local=True)
+        twin.spools = True
+        return twin
 
     def file(self) -> SqliteJournal:
         """The journal in this machine's file, also when the workspace's own is on a server. Then it is
@@ -81,6 +117,12 @@ class Workspace:
         own = self._open_file() if self.url else self.journal
         assert isinstance(own, SqliteJournal)
         return own
+
+    def spool_file(self) -> SqliteJournal:
+        """The same, kept open beside the server's journal: to open it anew costs more than to look."""
+        if self._spool is None:
+            self._spool = self._open_file()
+        return self._spool
 
     def _open_file(self) -> SqliteJournal:
         from holdfast.kernel.journal.sqlite import SqliteJournal
@@ -96,7 +138,8 @@ class Workspace:
 
     def on_server(self, url: str = "") -> PostgresJournal:
         """The journal on a server: the workspace's own, or another that is named."""
-        from holdfast.kernel.journal.identity import machine_of, name_of, settle
+        from holdfast.kernel import servertime
+        from holdfast.kernel.journal.identity import machine_of, name_by_now, name_of, settle
 
         try:
             from holdfast.kernel.journal.postgres.journal import PostgresJournal
@@ -111,7 +154,18 @@ class Workspace:
             name_of(self),
             machine_of(self),
             settle=lambda name, machine: settle(self, name, machine),
+            named=lambda: name_by_now(self),
+            heard=lambda anchor: servertime.keep(self, anchor),
         )
+
+    @property
+    def machine(self) -> str:
+        """This machine's name on a server that several share; empty while there is none."""
+        if not os.path.exists(os.path.join(self.home, MACHINE_FILE)):
+            return ""
+        from holdfast.kernel.journal.identity import known_machine
+
+        return known_machine(self) if self.local or self.url else ""
 
     def exists(self) -> bool:
         return self._journal is not None or bool(self.url) or os.path.exists(self.journal_path)
@@ -146,9 +200,10 @@ class Workspace:
         return folder
 
     def close(self) -> None:
-        if self._journal is not None:
-            self._journal.close()
-            self._journal = None
+        for opened in (self._journal, self._spool):
+            if opened is not None:
+                opened.close()
+        self._journal = self._spool = None
 
 
 def from_here(folder: str) -> str:

@@ -17,7 +17,7 @@ from holdfast.kernel.errors import (
     VersionConflict,
     from_os_error,
 )
-from holdfast.kernel.journal.interface import Append
+from holdfast.kernel.journal.interface import Append, is_of_one_life
 from holdfast.kernel.state import RESTORED, at_version, fold
 from holdfast.kernel.subject import Decision
 from holdfast.kernel.work import Known, Work, outcome_of, run_together
@@ -79,6 +79,8 @@ class Writer:
             outcome = self._append_remembered(id, stream, command, actor, now, fence)
             if outcome is not None:
                 return outcome
+        if self.workspace.spools and not is_of_one_life(stream):
+            return self._leave_in_inbox(id, stream, command, actor, now, fence)
         lock = self.workspace.lock()
         self.locked_at = now
         try:
@@ -93,7 +95,7 @@ class Writer:
                 raise
             return self._leave_in_inbox(id, stream, command, actor, now, fence)
         try:
-            self._take_in(self.workspace.root)
+            self._catch_up()
             work = Work(self, stream, actor, now, fence, grant, raise_removed=raise_removed)
             return work.obey(id, command)
         except OSError as error:
@@ -156,9 +158,15 @@ class Writer:
     ) -> list[Outcome]:
         """Do what several commands ask, each on its own stream: all of them in one transaction, or
         none. They are not left in the inbox: a fence, or another stream's state, is wanted now."""
+        if self.workspace.spools:
+            raise StoreAway(
+                "This has to be agreed upon with the server, and from here there is no way to it.",
+                hint="Try again when it is back; `holdfast status` says since when it is away.",
+                kind="server_away",
+            )
         with _Held(self.workspace):
             self.locked_at = now
-            self._take_in(self.workspace.root)
+            self._catch_up()
             works = [
                 Work(
                     *(order.writer or self, order.stream, actor, now, order.fence, order.grant),
@@ -195,7 +203,13 @@ class Writer:
     def take_in(self, roots: Sequence[str]) -> int:
         """Execute what waits in the inboxes of these worktrees."""
         with _Held(self.workspace):
+            self.workspace.deliver()
             return sum(self._take_in(root) for root in roots)
+
+    def _catch_up(self) -> None:
+        """What came before this command goes before it: the spool's records, and the inbox."""
+        self.workspace.deliver()
+        self._take_in(self.workspace.root)
 
     def _take_in(self, root: str) -> int:
         taken = 0
@@ -204,6 +218,8 @@ class Writer:
             if queued is None:
                 inbox.set_aside(path)
                 continue
+            if self.workspace.spools and not is_of_one_life(queued["stream"]):
+                continue  # decided on the server
             at = clock.parse(queued["at"])
             try:
                 work = Work(self, queued["stream"], queued["actor"], at, queued["fence"], False)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from mcp_types import CallToolResult, TextContent
 
 from holdfast.emergency import refuse_stopped
+from holdfast.forwarding.standing_in import kept, reachable
+from holdfast.forwarding.starting import start
 from holdfast.kernel import clock, config, jsontext, latch
 from holdfast.kernel.errors import HoldfastError, Usage, from_os_error
 from holdfast.kernel.inert import safe
@@ -27,6 +29,8 @@ SCHEMA = 1
 ENVELOPE = "holdfast/envelope"
 # Clients refuse or cut what is much longer.
 LONGEST_TEXT = 40_000
+# Tools with which an agent speaks of itself: they need nobody's agreement, and go on without a server.
+_OF_ONE_LIFE = ("holdfast.mcp.tools.beat", "holdfast.mcp.tools.checkpoint")
 
 
 class Answer:
@@ -53,8 +57,17 @@ class Call:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._workspace is not None:
-            self._workspace.close()
+        workspace = self._workspace
+        if workspace is None:
+            return
+        if workspace.wants_forwarder or workspace.spools:
+            start(workspace)
+        workspace.close()
+
+    def stand_in(self) -> list[str]:
+        """Where the server is away, an agent's own word is kept here; what to say of that."""
+        self._workspace, away = reachable(self.workspace)
+        return [kept(away)] if away else []
 
     @property
     def workspace(self) -> Workspace:
@@ -99,9 +112,10 @@ def answered(call: Call, work: Callable[..., Answer], arguments: dict[str, Any])
     """Run a tool. Whatever goes wrong is an error of its result, with what to do about it."""
     with call:
         try:
+            said = call.stand_in() if work.__module__ in _OF_ONE_LIFE else []
             answer = work(call, **arguments)
             envelope = {"schema": SCHEMA, "ok": True, "data": answer.data, "next": answer.next}
-            lines = [*answer.lines, *(f"next: {command}" for command in answer.next)]
+            lines = [*answer.lines, *said, *(f"next: {command}" for command in answer.next)]
             return _result(call, "\n".join(lines), envelope)
         except Exception as error:
             return failed(call, error)

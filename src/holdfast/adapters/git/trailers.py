@@ -74,8 +74,12 @@ def parse(output: bytes, refs: str) -> list[Snapshot]:
             key, separator, value = line.partition(": ")
             if separator and key.startswith(PREFIX):
                 trailers.setdefault(key.removeprefix(PREFIX), []).append(value)
-        if "Snapshot" in trailers:
+        if "Snapshot" not in trailers:
+            continue
+        try:
             found.append(_snapshot(id, worktree, commit, tree, parents, trailers))
+        except (ValueError, RecursionError):
+            continue  # somebody else's, from a remote
     return found
 
 
@@ -89,14 +93,21 @@ def _snapshot(
         "id": id,
         "commit": commit,
         "tree": tree,
-        "at": one("At"),
+        "at": clock.precise(clock.parse(one("At"))),
         "branch": one("Branch") or None,
         "parent": parents or None,
         "worktree": worktree,
         "session": one("Session"),
         "number": int(one("Number", "0")),
         "changed": int(one("Changed", "0")),
-        "skipped": [json.loads(value) for value in trailers.get("Skipped", [])],
-        "submodules": [json.loads(value) for value in trailers.get("Submodule", [])],
+        "skipped": [_skipped(value) for value in trailers.get("Skipped", [])],
+        "submodules": [str(json.loads(value)) for value in trailers.get("Submodule", [])],
         "duplicate": False,
     }
+
+
+def _skipped(text: str) -> Skipped:
+    value = json.loads(text)
+    if not isinstance(value, dict) or not isinstance(value.get("path"), str):
+        raise ValueError(text)
+    return {"path": value["path"], "reason": str(value.get("reason", ""))}

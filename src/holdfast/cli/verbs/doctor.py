@@ -70,7 +70,7 @@ def _worst(wrong: list[Condition]) -> Literal["ok", "warning", "problem"]:
 
 
 def _is_readable(checks: list[Check]) -> bool:
-    about = ("journal", "integrity", "chains")
+    about = ("address", "journal", "integrity", "chains")
     return not any(check["id"] in about and check["status"] == "problem" for check in checks)
 
 

@@ -34,7 +34,12 @@ def command(call: Call, reason: str) -> Reply:
             hint="It holds in the other worktrees. Make those folders writable, and stop again.",
             kind="stop_incomplete",
         )
-    if not recorded:
+    if not recorded and call.workspace.wants_forwarder:
+        warn(
+            "The stop holds on this machine. The server is away: other machines hear of it when it "
+            "is back."
+        )
+    elif not recorded:
         warn("The stop holds; its record could not be written.")
     held = latch.read(call.workspace)
     said = held["reason"] if held else reason

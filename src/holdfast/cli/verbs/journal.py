@@ -10,8 +10,12 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import plural, safe
+from holdfast.kernel.errors import NotFound, Usage
+from holdfast.kernel.journal import trust as trusting
+from holdfast.kernel.journal.address import SETTING, check, has_password, named_in_file, shown
 from holdfast.moving import LOCAL
 from holdfast.moving import move as move_journal
+from holdfast.people import require
 
 # Seconds between two words on how far it is.
 SPOKEN_EVERY = 0.2
@@ -55,6 +59,64 @@ def move(call: Call, to: str, dry_run: bool) -> Reply:
     lines.append(f"It is called {safe(moved['workspace'])} there.")
     lines.append("Set HOLDFAST_URL, or journal.url in holdfast.toml, on every machine.")
     return Reply({**moved}, lines, next=[f"export HOLDFAST_URL={place}"])
+
+
+@command.command("forward")
+@click.option("--stay", is_flag=True, help="Do not go when nothing is to be done; for a service.")
+@verb
+def forward(call: Call, stay: bool) -> Reply:
+    """Bring to the server what hooks wrote on this machine, and back what they read: stops, answers,
+    acknowledgments, lost lives.
+
+    Hooks start it by themselves, and it goes when it was not needed for five minutes. One a workspace:
+    a second one says so and ends.
+    """
+    if not call.workspace.url:
+        raise Usage(
+            "The journal is a file of this machine: there is nothing to forward.",
+            hint="From one machine to many: holdfast journal move --to postgresql://...",
+            kind="no_server",
+        )
+    from holdfast.forwarding.forwarder import Forwarder
+
+    ending = Forwarder(call.folder, stays=stay).run()
+    said = {
+        "another": "Another forwarder is at work here.",
+        "idle": "Nothing is left to do.",
+        "asked": "Ended.",
+    }
+    return Reply({"ended": ending}, [said[ending]])
+
+
+@command.command("trust")
+@click.option("--forget", is_flag=True, help="Take it back.")
+@verb
+def trust(call: Call, forget: bool) -> Reply:
+    """Say that the server which this repository's settings name may have this clone's journal.
+
+    A person has to: a repository that came from elsewhere must not choose where your notes go. Without
+    it nothing connects there. HOLDFAST_URL in your own environment needs no trust.
+    """
+    url = named_in_file(call.workspace)
+    if not url:
+        raise NotFound(
+            "The settings of this repository name no server.",
+            hint="journal.url in holdfast.toml does; HOLDFAST_URL needs no trust.",
+        )
+    check(url, SETTING)
+    data = {"workspace": trusting.key_of(call.workspace), "url": shown(url), "trusted": not forget}
+    if forget:
+        known = trusting.forget(call.workspace, url)
+        return Reply(data, ["Trusted no more." if known else "It was not trusted."])
+    if not trusting.is_trusted(call.workspace, url):
+        lines = [
+            "What is noted in this clone goes to this server from now on:",
+            f"  {url if not has_password(url) else shown(url)}",
+            f"It is named by {call.workspace.root}, in its settings.",
+        ]
+        person = require(call.workspace, "trust this server", lines, now=call.now)
+        trusting.trust(call.workspace, url, person["at"])
+    return Reply(data, [f"Trusted: {safe(shown(url))}"], next=["holdfast doctor"])
 
 
 class Progress:

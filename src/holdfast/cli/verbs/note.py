@@ -34,6 +34,8 @@ def command(call: Call, text: str | None, name: str, id: str | None) -> Reply:
     command = {"add": text, "by": call.actor}
     outcome = call.writer.execute(stream, command, actor=call.actor, now=call.now, id=id or "")
     warn_of_views(outcome)
+    if outcome["queued"] and call.workspace.spools:
+        return Reply({**outcome}, ["Queued in .holdfast/inbox for the server."])
     if outcome["queued"]:
         return Reply(
             {**outcome},

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
+from holdfast.adapters.git import remote as remotes
 from holdfast.adapters.git import snapshot
 from holdfast.adapters.git.restore import restore as restore_work_tree
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ago, plural, safe, style, table
-from holdfast.kernel import config
+from holdfast.fleet import sharing
+from holdfast.kernel import failures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from holdfast.adapters.git.remote import Shared
+    from holdfast.adapters.git.trailers import Snapshot
     from holdfast.adapters.git.trees import Difference
 
 SHOWN = 40
@@ -32,24 +38,83 @@ def command() -> None:
 @verb
 def create(call: Call) -> Reply:
     """Take a snapshot of the work tree."""
-    journal = call.workspace.journal if call.workspace.exists() else None
-    settings = config.load(call.workspace, journal)
-    limit = int(settings["snapshot.largest_mb"]) * 1_000_000
-    made = snapshot.create(call.workspace.root, limit=limit, now=call.now)
-    for left_out in made["skipped"]:
-        warn(f"{left_out['path']} was left out: {left_out['reason']}.")
+    made = _taken(call)
+    for problem in sharing.pushed_by_itself(call.workspace, actor=call.actor):
+        warn(problem)
+        # A hook leaves this to a process that nobody looks at.
+        if not sys.stderr.isatty():
+            failures.note(call.workspace, "snapshot push", problem, call.now)
     word = "Nothing changed since" if made["duplicate"] else "Snapshot"
     return Reply({**made}, [f"{word} {made['id'][:12]}"], next=["holdfast snapshot list"])
 
 
-@command.command("list")
+def _taken(call: Call) -> Snapshot:
+    made = sharing.take(call.workspace, call.now)
+    for left_out in made["skipped"]:
+        warn(f"{left_out['path']} was left out: {left_out['reason']}.")
+    return made
+
+
+@command.command("push")
+@click.argument("remote", required=False, default="")
+@click.option("--all", "everything", is_flag=True, help="Every snapshot of this worktree.")
+@click.option("--dry-run", is_flag=True, help="Show what would be sent, and send nothing.")
 @verb
-def listing(call: Call) -> Reply:
+def push(call: Call, remote: str, everything: bool, dry_run: bool) -> Reply:
+    """Take a snapshot and send it to a git REMOTE, for another machine to go on with.
+
+    It holds what is not committed, secrets too, for everybody who can read that repository. Branches,
+    tags and other snapshots stay as they are.
+    """
+    if not dry_run:
+        _taken(call)
+    done, problems = sharing.push(
+        *(call.workspace, remote), everything=everything, dry_run=dry_run, actor=call.actor
+    )
+    remotes.refuse_unshared(done)
+    for problem in problems:
+        warn(f"Pushed, and not written down: {problem}")
+    lines = [_shared(one) for one in done["snapshots"]]
+    lines.append(f"{'Would send' if dry_run else 'On'} {safe(done['remote'])}")
+    there = [f"holdfast snapshot fetch {done['remote']}  # on the other machine"]
+    return Reply({**done}, lines, next=[] if dry_run else there)
+
+
+@command.command("fetch")
+@click.argument("remote", required=False, default="")
+@click.option("--dry-run", is_flag=True, help="Show what would come, and get nothing.")
+@verb
+def fetch(call: Call, remote: str, dry_run: bool) -> Reply:
+    """Get the snapshots that other machines pushed to a git REMOTE. The work tree stays as it is."""
+    done = sharing.fetch(call.workspace, remote, dry_run=dry_run)
+    if done["ignored"]:
+        warn(f"{plural(done['ignored'], 'ref')} of {done['remote']} passed over: no names of ours.")
+    for one in done["snapshots"]:
+        if one["reason"]:
+            warn(f"{one['id'][:12]} {one['status']}: {one['reason']}.")
+    fresh = [one for one in done["snapshots"] if one["status"] != "there"]
+    lines = [_shared(one) for one in fresh]
+    if not lines:
+        lines = [f"Nothing new on {safe(done['remote'])}."]
+    got = [one for one in fresh if one["status"] == "fetched"]
+    return Reply({**done}, lines, next=["holdfast snapshot list --all"] if got else [])
+
+
+def _shared(one: Shared) -> str:
+    place = f"{one['worktree']} of machine {one['machine'][:8]}"
+    return f"  {style(one['id'][:12], 'yellow')}  {one['status']:12}{safe(place)}"
+
+
+@command.command("list")
+@click.option("--all", "everywhere", is_flag=True, help="Of all worktrees, and fetched ones.")
+@verb
+def listing(call: Call, everywhere: bool) -> Reply:
     """The snapshots of this worktree, newest first."""
-    found = snapshot.listing(call.workspace.root)
+    found = snapshot.listing(call.workspace.root, everywhere=everywhere)
     rows = [
         [
             style(one["id"][:12], "yellow"),
+            *([safe(_row_of(one))] if everywhere else []),
             ago(one["at"], call.now),
             safe(one["branch"] or "detached"),
             plural(one["changed"], "path"),
@@ -91,6 +156,12 @@ def restore(call: Call, id: str, paths: tuple[str, ...], dry_run: bool) -> Reply
     lines.append(f"{said} {plural(count, 'path')}.")
     undo = [f"holdfast snapshot restore {done['before'][:12]}  # undo"] if done["before"] else []
     return Reply({**done}, lines, next=undo)
+
+
+def _row_of(one: Snapshot) -> str:
+    machine, _, worktree = one["worktree"].rpartition("/")
+    machine = machine.removeprefix(remotes.MACHINE)
+    return f"{worktree} of {machine[:8]}" if machine else worktree
 
 
 def _changes(changes: Sequence[Difference]) -> list[str]:

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.status import Status
+    from holdfast.status import ServerFacts, Status
 
 
 def answer(call: Call) -> Reply:
@@ -23,6 +23,9 @@ def answer(call: Call) -> Reply:
 def _lines(status: Status, now: int) -> Iterator[str]:
     journal = status["journal"]
     yield from table([["Workspace", safe(status["workspace"])], ["Journal", safe(journal["path"])]])
+    server = status["server"]
+    if server is not None:
+        yield from _server_lines(server, now)
     others = len(status["worktrees"]) - 1
     if others:
         yield f"           shared with {plural(others, 'other worktree')}"
@@ -34,7 +37,8 @@ def _lines(status: Status, now: int) -> Iterator[str]:
             plural(journal["streams"], "stream"),
         )
         readable = ", read-only here" if journal["read_only"] else ""
-        yield f"           {records} in {streams}, {size(journal['bytes'])}{readable}"
+        known = ", as far as this machine knows" if server and not server["reachable"] else ""
+        yield f"           {records} in {streams}, {size(journal['bytes'])}{readable}{known}"
     if status["streams"]:
         yield ""
         yield style("Latest", bold=True)
@@ -59,3 +63,17 @@ def _lines(status: Status, now: int) -> Iterator[str]:
         )
     else:
         yield style("All quiet.", "green")
+
+
+def _server_lines(server: ServerFacts, now: int) -> Iterator[str]:
+    """Whether the server is there; what was heard of it, when that matters; what waits for it."""
+    from holdfast.forwarding.facts import how_long, in_words
+
+    if not server["reachable"]:
+        heard = how_long(server["heard_at"], now)
+        yield f"           {style('away', 'red', bold=True)}: not heard {heard}; agents go on"
+    elif server["heard_at"]:
+        yield f"           heard for this machine's hooks {ago(server['heard_at'], now)}"
+    waits = in_words(server)
+    if waits:
+        yield f"           {waits}"

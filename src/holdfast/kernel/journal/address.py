@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.errors import HoldfastError, NotAllowed, Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,8 @@ SCHEMES = ("postgresql://", "postgres://")
 
 
 def address_of(workspace: Workspace) -> str:
-    """The URL of the workspace's journal; empty for the file."""
+    """The URL of the workspace's journal; empty for the file. One that stands in a file which came with
+    the repository counts only once this user has trusted it."""
     url = setting(workspace, SETTING)
     if url:
         source = VARIABLE if VARIABLE in os.environ else SETTING
@@ -27,7 +28,28 @@ def address_of(workspace: Workspace) -> str:
                 hint=f"Leave it out there; put it into ~/.pgpass, or the whole URL into {VARIABLE}.",
                 kind="bad_config",
             )
+        if source == SETTING:
+            _refuse_untrusted(workspace, url)
     return url
+
+
+def named_in_file(workspace: Workspace) -> str:
+    """The URL that the workspace's own file names, whether anybody trusts it or not."""
+    from holdfast.kernel.config import from_file
+
+    return str(from_file(workspace, None).get(SETTING, ""))
+
+
+def _refuse_untrusted(workspace: Workspace, url: str) -> None:
+    from holdfast.kernel.journal.trust import is_trusted
+
+    if not is_trusted(workspace, url):
+        raise NotAllowed(
+            f"This repository names a server for the journal that you have not trusted: {shown(url)}.",
+            hint="If it is yours: holdfast journal trust. "
+            f"To keep the journal on this machine: export {VARIABLE}=",
+            kind="untrusted_url",
+        )
 
 
 def setting(workspace: Workspace, name: str) -> str:

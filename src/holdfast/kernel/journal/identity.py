@@ -12,20 +12,19 @@ import os
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.journal.address import setting
+from holdfast.kernel.workspace import MACHINE_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
 
 NAME_FILE = "workspace"
-MACHINE_FILE = "machine"
 LONGEST_NAME = 200
 
 
 def name_of(workspace: Workspace) -> str:
     """The workspace's name in a database. Nothing is written down before the first record is."""
-    chosen = setting(workspace, "journal.workspace") or _read(workspace, NAME_FILE)
-    name = chosen or name_of_remote(_origin(workspace))
+    name = name_by_now(workspace) or name_of_remote(_origin(workspace))
     if not name:
         # Nothing that another machine could know: it is this clone's alone until somebody names it.
         folder = os.path.basename(workspace.root)[: LONGEST_NAME - 9]
@@ -39,33 +38,45 @@ def name_of(workspace: Workspace) -> str:
     return name
 
 
+def name_by_now(workspace: Workspace) -> str:
+    """What the workspace is called, if somebody has said so or written it down."""
+    return setting(workspace, "journal.workspace") or _read(workspace, NAME_FILE)
+
+
 def machine_of(workspace: Workspace) -> str:
     """A name for this machine, which owns the files that the workspace's views are here.
 
     Beside it stands the file's own inode: in a folder that was copied it is wrong, and the copy is a
     machine of its own.
     """
-    return _known_machine(workspace) or new_id()
+    return known_machine(workspace) or new_id()
 
 
-def _known_machine(workspace: Workspace) -> str:
+def known_machine(workspace: Workspace) -> str:
+    """The same as far as it was written down."""
     name, _, inode = _read(workspace, MACHINE_FILE).partition(" ")
     path = os.path.join(workspace.home, MACHINE_FILE)
     return name if name and inode == str(os.stat(path).st_ino) else ""
 
 
+def own_machine(workspace: Workspace) -> str:
+    """The same, written down: OSError where that cannot be done."""
+    if not known_machine(workspace):
+        _write_machine(workspace, new_id())
+    return known_machine(workspace)
+
+
 def settle(workspace: Workspace, name: str, machine: str) -> tuple[str, str]:
     """Write both names down before the first record; of two processes at once, the first one's."""
     try:
-        if not _known_machine(workspace):
-            was_copied = bool(_read(workspace, MACHINE_FILE))
-            _write(workspace, MACHINE_FILE, machine, inode=True, replace=was_copied)
+        if not known_machine(workspace):
+            _write_machine(workspace, machine)
         if not setting(workspace, "journal.workspace"):
             _write(workspace, NAME_FILE, name)
             name = _read(workspace, NAME_FILE) or name
     except OSError:
         pass  # read-only here, and so are its views
-    return name, _known_machine(workspace) or machine
+    return name, known_machine(workspace) or machine
 
 
 def name_of_remote(address: str) -> str:
@@ -101,6 +112,11 @@ def _origin(workspace: Workspace) -> str:
     except OSError:
         return ""
     return done.stdout.strip()
+
+
+def _write_machine(workspace: Workspace, machine: str) -> None:
+    was_copied = bool(_read(workspace, MACHINE_FILE))
+    _write(workspace, MACHINE_FILE, machine, inode=True, replace=was_copied)
 
 
 def _read(workspace: Workspace, name: str) -> str:

@@ -149,6 +149,9 @@ if TYPE_CHECKING:
             to its next commit. Where the workspace's lock covers all writers, that holds anyway."""
 
         def load(self, stream: str) -> Loaded: ...
+        def load_all(self, prefix: str) -> list[Loaded]:
+            """Every stream whose name begins like this and goes on without a `/`, by name."""
+
         def read(
             self, stream: str, *, after: int = 0, limit: int | None = None
         ) -> list[Record]: ...
@@ -217,7 +220,19 @@ if TYPE_CHECKING:
 
 
 # Effects on the files of the machine that decided them; no other machine may carry them out.
-LOCAL_EFFECTS = ("move",)
+LOCAL_EFFECTS = ("epic_readme", "move")
+
+# The streams of one life each: a session of a client, an agent behind its fence. Nobody else writes to
+# them meanwhile, so they alone may be written on a machine first and on the server later; ADR 0027.
+LIVES = ("session:", "agent:")
+# Of these, the one whose lives have a fence each, which one journal gives.
+FENCED = "agent:"
+# Everybody's streams that hooks read: a machine keeps them as the server last told them.
+MIRRORED = ("stop:", "budget:", "gate:", "rfc:")
+
+
+def is_of_one_life(stream: str) -> bool:
+    return stream.startswith(LIVES)
 
 
 # A snapshot is written when the deltas since the last outweigh it. The floor keeps small streams

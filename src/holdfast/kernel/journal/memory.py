@@ -218,6 +218,10 @@ class MemoryJournal:
                 "records": self.read(stream, after=version),
             }
 
+    def load_all(self, prefix: str) -> list[Loaded]:
+        names = (head["stream"] for head in self.heads(prefix))
+        return [self.load(name) for name in names if "/" not in name[len(prefix) :]]
+
     def read(self, stream: str, *, after: int = 0, limit: int | None = None) -> list[Record]:
         with self._lock:
             known = self._streams.get(stream)

@@ -358,6 +358,10 @@ class SqliteJournal:
             ],
         }
 
+    def load_all(self, prefix: str) -> list[Loaded]:
+        names = (head["stream"] for head in self.heads(prefix))
+        return [self.load(name) for name in names if "/" not in name[len(prefix) :]]
+
     def read(self, stream: str, *, after: int = 0, limit: int | None = None) -> list[Record]:
         return self._records(
             f"{RECORD} WHERE s.name = ? AND r.version > ? ORDER BY r.version LIMIT ?",

@@ -46,7 +46,7 @@ def initial(stream: str) -> AgentState:
 
 
 def decide(state: AgentState, command: Any, now: int) -> Decision:
-    """`adopt`, `start`, `resume`, `end`, `restore`, and the updates of a life: see `updates`."""
+    """`adopt`, `start`, `resume`, `end`, `restore`, `pushed`, and the updates of a life: see `updates`."""
     what = command["do"]
     if what == "adopt":
         return _adopt(state, command)
@@ -63,7 +63,7 @@ def decide(state: AgentState, command: Any, now: int) -> Decision:
         if state["checkpoint"] is None and state["past"]:
             raise over(state)
         return Decision([("restored_backup", _restored(state, command))])
-    if what not in updates.KINDS:
+    if what not in (*updates.KINDS, "pushed"):
         raise Usage(f"An agent cannot {what!r}.")
     if is_late(state, command.get("session", "")):
         # Of a life that is over: kept for reading, and of no effect.
@@ -73,6 +73,10 @@ def decide(state: AgentState, command: Any, now: int) -> Decision:
             f"{state['agent']} has no checkpoint.",
             hint=f"Begin with: holdfast agent start {state['agent']} --feature FEATURE",
         )
+    if what == "pushed":
+        pushed, known = command["snapshot"], state.get("snapshot")
+        is_known = known is not None and known["commit"] == pushed["commit"]
+        return Decision([] if is_known else [(what, {"snapshot": pushed})])
     body = updates.body_of(state, command, now)
     checkpoint = {**state["checkpoint"], **body["set"]}
     return Decision([(what, body)], _wishes(state, command, checkpoint, now))
@@ -128,6 +132,7 @@ def _adopt(state: AgentState, command: Any) -> Decision:
         "unset": [],
         "text": command["text"],
         "worktree": command["worktree"],
+        **_machine(command),
     }
     return Decision([("edited_outside", body)])
 
@@ -163,7 +168,13 @@ def _begun(state: AgentState, command: Any, now: int) -> dict[str, Any]:
         "ended": ended,
         "file_notes": command.get("file_notes", {}),
         "has_status_file": command["has_status_file"],
+        **_machine(command),
     }
+
+
+def _machine(said: Any) -> dict[str, Any]:
+    """Where the worktree is; nothing where there is one machine only."""
+    return {"machine": said["machine"]} if said.get("machine") else {}
 
 
 def _continued(saved: dict[str, Any], agent: str, session: str, now: int) -> dict[str, Any]:
@@ -198,6 +209,7 @@ def _resume(state: AgentState, command: Any, now: int) -> Decision:
         "checkpoint": checkpoint,
         "has_status_file": command["has_status_file"],
         "ended": _ending(state, "resumed", state["agent"], now),
+        **_machine(command),
     }
     return Decision([("resumed", body)], _wishes(state, command, checkpoint, now))
 
@@ -253,6 +265,7 @@ def apply(state: AgentState, event: Event) -> AgentState:
             "past": [*state["past"], *body["ended"]][-LIVES_REMEMBERED:],
             "file_notes": body["file_notes"],
             "has_status_file": body["has_status_file"],
+            "machine": body.get("machine"),
         }
     if kind == "resumed":
         past = [*state["past"], body["ended"]][-LIVES_REMEMBERED:]
@@ -265,10 +278,13 @@ def apply(state: AgentState, event: Event) -> AgentState:
             "past": past,
             "has_status_file": body["has_status_file"],
             "sync": None,
+            "machine": body.get("machine"),
         }
     if kind == "ended":
         past = [*state["past"], body][-LIVES_REMEMBERED:]
         return {**state, "life": None, "checkpoint": None, "text": "", "past": past, "sync": None}
+    if kind == "pushed":
+        return {**state, "snapshot": body["snapshot"]}
     if kind == "restored_backup":
         return {**state, "checkpoint": body["checkpoint"], "text": ""}
     if kind == "edited_outside":
@@ -288,6 +304,7 @@ def _edited(state: AgentState, body: Any) -> AgentState:
         **state,
         "agent": agent if known and isinstance(agent, str) else state["agent"],
         "worktree": state["worktree"] or body.get("worktree", ""),
+        "machine": state.get("machine") if state["worktree"] else body.get("machine"),
         "checkpoint": checkpoint,
         "text": body.get("text", "") if body["path"] == _path(state) else state["text"],
         "life": life,

@@ -6,7 +6,7 @@ from holdfast.kernel.clock import HOUR, MINUTE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypedDict
+    from typing import Any, NotRequired, TypedDict
 
     class Process(TypedDict):
         """The program that an agent runs in; its start tells it from a later one of the same pid."""
@@ -14,6 +14,21 @@ if TYPE_CHECKING:
         host: str
         pid: int
         started: str
+
+    class Machine(TypedDict):
+        """Where an agent's files are, when several machines share a journal: the machine's own random
+        name, and what people call it."""
+
+        id: str
+        name: str
+
+    class Pushed(TypedDict):
+        """A snapshot of a life's work tree that others can fetch: its commit, and from which remote."""
+
+        id: str
+        commit: str
+        remote: str
+        at: str
 
     class Life(TypedDict):
         """One session of an agent, from its start to its end."""
@@ -44,7 +59,8 @@ if TYPE_CHECKING:
 
     class AgentState(TypedDict):
         """What is known of one agent. `checkpoint` is its file, with whatever others put into it, and
-        `text` that file as somebody else spelled it, until we write it again."""
+        `text` that file as somebody else spelled it, until we write it again. `machine` is where
+        `worktree` is, and `snapshot` the newest that its life has pushed."""
 
         agent: str
         folder: str
@@ -57,6 +73,8 @@ if TYPE_CHECKING:
         has_status_file: bool
         ready_for_sync: bool
         sync: Arrival | None
+        machine: NotRequired[Machine | None]
+        snapshot: NotRequired[Pushed | None]
 
 
 PRIMARY = "Agent-Primary"

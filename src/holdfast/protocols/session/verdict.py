@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.kernel import clock
+from holdfast.protocols.session.words import same_machine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +60,9 @@ def is_foreign(state: SessionState, present: World, issue: str) -> bool:
 
 def _foreign(then: World, now: World, issue_then: str, issue_now: str) -> list[Reason]:
     found: list[Reason] = []
-    if then["repository"] != now["repository"]:
+    if not same_machine(then, now.get("machine", "")):
+        found.append({"verdict": "FOREIGN", "what": "another machine"})
+    elif then["repository"] != now["repository"]:
         found.append({"verdict": "FOREIGN", "what": f"another repository: {then['repository']}"})
     elif then["worktree"] != now["worktree"]:
         found.append({"verdict": "FOREIGN", "what": f"another worktree: {then['worktree']}"})

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
         dirty: str | None
         dirty_files: list[str]
         plan: NotRequired[str | None]
+        # Where the two paths are, when several machines share a journal; empty when nobody knows.
+        machine: NotRequired[str]
 
     class Claim(TypedDict):
         """A line of the handoff with a probe behind it, and what the probe said."""
@@ -129,3 +131,9 @@ def empty_progress() -> Progress:
         "prompt": "",
         "extra": "",
     }
+
+
+def same_machine(then: World, machine: str) -> bool:
+    """Whether a path of then can be one of this machine: clones of a team often have one path."""
+    known = then.get("machine", "")
+    return not known or not machine or known == machine

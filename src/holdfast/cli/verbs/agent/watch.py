@@ -14,7 +14,7 @@ from holdfast.cli.frame import Call, Reply, print_json
 from holdfast.cli.parser import verb
 from holdfast.cli.roster_screen import clock_time, screen, terminal_height, terminal_width
 from holdfast.cli.terminal import unstyle, wants_colour
-from holdfast.kernel import clock
+from holdfast.kernel import clock, servertime
 from holdfast.kernel.errors import Usage
 
 TYPE_CHECKING = False
@@ -55,7 +55,7 @@ def command(call: Call, every: float, rounds: int | None, epic: str | None) -> R
         while rounds is None or looks < rounds:
             if looks:
                 time.sleep(max(0.1, every))
-            post.now = clock.now()
+            post.now = servertime.now(post.epic.workspace)
             entries = roster_of(post)
             if call.as_json:
                 print_json({"at": clock.precise(post.now), "agents": entries})

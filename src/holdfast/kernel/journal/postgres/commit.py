@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from holdfast.kernel import jsontext
-from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError, StoreAway
 from holdfast.kernel.journal.chain import ORIGIN, seal
 from holdfast.kernel.journal.interface import (
@@ -17,7 +16,7 @@ from holdfast.kernel.journal.interface import (
     version_conflict,
     weight_of,
 )
-from holdfast.kernel.journal.postgres import rows
+from holdfast.kernel.journal.postgres import rows, short
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
         Refusal,
         ViewRow,
     )
+    from holdfast.kernel.journal.postgres.connect import Session
 
     # Where a stream's chain ended when this process last looked: version and hash.
     Tip = tuple[int, bytes]
@@ -42,18 +42,15 @@ if TYPE_CHECKING:
 MOVING = "it is being moved"
 
 
-def append_one(
-    connection: psycopg.Connection, workspace: int, append: Append, tip: Tip
-) -> Receipt | None:
+def append_one(session: Session, workspace: int, append: Append, tip: Tip) -> Receipt | None:
     """One record behind the tip; None when that is not where the stream ends, or it may not be."""
     (draft,) = append.drafts
     version, previous = tip[0] + 1, tip[1]
     salt, body_hash, record_hash = seal(previous, append.stream, version, append.fence, draft)
-    row: Any = connection.execute(
-        rows.APPEND,
+    row = short.append(
+        session,
         {
             "workspace": workspace,
-            "channel": rows.channel_of(workspace),
             "stream": append.stream,
             "version": version,
             "previous": previous,
@@ -68,13 +65,13 @@ def append_one(
             "body_hash": body_hash,
             "hash": record_hash,
         },
-    ).fetchone()
+    )
     if row is None:
         return None
-    seq, held, deltas, snapshot_bytes, number, _ = row
+    seq, held, deltas, snapshot_bytes, number = row
     if append.state is not None and snapshot_is_due(deltas, snapshot_bytes):
-        with connection.pipeline(), connection.transaction():
-            store_snapshot(connection, number, version, append.state)
+        with session.pipeline(), session.transaction():
+            store_snapshot(session, number, version, append.state)
     record = _record(draft, seq, append.stream, version, append.fence, record_hash)
     return receipt_of(append.stream, version, held, [record], duplicate=False)
 
@@ -134,8 +131,6 @@ def append_all(
             )
         rows.store_views(cursor, workspace, machine, views)
         rows.store_effects(cursor, workspace, machine, effects)
-        if count:
-            cursor.execute(rows.NOTIFY, (rows.channel_of(workspace),))
     return receipts
 
 
@@ -207,12 +202,13 @@ def _write(
 
 
 def keep_refused(
-    connection: psycopg.Connection, workspace: int, append: Append, reason: str
+    connection: psycopg.Connection, workspace: int, id: str, append: Append, reason: str
 ) -> None:
-    """What a writer without the right to it tried to write."""
+    """What a writer without the right to it tried to write. Under a known id it is kept already, from
+    before a connection died with the answer."""
     first = append.drafts[0] if append.drafts else None
     refusal: Refusal = {
-        "id": new_id(),
+        "id": id,
         "stream": append.stream,
         "at": first["at"] if first else "",
         "actor": first["actor"] if first else "",

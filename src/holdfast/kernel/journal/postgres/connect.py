@@ -9,6 +9,7 @@ import time
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
+from holdfast.kernel import servertime
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.journal.address import shown
 from holdfast.kernel.journal.postgres.errors import (
@@ -37,14 +38,15 @@ _NETWORK = {
     "tcp_user_timeout": 30_000,
 }
 # A client that vanished in the middle of a transaction lets go of the workspace's row before those
-# who wait for it lose their patience.
+# who wait for it lose their patience; from a machine that is cut off, two or three vanish at once.
 _GREETING = """SELECT
  set_config('idle_in_transaction_session_timeout', '5s', false),
- set_config('lock_timeout', '10s', false),
+ set_config('lock_timeout', '20s', false),
  set_config('default_transaction_isolation', 'read committed', false),
  set_config('search_path', 'pg_catalog', false),
  CASE WHEN current_setting('synchronous_commit') = 'off'
   THEN set_config('synchronous_commit', 'on', false) END,
+ (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
  current_setting('server_encoding'), to_regclass('holdfast.format') IS NOT NULL"""
 _MIGRATION_LOCK = 0x486F6C64  # "Hold"
 
@@ -54,7 +56,13 @@ logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
 class Session(psycopg.Connection):
-    """A connection that does not wait for ever for a server that has stopped thinking."""
+    """A connection that does not wait for ever for a server that has stopped thinking. `anchor` is what
+    the server's clock said when it was made; `appended` counts what went the short way,
+    and `prepared` says that its statement has a name there."""
+
+    anchor: servertime.Anchor
+    appended = 0
+    prepared = False
 
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
         if timeout is not None:
@@ -115,8 +123,11 @@ def _dial(url: str, settings: dict[str, Any]) -> Session:
 
 
 def _greet(session: Session, place: str) -> None:
+    asked = servertime.since_boot()
     row: Any = session.execute(_GREETING).fetchone()
-    *_, encoding, exists = row
+    *_, instant, encoding, exists = row
+    # Half way between question and answer: wrong by no more than half of what the way takes.
+    session.anchor = servertime.Anchor(instant, (asked + servertime.since_boot()) // 2)
     if encoding != "UTF8":
         raise HoldfastError(
             f"{place} stores text as {encoding}.",

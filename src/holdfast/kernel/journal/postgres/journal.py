@@ -13,6 +13,7 @@ from contextlib import contextmanager
 import psycopg
 
 from holdfast.kernel import jsontext
+from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict
 from holdfast.kernel.journal.interface import (
     ANCHOR_FIELDS,
@@ -27,7 +28,8 @@ from holdfast.kernel.journal.interface import (
     refusal_of,
     sealed_of,
 )
-from holdfast.kernel.journal.postgres import rows, upkeep
+from holdfast.kernel.journal.postgres import bulk, rows, upkeep
+from holdfast.kernel.journal.postgres.bell import Bell
 from holdfast.kernel.journal.postgres.commit import (
     append_all,
     append_one,
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     )
     from holdfast.kernel.journal.postgres.commit import Tip
     from holdfast.kernel.journal.postgres.connect import Session
+    from holdfast.kernel.servertime import Anchor
 
 IDLE = psycopg.pq.TransactionStatus.IDLE
 # How many streams' tips are remembered for the short way.
@@ -75,13 +78,18 @@ class PostgresJournal(Sessions):
         machine: str,
         *,
         settle: Callable[[str, str], tuple[str, str]] | None = None,
+        named: Callable[[], str] | None = None,
+        heard: Callable[[Anchor], None] | None = None,
     ) -> None:
-        """`settle` is told both names before the first record, and says which they are."""
-        super().__init__(url)
+        """`settle` is told both names before the first record, and says which they are; `named` says
+        what the workspace is called by now. `heard` is told the server's time."""
+        super().__init__(url, heard)
         self.workspace = workspace
         self.machine = machine
         self._settle = settle
+        self._named = named
         self._tips: dict[str, Tip] = {}
+        self._bell = Bell()
         self._number = 0
         self._reads_only: bool | None = None
         self.session()
@@ -89,6 +97,9 @@ class PostgresJournal(Sessions):
     def number(self) -> int:
         """The workspace's number in this database; 0 while it has none, which nothing has."""
         if not self._number:
+            if self._named is not None and self._settle is not None:
+                # Opened before anybody wrote: another process may have chosen the name meanwhile.
+                self.workspace = self._named() or self.workspace
             found = self._rows(
                 "SELECT number FROM holdfast.workspaces WHERE id = %s", self.workspace
             )
@@ -134,7 +145,7 @@ class PostgresJournal(Sessions):
         views: Sequence[ViewRow] = (),
         effects: Sequence[Effect] = (),
     ) -> list[Receipt]:
-        tries = 0
+        tries, attempt = 0, new_id()
 
         def once(session: Session) -> list[Receipt]:
             nonlocal tries
@@ -143,6 +154,8 @@ class PostgresJournal(Sessions):
             try:
                 receipts = self._commit(session, appends, views, effects, tried)
                 self._let_go(done=True)
+                if any(receipt["records"] for receipt in receipts):
+                    self._bell.ring(session, self._number)
                 return receipts
             except (Conflict, psycopg.errors.UniqueViolation) as error:
                 self._let_go()
@@ -155,7 +168,7 @@ class PostgresJournal(Sessions):
                     raise
                 conflict = error if isinstance(error, Conflict) else id_taken(tried[-1])
                 if not conflict.retryable:
-                    keep_refused(session, self._number, tried[-1], conflict.message)
+                    keep_refused(session, self._number, attempt, tried[-1], conflict.message)
                 raise conflict from None
 
         return self.steadily("writing the journal", once)
@@ -256,17 +269,9 @@ class PostgresJournal(Sessions):
 
     def touch(self, stream: str, at: str) -> None:
         number = self.number()
-
-        def seen(session: Session) -> None:
-            with session.pipeline(), session.transaction():
-                session.execute("SET LOCAL synchronous_commit = off")
-                session.execute(
-                    "UPDATE holdfast.streams SET seen_at = %s"
-                    " WHERE workspace = %s AND name = %s AND seen_at < %s",
-                    (at, number, stream, at),
-                )
-
-        self.steadily("writing the journal", seen)
+        self.steadily(
+            "writing the journal", lambda session: upkeep.touch(session, number, stream, at)
+        )
 
     def end(self, stream: str, at: str) -> None:
         self._write(
@@ -398,24 +403,16 @@ class PostgresJournal(Sessions):
         )
 
     def heads(self, prefix: str = "") -> list[Head]:
-        sql = f"{rows.HEAD} AND name >= %s AND name < %s ORDER BY name"
-        values = (self.number(), *rows.prefix_range(prefix))
-        found = self.steadily(
-            "reading the journal",
-            lambda session: session.execute(sql, values, binary=True).fetchall(),
+        number = self.number()
+        return self.steadily(
+            "reading the journal", lambda session: bulk.heads(session, number, prefix)
         )
-        # Spelled out: for ten thousand agents `head_of` takes as long as the server does.
-        return [
-            {
-                "stream": stream,
-                "version": version,
-                "fence": fence,
-                "seen_at": seen_at,
-                "closed_at": closed_at,
-                "anchor_version": anchor_version,
-            }
-            for stream, version, fence, seen_at, closed_at, anchor_version in found
-        ]
+
+    def load_all(self, prefix: str) -> list[Loaded]:
+        number = self.number()
+        return self.steadily(
+            "reading the journal", lambda session: bulk.load_all(session, number, prefix)
+        )
 
     def head(self, stream: str) -> Head | None:
         found = self._rows(f"{rows.HEAD} AND name = %s", self.number(), stream)

@@ -7,6 +7,7 @@ import time
 import psycopg
 
 from holdfast.kernel.errors import StoreAway
+from holdfast.kernel.journal.postgres.bell import AGAIN_SECONDS
 from holdfast.kernel.journal.postgres.connect import connect
 from holdfast.kernel.journal.postgres.errors import in_our_words
 from holdfast.kernel.journal.postgres.rows import channel_of
@@ -39,10 +40,10 @@ def wait(journal: PostgresJournal, seq: int, seconds: float) -> bool:
 def _listen(journal: PostgresJournal, seq: int, deadline: float) -> bool:
     ear = connect(journal.url)
     try:
-        number = 0
+        number, again = 0, False
         while True:
             if not number and journal.number():
-                number = journal.number()
+                number, again = journal.number(), True
                 ear.execute(f"LISTEN {channel_of(number)}")
             # After LISTEN: what came in between would not wake us.
             if journal.since(seq, limit=1):
@@ -50,9 +51,10 @@ def _listen(journal: PostgresJournal, seq: int, deadline: float) -> bool:
             left = deadline - time.monotonic()
             if left <= 0:
                 return False
-            pause = min(left, LOOK_SECONDS if number else UNBORN_SECONDS)
-            for _ in ear.notifies(timeout=pause, stop_after=1):
-                pass
+            pause = AGAIN_SECONDS if again else LOOK_SECONDS if number else UNBORN_SECONDS
+            again = False
+            for _ in ear.notifies(timeout=min(left, pause), stop_after=1):
+                again = True
     except psycopg.Error as error:
         raise in_our_words(error, "waiting for the next record", journal.place) from None
     finally:

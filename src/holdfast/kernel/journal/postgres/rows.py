@@ -49,7 +49,7 @@ COUNT = (
 )
 ALONE = "SELECT FROM holdfast.workspaces WHERE number = %s FOR UPDATE"
 HELD = "SELECT held FROM holdfast.workspaces WHERE number = %s"
-NOTIFY = "SELECT pg_notify(%s, '')"
+NOTIFY = "SELECT set_config('synchronous_commit', 'off', true), pg_notify(%s, '')"
 STREAMS = (
     "SELECT name, number, version, hash, fence, seen_at, closed_at, delta_bytes, snapshot_bytes"
     " FROM holdfast.streams WHERE workspace = %s AND name = ANY(%s) FOR UPDATE"
@@ -81,7 +81,7 @@ APPEND = (
     "  fence, kind, salt, body, body_hash, hash)"
     "  SELECT %(workspace)s, stream.seq, %(id)s, stream.number, %(version)s, %(at)s, %(actor)s,"
     "  %(fence)s::bigint, %(kind)s, %(salt)s, %(body)s, %(body_hash)s, %(hash)s FROM stream)"
-    " SELECT seq, fence, delta_bytes, snapshot_bytes, number, pg_notify(%(channel)s, '') FROM stream"
+    " SELECT seq, fence, delta_bytes, snapshot_bytes, number FROM stream"
 )
 # Never back to an older one: retention may have removed the records between the two.
 SNAPSHOT = (
@@ -117,7 +117,7 @@ _REFUSAL_COLUMNS = ", ".join(REFUSAL_FIELDS)
 REFUSALS = f"SELECT {_REFUSAL_COLUMNS} FROM holdfast.refused WHERE workspace = %s"
 _STORE_REFUSAL = (
     f"INSERT INTO holdfast.refused (workspace, {_REFUSAL_COLUMNS})"
-    " VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"
+    " VALUES (%s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (workspace, id) DO NOTHING"
 )
 
 

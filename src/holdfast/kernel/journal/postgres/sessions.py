@@ -18,14 +18,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
+    from holdfast.kernel.servertime import Anchor
+
     Done = TypeVar("Done")
 
 
 class Sessions:
     """A connection for each thread of each process. `place` is the URL as people may see it."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, heard: Callable[[Anchor], None] | None = None) -> None:
+        """`heard` is told the server's time at every connection."""
         self._sessions: dict[tuple[int, int], Session] = {}
+        self._heard = heard
         self.url = url
         self.place = shown(url)
 
@@ -40,7 +44,13 @@ class Sessions:
         session = self.present()
         if session is None:
             session = self._sessions[os.getpid(), get_ident()] = connect(self.url)
+            if self._heard is not None:
+                self._heard(session.anchor)
         return session
+
+    def now(self) -> int:
+        """What time it is by the server's clock; nobody is asked who told it already."""
+        return self.session().anchor.now()
 
     def close(self) -> None:
         process = os.getpid()

@@ -52,6 +52,17 @@ def collect(connection: psycopg.Connection, workspace: int, before: str, keep: i
     return {"records": row[0], "streams": row[1]}
 
 
+def touch(connection: psycopg.Connection, workspace: int, stream: str, at: str) -> None:
+    """Seen alive. A sign of life that a crash takes is soon followed by the next."""
+    with connection.pipeline(), connection.transaction():
+        connection.execute("SET LOCAL synchronous_commit = off")
+        connection.execute(
+            "UPDATE holdfast.streams SET seen_at = %s"
+            " WHERE workspace = %s AND name = %s AND seen_at < %s",
+            (at, workspace, stream, at),
+        )
+
+
 def scrub(connection: psycopg.Connection, workspace: int, text: str, mark: str) -> int:
     """Replace a text in the effects that wait and the writes that were refused."""
     changed = 0

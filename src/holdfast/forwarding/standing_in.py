@@ -1,0 +1,30 @@
+"""Going on without the server: an agent's own word is kept on this machine, as a hook would keep it."""
+
+from __future__ import annotations
+
+from holdfast.kernel.errors import HoldfastError, StoreAway
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.kernel.workspace import Workspace
+
+
+def reachable(workspace: Workspace) -> tuple[Workspace, str]:
+    """The workspace; where its server is away the same one without it, and why."""
+    if not workspace.url:
+        return workspace, ""
+    try:
+        _ = workspace.journal
+    except StoreAway as away:
+        return workspace.offline(), away.message
+    return workspace, ""
+
+
+def kept(why: str) -> str:
+    return f"Kept here, not yet on the server: {why}"
+
+
+def not_kept(error: HoldfastError, why: str) -> HoldfastError:
+    """A refusal that is only the best of this machine's knowledge."""
+    error.hint = f"That is what this machine knows. {why} {error.hint}".strip()
+    return error
