@@ -28,7 +28,7 @@ demo: $(READY) ## the main story, in a temporary repository
 test: $(READY) ## all tests, under five minutes
 	@scripts/need chromium || test -z "$(CI)"
 	@scripts/need ip iproute2 || test -z "$(CI)"
-	@$(BIN)/python -m pytest -n 4 -m "not proof and not clients"
+	@$(BIN)/python -m pytest -n 3 -m "not proof and not clients"
 
 check: $(READY) ## ruff, mypy --strict, import-linter
 	@$(BIN)/ruff check .
