@@ -157,10 +157,11 @@ def _as_edited(workspace: Workspace, state: SessionState, now: int) -> SessionSt
     """With what a person wrote into the file since; the next checkpoint makes a record of it."""
     stream = rules.stream_of(state["session"])
     for path, written in rules.render(state).items():
-        if not workspace.journal.views(worktree=workspace.root, stream=stream, path=path):
-            continue  # the file shows a session that was captured later
         try:
             _, content = read_file(os.path.join(workspace.root, path))
+            # Asked after the file was read: whoever writes it says so in the journal before.
+            if not workspace.journal.views(worktree=workspace.root, stream=stream, path=path):
+                continue  # the file shows a session that was captured later
             base: SessionState = {**state, "progress": progress.parse(written)}
             change: Any = {"kind": "edited", "path": path, "text": text_of(content)}
             edits = rules.absorb(state, base, change, now)

@@ -78,7 +78,8 @@ def test_every_command_that_is_named_exists(line: str) -> None:
 
 def assert_it_exists(words: list[str]) -> None:
     command: click.Command = root
-    context = click.Context(root)
+    # As the tool itself does it: click keeps the first help option that a command was asked for.
+    context = click.Context(root, help_option_names=["-h", "--help"])
     while isinstance(command, click.Group):
         found = command.get_command(context, words.pop(0)) if words else None
         assert found is not None, words

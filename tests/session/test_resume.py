@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from holdfast import resume as resuming
 from holdfast.hooks.run import command
 from holdfast.kernel import clock
+from holdfast.kernel.views import files
 from tests.conftest import Git
 from tests.session import world
 from tests.session.world import PROGRESS, PROMPT, WORK, Answer, Holdfast, hook, said, set_state
@@ -434,3 +436,20 @@ def test_a_plan_that_changed_is_drift(repository: Path, holdfast: Holdfast, how:
     found = holdfast("resume", "--json").data
     assert found["verdict"] == "DRIFTED"
     assert any("the plan changed" in reason["what"] for reason in found["reasons"])
+
+
+def test_a_file_that_another_session_just_wrote_is_not_this_ones(
+    repository: Path, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen with twenty sessions in one worktree: one was given another's prompt as its own edit."""
+    assert holdfast("checkpoint", *WORK, "--session", "one", "--next", "the work of one").code == 0
+    read = files.read_file
+
+    def read_a_moment_later(path: str) -> tuple[str, bytes]:
+        monkeypatch.setattr(resuming, "read_file", read)
+        holdfast("checkpoint", *WORK, "--session", "two", "--next", "the work of two")
+        return read(path)
+
+    monkeypatch.setattr(resuming, "read_file", read_a_moment_later)
+    assert "Next action: the work of one." in resumed(holdfast, "--session", "one")["prompt"]
+    assert "Next action: the work of two." in (repository / PROGRESS).read_text()
