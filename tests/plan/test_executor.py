@@ -156,8 +156,9 @@ def test_everything_ends_with_the_runner_that_is_killed(bench: Bench) -> None:
             signal.pause()
         finally:
             os._exit(0)
-    wait_for((bench.folder / "mark").exists)
-    mark = (bench.folder / "mark").read_text()
+    written = bench.folder / "mark"
+    wait_for(lambda: written.exists() and written.read_text())
+    mark = written.read_text()
     wait_for(lambda: len(tree.marked([mark])) >= 2)
     os.kill(runner, signal.SIGKILL)
     os.waitpid(runner, 0)
