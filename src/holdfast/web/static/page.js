@@ -53,6 +53,8 @@
     }
   }, 10000);
 
+  const SETTLED = "This was settled elsewhere meanwhile. Nothing was sent.";
+
   function notify(text) {
     const notice = byId("notice");
     if (!notice) return;
@@ -66,13 +68,23 @@
   let answered = null;
   let asker = null;
 
+  // An update may have put another button in the place of the one that was pressed.
+  function living(button, action) {
+    if (button.isConnected) return button;
+    return [...document.querySelectorAll("button")].find((one) => one.name === button.name
+      && one.value === button.value && one.form?.getAttribute("action") === action);
+  }
+
   function ask(question, button) {
     byId("confirm-question").textContent = question;
     byId("confirm-yes").textContent = button.textContent;
-    asker = button;
+    const action = button.form.getAttribute("action");
+    asker = () => living(button, action);
     answered = () => {
-      button.dataset.sure = "yes";
-      if (button.isConnected) button.form.requestSubmit(button);
+      const pressed = living(button, action);
+      if (!pressed) return;
+      pressed.dataset.sure = "yes";
+      pressed.form.requestSubmit(pressed);
     };
     dialog.returnValue = "no";
     dialog.showModal();
@@ -112,6 +124,7 @@
     }
     // To a server that is not there a form would be lost, with what was typed into it.
     event.preventDefault();
+    const action = form.getAttribute("action");
     try {
       await fetch("/sign-in", { method: "HEAD", cache: "no-store" });
     } catch {
@@ -119,9 +132,14 @@
       notify("The server cannot be reached. Nothing was sent, and what you wrote is still here.");
       return;
     }
-    button.dataset.sure = "reached";
-    if (button.isConnected) form.requestSubmit(button);
-    delete button.dataset.sure;
+    const pressed = living(button, action);
+    if (!pressed) {
+      notify(SETTLED);
+      return;
+    }
+    pressed.dataset.sure = "reached";
+    pressed.form.requestSubmit(pressed);
+    delete pressed.dataset.sure;
   });
 
   // A note that is not lost
@@ -143,9 +161,9 @@
       byId("kept-text").value = typed;
       kept.hidden = false;
     }
-    if (dialog?.open && asker && !asker.isConnected) {
+    if (dialog?.open && asker && !asker()) {
       dialog.close("no");
-      notify("This was settled elsewhere meanwhile. Nothing was sent.");
+      notify(SETTLED);
     }
   }
 
