@@ -1,0 +1,342 @@
+"""What happens in a session, in the same words for every client.
+
+A client's transcript reader turns each line into events. It never runs anything that a transcript
+says, and it never raises: what it does not know it skips and counts.
+
+| kind | what happened | fields |
+|---|---|---|
+| `place` | the session works in a folder | path |
+| `prompt` | the person asked for something | text |
+| `said` | the agent wrote to the person | text |
+| `run` | the agent started a command | id, text (the command line), path (its folder, or empty) |
+| `edit` | the agent changed a file | id, path, text (old and new text), change |
+| `read` | the agent looked at a file | id, path, text (what it looked for there) |
+| `search` | the agent searched | id, text (the pattern), path (where, or empty) |
+| `call` | the agent used any other tool | id, text (the tool and its input) |
+| `result` | a call of the same id ended | id, text (its output, shortened), failed |
+| `plan` | the agent put a plan to the person | id, text |
+| `tasks` | the agent wrote its whole task list | id, tasks |
+| `task` | one task was made or changed | tasks (one; empty text or state: as before) |
+| `answer` | the person answered a question | text (the answer), about (the question) |
+| `agent` | a subagent was started | id, text (what it is to do) |
+| `agent_end` | the subagent of that id ended | id |
+| `compact` | the client compacted the conversation | |
+| `summary` | the client wrote its own summary | text |
+
+Of `run`, `edit`, `read`, `search`, `call`, `plan`, `tasks` and `agent`, the first is one tool call
+each, unless `again` says that it belongs to the call before it (a patch of several files).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, Literal, NotRequired, Protocol, TypedDict
+
+    Kind = Literal[
+        "place",
+        "prompt",
+        "said",
+        "run",
+        "edit",
+        "read",
+        "search",
+        "call",
+        "result",
+        "plan",
+        "tasks",
+        "task",
+        "answer",
+        "agent",
+        "agent_end",
+        "compact",
+        "summary",
+    ]
+    Change = Literal["edited", "created", "deleted"]
+    TaskState = Literal["open", "active", "done", "dropped", ""]
+
+    class Task(TypedDict):
+        """A task of the client's own list. `key` is the client's name for it, or its position."""
+
+        key: str
+        text: str
+        state: TaskState
+
+    class ReaderState(TypedDict):
+        """What a reader has to know of earlier lines to understand later ones. Plain JSON."""
+
+        pending: dict[str, list[str]]
+        seen: list[str]
+        unknown: int
+        cwd: NotRequired[str]
+
+    class Transcript(Protocol):
+        """A client's transcript module."""
+
+        def is_telling(self, line: bytes) -> bool:
+            """Whether the line can matter; asked before anything is decoded."""
+
+        def peek(self, line: bytes, state: ReaderState, events: list[Event]) -> bool:
+            """Read a long line without decoding it; False where it must be decoded after all."""
+
+        def parse(self, record: dict[str, Any], state: ReaderState, events: list[Event]) -> None:
+            """Append the events of one decoded object."""
+
+
+TOOL_CALLS = frozenset(("run", "edit", "read", "search", "call", "plan", "tasks", "agent"))
+
+# No reader keeps more of one text than this; what is left out of the middle is marked.
+LONGEST_TEXT = 24_000
+LONGEST_OUTPUT = 6_000
+LONGEST_LINE_TO_DECODE = 64 << 20
+# Calls whose result is still out, and message blocks already read: only the newest matter.
+MOST_PENDING = 64
+MOST_SEEN = 64
+CUT = "\n[...]\n"
+
+# What clients write in the person's name.
+_NOT_THE_PERSON = re.compile(
+    r"\s*(?:<(?!command-)|Caveat:|\[Request interrupted|This session is being continued|"
+    r"Base directory for this skill|# AGENTS\.md instructions)"
+)
+_INSERTED = re.compile(
+    r"<(system-reminder|ide_opened_file|ide_selection|hook_context|environment_context|"
+    r"local-command-caveat)>.*?</\1>",
+    re.DOTALL,
+)
+_SLASH_COMMAND = re.compile(r"<command-name>\s*(/?[^<]{1,80}?)\s*</command-name>")
+_SLASH_ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+
+_STATES: dict[str, TaskState] = {
+    "pending": "open",
+    "todo": "open",
+    "open": "open",
+    "not_started": "open",
+    "in_progress": "active",
+    "in-progress": "active",
+    "active": "active",
+    "completed": "done",
+    "complete": "done",
+    "done": "done",
+    "deleted": "dropped",
+    "cancelled": "dropped",
+    "canceled": "dropped",
+    "dropped": "dropped",
+}
+
+
+class Event:
+    """One thing that happened. See the table above for which field says what."""
+
+    __slots__ = (
+        *("kind", "at", "id", "text", "path", "about"),
+        *("change", "failed", "tasks", "again"),
+    )
+
+    def __init__(
+        self,
+        kind: Kind,
+        *,
+        at: str = "",
+        id: str = "",
+        text: str = "",
+        path: str = "",
+        about: str = "",
+        change: Change = "edited",
+        failed: bool | None = None,
+        tasks: Iterable[Task] = (),
+        again: bool = False,
+    ) -> None:
+        self.kind = kind
+        self.at = at
+        self.id = id
+        self.text = text
+        self.path = path
+        self.about = about
+        self.change = change
+        # None: the client does not say how it ended.
+        self.failed = failed
+        self.tasks = list(tasks)
+        self.again = again
+
+    def __repr__(self) -> str:
+        said = {name: getattr(self, name) for name in self.__slots__ if getattr(self, name)}
+        return f"Event({said})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Event) and all(
+            getattr(self, name) == getattr(other, name) for name in self.__slots__
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def new_state() -> ReaderState:
+    return {"pending": {}, "seen": [], "unknown": 0}
+
+
+def read(
+    transcript: Transcript, lines: Iterable[bytes], state: ReaderState, events: list[Event]
+) -> None:
+    """Append what new lines say. `state` goes in and out; a torn last line must wait outside."""
+    for line in lines:
+        read_line(transcript, line, state, events)
+
+
+def read_line(
+    transcript: Transcript, line: bytes, state: ReaderState, events: list[Event]
+) -> list[dict[str, Any]]:
+    """Read one line; the decoded objects, for a second purpose such as usage figures."""
+    if not transcript.is_telling(line) or transcript.peek(line, state, events):
+        return []
+    records = decode(line)
+    if not records and line.strip():
+        state["unknown"] += 1
+    for record in records:
+        transcript.parse(record, state, events)
+    return records
+
+
+def decode(line: bytes) -> list[dict[str, Any]]:
+    """The JSON objects of a line: usually one, none for damage, several where a client lost the
+    line break between them."""
+    if len(line) > LONGEST_LINE_TO_DECODE:
+        return []
+    text = line.decode("utf-8", "replace").strip(" \t\r\n\0")
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return _several(text)
+    return [value] if isinstance(value, dict) else []
+
+
+def _several(text: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    decoder, start = json.JSONDecoder(), 0
+    while start < len(text):
+        try:
+            value, start = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            break
+        if isinstance(value, dict):
+            found.append(value)
+        while start < len(text) and text[start] in " \t\r\n\0":
+            start += 1
+    return found
+
+
+def text_of(value: Any) -> str:
+    """A string; empty for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def table_of(value: Any) -> dict[str, Any]:
+    """An object; empty for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def list_of(value: Any) -> list[Any]:
+    """A list; empty for anything else."""
+    return value if isinstance(value, list) else []
+
+
+def flat(content: Any, most: int = LONGEST_TEXT) -> str:
+    """The text of a message's content: a string, or blocks with a `text` each."""
+    if isinstance(content, str):
+        return shortened(content, most)
+    parts = []
+    for block in list_of(content)[:1000]:
+        part = block if isinstance(block, str) else text_of(table_of(block).get("text"))
+        if part:
+            parts.append(part)
+    return shortened("\n".join(parts), most)
+
+
+def shortened(text: str, most: int) -> str:
+    """The beginning and, more important for output, the end of a text that is too long."""
+    if len(text) <= most:
+        return text
+    head = most // 3
+    return text[:head] + CUT + text[len(text) - (most - head - len(CUT)) :]
+
+
+def words_of_the_person(text: str) -> str:
+    """A prompt without what the client inserted; empty where no person wrote it."""
+    if "<" in text:
+        text = _INSERTED.sub("", text)
+        command = _SLASH_COMMAND.search(text)
+        if command:
+            given = _SLASH_ARGUMENTS.search(text)
+            arguments = given[1].strip() if given else ""
+            # A bare /clear or /model asks for no work.
+            return f"{command[1]} {arguments}" if arguments else ""
+    text = text.strip()
+    return "" if not text or _NOT_THE_PERSON.match(text) else text
+
+
+def task_of(key: Any, text: Any, state: Any) -> Task:
+    """A task in our words; a state that nobody knows counts as open."""
+    word = text_of(state).strip().lower()
+    return {
+        "key": str(key) if isinstance(key, (str, int)) else "",
+        "text": text_of(text)[:1000].strip(),
+        "state": _STATES.get(word, "open" if word else ""),
+    }
+
+
+def remember(state: ReaderState, id: str, *what: str) -> None:
+    """Keep what a call was until its result comes."""
+    pending = state["pending"]
+    pending[id] = list(what)
+    while len(pending) > MOST_PENDING:
+        del pending[next(iter(pending))]
+
+
+def recall(state: ReaderState, id: str) -> list[str]:
+    """What `remember` kept for an id, once; empty if nothing."""
+    return state["pending"].pop(id, [])
+
+
+def is_new(state: ReaderState, id: str) -> bool:
+    """Whether an id was not seen among the last ones. Clients write some things twice."""
+    seen = state["seen"]
+    if id in seen:
+        return False
+    seen.append(id)
+    if len(seen) > MOST_SEEN:
+        del seen[0]
+    return True
+
+
+def string_in(line: bytes, key: bytes, start: int = 0, most: int = 200) -> str:
+    """The short string value of a key in a line that is not decoded: `key` is b'"id":"'."""
+    at = line.find(key, start)
+    if at < 0:
+        return ""
+    at += len(key)
+    end = line.find(b'"', at, at + most)
+    return line[at:end].decode("utf-8", "replace") if end >= 0 else ""
+
+
+def piece(line: bytes, start: int, end: int) -> str:
+    """Part of a JSON string, cut anywhere in it, as the text it stands for."""
+    start, end = max(start, 0), min(end, len(line))
+    raw = line[start:end].decode("utf-8", "ignore")
+    if "\\" not in raw:
+        return raw
+    return _ESCAPE.sub(_unescape, raw)
+
+
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.)|$)", re.DOTALL)
+_PLAIN = {"n": "\n", "t": "\t", "r": "\r", "b": "", "f": "", '"': '"', "\\": "\\", "/": "/"}
+
+
+def _unescape(match: re.Match[str]) -> str:
+    if match[1]:
+        letter = chr(int(match[1], 16))
+        return "" if "\ud800" <= letter <= "\udfff" else letter
+    return _PLAIN.get(match[2] or "", "")
