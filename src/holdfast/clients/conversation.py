@@ -89,10 +89,16 @@ if TYPE_CHECKING:
 
 TOOL_CALLS = frozenset(("run", "edit", "read", "search", "call", "plan", "tasks", "agent"))
 
+_ONLY_NAMES = frozenset(("edit", "read", "search", "call"))
+
 # No reader keeps more of one text than this; what is left out of the middle is marked.
 LONGEST_TEXT = 24_000
 LONGEST_OUTPUT = 6_000
 LONGEST_LINE_TO_DECODE = 64 << 20
+# A shorter line is decoded at once: looking for its parts takes as long.
+PEEK_ABOVE = 4096
+# Enough for the line in which git names a commit.
+SKIMMED = 200
 # Calls whose result is still out, and message blocks already read: only the newest matter.
 MOST_PENDING = 64
 MOST_SEEN = 64
@@ -182,23 +188,46 @@ def new_state() -> ReaderState:
 def read(
     transcript: Transcript, lines: Iterable[bytes], state: ReaderState, events: list[Event]
 ) -> None:
-    """Append what new lines say. `state` goes in and out; a torn last line must wait outside."""
+    """Append what new whole lines say. `state` goes in and out. A torn last line waits outside."""
     for line in lines:
         read_line(transcript, line, state, events)
 
 
 def read_line(
-    transcript: Transcript, line: bytes, state: ReaderState, events: list[Event]
+    transcript: Transcript,
+    line: bytes,
+    state: ReaderState,
+    events: list[Event],
+    *,
+    decoded: bool = False,
 ) -> list[dict[str, Any]]:
-    """Read one line; the decoded objects, for a second purpose such as usage figures."""
-    if not transcript.is_telling(line) or transcript.peek(line, state, events):
+    """Read one line and return its objects, so that usage figures need no second decoding.
+
+    A line that need not be decoded returns none, unless `decoded` asks for its objects.
+    """
+    telling = transcript.is_telling(line)
+    if telling and len(line) > PEEK_ABOVE and transcript.peek(line, state, events):
+        telling = False
+    if not telling and not decoded:
         return []
     records = decode(line)
     if not records and line.strip():
         state["unknown"] += 1
-    for record in records:
-        transcript.parse(record, state, events)
+    if telling:
+        for record in records:
+            transcript.parse(record, state, events)
     return records
+
+
+def skim(events: list[Event]) -> None:
+    """Drop the texts that only serve to find names in play.
+
+    A reader that catches up on a very long transcript does this for all but its last stretch: what
+    was named hundreds of calls ago has no weight any more, and finding names takes most of the time.
+    """
+    for event in events:
+        if event.kind in _ONLY_NAMES or (event.kind == "result" and not event.failed):
+            event.text = event.text[:SKIMMED]
 
 
 def decode(line: bytes) -> list[dict[str, Any]]:

@@ -1,0 +1,273 @@
+"""What happened in a session of Claude Code, from `~/.claude/projects/<folder>/<session>.jsonl`.
+
+One line is one content block of a message, so an id of a message stands there several times. Lines
+of subagents are marked as sidechains; what a subagent did is not what the session knows.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from holdfast.clients.conversation import (
+    LONGEST_OUTPUT,
+    Event,
+    flat,
+    is_new,
+    list_of,
+    piece,
+    recall,
+    remember,
+    shortened,
+    string_in,
+    table_of,
+    task_of,
+    text_of,
+    words_of_the_person,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.clients.conversation import ReaderState
+
+_SIDECHAIN = (b'"isSidechain":true', b'"isSidechain": true')
+_TELLING = (b'"user"', b'"assistant"', b'"compact_boundary"', b"<task-notification>")
+_FAILED = (b'"is_error":true', b'"is_error": true')
+# A long line with one of these is decoded: an answer, a subagent in the background.
+_NEEDED = (*_FAILED, b'"answers":', b'"isAsync":', b"<task-notification>", b'"isCompactSummary"')
+_RESULT, _RESULT_ID = b'"tool_result"', b'"tool_use_id":"'
+_CONTENT = (b'"content":"', b'"text":"')
+EXCERPT = 4000
+
+_ENDED_TASK = re.compile(
+    r"<tool-use-id>([^<]{1,100})</tool-use-id>.*?<status>(\w+)</status>", re.DOTALL
+)
+_EXIT_CODE = re.compile(r"\(exit code (\d+)\)")
+_REFUSED = re.compile(r"The user doesn't want to (?:proceed|take this action)")
+_REFUSED_WITH = re.compile(r"the user said:\s*(.+)", re.DOTALL)
+_CHOSEN = re.compile(r'"([^"]{1,400})"="([^"]{1,400})"')
+_TASK_NUMBER = re.compile(r"#(\d+)")
+
+
+def is_telling(line: bytes) -> bool:
+    """Whether a line can say what happened."""
+    if any(mark in line for mark in _SIDECHAIN):
+        return False
+    return any(word in line for word in _TELLING)
+
+
+def peek(line: bytes, state: ReaderState, events: list[Event]) -> bool:
+    """The result of a call that went well, without decoding what may be megabytes of output."""
+    start = line.find(_RESULT)
+    if start < 0 or any(mark in line for mark in _NEEDED):
+        return False
+    ids = []
+    at = line.find(_RESULT_ID)
+    while at >= 0 and len(ids) < 20:
+        ids.append(string_in(line, _RESULT_ID, at))
+        at = line.find(_RESULT_ID, at + 1)
+    if not ids or any(id in state["pending"] for id in ids):
+        return False
+    text = ""
+    if len(ids) == 1:
+        text = _excerpt(line, start)
+    stamp = string_in(line, b'"timestamp":"')
+    for id in dict.fromkeys(ids):
+        events.append(Event("result", at=stamp, id=id, text=text, failed=False))
+    return True
+
+
+def _excerpt(line: bytes, start: int) -> str:
+    """The beginning of a result's own text, which stands right before or right after its type."""
+    for key in _CONTENT:
+        at = line.find(key, max(0, start - 200))
+        if at >= 0:
+            at += len(key)
+            return piece(line, at, at + EXCERPT).partition('"},')[0].partition('"}]')[0]
+    return ""
+
+
+def parse(record: dict[str, Any], state: ReaderState, events: list[Event]) -> None:
+    """Append the events of one line."""
+    if record.get("isSidechain") is True:
+        return
+    at = text_of(record.get("timestamp"))
+    cwd = text_of(record.get("cwd"))
+    if cwd and cwd != state.get("cwd"):
+        state["cwd"] = cwd
+        events.append(Event("place", at=at, path=cwd))
+    kind = record.get("type")
+    message = table_of(record.get("message"))
+    if kind == "user":
+        _user(record, message, at, state, events)
+    elif kind == "assistant":
+        _assistant(message, at, state, events)
+    elif kind == "system":
+        if record.get("subtype") == "compact_boundary":
+            events.append(Event("compact", at=at))
+    elif kind == "queue-operation":
+        _ended_in_background(text_of(record.get("content")), at, state, events)
+    elif not isinstance(kind, str):
+        state["unknown"] += 1
+
+
+def _user(
+    record: dict[str, Any],
+    message: dict[str, Any],
+    at: str,
+    state: ReaderState,
+    events: list[Event],
+) -> None:
+    content = message.get("content")
+    if record.get("isCompactSummary"):
+        events.append(Event("summary", at=at, text=flat(content, LONGEST_OUTPUT)))
+        return
+    if record.get("isMeta"):
+        return
+    blocks = [table_of(block) for block in list_of(content)]
+    results = [block for block in blocks if block.get("type") == "tool_result"]
+    for block in results:
+        _result(block, record.get("toolUseResult"), at, state, events)
+    if results:
+        return
+    text = flat(content)
+    if "<task-notification>" in text[:200]:
+        _ended_in_background(text, at, state, events)
+        return
+    words = words_of_the_person(text)
+    if words:
+        events.append(Event("prompt", at=at, text=words))
+
+
+def _result(
+    block: dict[str, Any], details: Any, at: str, state: ReaderState, events: list[Event]
+) -> None:
+    id, failed = text_of(block.get("tool_use_id")), block.get("is_error") is True
+    text = flat(block.get("content"), LONGEST_OUTPUT)
+    what = recall(state, id) or [""]
+    if failed and _REFUSED.match(text):
+        words = _REFUSED_WITH.search(text)
+        events.append(Event("result", at=at, id=id))
+        if what[0] == "agent":
+            events.append(Event("agent_end", at=at, id=id))
+        if words:
+            about = "refused a tool call"
+            events.append(Event("answer", at=at, text=words[1].strip()[:2000], about=about))
+        return
+    if what[0] == "question" and not failed:
+        _answers(table_of(details), text, at, events)
+    elif what[0] == "create" and not failed:
+        number = _TASK_NUMBER.search(text)
+        key = number[1] if number else text_of(table_of(table_of(details).get("task")).get("id"))
+        events.append(Event("task", at=at, tasks=[task_of(key or what[1], what[1], "pending")]))
+    elif what[0] == "agent" and not table_of(details).get("isAsync"):
+        events.append(Event("agent_end", at=at, id=id))
+    running = bool(table_of(details).get("backgroundTaskId"))
+    outcome = None if running or text.startswith("<tool_use_error>Cancelled") else failed
+    events.append(Event("result", at=at, id=id, text=text, failed=outcome))
+
+
+def _answers(details: dict[str, Any], text: str, at: str, events: list[Event]) -> None:
+    given = [
+        (question, answer)
+        for question, answer in table_of(details.get("answers")).items()
+        if isinstance(answer, str)
+    ]
+    for question, answer in given or _CHOSEN.findall(text):
+        events.append(Event("answer", at=at, text=answer[:1000], about=question[:400]))
+
+
+def _ended_in_background(text: str, at: str, state: ReaderState, events: list[Event]) -> None:
+    """A command or a subagent in the background ended. The client says so twice."""
+    for id, status in _ENDED_TASK.findall(text[:LONGEST_OUTPUT]):
+        if not is_new(state, f"end:{id}"):
+            continue
+        code = _EXIT_CODE.search(text)
+        failed = code[1] != "0" if code else status == "failed"
+        events.append(Event("result", at=at, id=id, failed=failed))
+        events.append(Event("agent_end", at=at, id=id))
+
+
+def _assistant(message: dict[str, Any], at: str, state: ReaderState, events: list[Event]) -> None:
+    if message.get("model") == "<synthetic>":
+        return
+    name = text_of(message.get("id"))
+    for block in list_of(message.get("content")):
+        if not isinstance(block, dict):
+            continue
+        kind = block.get("type")
+        if kind == "text":
+            text = text_of(block.get("text")).strip()
+            if text and is_new(state, f"{name}:{len(text)}:{text[:24]}"):
+                events.append(Event("said", at=at, text=shortened(text, LONGEST_OUTPUT)))
+        elif kind == "tool_use":
+            id = text_of(block.get("id"))
+            if is_new(state, id) or not id:
+                tool = text_of(block.get("name"))
+                _call(tool, table_of(block.get("input")), at, id, state, events)
+
+
+def _call(
+    tool: str,
+    given: dict[str, Any],
+    at: str,
+    id: str,
+    state: ReaderState,
+    events: list[Event],
+) -> None:
+    path = text_of(given.get("file_path")) or text_of(given.get("notebook_path"))
+    if tool == "Bash":
+        command = shortened(text_of(given.get("command")), LONGEST_OUTPUT)
+        events.append(Event("run", at=at, id=id, text=command))
+    elif tool in ("Edit", "MultiEdit", "Write", "NotebookEdit"):
+        change = "created" if tool == "Write" else "edited"
+        events.append(Event("edit", at=at, id=id, path=path, text=_changed(given), change=change))
+    elif tool == "Read":
+        events.append(Event("read", at=at, id=id, path=path))
+    elif tool in ("Grep", "Glob", "LS"):
+        where = text_of(given.get("path"))
+        pattern = text_of(given.get("pattern"))[:1000]
+        events.append(Event("search", at=at, id=id, text=pattern, path=where))
+    elif tool == "TodoWrite":
+        tasks = [
+            task_of(number, todo.get("content"), todo.get("status"))
+            for number, todo in enumerate(list_of(given.get("todos"))[:200], 1)
+            if isinstance(todo, dict)
+        ]
+        events.append(Event("tasks", at=at, id=id, tasks=tasks))
+    elif tool == "TaskUpdate":
+        task = task_of(given.get("taskId"), given.get("subject"), given.get("status"))
+        events.append(Event("call", at=at, id=id))
+        events.append(Event("task", at=at, tasks=[task]))
+    elif tool == "ExitPlanMode":
+        events.append(
+            Event("plan", at=at, id=id, text=shortened(text_of(given.get("plan")), 16_000))
+        )
+    elif tool in ("Agent", "Task"):
+        remember(state, id, "agent")
+        what = text_of(given.get("description")) or text_of(given.get("prompt"))
+        events.append(Event("agent", at=at, id=id, text=what[:400]))
+    else:
+        if tool == "TaskCreate":
+            remember(state, id, "create", text_of(given.get("subject"))[:1000])
+        elif tool == "AskUserQuestion":
+            remember(state, id, "question")
+        events.append(Event("call", at=at, id=id, text=_spelled(tool, given)))
+
+
+def _changed(given: dict[str, Any]) -> str:
+    """Old and new text of an edit, whichever tool made it."""
+    parts = []
+    for edit in [given, *list_of(given.get("edits"))[:50]]:
+        for key in ("old_string", "new_string", "content", "new_source"):
+            parts.append(text_of(table_of(edit).get(key)))
+    return shortened("\n".join(part for part in parts if part), 16_000)
+
+
+def _spelled(tool: str, given: dict[str, Any]) -> str:
+    try:
+        return f"{tool} {json.dumps(given, ensure_ascii=False)[:4000]}"
+    except (ValueError, RecursionError):
+        return tool

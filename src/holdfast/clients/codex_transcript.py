@@ -1,0 +1,290 @@
+"""What happened in a session of Codex, from its rollout file.
+
+Codex writes most things twice: as an item of the conversation (`response_item`) and as an event for
+its screen (`event_msg`). Items are read; of the events, only prompts, which older versions put
+nowhere else without their wrapping.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from holdfast.clients.conversation import (
+    LONGEST_OUTPUT,
+    Event,
+    flat,
+    list_of,
+    piece,
+    recall,
+    remember,
+    shortened,
+    string_in,
+    table_of,
+    task_of,
+    text_of,
+    words_of_the_person,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.clients.conversation import Change, ReaderState
+
+_TELLING = (
+    *(b'"function_call"', b'"function_call_output"', b'"custom_tool_call"', b'"message"'),
+    *(b'"custom_tool_call_output"', b'"user_message"', b'"session_meta"', b'"turn_context"'),
+    *(b'"compacted"', b'"local_shell_call"', b'"turn_aborted"'),
+)
+# Said again elsewhere, and sometimes long.
+_SKIPPED = (b'"exec_command_end"', b'"patch_apply_end"', b'"exec_command_output_delta"')
+_OUTPUTS = (b'"function_call_output"', b'"custom_tool_call_output"')
+_OUTPUT = b'"output":"'
+_COMPACTED = (b'"type":"compacted"', b'"type": "compacted"')
+EXCERPT = 4000
+
+_SHELLS = frozenset(
+    ("exec_command", "shell", "exec", "local_shell", "shell_command", "unified_exec")
+)
+_EXIT = re.compile(r'(?:exited with code|Exit code:|"exit_code"\s*:)\s*(-?\d+)')
+_RUNNING = re.compile(r"Process running with session ID (\S+)")
+_PATCHED = re.compile(r"^\*\*\* (Update|Add|Delete) File: (.+?)\s*$", re.MULTILINE)
+_MOVED = re.compile(r"^\*\*\* Move to: (.+?)\s*$", re.MULTILINE)
+_PATCH_IN_COMMAND = re.compile(r"^\s*(?:cd \S+ && )?apply_patch\b")
+_WRAPPED = re.compile(r"^(?:/\S*/)?(?:ba|z|da|fi)?sh$")
+_CHANGES: dict[str, Change] = {"Update": "edited", "Add": "created", "Delete": "deleted"}
+
+
+def is_telling(line: bytes) -> bool:
+    """Whether a line can say what happened."""
+    return any(word in line for word in _TELLING) and not any(
+        word in line[:300] for word in _SKIPPED
+    )
+
+
+def peek(line: bytes, state: ReaderState, events: list[Event]) -> bool:
+    """A long output, or a compaction with its whole history, without decoding it."""
+    if any(mark in line[:200] for mark in _COMPACTED):
+        stamp = string_in(line, b'"timestamp":"')
+        events.append(Event("compact", at=stamp))
+        at = line.find(b'"message":"', 0, 400)
+        if at >= 0:
+            text = piece(line, at + 11, at + 11 + LONGEST_OUTPUT).partition('","')[0]
+            events.append(Event("summary", at=stamp, text=text))
+        return True
+    if not any(word in line[:300] for word in _OUTPUTS):
+        return False
+    at = line.find(_OUTPUT)
+    id = string_in(line, b'"call_id":"')
+    if at < 0 or not id or id in state["pending"]:
+        return False
+    at += len(_OUTPUT)
+    head = piece(line, at, at + EXCERPT)
+    end = line.rfind(b'"')
+    text = head + "\n" + piece(line, max(at + EXCERPT, end - 1500), end)
+    _output(id, text, string_in(line, b'"timestamp":"'), state, events)
+    return True
+
+
+def parse(record: dict[str, Any], state: ReaderState, events: list[Event]) -> None:
+    """Append the events of one line."""
+    kind, at = record.get("type"), text_of(record.get("timestamp"))
+    payload = table_of(record.get("payload"))
+    sub = payload.get("type")
+    if kind in ("session_meta", "turn_context"):
+        cwd = text_of(payload.get("cwd"))
+        if cwd and cwd != state.get("cwd"):
+            state["cwd"] = cwd
+            events.append(Event("place", at=at, path=cwd))
+    elif kind == "compacted":
+        events.append(Event("compact", at=at))
+        text = shortened(text_of(payload.get("message")), LONGEST_OUTPUT)
+        events.append(Event("summary", at=at, text=text))
+    elif kind == "event_msg":
+        if sub == "user_message":
+            _prompt(text_of(payload.get("message")), "event", at, state, events)
+    elif kind == "response_item":
+        _item(sub, payload, at, state, events)
+    elif not isinstance(kind, str):
+        state["unknown"] += 1
+
+
+def _prompt(text: str, source: str, at: str, state: ReaderState, events: list[Event]) -> None:
+    """A prompt that stands there as an item and as an event is one prompt."""
+    if "<subagent_notification>" in text[:200]:
+        _ended_agents(text, at, state, events)
+        return
+    words = words_of_the_person(shortened(text, 24_000))
+    if not words:
+        return
+    other = state["pending"].get("prompt", ["", ""])
+    if other[0] not in ("", source) and other[1] == words[:200]:
+        del state["pending"]["prompt"]
+        return
+    remember(state, "prompt", source, words[:200])
+    events.append(Event("prompt", at=at, text=words))
+
+
+def _item(
+    sub: Any, payload: dict[str, Any], at: str, state: ReaderState, events: list[Event]
+) -> None:
+    id = text_of(payload.get("call_id")) or text_of(payload.get("id"))
+    if sub == "message":
+        text, role = flat(payload.get("content")), payload.get("role")
+        if role == "user":
+            _prompt(text, "item", at, state, events)
+        elif role == "assistant" and text.strip():
+            events.append(Event("said", at=at, text=shortened(text.strip(), LONGEST_OUTPUT)))
+    elif sub == "function_call":
+        given = _arguments(payload.get("arguments"))
+        _call(text_of(payload.get("name")), given, at, id, state, events)
+    elif sub == "local_shell_call":
+        _call("local_shell", table_of(payload.get("action")), at, id, state, events)
+    elif sub == "custom_tool_call":
+        text = text_of(payload.get("input"))
+        if payload.get("name") == "apply_patch":
+            _patch(text, at, id, events)
+        else:
+            name = text_of(payload.get("name"))
+            events.append(Event("call", at=at, id=id, text=f"{name} {text[:4000]}"))
+    elif sub in ("function_call_output", "custom_tool_call_output"):
+        output = payload.get("output")
+        if isinstance(output, str):
+            text = output
+        else:
+            content = table_of(output).get("content")
+            text = flat(output if isinstance(output, list) else content)
+            if table_of(output).get("success") is False:
+                text = f"exited with code 1\n{text}"
+        _output(id, text, at, state, events)
+
+
+def _arguments(value: Any) -> dict[str, Any]:
+    if isinstance(value, dict):
+        return value
+    try:
+        return table_of(json.loads(text_of(value) or "{}"))
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _call(
+    name: str,
+    given: dict[str, Any],
+    at: str,
+    id: str,
+    state: ReaderState,
+    events: list[Event],
+) -> None:
+    if name in _SHELLS:
+        command = _command(given.get("cmd") or given.get("command"))
+        if _PATCH_IN_COMMAND.match(command) and _PATCHED.search(command):
+            _patch(command, at, id, events)
+            return
+        folder = text_of(given.get("workdir")) or text_of(given.get("cwd"))
+        text = shortened(command, LONGEST_OUTPUT)
+        events.append(Event("run", at=at, id=id, text=text, path=folder))
+    elif name == "apply_patch":
+        _patch(text_of(given.get("input")) or text_of(given.get("patch")), at, id, events)
+    elif name == "update_plan":
+        tasks = [
+            task_of(number, step.get("step"), step.get("status"))
+            for number, step in enumerate(list_of(given.get("plan"))[:200], 1)
+            if isinstance(step, dict)
+        ]
+        events.append(Event("tasks", at=at, id=id, tasks=tasks))
+    elif name == "write_stdin":
+        # The command went on in the background; its end is the end of the command.
+        run = state["pending"].get(f"session:{given.get('session_id')}", [""])[0]
+        remember(state, id, "stdin", run)
+        events.append(Event("call", at=at, id=id, text=text_of(given.get("chars"))[:400]))
+    elif name == "spawn_agent":
+        remember(state, id, "spawn")
+        what = text_of(given.get("message")) or flat(given.get("items"))
+        events.append(Event("agent", at=at, id=id, text=what[:400]))
+    else:
+        if name in ("wait_agent", "close_agent", "wait"):
+            remember(state, id, "ended", text_of(given.get("target")) or text_of(given.get("id")))
+        elif name == "request_user_input":
+            remember(state, id, "question")
+        text = f"{name} {json.dumps(given, ensure_ascii=False)[:4000]}"
+        events.append(Event("call", at=at, id=id, text=text))
+
+
+def _command(value: Any) -> str:
+    """A command line; a list is one that a shell was given, or a program with its arguments."""
+    if isinstance(value, str):
+        return value
+    words = [word for word in list_of(value) if isinstance(word, str)]
+    if len(words) == 3 and _WRAPPED.match(words[0]) and words[1] in ("-c", "-lc", "-l", "-ic"):
+        return words[2]
+    return " ".join(words)
+
+
+def _patch(text: str, at: str, id: str, events: list[Event]) -> None:
+    """A patch changes several files; the text between two headers belongs to the first."""
+    headers = list(_PATCHED.finditer(text))
+    for number, header in enumerate(headers):
+        end = headers[number + 1].start() if number + 1 < len(headers) else len(text)
+        body = text[header.end() : end]
+        change, path, again = _CHANGES[header[1]], header[2], number > 0
+        moved = _MOVED.search(body[:1000])
+        if moved:
+            events.append(Event("edit", at=at, id=id, path=path, change="deleted", again=again))
+            path, change, again = moved[1], "created", True
+        events.append(
+            Event(
+                "edit",
+                at=at,
+                id=id,
+                path=path,
+                text=shortened(body, 16_000),
+                change=change,
+                again=again,
+            )
+        )
+    if not headers:
+        events.append(Event("call", at=at, id=id, text="apply_patch"))
+
+
+def _output(id: str, text: str, at: str, state: ReaderState, events: list[Event]) -> None:
+    what = recall(state, id) or [""]
+    if what[0] == "stdin" and what[1]:
+        id = what[1]
+    elif what[0] == "spawn":
+        agent = text_of(_arguments(text).get("agent_id"))
+        if agent:
+            remember(state, f"agent:{agent}", id)
+        else:
+            events.append(Event("agent_end", at=at, id=id))
+    elif what[0] == "ended":
+        _ended_agents(f"{text} {what[1]}", at, state, events)
+    elif what[0] == "question":
+        _answers(text, at, events)
+    head = text[:1000]
+    running, code = _RUNNING.search(head), _EXIT.search(head) or _EXIT.search(text[-300:])
+    if running:
+        remember(state, f"session:{running[1]}", id)
+    failed = None if running else code[1] != "0" if code else None
+    text = text.partition("\nOutput:\n")[2] or text
+    events.append(
+        Event("result", at=at, id=id, text=shortened(text, LONGEST_OUTPUT), failed=failed)
+    )
+
+
+def _ended_agents(text: str, at: str, state: ReaderState, events: list[Event]) -> None:
+    """Every subagent that a notice or a wait names as ended."""
+    for key in [key for key in state["pending"] if key.startswith("agent:")]:
+        agent = key.removeprefix("agent:")
+        found = text.find(agent)
+        if found >= 0 and '"running"' not in text[found : found + len(agent) + 20]:
+            events.append(Event("agent_end", at=at, id=recall(state, key)[0]))
+
+
+def _answers(text: str, at: str, events: list[Event]) -> None:
+    for question, given in table_of(_arguments(text).get("answers")).items():
+        chosen = list_of(table_of(given).get("answers")) or [given]
+        answer = ", ".join(one for one in chosen if isinstance(one, str))
+        if answer:
+            events.append(Event("answer", at=at, text=answer[:1000], about=question[:400]))
