@@ -1,0 +1,1 @@
+"""What a session does, and the text that the next one starts from."""

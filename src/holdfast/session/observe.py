@@ -1,0 +1,690 @@
+"""What a session did, as far as its client wrote it down: a pure fold over events.
+
+`observe(state, events)` takes and returns plain JSON data. The data stays below 32 KB whatever
+comes in, the same events give the same bytes, and folding in parts equals folding at once.
+
+What was used lately counts more than what was used often: each use has a weight that halves every
+25 tool calls. A weight is kept as one number that needs no update while time goes on: the logarithm
+of the sum of all uses, measured on a clock of calls that runs on. Such numbers compare directly.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from math import log2
+
+from holdfast.clients.conversation import TOOL_CALLS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, TypedDict
+
+    from holdfast.clients.conversation import Event, Task
+
+    class Said(TypedDict):
+        """Words of the person or of the agent. `call`: how many tool calls came before."""
+
+        text: str
+        at: str
+        call: int
+
+    class Answer(TypedDict):
+        about: str
+        text: str
+        call: int
+
+    class SeenFile(TypedDict):
+        """`state` is read, edited, created or deleted; `number` is what names refer to."""
+
+        number: int
+        weight: float
+        edits: int
+        reads: int
+        call: int
+        state: str
+
+    class Command(TypedDict):
+        """`failed` is None while it runs, or where the client does not say."""
+
+        text: str
+        weight: float
+        runs: int
+        failed: bool | None
+        call: int
+
+    class Failure(TypedDict):
+        key: str
+        text: str
+        end: str
+        call: int
+
+    class Commit(TypedDict):
+        id: str
+        text: str
+        call: int
+
+    class Observation(TypedDict):
+        version: int
+        cwd: str
+        started_at: str
+        at: str
+        calls: int
+        edits: int
+        first: Said | None
+        earlier: list[Said]
+        request: Said | None
+        prompts: int
+        rulings: list[Said]
+        answers: list[Answer]
+        plan: list[str]
+        tasks: list[Task]
+        files: dict[str, SeenFile]
+        numbered: int
+        names: dict[str, list[float]]
+        commands: dict[str, Command]
+        folder: str
+        failures: list[Failure]
+        commits: list[Commit]
+        said: list[Said]
+        agents: dict[str, str]
+        compactions: int
+        summary: Said | None
+        pending: dict[str, list[str]]
+
+
+VERSION = 1
+LARGEST = 32 * 1024
+HALF_LIFE = 25
+
+# How much room each part may take, in bytes of JSON. The sum stays below LARGEST.
+ROOM = {
+    "request": 4200,
+    "first": 1300,
+    "earlier": 2400,
+    "rulings": 3000,
+    "answers": 1500,
+    "plan": 1000,
+    "tasks": 3600,
+    "files": 3800,
+    "names": 6000,
+    "commands": 2600,
+    "failures": 1400,
+    "commits": 700,
+    "said": 1500,
+    "agents": 500,
+    "pending": 1200,
+}
+MOST_NAMES_OF_A_TEXT = 300
+
+EDIT, READ, USE = 2.0, 1.0, 1.0
+NAMED_IN = {"edit": 1.0, "run": 1.0, "search": 1.0, "call": 0.6, "prompt": 0.5, "said": 0.4}
+NAMED_IN_OUTPUT = 0.04
+SEEN_IN_OUTPUT = 0.02
+
+_RULING = re.compile(
+    r"(?i)\b(don'?t|do not|never|always|must|instead|only|should ?n[o']t|shouldn'?t|no need|rather|"
+    r"prefer|make sure|keep|avoid|without|stop)\b"
+)
+_SENTENCE = re.compile(r"(?<=[.!?\n])\s+")
+_PATH = re.compile(
+    r"[\w./@+-]*[\w-]+\.(?:go|py|pyi|ts|tsx|js|jsx|mjs|cjs|md|mdx|json|jsonl|sh|bash|toml|yaml|yml|"
+    r"mod|sum|txt|rs|sql|html|css|scss|c|h|cc|cpp|hpp|java|kt|rb|php|swift|proto|lua|ex|exs|zig|"
+    r"vue|svelte|tf|cfg|ini|xml|ipynb|lock)\b"
+)
+_ELSEWHERE = ("/tmp", "/private", "/var", "/dev", "http")
+_SHAPE = re.compile(rb"[a-z][A-Z]|_|[0-9]")
+_NO_NAME = re.compile(rb"[0-9]|[0-9a-f]{7,}$|_+$|toolu_|call_")
+_WORDS_ONLY = bytes(
+    code if (chr(code).isalnum() and code < 128) or code == 95 else 32 for code in range(256)
+)
+_INTO_FOLDER = re.compile(r"^\s*cd\s+(\"[^\"]+\"|'[^']+'|[^\s;&|]+)\s*(?:&&|;)\s*")
+_PIPED_AWAY = re.compile(
+    r"\s*(?:\|\s*(?:tail|head|grep|rg|cat|less|tee|sort|wc|sed|awk)\b[^|]*|2>&1|2>/dev/null|"
+    r"[;&|]+\s*echo\b[^|;&]*)$"
+)
+_BEFORE = re.compile(r"^(?:timeout\s+\S+\s+|time\s+|[A-Z_][A-Z0-9_]*=\S*\s+)+")
+_PARTS = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
+# A search without a match ends with 1, too: what only looks is no failure.
+_LOOKS = re.compile(
+    r"(?:sudo\s+)?(?:rg|grep|egrep|fgrep|ls|cat|find|fd|sed -n|head|tail|which|command -v|test|\[|"
+    r"diff|wc|nl|stat|pgrep|ps|echo|printf|pwd|sleep|cd|type|jq|awk|kill|pkill|lsof|curl|true|"
+    r"git (?:diff|log|show|status|grep|rev-parse|ls-files|branch|blame|merge-base|cat-file|stash|"
+    r"remote|fetch|config|check-ignore|ls-remote|ls-tree|rev-list)|gh)\b"
+)
+_COMMIT = re.compile(r"^\[([^\]\s]+)(?: \([^)]*\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
+_REMOVES = re.compile(r"^(?:sudo\s+)?(?:git\s+)?rm\s+(.+)$")
+_MOVES = re.compile(r"^(?:git\s+)?mv\s+(?:-\w+\s+)*(\S+)\s+(\S+)$")
+
+
+def new() -> Observation:
+    """Nothing seen yet."""
+    return {
+        "version": VERSION,
+        "cwd": "",
+        "started_at": "",
+        "at": "",
+        "calls": 0,
+        "edits": 0,
+        "first": None,
+        "earlier": [],
+        "request": None,
+        "prompts": 0,
+        "rulings": [],
+        "answers": [],
+        "plan": [],
+        "tasks": [],
+        "files": {},
+        "numbered": 0,
+        "names": {},
+        "commands": {},
+        "folder": "",
+        "failures": [],
+        "commits": [],
+        "said": [],
+        "agents": {},
+        "compactions": 0,
+        "summary": None,
+        "pending": {},
+    }
+
+
+def observe(state: Observation | None, events: Iterable[Event]) -> Observation:
+    """The observation after these events. The state that came in is used up."""
+    seen = new() if state is None else state
+    for event in events:
+        if event.at:
+            seen["at"] = event.at[:40]
+            seen["started_at"] = seen["started_at"] or event.at[:40]
+        if event.kind in TOOL_CALLS and not event.again:
+            seen["calls"] += 1
+        step = _STEPS.get(event.kind)
+        if step is not None:
+            step(seen, event)
+    return seen
+
+
+def is_empty(seen: Observation) -> bool:
+    """Whether there is nothing to tell."""
+    return not seen["prompts"] and not seen["calls"] and not seen["said"]
+
+
+# Words
+
+
+def _prompted(seen: Observation, event: Event) -> None:
+    said = _said(seen, event.text, 4000)
+    seen["prompts"] += 1
+    if seen["first"] is None:
+        seen["first"] = _said(seen, event.text, 1200)
+    before = seen["request"]
+    if before is not None and seen["prompts"] > 2:
+        before["text"] = clipped(flattened(before["text"]), 400)
+        seen["earlier"] = _newest([*seen["earlier"], before], 8, ROOM["earlier"])
+    seen["request"] = said
+    _rule(seen, event.text)
+    _name(seen, event.text[:4000], NAMED_IN["prompt"], -1)
+
+
+def _rule(seen: Observation, text: str) -> None:
+    """Sentences in which the person ruled something in or out."""
+    if len(text) > 6000:
+        return
+    found = list(seen["rulings"])
+    for part in _SENTENCE.split(text):
+        sentence = flattened(part)
+        if 12 <= len(sentence) <= 300 and _RULING.search(sentence):
+            found = [one for one in found if one["text"] != sentence]
+            found.append({"text": sentence, "at": seen["at"], "call": seen["calls"]})
+    seen["rulings"] = _newest(found, 20, ROOM["rulings"])
+
+
+def _answered(seen: Observation, event: Event) -> None:
+    answer: Answer = {
+        "about": clipped(flattened(event.about), 120),
+        "text": clipped(flattened(event.text), 300),
+        "call": seen["calls"],
+    }
+    seen["answers"] = _newest([*seen["answers"], answer], 10, ROOM["answers"])
+    _rule(seen, event.text)
+
+
+def _spoke(seen: Observation, event: Event) -> None:
+    said = _said(seen, event.text, 1200, end=True)
+    before = [{**one, "text": clipped(one["text"], 200)} for one in seen["said"][-1:]]
+    seen["said"] = _newest([*before, said], 2, ROOM["said"])
+    _name(seen, event.text[:4000], NAMED_IN["said"], -1)
+
+
+def _planned(seen: Observation, event: Event) -> None:
+    lines = [line.strip() for line in event.text.split("\n") if line.strip()]
+    heads = [flattened(line.lstrip("# ")) for line in lines if line.startswith("#")]
+    if heads or lines:
+        heads = [clipped(head, 100) for head in heads or lines[:6]]
+        seen["plan"] = _oldest(heads, 12, ROOM["plan"])
+
+
+def _said(seen: Observation, text: str, most: int, *, end: bool = False) -> Said:
+    text = text.strip()
+    short = clipped_bytes(text[-most:] if end else text, most)
+    return {"text": short, "at": seen["at"], "call": seen["calls"]}
+
+
+# Tasks
+
+
+def _listed(seen: Observation, event: Event) -> None:
+    tasks = [_task(task) for task in event.tasks if task["text"]]
+    seen["tasks"] = _kept_tasks(tasks)
+
+
+def _changed(seen: Observation, event: Event) -> None:
+    tasks = seen["tasks"]
+    for change in event.tasks:
+        known = next((task for task in tasks if task["key"] == change["key"]), None)
+        if known is None:
+            if change["text"]:
+                tasks.append(_task(change))
+        else:
+            known["state"] = change["state"] or known["state"]
+            known["text"] = clipped(flattened(change["text"]), 160) or known["text"]
+    seen["tasks"] = _kept_tasks(tasks)
+
+
+def _task(task: Task) -> Task:
+    return {
+        "key": task["key"][:40],
+        "text": clipped(flattened(task["text"]), 160),
+        "state": task["state"] or "open",
+    }
+
+
+def _kept_tasks(tasks: list[Task]) -> list[Task]:
+    """All that fit, in order; tasks that are done go first, the oldest of them before all."""
+    room = ROOM["tasks"] - sum(_size(task) + 1 for task in tasks)
+    if room >= 0:
+        return tasks
+    kept = list(tasks)
+    for over in ("dropped", "done", "open", "active"):
+        for task in [task for task in tasks if task["state"] == over]:
+            if room >= 0:
+                return kept
+            kept.remove(task)
+            room += _size(task) + 1
+    return kept
+
+
+# Files and names
+
+
+def _placed(seen: Observation, event: Event) -> None:
+    # The session's own folder is where it began; a `cd` in between does not rename every path.
+    seen["cwd"] = seen["cwd"] or event.path[:300].rstrip("/")
+
+
+def _edited(seen: Observation, event: Event) -> None:
+    path = _relative(seen, event.path)
+    if not path:
+        return
+    file = _touch(seen, path, EDIT)
+    if file is None:
+        return
+    seen["edits"] += 1
+    file["edits"] += 1
+    if event.change == "deleted":
+        file["state"] = "deleted"
+    elif event.change == "created" and not file["reads"] and file["edits"] == 1:
+        file["state"] = "created"
+    elif file["state"] != "created":
+        file["state"] = "edited"
+    _name(seen, event.text, NAMED_IN["edit"], file["number"])
+    _wait(seen, event.id, "edit", path)
+
+
+def _looked(seen: Observation, event: Event) -> None:
+    path = _relative(seen, event.path)
+    file = _touch(seen, path, READ) if path else None
+    number = -1
+    if file is not None:
+        number = file["number"]
+        file["reads"] += 1
+        _wait(seen, event.id, "read", path)
+    if event.text:
+        _name(seen, event.text, NAMED_IN["search"], number)
+
+
+def _searched(seen: Observation, event: Event) -> None:
+    path = _relative(seen, event.path)
+    file = _touch(seen, path, READ) if path and _PATH.fullmatch(path) else None
+    _name(seen, event.text, NAMED_IN["search"], -1 if file is None else file["number"])
+    _wait(seen, event.id, "search", path)
+
+
+def _called(seen: Observation, event: Event) -> None:
+    _name(seen, event.text, NAMED_IN["call"], -1)
+
+
+def _relative(seen: Observation, path: str) -> str:
+    """A path as the session's folder sees it; empty for one that is of no use to anybody."""
+    path = path.strip()
+    cwd = seen["cwd"]
+    if cwd and path.startswith(cwd + "/"):
+        path = path[len(cwd) + 1 :]
+    path = path.removeprefix("./")
+    if path.startswith(_ELSEWHERE) or "\n" in path or len(path) > 240 or path == cwd:
+        return ""
+    return path
+
+
+def _touch(seen: Observation, path: str, use: float) -> SeenFile | None:
+    files = seen["files"]
+    file = files.get(path)
+    if file is None:
+        if use < READ and len(files) > 20:
+            return None
+        seen["numbered"] += 1
+        file = files[path] = {
+            "number": seen["numbered"],
+            "weight": -99.0,
+            "edits": 0,
+            "reads": 0,
+            "call": 0,
+            "state": "read",
+        }
+    file["weight"] = _heavier(file["weight"], use, seen["calls"])
+    file["call"] = seen["calls"]
+    if file["state"] == "deleted":
+        file["state"] = "edited" if file["edits"] else "read"
+    _shrink(files, ROOM["files"], 70, keep=path)
+    return files.get(path)
+
+
+def _name(seen: Observation, text: str, use: float, number: int) -> None:
+    names, now = seen["names"], seen["calls"]
+    fresh = round(log2(use) + now / HALF_LIFE, 2)
+    for name in names_in(text):
+        known = names.get(name)
+        if known is None:
+            names[name] = [fresh, number]
+        else:
+            known[0] = _heavier(known[0], use, now)
+            if number >= 0:
+                known[1] = number
+    if sum(map(len, names)) + 16 * len(names) > ROOM["names"]:
+        ranked = sorted(names, key=lambda name: (-names[name][0], name))
+        room = ROOM["names"] * 3 // 4
+        kept = set()
+        for name in ranked:
+            room -= len(name) + 16
+            if room < 0:
+                break
+            kept.add(name)
+        for name in [name for name in names if name not in kept]:
+            del names[name]
+
+
+def names_in(text: str) -> list[str]:
+    """The identifiers of code in a text: those that could not be plain words."""
+    if not text:
+        return []
+    found = []
+    words = dict.fromkeys(text.encode("ascii", "replace").translate(_WORDS_ONLY).split())
+    for word in words:
+        if 6 < len(word) < 52 and _SHAPE.search(word) and not _NO_NAME.match(word):
+            found.append(word.decode())
+            if len(found) == MOST_NAMES_OF_A_TEXT:
+                break
+    return found
+
+
+# Commands
+
+
+def _ran(seen: Observation, event: Event) -> None:
+    line = event.text.strip()
+    into = _INTO_FOLDER.match(line)
+    if into:
+        seen["folder"] = clipped_bytes(line[: into.end()].strip(), 300)
+    key = same_command(line)
+    shown = clipped_bytes(flattened(_INTO_FOLDER.sub("", line.split("\n")[0])), 200)
+    commands = seen["commands"]
+    known = commands.get(key)
+    if known is None:
+        known = commands[key] = {"text": "", "weight": -99.0, "runs": 0, "failed": None, "call": 0}
+    known["text"] = shown
+    known["weight"] = _heavier(known["weight"], USE, seen["calls"])
+    known["runs"] += 1
+    known["failed"] = None
+    known["call"] = seen["calls"]
+    number = -1
+    for found in dict.fromkeys(_PATH.findall(line)):
+        path = _relative(seen, found)
+        if "/" in path or path in seen["files"]:
+            file = _touch(seen, path, READ)
+            if file is not None:
+                number = file["number"]
+    _name(seen, line[:6000], NAMED_IN["run"], number)
+    _wait(seen, event.id, "run", key, clipped_bytes(line, 400), str(number))
+    _shrink(commands, ROOM["commands"], 24, keep=key)
+
+
+def same_command(line: str) -> str:
+    """What stays of a command line when the folder, the pipe behind it and the like are left out."""
+    text = flattened(_INTO_FOLDER.sub("", line.strip()))
+    before = None
+    while before != text:
+        before = text
+        text = _PIPED_AWAY.sub("", _BEFORE.sub("", text)).strip()
+    return clipped_bytes(text or flattened(line), 160)
+
+
+def _ended(seen: Observation, event: Event) -> None:
+    what = seen["pending"].pop(event.id, None)
+    if what is None:
+        return
+    kind, subject = what[0], what[1]
+    if kind == "edit" and event.failed:
+        file = seen["files"].get(subject)
+        seen["edits"] -= 1
+        if file is not None:
+            file["edits"] = max(0, file["edits"] - 1)
+            if not file["edits"]:
+                file["state"] = "read"
+        return
+    number = -1
+    if kind == "read" or kind == "search":
+        file = seen["files"].get(subject)
+        number = file["number"] if file is not None else -1
+        if kind == "read" and event.failed and file is not None and not file["edits"]:
+            del seen["files"][subject]
+            return
+    if kind == "run":
+        number = int(what[3])
+        _outcome(seen, subject, what[2], event)
+        if event.failed is None:
+            seen["pending"][event.id] = what
+    if not event.failed and event.text:
+        _name(seen, event.text[:6000], NAMED_IN_OUTPUT, number)
+
+
+def _outcome(seen: Observation, key: str, line: str, event: Event) -> None:
+    command = seen["commands"].get(key)
+    if command is not None:
+        command["failed"] = event.failed
+    if event.failed is None:
+        return
+    failures = [one for one in seen["failures"] if one["key"] != key]
+    if event.failed:
+        if not all(_LOOKS.match(part) for part in _PARTS.split(key)):
+            end = ending(event.text)
+            shown = clipped_bytes(
+                flattened(_INTO_FOLDER.sub("", line.split("\n", maxsplit=1)[0])), 200
+            )
+            failures.append({"key": key, "text": shown, "end": end, "call": seen["calls"]})
+        seen["failures"] = _newest(failures, 4, ROOM["failures"])
+        return
+    seen["failures"] = [one for one in failures if not _covers(key, one["key"])]
+    if "git commit" in line or "git -C" in line:
+        for _, id, text in _COMMIT.findall(event.text)[:5]:
+            commit: Commit = {"id": id[:10], "text": clipped(text, 100), "call": seen["calls"]}
+            seen["commits"] = _newest([*seen["commits"], commit], 8, ROOM["commits"])
+    if "rm " in line or "mv " in line:
+        _gone(seen, line)
+
+
+def _covers(passed: str, failed: str) -> bool:
+    """Whether a command that passed says that a narrower one would pass too."""
+    words, narrower = passed.split(), failed.split()
+    if words[:2] != narrower[:2] or len(words) < 2:
+        return False
+    return set(words) <= set(narrower) or (words[-1] == "./..." and len(words) <= 4)
+
+
+def ending(output: str) -> str:
+    """The end of an error's output, where it usually says why."""
+    lines = [line.rstrip() for line in output.strip().split("\n") if line.strip()]
+    if len(lines) > 1 and lines[0].startswith("Exit code"):
+        lines = lines[1:]
+    kept: list[str] = []
+    room = 360
+    for line in reversed(lines[-8:]):
+        line = clipped_bytes(line.strip(), 160)
+        room -= len(line) + 1
+        if room < 0:
+            break
+        kept.insert(0, line)
+    return "\n".join(kept)
+
+
+def _gone(seen: Observation, line: str) -> None:
+    """Files that a command removed or moved away."""
+    for part in _PARTS.split(_INTO_FOLDER.sub("", line)):
+        removed = _REMOVES.match(part)
+        moved = _MOVES.match(part)
+        paths = removed[1].split() if removed else [moved[1]] if moved else []
+        for path in paths:
+            path = _relative(seen, path.strip("\"'"))
+            for known, file in seen["files"].items():
+                if path and (known == path or known.startswith(path.rstrip("/") + "/")):
+                    file["state"] = "deleted"
+
+
+# Subagents and compaction
+
+
+def _sent(seen: Observation, event: Event) -> None:
+    seen["agents"][event.id[:60]] = clipped(flattened(event.text), 100)
+    while _size(seen["agents"]) > ROOM["agents"]:
+        del seen["agents"][next(iter(seen["agents"]))]
+    _name(seen, event.text, NAMED_IN["call"], -1)
+
+
+def _returned(seen: Observation, event: Event) -> None:
+    seen["agents"].pop(event.id[:60], None)
+
+
+def _compacted(seen: Observation, event: Event) -> None:
+    seen["compactions"] += 1
+
+
+def _summarised(seen: Observation, event: Event) -> None:
+    # Its text stays in the transcript; here it is only known when it was written.
+    seen["summary"] = {"text": "", "at": seen["at"], "call": seen["calls"]}
+
+
+_STEPS: dict[str, Any] = {
+    "place": _placed,
+    "prompt": _prompted,
+    "said": _spoke,
+    "run": _ran,
+    "edit": _edited,
+    "read": _looked,
+    "search": _searched,
+    "call": _called,
+    "result": _ended,
+    "plan": _planned,
+    "tasks": _listed,
+    "task": _changed,
+    "answer": _answered,
+    "agent": _sent,
+    "agent_end": _returned,
+    "compact": _compacted,
+    "summary": _summarised,
+}
+
+
+# Sizes and weights
+
+
+def weight_now(weight: float, seen: Observation) -> float:
+    """A kept weight as a number of uses right now."""
+    return float(2.0 ** max(-60.0, weight - seen["calls"] / HALF_LIFE))
+
+
+def _heavier(weight: float, use: float, now: int) -> float:
+    """A kept weight after one more use."""
+    fresh = log2(use) + now / HALF_LIFE
+    high, low = max(weight, fresh), min(weight, fresh)
+    return round(high + log2(1.0 + 2.0 ** max(-60.0, low - high)), 2)
+
+
+def _wait(seen: Observation, id: str, *what: str) -> None:
+    pending = seen["pending"]
+    pending.pop(id, None)
+    if not id or len(id) > 100:
+        return
+    pending[id] = list(what)
+    while len(pending) > 12 or (len(pending) > 1 and _size(pending) > ROOM["pending"]):
+        del pending[next(iter(pending))]
+
+
+def _shrink(table: dict[str, Any], room: int, most: int, *, keep: str) -> None:
+    """Drop the lightest entries of a table that has grown too large, a few at a time."""
+    if len(table) <= most and _size(table) <= room:
+        return
+    ranked = sorted(table, key=lambda key: (key != keep, -table[key]["weight"], key))
+    room = room * 9 // 10
+    kept = set()
+    for key in ranked[: most * 9 // 10]:
+        room -= _size(key) + _size(table[key]) + 2
+        if room < 0:
+            break
+        kept.add(key)
+    for key in [key for key in table if key not in kept]:
+        del table[key]
+
+
+def _newest(items: list[Any], most: int, room: int) -> list[Any]:
+    kept: list[Any] = []
+    for item in reversed(items[-most:]):
+        room -= _size(item) + 1
+        if room < 0:
+            break
+        kept.insert(0, item)
+    return kept
+
+
+def _oldest(items: list[Any], most: int, room: int) -> list[Any]:
+    return _newest(items[:most][::-1], most, room)[::-1]
+
+
+def _size(value: Any) -> int:
+    return len(json.dumps(value, ensure_ascii=True, separators=(",", ":")))
+
+
+def flattened(text: str) -> str:
+    """A text on one line."""
+    return " ".join(text.split())
+
+
+def clipped(text: str, most: int) -> str:
+    """The beginning of a text, bounded in letters and in bytes of JSON."""
+    return clipped_bytes(text, most)
+
+
+def clipped_bytes(text: str, most: int) -> str:
+    short = text if len(text) <= most else text[: most - 1].rstrip() + "…"
+    while short and _size(short) > most + 8 + short.count("\n") + short.count('"'):
+        short = short[: len(short) * 3 // 4]
+    return short
