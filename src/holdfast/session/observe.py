@@ -84,6 +84,7 @@ if TYPE_CHECKING:
         numbered: int
         names: dict[str, list[float]]
         commands: dict[str, Command]
+        habits: dict[str, float]
         folder: str
         failures: list[Failure]
         commits: list[Commit]
@@ -100,21 +101,22 @@ HALF_LIFE = 25
 
 # How much room each part may take, in bytes of JSON. The sum stays below LARGEST.
 ROOM = {
-    "request": 4200,
-    "first": 1300,
-    "earlier": 2400,
-    "rulings": 3000,
-    "answers": 1500,
-    "plan": 1000,
-    "tasks": 3600,
-    "files": 3800,
+    "request": 3800,
+    "first": 800,
+    "earlier": 1600,
+    "rulings": 2800,
+    "answers": 1400,
+    "plan": 900,
+    "tasks": 2800,
+    "files": 4000,
     "names": 6000,
-    "commands": 2600,
-    "failures": 1400,
-    "commits": 700,
+    "commands": 2200,
+    "habits": 1200,
+    "failures": 1300,
+    "commits": 600,
     "said": 1500,
-    "agents": 500,
-    "pending": 1200,
+    "agents": 400,
+    "pending": 700,
 }
 MOST_NAMES_OF_A_TEXT = 300
 
@@ -133,7 +135,7 @@ _PATH = re.compile(
     r"mod|sum|txt|rs|sql|html|css|scss|c|h|cc|cpp|hpp|java|kt|rb|php|swift|proto|lua|ex|exs|zig|"
     r"vue|svelte|tf|cfg|ini|xml|ipynb|lock)\b"
 )
-_ELSEWHERE = ("/tmp", "/private", "/var", "/dev", "http")
+_ELSEWHERE = ("/tmp/", "/private/", "/var/", "/dev/", "http")  # noqa: S108
 _SHAPE = re.compile(rb"[a-z][A-Z]|_|[0-9]")
 _NO_NAME = re.compile(rb"[0-9]|[0-9a-f]{7,}$|_+$|toolu_|call_")
 _WORDS_ONLY = bytes(
@@ -179,6 +181,7 @@ def new() -> Observation:
         "numbered": 0,
         "names": {},
         "commands": {},
+        "habits": {},
         "folder": "",
         "failures": [],
         "commits": [],
@@ -328,8 +331,6 @@ def _edited(seen: Observation, event: Event) -> None:
     if not path:
         return
     file = _touch(seen, path, EDIT)
-    if file is None:
-        return
     seen["edits"] += 1
     file["edits"] += 1
     if event.change == "deleted":
@@ -377,12 +378,11 @@ def _relative(seen: Observation, path: str) -> str:
     return path
 
 
-def _touch(seen: Observation, path: str, use: float) -> SeenFile | None:
+def _touch(seen: Observation, path: str, use: float) -> SeenFile:
     files = seen["files"]
     file = files.get(path)
+    is_new = file is None
     if file is None:
-        if use < READ and len(files) > 20:
-            return None
         seen["numbered"] += 1
         file = files[path] = {
             "number": seen["numbered"],
@@ -396,8 +396,9 @@ def _touch(seen: Observation, path: str, use: float) -> SeenFile | None:
     file["call"] = seen["calls"]
     if file["state"] == "deleted":
         file["state"] = "edited" if file["edits"] else "read"
-    _shrink(files, ROOM["files"], 70, keep=path)
-    return files.get(path)
+    if is_new:
+        _shrink(files, ROOM["files"], 60, keep=path)
+    return file
 
 
 def _name(seen: Observation, text: str, use: float, number: int) -> None:
@@ -447,26 +448,58 @@ def _ran(seen: Observation, event: Event) -> None:
     if into:
         seen["folder"] = clipped_bytes(line[: into.end()].strip(), 300)
     key = same_command(line)
-    shown = clipped_bytes(flattened(_INTO_FOLDER.sub("", line.split("\n")[0])), 200)
-    commands = seen["commands"]
-    known = commands.get(key)
-    if known is None:
-        known = commands[key] = {"text": "", "weight": -99.0, "runs": 0, "failed": None, "call": 0}
-    known["text"] = shown
-    known["weight"] = _heavier(known["weight"], USE, seen["calls"])
-    known["runs"] += 1
-    known["failed"] = None
-    known["call"] = seen["calls"]
+    if not only_looks(key):
+        _use_command(seen, key, line)
+    _grow_habit(seen, line)
     number = -1
     for found in dict.fromkeys(_PATH.findall(line)):
         path = _relative(seen, found)
         if "/" in path or path in seen["files"]:
-            file = _touch(seen, path, READ)
-            if file is not None:
-                number = file["number"]
+            number = _touch(seen, path, READ)["number"]
     _name(seen, line[:6000], NAMED_IN["run"], number)
-    _wait(seen, event.id, "run", key, clipped_bytes(line, 400), str(number))
-    _shrink(commands, ROOM["commands"], 24, keep=key)
+    _wait(seen, event.id, "run", key, clipped_bytes(line, 300), str(number))
+
+
+def _use_command(seen: Observation, key: str, line: str) -> None:
+    commands = seen["commands"]
+    known = commands.get(key)
+    if known is None:
+        known = {"text": _shown(line), "weight": -99.0, "runs": 0, "failed": None, "call": 0}
+        commands[key] = known
+        _shrink(commands, ROOM["commands"], 20, keep=key)
+    known["text"] = _shown(line)
+    known["weight"] = _heavier(known["weight"], USE, seen["calls"])
+    known["runs"] += 1
+    known["failed"] = None
+    known["call"] = seen["calls"]
+
+
+def _grow_habit(seen: Observation, line: str) -> None:
+    """How the session looks around: the first words of its commands."""
+    habits = seen["habits"]
+    words = line.split(None, 3)[:3]
+    if words[:1] == ["cd"]:
+        words = _INTO_FOLDER.sub("", line).split(None, 3)[:3]
+    start = " ".join(words)
+    if not 6 < len(start) <= 60 or not start.isascii():
+        return
+    is_new = start not in habits
+    habits[start] = _heavier(habits.get(start, -99.0), USE, seen["calls"])
+    if is_new and sum(map(len, habits)) + 14 * len(habits) > ROOM["habits"]:
+        for least in sorted(habits, key=lambda key: (habits[key], key))[:5]:
+            if least != start:
+                del habits[least]
+
+
+def _shown(line: str) -> str:
+    """The command that a line runs, on one line; text that it is fed stays away."""
+    first, _, rest = _INTO_FOLDER.sub("", line.strip()).partition("\n")
+    return clipped_bytes(flattened(first) + (" …" if rest.strip() else ""), 160)
+
+
+def only_looks(command: str) -> bool:
+    """Whether a command changes and checks nothing; one that finds nothing has not failed."""
+    return all(_LOOKS.match(part) for part in _PARTS.split(command) if part)
 
 
 def same_command(line: str) -> str:
@@ -493,7 +526,7 @@ def _ended(seen: Observation, event: Event) -> None:
                 file["state"] = "read"
         return
     number = -1
-    if kind == "read" or kind == "search":
+    if kind in ("read", "search"):
         file = seen["files"].get(subject)
         number = file["number"] if file is not None else -1
         if kind == "read" and event.failed and file is not None and not file["edits"]:
@@ -548,8 +581,8 @@ def ending(output: str) -> str:
         lines = lines[1:]
     kept: list[str] = []
     room = 360
-    for line in reversed(lines[-8:]):
-        line = clipped_bytes(line.strip(), 160)
+    for each in reversed(lines[-8:]):
+        line = clipped_bytes(each.strip(), 160)
         room -= len(line) + 1
         if room < 0:
             break
@@ -563,8 +596,8 @@ def _gone(seen: Observation, line: str) -> None:
         removed = _REMOVES.match(part)
         moved = _MOVES.match(part)
         paths = removed[1].split() if removed else [moved[1]] if moved else []
-        for path in paths:
-            path = _relative(seen, path.strip("\"'"))
+        for each in paths:
+            path = _relative(seen, each.strip("\"'"))
             for known, file in seen["files"].items():
                 if path and (known == path or known.startswith(path.rstrip("/") + "/")):
                     file["state"] = "deleted"
