@@ -82,10 +82,10 @@ if TYPE_CHECKING:
         tasks: list[Task]
         files: dict[str, SeenFile]
         numbered: int
+        glimpsed: dict[str, float]
         names: dict[str, list[float]]
         commands: dict[str, Command]
         habits: dict[str, float]
-        folder: str
         failures: list[Failure]
         commits: list[Commit]
         said: list[Said]
@@ -101,29 +101,31 @@ HALF_LIFE = 25
 
 # How much room each part may take, in bytes of JSON. The sum stays below LARGEST.
 ROOM = {
-    "request": 3800,
-    "first": 800,
-    "earlier": 1600,
-    "rulings": 2800,
-    "answers": 1400,
-    "plan": 900,
-    "tasks": 2800,
-    "files": 4000,
-    "names": 6000,
-    "commands": 2200,
-    "habits": 1200,
-    "failures": 1300,
-    "commits": 600,
-    "said": 1500,
-    "agents": 400,
-    "pending": 700,
+    "request": 2800,
+    "first": 600,
+    "earlier": 1300,
+    "rulings": 2400,
+    "answers": 1100,
+    "plan": 800,
+    "tasks": 2200,
+    "files": 3400,
+    "glimpsed": 1800,
+    "names": 9000,
+    "commands": 1600,
+    "habits": 1100,
+    "failures": 1200,
+    "commits": 500,
+    "said": 1200,
+    "agents": 300,
+    "pending": 600,
 }
 MOST_NAMES_OF_A_TEXT = 300
 
 EDIT, READ, USE = 2.0, 1.0, 1.0
 NAMED_IN = {"edit": 1.0, "run": 1.0, "search": 1.0, "call": 0.6, "prompt": 0.5, "said": 0.4}
 NAMED_IN_OUTPUT = 0.04
-SEEN_IN_OUTPUT = 0.02
+GLIMPSED_IN = {"result": 0.05, "said": 0.5, "prompt": 0.5, "edit": 0.1}
+LONGEST_SCAN = 6000
 
 _RULING = re.compile(
     r"(?i)\b(don'?t|do not|never|always|must|instead|only|should ?n[o']t|shouldn'?t|no need|rather|"
@@ -179,10 +181,10 @@ def new() -> Observation:
         "tasks": [],
         "files": {},
         "numbered": 0,
+        "glimpsed": {},
         "names": {},
         "commands": {},
         "habits": {},
-        "folder": "",
         "failures": [],
         "commits": [],
         "said": [],
@@ -217,17 +219,18 @@ def is_empty(seen: Observation) -> bool:
 
 
 def _prompted(seen: Observation, event: Event) -> None:
-    said = _said(seen, event.text, 4000)
+    said = _said(seen, event.text, ROOM["request"] - 200)
     seen["prompts"] += 1
     if seen["first"] is None:
-        seen["first"] = _said(seen, event.text, 1200)
+        seen["first"] = _said(seen, event.text, ROOM["first"] - 200)
     before = seen["request"]
     if before is not None and seen["prompts"] > 2:
-        before["text"] = clipped(flattened(before["text"]), 400)
+        before["text"] = clipped(flattened(before["text"]), 300)
         seen["earlier"] = _newest([*seen["earlier"], before], 8, ROOM["earlier"])
     seen["request"] = said
     _rule(seen, event.text)
-    _name(seen, event.text[:4000], NAMED_IN["prompt"], -1)
+    _name(seen, event.text[:LONGEST_SCAN], NAMED_IN["prompt"], -1)
+    _glimpse(seen, event.text[:LONGEST_SCAN], GLIMPSED_IN["prompt"])
 
 
 def _rule(seen: Observation, text: str) -> None:
@@ -254,10 +257,9 @@ def _answered(seen: Observation, event: Event) -> None:
 
 
 def _spoke(seen: Observation, event: Event) -> None:
-    said = _said(seen, event.text, 1200, end=True)
-    before = [{**one, "text": clipped(one["text"], 200)} for one in seen["said"][-1:]]
-    seen["said"] = _newest([*before, said], 2, ROOM["said"])
-    _name(seen, event.text[:4000], NAMED_IN["said"], -1)
+    seen["said"] = [_said(seen, event.text, ROOM["said"] - 200, end=True)]
+    _name(seen, event.text[:LONGEST_SCAN], NAMED_IN["said"], -1)
+    _glimpse(seen, event.text[:LONGEST_SCAN], GLIMPSED_IN["said"])
 
 
 def _planned(seen: Observation, event: Event) -> None:
@@ -340,6 +342,7 @@ def _edited(seen: Observation, event: Event) -> None:
     elif file["state"] != "created":
         file["state"] = "edited"
     _name(seen, event.text, NAMED_IN["edit"], file["number"])
+    _glimpse(seen, event.text[:LONGEST_SCAN], GLIMPSED_IN["edit"])
     _wait(seen, event.id, "edit", path)
 
 
@@ -384,6 +387,7 @@ def _touch(seen: Observation, path: str, use: float) -> SeenFile:
     is_new = file is None
     if file is None:
         seen["numbered"] += 1
+        seen["glimpsed"].pop(path, None)
         file = files[path] = {
             "number": seen["numbered"],
             "weight": -99.0,
@@ -401,6 +405,39 @@ def _touch(seen: Observation, path: str, use: float) -> SeenFile:
     return file
 
 
+def _glimpse(seen: Observation, text: str, use: float) -> None:
+    """Paths that a text names without anything being done to them yet."""
+    glimpsed = seen["glimpsed"]
+    grown = False
+    for found in dict.fromkeys(_PATH.findall(text)):
+        path = _relative(seen, found)
+        if "/" not in path or len(path) > 120 or not path.isascii() or path[0] == "/":
+            continue
+        if path in seen["files"]:
+            file = seen["files"][path]
+            file["weight"] = _heavier(file["weight"], use, seen["calls"])
+            continue
+        grown = grown or path not in glimpsed
+        glimpsed[path] = _heavier(glimpsed.get(path, -99.0), use, seen["calls"])
+    if grown:
+        _lighten(glimpsed, ROOM["glimpsed"])
+
+
+def _lighten(table: dict[str, float], room: int) -> None:
+    """Drop the lightest keys of a table of weights that has grown too large."""
+    if sum(map(len, table)) + 12 * len(table) <= room:
+        return
+    room = room * 9 // 10
+    kept = set()
+    for key in sorted(table, key=lambda key: (-table[key], key)):
+        room -= len(key) + 12
+        if room < 0:
+            break
+        kept.add(key)
+    for key in [key for key in table if key not in kept]:
+        del table[key]
+
+
 def _name(seen: Observation, text: str, use: float, number: int) -> None:
     names, now = seen["names"], seen["calls"]
     fresh = round(log2(use) + now / HALF_LIFE, 2)
@@ -414,7 +451,7 @@ def _name(seen: Observation, text: str, use: float, number: int) -> None:
                 known[1] = number
     if sum(map(len, names)) + 16 * len(names) > ROOM["names"]:
         ranked = sorted(names, key=lambda name: (-names[name][0], name))
-        room = ROOM["names"] * 3 // 4
+        room = ROOM["names"] * 9 // 10
         kept = set()
         for name in ranked:
             room -= len(name) + 16
@@ -444,9 +481,6 @@ def names_in(text: str) -> list[str]:
 
 def _ran(seen: Observation, event: Event) -> None:
     line = event.text.strip()
-    into = _INTO_FOLDER.match(line)
-    if into:
-        seen["folder"] = clipped_bytes(line[: into.end()].strip(), 300)
     key = same_command(line)
     if not only_looks(key):
         _use_command(seen, key, line)
@@ -477,18 +511,11 @@ def _use_command(seen: Observation, key: str, line: str) -> None:
 def _grow_habit(seen: Observation, line: str) -> None:
     """How the session looks around: the first words of its commands."""
     habits = seen["habits"]
-    words = line.split(None, 3)[:3]
-    if words[:1] == ["cd"]:
-        words = _INTO_FOLDER.sub("", line).split(None, 3)[:3]
-    start = " ".join(words)
-    if not 6 < len(start) <= 60 or not start.isascii():
-        return
-    is_new = start not in habits
-    habits[start] = _heavier(habits.get(start, -99.0), USE, seen["calls"])
-    if is_new and sum(map(len, habits)) + 14 * len(habits) > ROOM["habits"]:
-        for least in sorted(habits, key=lambda key: (habits[key], key))[:5]:
-            if least != start:
-                del habits[least]
+    for part in dict.fromkeys((line, _INTO_FOLDER.sub("", line))):
+        start = " ".join(part.split(None, 3)[:3])
+        if 6 < len(start) <= 100 and start.isascii() and '"' not in start[:-12]:
+            habits[start] = _heavier(habits.get(start, -99.0), USE, seen["calls"])
+    _lighten(habits, ROOM["habits"])
 
 
 def _shown(line: str) -> str:
@@ -538,7 +565,8 @@ def _ended(seen: Observation, event: Event) -> None:
         if event.failed is None:
             seen["pending"][event.id] = what
     if not event.failed and event.text:
-        _name(seen, event.text[:6000], NAMED_IN_OUTPUT, number)
+        _name(seen, event.text[:LONGEST_SCAN], NAMED_IN_OUTPUT, number)
+        _glimpse(seen, event.text[:LONGEST_SCAN], GLIMPSED_IN["result"])
 
 
 def _outcome(seen: Observation, key: str, line: str, event: Event) -> None:

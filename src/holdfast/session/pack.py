@@ -147,7 +147,7 @@ def _sections(parts: Parts, seen: Observation | None, room: int) -> tuple[list[S
         made.update(_work(seen, room, left_out, "\n".join(map(_joined, made.values()))))
     order = (
         *("request", "rulings", "answers", "plan", "tasks", "failures", "stated", "said"),
-        *("edited", "read", "commands", "commits", "names", "earlier", "agents", "notes", "gates"),
+        *("edited", "read", "glimpsed", "commands", "commits", "names", "earlier", "agents", "notes", "gates"),
     )
     return [made[part] for part in order if part in made], left_out
 
@@ -246,11 +246,15 @@ def _work(seen: Observation, room: int, left_out: list[str], shown: str) -> dict
     if commands:
         made["commands"] = ("Commands, most in use first", commands)
         room -= sum(len(line) + 1 for line in commands) + 32
-    files = sorted(seen["files"].items(), key=lambda file: (-file[1]["weight"], file[0]))
+    files: list[tuple[str, SeenFile]] = [*seen["files"].items()]
+    files += [(path, _glimpsed(weight)) for path, weight in seen["glimpsed"].items()]
+    files.sort(key=lambda file: (-file[1]["weight"], file[0]))
     chosen: list[tuple[str, SeenFile]] = []
     most = int(room * PATHS / (1 - COMMANDS))
     for path, file in files:
-        cost = len(path) + 12
+        if file["state"] == "glimpsed" and path in shown:
+            continue
+        cost = len(path) + (12 if file["edits"] else 4)
         if cost <= most:
             chosen.append((path, file))
             most -= cost
@@ -263,11 +267,14 @@ def _work(seen: Observation, room: int, left_out: list[str], shown: str) -> dict
     if missing:
         left_out.append(_count(missing, "name"))
     edited = [_file(path, file, beside) for path, file in chosen if file["edits"]]
-    read = [_file(path, file, beside) for path, file in chosen if not file["edits"]]
+    read = [_file(*one, beside) for one in chosen if one[1]["state"] == "read"]
+    glimpsed = [_line(path) for path, file in chosen if file["state"] == "glimpsed"]
     if edited:
         made["edited"] = ("Files edited, most in use first, with names in play", edited)
     if read:
         made["read"] = ("Files read", read)
+    if glimpsed:
+        made["glimpsed"] = ("Files named but not opened", [f"- {', '.join(glimpsed)}"])
     if others:
         made["names"] = ("Other names in play", [", ".join(others)])
     if seen["agents"]:
@@ -275,6 +282,11 @@ def _work(seen: Observation, room: int, left_out: list[str], shown: str) -> dict
         if sum(map(len, out)) < room:
             made["agents"] = ("Subagents still out", out)
     return made
+
+
+def _glimpsed(weight: float) -> SeenFile:
+    none = {"number": -2, "edits": 0, "reads": 0, "call": 0}
+    return {**none, "weight": weight, "state": "glimpsed"}  # type: ignore[typeddict-item]
 
 
 def _commands(seen: Observation, most: int, shown: str) -> list[str]:
@@ -293,11 +305,6 @@ def _commands(seen: Observation, most: int, shown: str) -> list[str]:
             most -= len(line) + 1
     starts: list[str] = []
     said = shown + "\n".join(lines)
-    if seen["folder"]:
-        folder = _short(_line(seen["folder"]), 100)
-        if len(folder) + 20 <= most:
-            starts.append(folder)
-            most -= len(folder) + 2
     for start in sorted(seen["habits"], key=lambda start: (-seen["habits"][start], start)):
         if start in said:
             continue
