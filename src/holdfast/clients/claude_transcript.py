@@ -6,7 +6,6 @@ of subagents are marked as sidechains; what a subagent did is not what the sessi
 
 from __future__ import annotations
 
-import json
 import re
 
 from holdfast.clients.conversation import (
@@ -20,6 +19,7 @@ from holdfast.clients.conversation import (
     remember,
     shortened,
     string_in,
+    strings_in,
     table_of,
     task_of,
     text_of,
@@ -254,7 +254,7 @@ def _call(
             remember(state, id, "create", text_of(given.get("subject"))[:1000])
         elif tool == "AskUserQuestion":
             remember(state, id, "question")
-        events.append(Event("call", at=at, id=id, text=_spelled(tool, given)))
+        events.append(Event("call", at=at, id=id, text=f"{tool} {strings_in(given)}"))
 
 
 def _changed(given: dict[str, Any]) -> str:
@@ -264,10 +264,3 @@ def _changed(given: dict[str, Any]) -> str:
         for key in ("old_string", "new_string", "content", "new_source"):
             parts.append(text_of(table_of(edit).get(key)))
     return shortened("\n".join(part for part in parts if part), 16_000)
-
-
-def _spelled(tool: str, given: dict[str, Any]) -> str:
-    try:
-        return f"{tool} {json.dumps(given, ensure_ascii=False)[:4000]}"
-    except (ValueError, RecursionError):
-        return tool

@@ -20,6 +20,7 @@ from holdfast.clients.conversation import (
     remember,
     shortened,
     string_in,
+    strings_in,
     table_of,
     task_of,
     text_of,
@@ -208,8 +209,7 @@ def _call(
             remember(state, id, "ended", text_of(given.get("target")) or text_of(given.get("id")))
         elif name == "request_user_input":
             remember(state, id, "question")
-        text = f"{name} {json.dumps(given, ensure_ascii=False)[:4000]}"
-        events.append(Event("call", at=at, id=id, text=text))
+        events.append(Event("call", at=at, id=id, text=f"{name} {strings_in(given)}"))
 
 
 def _command(value: Any) -> str:

@@ -285,6 +285,22 @@ def flat(content: Any, most: int = LONGEST_TEXT) -> str:
     return shortened("\n".join(parts), most)
 
 
+def strings_in(value: Any, most: int = 4000) -> str:
+    """The strings in a tool's input, without the names of its fields."""
+    found: list[str] = []
+    waiting = [value]
+    while waiting and most > 0:
+        one = waiting.pop()
+        if isinstance(one, str):
+            found.append(one[:most])
+            most -= len(one) + 1
+        elif isinstance(one, dict):
+            waiting += list(one.values())[:100][::-1]
+        elif isinstance(one, list):
+            waiting += one[:100][::-1]
+    return " ".join(found)
+
+
 def shortened(text: str, most: int) -> str:
     """The beginning and, more important for output, the end of a text that is too long."""
     if len(text) <= most:

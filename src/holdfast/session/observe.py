@@ -120,6 +120,8 @@ ROOM = {
     "pending": 600,
 }
 MOST_NAMES_OF_A_TEXT = 300
+# A longer prompt is pasted text; what it forbids, the person did not.
+LONGEST_RULED = 3000
 
 EDIT, READ, USE = 2.0, 1.0, 1.0
 NAMED_IN = {"edit": 1.0, "run": 1.0, "search": 1.0, "call": 0.6, "prompt": 0.5, "said": 0.4}
@@ -157,6 +159,8 @@ _LOOKS = re.compile(
     r"git (?:diff|log|show|status|grep|rev-parse|ls-files|branch|blame|merge-base|cat-file|stash|"
     r"remote|fetch|config|check-ignore|ls-remote|ls-tree|rev-list)|gh)\b"
 )
+# Commits are kept as such; these say nothing of the work.
+_KEEPS_HOUSE = re.compile(r"git (?:add|commit|push|pull|checkout|switch|reset|restore|rebase)\b")
 _COMMIT = re.compile(r"^\[([^\]\s]+)(?: \([^)]*\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
 _REMOVES = re.compile(r"^(?:sudo\s+)?(?:git\s+)?rm\s+(.+)$")
 _MOVES = re.compile(r"^(?:git\s+)?mv\s+(?:-\w+\s+)*(\S+)\s+(\S+)$")
@@ -235,7 +239,7 @@ def _prompted(seen: Observation, event: Event) -> None:
 
 def _rule(seen: Observation, text: str) -> None:
     """Sentences in which the person ruled something in or out."""
-    if len(text) > 6000:
+    if len(text) > LONGEST_RULED:
         return
     found = list(seen["rulings"])
     for part in _SENTENCE.split(text):
@@ -411,7 +415,9 @@ def _glimpse(seen: Observation, text: str, use: float) -> None:
     grown = False
     for found in dict.fromkeys(_PATH.findall(text)):
         path = _relative(seen, found)
-        if "/" not in path or len(path) > 120 or not path.isascii() or path[0] == "/":
+        if path.startswith(("a/", "b/")):
+            path = path[2:]  # the two sides of a diff
+        if "/" not in path or len(path) > 120 or not path.isascii() or path[0] in "/.":
             continue
         if path in seen["files"]:
             file = seen["files"][path]
@@ -482,7 +488,7 @@ def names_in(text: str) -> list[str]:
 def _ran(seen: Observation, event: Event) -> None:
     line = event.text.strip()
     key = same_command(line)
-    if not only_looks(key):
+    if not only_looks(key) and not _KEEPS_HOUSE.match(key):
         _use_command(seen, key, line)
     _grow_habit(seen, line)
     number = -1

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from holdfast.kernel.inert import harmless
-from holdfast.session.observe import flattened, is_empty, weight_now
+from holdfast.session.observe import HALF_LIFE, flattened, is_empty, weight_now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ SHARES = {
 }
 # How the rest is divided between commands, paths and names.
 COMMANDS, PATHS = 0.24, 0.36
+# A name counts more in a file that is much in use: so much of the file's weight is added to it.
+BOOST, NO_FILE = 0.3, -1.0
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?")
 _TICKS = re.compile(r"`{%d,}" % (LONGEST_RUN + 1))
 _MARKS = {"done": "[x]", "active": "[>]", "open": "[ ]"}
@@ -147,7 +149,18 @@ def _sections(parts: Parts, seen: Observation | None, room: int) -> tuple[list[S
         made.update(_work(seen, room, left_out, "\n".join(map(_joined, made.values()))))
     order = (
         *("request", "rulings", "answers", "plan", "tasks", "failures", "stated", "said"),
-        *("edited", "read", "glimpsed", "commands", "commits", "names", "earlier", "agents", "notes", "gates"),
+        *(
+            "edited",
+            "read",
+            "glimpsed",
+            "commands",
+            "commits",
+            "names",
+            "earlier",
+            "agents",
+            "notes",
+            "gates",
+        ),
     )
     return [made[part] for part in order if part in made], left_out
 
@@ -174,7 +187,7 @@ def _rulings(seen: Observation, shown: str, most: int) -> list[str]:
     for ruling in reversed(seen["rulings"]):
         text = _line(ruling["text"])
         if text not in shown:
-            found.append(f"- {_short(text, most)}")
+            found.append(f"- {_short(text.removeprefix('- '), most)}")
     return found
 
 
@@ -274,7 +287,7 @@ def _work(seen: Observation, room: int, left_out: list[str], shown: str) -> dict
     if read:
         made["read"] = ("Files read", read)
     if glimpsed:
-        made["glimpsed"] = ("Files named but not opened", [f"- {', '.join(glimpsed)}"])
+        made["glimpsed"] = ("Files named but not opened", _by_folder(glimpsed))
     if others:
         made["names"] = ("Other names in play", [", ".join(others)])
     if seen["agents"]:
@@ -282,6 +295,14 @@ def _work(seen: Observation, room: int, left_out: list[str], shown: str) -> dict
         if sum(map(len, out)) < room:
             made["agents"] = ("Subagents still out", out)
     return made
+
+
+def _by_folder(paths: Sequence[str]) -> list[str]:
+    """One line a folder, each path whole, so that it can be copied."""
+    folders: dict[str, list[str]] = {}
+    for path in paths:
+        folders.setdefault(path.rpartition("/")[0], []).append(path)
+    return [f"- {', '.join(together)}" for together in folders.values()]
 
 
 def _glimpsed(weight: float) -> SeenFile:
@@ -324,7 +345,14 @@ def _names(
     beside: dict[int, list[str]] = {}
     others: list[str] = []
     missing = 0
-    for name in sorted(seen["names"], key=lambda name: (-seen["names"][name][0], name)):
+    hot = {file["number"]: file["weight"] for file in seen["files"].values()}
+    now = seen["calls"] / HALF_LIFE
+    rank = {
+        name: weight
+        + BOOST * (min(4.0, max(-6.0, hot[number] - now)) if number in hot else NO_FILE)
+        for name, (weight, number) in seen["names"].items()
+    }
+    for name in sorted(rank, key=lambda name: (-rank[name], name)):
         if name in shown:
             continue
         cost = len(name) + 2
