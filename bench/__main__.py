@@ -35,7 +35,6 @@ MEASUREMENTS = (
     "beat_process",
     "usage_check",
     "page",
-    "http_hook",
     "postgres_record",
     "cluster_task",
 )

@@ -11,9 +11,14 @@ from typing import Any
 import pytest
 
 from holdfast.clients import CLIENTS
+from holdfast.hooks.run import command, respond_to
+from holdfast.hooks.watching import LOOKED
+from holdfast.kernel import slot
 from holdfast.kernel.disk import write_synced
+from holdfast.kernel.workspace import discover
 from tests.hooks import test_init
 from tests.hooks.test_init import FILES, SETTINGS, everything
+from tests.hooks.world import ask, given
 from tests.session import world as session_world
 from tests.session.world import Holdfast
 
@@ -64,11 +69,63 @@ def test_another_holdfasts_hooks_are_a_warning(
     assert (check["status"], check["fix"]) == ("warning", "holdfast init --client gemini")
 
 
-def test_hooks_that_go_to_a_page_are_as_they_should_be(
-    repository: Path, holdfast: Holdfast
+# The HTTP hooks that an older `init --http` wrote
+
+
+OLDER_HTTP_HOOK = {
+    "type": "http",
+    "url": "http://127.0.0.1:4653/hooks/claude/PostToolUse",
+    "headers": {"Authorization": "Bearer $HOLDFAST_AGENTS_TOKEN"},
+    "allowedEnvVars": ["HOLDFAST_AGENTS_TOKEN"],
+    "timeout": 10,
+}
+USERS_HTTP_HOOK = {"type": "http", "url": "http://audit.example/PostToolUse"}
+
+
+@pytest.fixture
+def older_settings(repository: Path) -> dict[str, Any]:
+    """Settings with the hooks of an older `init --http` beside a hook of the user's. The user's part."""
+    users: dict[str, Any] = {"hooks": {"PostToolUse": [{"hooks": [USERS_HTTP_HOOK]}]}, "a": 1}
+    program, *arguments = command("claude", "PreToolUse", "unwatched")
+    before_a_tool = {"type": "command", "command": program, "args": arguments, "timeout": 10}
+    written = json.loads(json.dumps(users))
+    written["hooks"]["PostToolUse"].append({"hooks": [OLDER_HTTP_HOOK]})
+    written["hooks"]["PreToolUse"] = [{"hooks": [before_a_tool]}]
+    SETTINGS.parent.mkdir()
+    SETTINGS.write_text(json.dumps(written, indent=2))
+    return users
+
+
+def test_uninstall_takes_out_older_http_hooks_and_leaves_the_users(
+    older_settings: dict[str, Any], holdfast: Holdfast
 ) -> None:
-    holdfast("init", "--client", "claude", "--http")
+    assert holdfast("uninstall", "--client", "claude").code == 0
+    assert json.loads(SETTINGS.read_text()) == older_settings
+
+
+def test_init_replaces_older_http_hooks_by_commands(
+    older_settings: dict[str, Any], holdfast: Holdfast
+) -> None:
+    (check,) = [
+        one for one in holdfast("doctor", "--json").data["checks"] if one["id"] == "clients"
+    ]
+    assert (check["status"], check["fix"]) == ("warning", "holdfast init --client claude")
+    assert holdfast("init", "--client", "claude").code == 0
+    assert "HOLDFAST_AGENTS_TOKEN" not in SETTINGS.read_text()
+    groups = json.loads(SETTINGS.read_text())["hooks"]["PostToolUse"]
+    assert [group["hooks"][0]["type"] for group in groups] == ["http", "command"]
     assert "This holdfast is in the settings of claude" in holdfast("doctor").out
+    holdfast("uninstall", "--client", "claude")
+    assert json.loads(SETTINGS.read_text()) == older_settings
+
+
+def test_the_older_command_before_a_tool_still_checks_the_budget(repository: Path) -> None:
+    """Nothing runs after a tool there: the command before it looks every two minutes."""
+    workspace = discover()
+    ask("claude", "PreToolUse")
+    assert slot.seen_at(workspace, "s1", LOOKED) is None
+    respond_to("claude", "PreToolUse unwatched", given(), may_leave=False)
+    assert slot.seen_at(workspace, "s1", LOOKED) is not None
 
 
 # All or nothing

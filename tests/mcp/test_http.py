@@ -1,4 +1,4 @@
-"""The same server over HTTP, as `serve` mounts it: behind its own sign-in, for several at once."""
+"""The same server over HTTP, as a site of its user mounts it: for several clients at once."""
 
 from __future__ import annotations
 

@@ -48,8 +48,6 @@ _MODULES: dict[str, Any] = {
     "opencode": opencode,
 }
 CLIENTS = tuple(_MODULES)
-# Those that can send a hook to an address instead of starting it.
-OVER_HTTP = ("claude",)
 NO_SERVER = "No MCP server is registered: pip install 'holdfast[mcp]', then run this again."
 
 
@@ -76,12 +74,11 @@ def install(
     command: Callable[..., list[str]],
     server: list[str],
     *,
-    http: str = "",
     dry_run: bool = False,
 ) -> list[Done]:
     """Add ours to clients' settings; everything else in them stays. `command` says how a hook is
-    started, `server` how our MCP server is (nothing: it cannot be), `http` where a page takes hooks."""
-    parts = parts_of(workspace, clients, command, server, http)
+    started, `server` how our MCP server is (nothing: it cannot be)."""
+    parts = parts_of(workspace, clients, command, server)
     changes = _change(workspace, parts, files.plan_install, dry_run)
     done: list[Done] = []
     for client in parts:
@@ -137,15 +134,9 @@ def parts_of(
     clients: Iterable[str],
     command: Callable[..., list[str]],
     server: list[str],
-    http: str = "",
 ) -> dict[str, list[Part]]:
     """The files of each client, with what we want of them."""
-    return {
-        client: _MODULES[client].parts(
-            workspace, command, server, **({"http": http} if http and client in OVER_HTTP else {})
-        )
-        for client in clients
-    }
+    return {client: _MODULES[client].parts(workspace, command, server) for client in clients}
 
 
 def _change(

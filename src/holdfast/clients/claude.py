@@ -26,13 +26,6 @@ EVENTS = {
     "Stop": 20,
     "SessionEnd": 5,
 }
-# What may be lost, and so may be sent to a page that is perhaps not there; docs/adr/0026-hooks-over-http.md.
-OVER_HTTP = ("PostToolUse",)
-# What stands in for it: before a tool is used, our own process looks at what the page did not.
-STANDS_IN = ("PreToolUse",)
-UNWATCHED = "unwatched"
-HOOKS_PATH = "/hooks/claude/"
-TOKEN = "HOLDFAST_AGENTS_TOKEN"  # noqa: S105
 # The stop handler of the CCC project itself: two loops would drive the agent on.
 ORIGINALS = "ccc-stop-handler"
 
@@ -41,12 +34,10 @@ def home() -> str:
     return os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
 
 
-def parts(
-    workspace: Workspace, command: Callable[..., list[str]], server: list[str], http: str = ""
-) -> list[Part]:
-    """`http` is the address of a page that takes the hooks that may be lost."""
+def parts(workspace: Workspace, command: Callable[..., list[str]], server: list[str]) -> list[Part]:
     groups = {
-        event: {"hooks": [_hook(event, limit, command, http)]} for event, limit in EVENTS.items()
+        event: {"hooks": [_handler(command(PROGRAM, event), limit)]}
+        for event, limit in EVENTS.items()
     }
     status_line = {"type": "command", "command": _quoted(command("statusline"))}
     approved = [(["enabledMcpjsonServers"], "holdfast")] if server else []
@@ -63,19 +54,6 @@ def parts(
         path = os.path.join(workspace.root, ".mcp.json")
         found.append(JsonPart(path, members=[(["mcpServers", "holdfast"], entry)]))
     return found
-
-
-def _hook(event: str, limit: int, command: Callable[..., list[str]], http: str) -> dict[str, Any]:
-    if http and event in OVER_HTTP:
-        return {
-            "type": "http",
-            "url": f"{http}{HOOKS_PATH}{event}",
-            "headers": {"Authorization": f"Bearer ${TOKEN}"},
-            "allowedEnvVars": [TOKEN],
-            "timeout": limit,
-        }
-    stands_in = (UNWATCHED,) if http and event in STANDS_IN else ()
-    return _handler(command(PROGRAM, event, *stands_in), limit)
 
 
 def _handler(words: list[str], limit: int) -> dict[str, Any]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 
-from holdfast.clients import CLIENTS, claude, files, parts_of
+from holdfast.clients import CLIENTS, files, parts_of
 from holdfast.kernel.errors import HoldfastError
 
 TYPE_CHECKING = False
@@ -25,17 +24,13 @@ if TYPE_CHECKING:
         broken: bool
 
 
-_PAGE = re.compile(rf'"(https?://[^"\s]+){re.escape(claude.HOOKS_PATH)}')
-
-
 def conditions(
     workspace: Workspace, command: Callable[..., list[str]], server: list[str]
 ) -> list[Condition]:
     """Each client that has ours, by the worst of its files."""
     found: list[Condition] = []
     for client in CLIENTS:
-        page = _page(workspace) if client == claude.PROGRAM else ""
-        parts = parts_of(workspace, [client], command, server, page)[client]
+        parts = parts_of(workspace, [client], command, server)[client]
         problems = [one for part in parts if (one := _condition(client, part)) is not None]
         if problems:
             found.append(max(problems, key=lambda one: (one["broken"], bool(one["problem"]))))
@@ -60,13 +55,3 @@ def _condition(client: str, part: Part) -> Condition | None:
         "" if is_current else f"{path} starts another holdfast than this, or an older one's hooks."
     )
     return {"client": client, "problem": problem, "broken": False}
-
-
-def _page(workspace: Workspace) -> str:
-    """Where the hooks are sent that `init --http` put in; empty when none are."""
-    try:
-        text = files.read(os.path.join(workspace.root, claude.SETTINGS)) or ""
-    except HoldfastError:
-        return ""
-    found = _PAGE.search(text)
-    return found[1] if found else ""

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     # A list or an object, and the position of one of its items.
     Spot = tuple[Node, int]
 
-# What a command of ours has in it, whatever machine it is from.
+# What a command of ours has in it, whatever machine it is from. The last one stands in the HTTP hooks
+# that an older `init --http` wrote.
 MARKS = ("holdfast/hooks/entry.py", '"-m", "holdfast", "mcp"', "$HOLDFAST_AGENTS_TOKEN")
 # A text without any of them has nothing of ours.
 TRACES = ("holdfast", "HOLDFAST")

@@ -36,9 +36,8 @@ EVENTS: dict[str, Means] = {
 # Of 10,000 characters on, all but the first 2,000 stand in a file that nobody reads.
 LONGEST_CONTEXT = 9_500
 ALONE = True
-# Behind an event's name: whoever is told when a tool was used may be away (clients.claude).
+# Behind an event's name in settings that an older `init --http` wrote: nothing runs after a tool there.
 UNWATCHED = "unwatched"
-# Twice as long as after a tool: where somebody listens, the look is theirs, who can remind the agent.
 UNWATCHED_AFTER = 2 * clock.MINUTE
 _WITH_CONTEXT = ("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure")
 

@@ -155,7 +155,6 @@ VARIABLES: dict[str, str] = {
     "HOLDFAST_TASK": "Its task, as `phase/plan#key`.",
     "HOLDFAST_ATTEMPT": "Which start of the task it is; by it, what is left behind is found.",
     "HOLDFAST_ISSUES": "What a person found at a checkpoint, for the command of `plan.fix`.",
-    "HOLDFAST_AGENTS_TOKEN": "What opens `holdfast serve` to an agent's http hooks and MCP.",
     "HOLDFAST_DEBUG": "Any value shows the full trace of a bug in holdfast.",
 }
 # What people answered at the gates of a plan, for its programs; one variable a gate.

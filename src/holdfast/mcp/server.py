@@ -181,7 +181,7 @@ def serve_stdio(folder: str | None = None) -> None:
 
 
 def app(folder: str | None = None, *, hosts: Sequence[str] = ()) -> Starlette:
-    """The same server as an ASGI app at its root, for `serve`, which lets in whom it knows.
+    """The same server as an ASGI app at its root, for a site with a sign-in of its own.
 
     Whoever mounts it enters its lifespan: `async with app.router.lifespan_context(app)`. `hosts` are
     the names, with their ports, that requests may be for; without any, this machine's own.

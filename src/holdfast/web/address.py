@@ -47,11 +47,6 @@ class Address(NamedTuple):
         return self.host.endswith(OWN_NAMES)
 
     @property
-    def agents(self) -> str:
-        """The Host of agents' hooks and tools, whose settings know no name that changes."""
-        return f"{LOOPBACK[0]}:{self.port}" if self.is_own_name else self.netloc
-
-    @property
     def is_secure(self) -> bool:
         return self.scheme == "https"
 

@@ -32,7 +32,6 @@ from holdfast.kernel.errors import (
     Usage,
 )
 from holdfast.web.address import Address
-from holdfast.web.agents import Agents
 from holdfast.web.guard import LARGEST_FORM, Guard, NoPerson, WrongHost, checked_form, form_of
 from holdfast.web.live import Live
 from holdfast.web.pictures import INERT, PICTURE, attached
@@ -85,8 +84,7 @@ class Server:
                 HTTPException: self._unknown,  # type: ignore[dict-item]
             },
         )
-        self.agents = Agents([place.root for place in site], address.agents)
-        self.asgi = Guard(self.app, self.agents, self.doors, address)
+        self.asgi = Guard(self.app, self.doors, address)
 
     def _routes(self) -> list[BaseRoute]:
         routes: list[BaseRoute] = [
@@ -117,13 +115,11 @@ class Server:
     @contextlib.asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
         yield
-        await self.agents.close()
         self.close()
 
     def leave(self) -> None:
         """Streams that are open end, so that nobody waits for them."""
         self.live.close()
-        self.agents.leave()
         self.asgi.leave()
 
     def close(self) -> None:

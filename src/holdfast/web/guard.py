@@ -16,7 +16,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.kernel.errors import HoldfastError, NotAllowed, Usage
 from holdfast.web.address import Address
-from holdfast.web.agents import is_agents
 from holdfast.web.signin import Doors, Session, is_token
 
 TAKE_A_LINK = "The terminal in which `holdfast serve` runs shows a link; Enter shows a new one."
@@ -56,9 +55,8 @@ class NoPerson(NotAllowed):
 class Guard:
     """The door. What it lets through has `scope["state"]["person"]`, the session, or is for all."""
 
-    def __init__(self, app: ASGIApp, agents: ASGIApp, doors: Doors, address: Address) -> None:
+    def __init__(self, app: ASGIApp, doors: Doors, address: Address) -> None:
         self._app = app
-        self._agents = agents
         self._doors = doors
         self._address = address
         self._hearing: set[asyncio.Task[Any]] = set()
@@ -76,9 +74,6 @@ class Guard:
             return
         headers = Headers(scope=scope)
         receive = self._until_the_end(receive)
-        if is_agents(scope["path"]) and headers.get("host", "") == self._address.agents:
-            await self._agents(scope, receive, send)
-            return
         state: dict[str, Any] = scope.setdefault("state", {})
         state["cookie"] = cookie_of(headers, self._address)
         state["person"] = self._doors.session(state["cookie"]) if state["cookie"] else None

@@ -11,15 +11,14 @@ from holdfast import registry
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe, style
-from holdfast.clients import CLIENTS, OVER_HTTP, detect, install, server
+from holdfast.clients import CLIENTS, detect, install, server
 from holdfast.clients.condition import conditions
 from holdfast.hooks.run import command as hook_command
-from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.errors import HoldfastError
 
 if TYPE_CHECKING:
     from holdfast.clients import Done, Found
 
-PAGE = "http://127.0.0.1:4653"
 SAID = {"installed": "Installed", "already": "Installed already", "left": "Left as it is"}
 WOULD = {"installed": "Would write", "already": "Written already", "left": "Would leave"}
 
@@ -32,17 +31,9 @@ WOULD = {"installed": "Would write", "already": "Written already", "left": "Woul
     type=click.Choice(CLIENTS),
     help="Which client; repeat it for several. Without it: show what would be done for yours.",
 )
-@click.option(
-    "--http",
-    is_flag=False,
-    flag_value=PAGE,
-    default="",
-    metavar="[URL]",
-    help=f"Claude Code: send to `holdfast serve` what may be lost. Without URL: {PAGE}",
-)
 @click.option("--dry-run", is_flag=True, help="Say what would be changed, and change nothing.")
 @verb
-def command(call: Call, clients: tuple[str, ...], http: str, dry_run: bool) -> Reply:
+def command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
     """Let your agents' clients call holdfast by themselves: the text to go on from at a session's
     start, captures before compaction, at stop and at the end, limits that hold while it works.
 
@@ -51,10 +42,7 @@ def command(call: Call, clients: tuple[str, ...], http: str, dry_run: bool) -> R
     found = detect()
     wanted = list(dict.fromkeys(clients)) or [one["client"] for one in found if one["because"]]
     only_shown = dry_run or not clients
-    page = _page(http, wanted)
-    done = install(call.workspace, wanted, hook_command, server(), http=page, dry_run=only_shown)
-    if page and not only_shown:
-        _tell_token(call, done)
+    done = install(call.workspace, wanted, hook_command, server(), dry_run=only_shown)
     if not only_shown:
         _remember(call)
     lines = list(_lines(done, only_shown))
@@ -73,41 +61,6 @@ def _remember(call: Call) -> None:
         registry.remember(call.workspace)
     except (OSError, HoldfastError) as error:
         warn(f"`holdfast serve` will not find this workspace by itself: {error}")
-
-
-def _page(url: str, wanted: list[str]) -> str:
-    """The address of the page that takes hooks; nothing is sent to it unencrypted but on this machine."""
-    if not url:
-        return ""
-    from holdfast.web.address import LOOPBACK, of_url
-
-    address = of_url(url)
-    if address is None or not (address.is_secure or address.host in LOOPBACK):
-        raise Usage(
-            f"--http {url!r:.80} is no address that hooks may be sent to.",
-            hint=f"On this machine, such as {PAGE}, or one that begins with https://",
-        )
-    if not set(wanted) & set(OVER_HTTP):
-        raise Usage("Only Claude Code has http hooks.", hint="Add: --client claude")
-    return address.origin
-
-
-def _tell_token(call: Call, done: list[Done]) -> None:
-    """Where the token is; its value goes on no screen and into no settings."""
-    import shlex
-
-    from holdfast.clients.claude import TOKEN
-    from holdfast.web.agent_keys import made
-
-    path = made(call.workspace)
-    for one in done:
-        if one["client"] in OVER_HTTP:
-            one["notes"].append(
-                f'Start it with the token: {TOKEN}="$(cat {shlex.quote(path)})" {one["client"]}'
-            )
-            one["notes"].append(
-                "Without it, or without `holdfast serve`, what denies, captures and stops holds all the same."
-            )
 
 
 def _detected(wanted: list[str], found: list[Found]) -> Iterator[str]:

@@ -54,7 +54,6 @@ def command(
     Its sign-in link is shown on your terminal, works once, and is given to no agent.
     """
     try:
-        from holdfast.web.agent_keys import made
         from holdfast.web.app import Server
         from holdfast.web.serving import Wish, listen, run
         from holdfast.web.site import Site
@@ -73,10 +72,6 @@ def command(
     listening, address = listen(wish)
     site = Site([one.root for one in workspaces])
     for one in workspaces:
-        try:
-            made(one)
-        except HoldfastError as error:
-            warn(f"Agents cannot come in over http: {error.message}")
         one.close()
     names = [place.key for place in site]
     if call.as_json:
