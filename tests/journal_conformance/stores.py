@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Protocol
 import apsw
 import psycopg
 
-from holdfast.kernel.journal.memory import MemoryJournal
 from holdfast.kernel.journal.postgres.journal import PostgresJournal
 from holdfast.kernel.journal.sqlite import SqliteJournal
 from tests.postgres.database import database_url
@@ -52,26 +51,6 @@ class InSqlite:
         other.close()
 
 
-class InMemory:
-    name = "memory"
-
-    def open(self, folder: Path) -> Journal:
-        return MemoryJournal()
-
-    def change_body(self, journal: Journal, id: str, text: str) -> None:
-        assert isinstance(journal, MemoryJournal)
-        journal._ids[id]["body_text"] = text
-
-    def change_actor(self, journal: Journal, id: str, actor: str) -> None:
-        assert isinstance(journal, MemoryJournal)
-        journal._ids[id]["record"]["actor"] = actor
-
-    def remove(self, journal: Journal, id: str) -> None:
-        assert isinstance(journal, MemoryJournal)
-        item = journal._ids[id]
-        journal._streams[item["record"]["stream"]].sealed.remove(item)
-
-
 class InPostgres:
     """Each journal is a workspace of its own in this process's database."""
 
@@ -96,4 +75,4 @@ class InPostgres:
             assert other.execute(f"{verb} holdfast.records {how}", values).rowcount == 1
 
 
-STORES: tuple[Store, ...] = (InSqlite(), InMemory(), InPostgres())
+STORES: tuple[Store, ...] = (InSqlite(), InPostgres())

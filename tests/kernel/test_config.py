@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.kernel import config
 from holdfast.kernel.errors import HoldfastError
-from holdfast.kernel.journal.memory import MemoryJournal
+from holdfast.kernel.journal.sqlite import SqliteJournal
 from holdfast.kernel.workspace import Workspace, discover
 
 
@@ -186,7 +186,7 @@ def test_the_parsed_file_is_kept_in_the_journal(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(workspace, "[retention]\ndays = 7\n[redact.rules]\nbadge = '[0-9]{6}'\n")
-    parses, journal = CountsParses(monkeypatch), MemoryJournal()
+    parses, journal = CountsParses(monkeypatch), SqliteJournal(":memory:")
 
     first, second = config.load(workspace, journal), config.load(workspace, journal)
 
@@ -198,7 +198,7 @@ def test_the_parsed_file_is_kept_in_the_journal(
 def test_a_changed_file_is_parsed_again(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    journal, path = MemoryJournal(), os.path.join(workspace.root, "holdfast.toml")
+    journal, path = SqliteJournal(":memory:"), os.path.join(workspace.root, "holdfast.toml")
     write(workspace, "[retention]\ndays = 7\n")
     config.load(workspace, journal)
 
@@ -210,7 +210,7 @@ def test_a_changed_file_is_parsed_again(
 
 
 def test_a_removed_file_leaves_the_defaults(workspace: Workspace) -> None:
-    journal = MemoryJournal()
+    journal = SqliteJournal(":memory:")
     write(workspace, "[retention]\ndays = 7\n")
     config.load(workspace, journal)
 
@@ -220,7 +220,7 @@ def test_a_removed_file_leaves_the_defaults(workspace: Workspace) -> None:
 
 
 def test_the_environment_is_not_kept(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    journal = MemoryJournal()
+    journal = SqliteJournal(":memory:")
     write(workspace, "[retention]\ndays = 7\n")
     monkeypatch.setenv("HOLDFAST_RETENTION_DAYS", "6")
     config.load(workspace, journal)
@@ -233,7 +233,7 @@ def test_the_environment_is_not_kept(workspace: Workspace, monkeypatch: pytest.M
 def test_two_worktrees_with_one_journal_keep_their_own_settings(
     workspace: Workspace, tmp_path: Path
 ) -> None:
-    journal = MemoryJournal()
+    journal = SqliteJournal(":memory:")
     second = Workspace(str(tmp_path), git_dir=workspace.git_dir, home=workspace.home)
     write(workspace, "[retention]\ndays = 7\n")
     write(second, "[retention]\ndays = 8\n")

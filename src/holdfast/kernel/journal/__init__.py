@@ -1,1 +1,1 @@
-"""The journal: one interface; stores in SQLite, in PostgreSQL and in memory."""
+"""The journal: one interface; stores in SQLite and in PostgreSQL."""
