@@ -16,7 +16,7 @@ from holdfast.kernel.journal.interface import (
     version_conflict,
     weight_of,
 )
-from holdfast.kernel.journal.postgres import rows, short
+from holdfast.kernel.journal.postgres import rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ def append_one(session: Session, workspace: int, append: Append, tip: Tip) -> Re
     (draft,) = append.drafts
     version, previous = tip[0] + 1, tip[1]
     salt, body_hash, record_hash = seal(previous, append.stream, version, append.fence, draft)
-    row = short.append(
-        session,
+    row = session.execute(
+        rows.APPEND,
         {
             "workspace": workspace,
             "stream": append.stream,
@@ -65,7 +65,7 @@ def append_one(session: Session, workspace: int, append: Append, tip: Tip) -> Re
             "body_hash": body_hash,
             "hash": record_hash,
         },
-    )
+    ).fetchone()
     if row is None:
         return None
     seq, held, deltas, snapshot_bytes, number = row

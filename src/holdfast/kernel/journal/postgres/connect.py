@@ -57,12 +57,9 @@ logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 class Session(psycopg.Connection):
     """A connection that does not wait for ever for a server that has stopped thinking. `anchor` is what
-    the server's clock said when it was made; `appended` counts what went the short way,
-    and `prepared` says that its statement has a name there."""
+    the server's clock said when it was made."""
 
     anchor: servertime.Anchor
-    appended = 0
-    prepared = False
 
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
         if timeout is not None:
