@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as draw
 
 from holdfast.fleet import scan as scanning
 from holdfast.fleet.scan import Seen, scan, staleness
@@ -24,13 +20,6 @@ from tests.fleet import writers
 from tests.fleet.examples import NOW, put, saved, text_of
 
 Answer = list[tuple[str, int | None, str]]
-
-
-@pytest.fixture(params=["few", "many"])
-def both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As for a few files, and as for thousands."""
-    if request.param == "many":
-        monkeypatch.setattr(scanning, "MANY", 0)
 
 
 def ages(epic: Path, now: int = NOW) -> Answer:
@@ -46,7 +35,7 @@ def only(epic: Path) -> Seen:
 
 
 @pytest.mark.clause("FLEET-41", "AMB-FLEET-21")
-def test_all_secondaries_and_the_primary_on_demand(tmp_path: Path, both_ways: None) -> None:
+def test_all_secondaries_and_the_primary_on_demand(tmp_path: Path) -> None:
     put(tmp_path, "secondary_b.json", saved("Secondary-B", ago=31))
     put(tmp_path, "secondary_a.json", saved("Secondary-A", ago=61))
     put(tmp_path, "primary.json", saved("Agent-Primary", ago=90))
@@ -70,7 +59,7 @@ def test_nothing_to_see_is_no_error(tmp_path: Path) -> None:
 
 @pytest.mark.clause("FLEET-42")
 def test_a_file_that_vanishes_before_it_is_read_is_skipped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, both_ways: None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(tmp_path, "secondary_a.json", saved())
     real = os.listdir
@@ -79,7 +68,7 @@ def test_a_file_that_vanishes_before_it_is_read_is_skipped(
 
 
 @pytest.mark.clause("AMB-FLEET-05")
-def test_archives_are_passed_over(tmp_path: Path, both_ways: None) -> None:
+def test_archives_are_passed_over(tmp_path: Path) -> None:
     for name in ("secondary_a_crashed_1768487400", "secondary_a_aborted_1768487400"):
         put(tmp_path, f"{name}.json", saved(ago=900))
     for name in ("secondary_crashed_x", "secondary_a_crashed", "secondary_a_resumed_17"):
@@ -103,27 +92,27 @@ def test_archives_are_passed_over(tmp_path: Path, both_ways: None) -> None:
     ],
 )
 def test_the_thresholds_from_file_to_word(
-    tmp_path: Path, seconds: int, expected: tuple[int, str], both_ways: None
+    tmp_path: Path, seconds: int, expected: tuple[int, str]
 ) -> None:
     put(tmp_path, "secondary_a.json", saved(ago=seconds / 60))
     assert ages(tmp_path) == [("Secondary-A", *expected)]
 
 
 @pytest.mark.clause("AMB-FLEET-04")
-def test_a_complete_agent_is_complete(tmp_path: Path, both_ways: None) -> None:
+def test_a_complete_agent_is_complete(tmp_path: Path) -> None:
     put(tmp_path, "secondary_a.json", saved(ago=900, status="COMPLETE"))
     assert ages(tmp_path) == [("Secondary-A", 900, "COMPLETE")]
 
 
 @pytest.mark.clause("AMB-FLEET-20")
-def test_a_clock_that_stepped_back_and_a_laptop_that_slept(tmp_path: Path, both_ways: None) -> None:
+def test_a_clock_that_stepped_back_and_a_laptop_that_slept(tmp_path: Path) -> None:
     put(tmp_path, "secondary_a.json", saved(ago=0))
     assert ages(tmp_path, NOW - HOUR) == [("Secondary-A", 0, "ACTIVE")]
     assert ages(tmp_path, NOW + 9 * HOUR) == [("Secondary-A", 540, "STALE")]
 
 
 @pytest.mark.clause("AMB-FLEET-24")
-def test_what_others_write_is_read_as_it_is(tmp_path: Path, both_ways: None) -> None:
+def test_what_others_write_is_read_as_it_is(tmp_path: Path) -> None:
     """Values, keys and names from a real project that had nobody to check them."""
     strange = {
         "status": "PAUSED",
@@ -160,19 +149,19 @@ def test_what_others_write_is_read_as_it_is(tmp_path: Path, both_ways: None) -> 
         "2026-01-15T14:00:00.000Z",
     ],
 )
-def test_times_that_scripts_write(tmp_path: Path, text: str, both_ways: None) -> None:
+def test_times_that_scripts_write(tmp_path: Path, text: str) -> None:
     put(tmp_path, "secondary_a.json", saved(last_checkpoint=text))
     ((_, age, _),) = ages(tmp_path)
     assert age in (29, 30)
 
 
-def test_a_byte_order_mark_and_foreign_line_ends(tmp_path: Path, both_ways: None) -> None:
+def test_a_byte_order_mark_and_foreign_line_ends(tmp_path: Path) -> None:
     text = "\ufeff" + text_of(saved()).replace("\n", "\r\n")
     put(tmp_path, "secondary_a.json", text.encode())
     assert ages(tmp_path) == [("Secondary-A", 0, "ACTIVE")]
 
 
-def test_a_large_checkpoint(tmp_path: Path, both_ways: None) -> None:
+def test_a_large_checkpoint(tmp_path: Path) -> None:
     put(tmp_path, "secondary_a.json", saved(completed_steps=["x" * 1000] * 200))
     assert ages(tmp_path) == [("Secondary-A", 0, "ACTIVE")]
 
@@ -196,7 +185,7 @@ def test_a_large_checkpoint(tmp_path: Path, both_ways: None) -> None:
     ],
 )
 def test_a_broken_file_is_corrupted_and_the_scan_goes_on(
-    tmp_path: Path, content: bytes, problem: str, both_ways: None
+    tmp_path: Path, content: bytes, problem: str
 ) -> None:
     broken = put(tmp_path, "secondary_a.json", content)
     put(tmp_path, "secondary_b.json", saved("Secondary-B", ago=31))
@@ -208,7 +197,7 @@ def test_a_broken_file_is_corrupted_and_the_scan_goes_on(
     assert seen.identity == identity_of(str(broken)) == identity_of(seen.path)
 
 
-def test_what_is_no_regular_file_is_corrupted(tmp_path: Path, both_ways: None) -> None:
+def test_what_is_no_regular_file_is_corrupted(tmp_path: Path) -> None:
     folder = put(tmp_path, "secondary_a.json", saved()).parent
     (folder / "secondary_b.json").symlink_to("secondary_a.json")
     (folder / "secondary_c.json").symlink_to("nowhere")
@@ -222,7 +211,7 @@ def test_what_is_no_regular_file_is_corrupted(tmp_path: Path, both_ways: None) -
     assert problems[4] == "not a regular file"
 
 
-def test_a_folder_that_is_a_link_is_looked_into(tmp_path: Path, both_ways: None) -> None:
+def test_a_folder_that_is_a_link_is_looked_into(tmp_path: Path) -> None:
     """Worktrees may share one; writing through a link is another matter."""
     put(tmp_path / "shared", "secondary_a.json", saved())
     (tmp_path / "epic").mkdir()
@@ -347,31 +336,7 @@ def test_fifty_writers_and_never_a_torn_read_nor_a_false_alarm(tmp_path: Path) -
     assert min(map(len, changes.values())) >= 10, "all of them wrote"
 
 
-# The fast way and the careful way
-
-
-@given(
-    at=draw.integers(0, 1200),
-    length=draw.integers(0, 3),
-    other=draw.binary(max_size=4)
-    | draw.sampled_from([b'"', b"\\", b"}", b",", b"\xc3", b"0", b"\n"]),
-)
-def test_what_the_fast_decoder_takes_the_careful_one_takes_as_well(
-    at: int, length: int, other: bytes
-) -> None:
-    content = text_of(saved(note="é")).encode()
-    content = content[:at] + other + content[at + length :]
-    try:
-        content.decode()
-        fast = scanning._decoder(scanning.MANY)(content)
-    except (ValueError, RecursionError):
-        return
-    plain = scanning.Glance(content)
-    for name in plain.__slots__:
-        assert getattr(plain, name) == getattr(fast, name)
-
-
-def test_many_agents_of_whom_one_is_broken(tmp_path: Path, both_ways: None) -> None:
+def test_many_agents_of_whom_one_is_broken(tmp_path: Path) -> None:
     for number in range(300):
         put(tmp_path, f"secondary_{number:03d}.json", saved(f"Secondary-{number:03d}", ago=number))
     broken = put(tmp_path, "secondary_007.json", "{}")
@@ -379,16 +344,3 @@ def test_many_agents_of_whom_one_is_broken(tmp_path: Path, both_ways: None) -> N
     found = ages(tmp_path)
     assert [age for _, age, _ in found] == [None if n == 7 else n for n in range(300)]
     assert found[7] == ("Secondary-007", None, "CORRUPTED")
-
-
-def test_a_few_agents_do_not_load_the_faster_decoder(tmp_path: Path) -> None:
-    """Its import takes as long as reading thousands of checkpoints."""
-    put(tmp_path, "secondary_a.json", saved())
-    code = (
-        "import sys; from holdfast.fleet.scan import staleness;"
-        "print(staleness(sys.argv[1], 0), 'msgspec' in sys.modules)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "[('Secondary-A', 0, 'ACTIVE')] False\n"

@@ -20,7 +20,6 @@ from holdfast.protocols.fleet.words import CHECKPOINTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     # Agent's id, age in minutes, liveness; a file that says neither is (id, None, "CORRUPTED").
@@ -33,8 +32,6 @@ PATIENCE = 5.0
 PAUSE = 0.01
 # No checkpoint is as large; what is not read to its end does not parse and is read with care.
 GLANCE = 1 << 16
-# From so many files on, a faster decoder repays what its import costs.
-MANY = 5000
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _SECONDS = {f"{second:02d}Z": second * 1000 for second in range(60)}
 
@@ -86,7 +83,6 @@ def staleness(epic_root: str, now_ms: int) -> list[Age]:
     found = _names_in(folder, include_primary=False)
     if not found:
         return []
-    decode = _decoder(len(found))
     minutes: dict[str, int] = {}
     ages: list[Age | None] = []
     doubtful: dict[str, int] = {}
@@ -94,15 +90,14 @@ def staleness(epic_root: str, now_ms: int) -> list[Age]:
     try:
         for name in found:
             try:
-                said = decode(_bytes_of(name, top))
-                last = said.last_checkpoint
+                agent, last, status = _glance(_bytes_of(name, top))
                 # Worked out once for all times that differ in their seconds alone.
                 minute = minutes.get(last[:17])
                 if minute is None:
                     minute = minutes[last[:17]] = _start_of(last[:17])
                 age = age_minutes(minute + _SECONDS[last[17:]], now_ms)
-                agent = said.agent_id or names.agent_of(name[:-5])
-                ages.append((agent, age, liveness(age, said.status)))
+                agent = agent or names.agent_of(name[:-5])
+                ages.append((agent, age, liveness(age, status)))
             except (ValueError, KeyError, RecursionError):
                 doubtful[name] = len(ages)
                 ages.append(None)
@@ -120,40 +115,19 @@ def _start_of(minute: str) -> int:
     return start
 
 
-class Glance:
-    """The three fields that staleness needs."""
-
-    __slots__ = ("agent_id", "last_checkpoint", "status")
-
-    def __init__(self, content: bytes) -> None:
-        value = jsontext.loads(content.decode())
-        if not isinstance(value, dict):
-            raise ValueError("not a JSON object")
-        for name in self.__slots__:
-            text = value.get(name, "")
-            if not isinstance(text, str):
-                raise ValueError(f"{name} is no text")
-            setattr(self, name, text)
-
-
-_fast: list[Callable[[bytes], Any]] = []
-
-
-def _decoder(count: int) -> Callable[[bytes], Any]:
-    """From a file's bytes to its three fields. What it takes, the careful reading takes as well; what
-    it refuses with a ValueError may be right all the same."""
-    if count < MANY:
-        return Glance
-    if not _fast:
-        import msgspec
-
-        class FastGlance(msgspec.Struct, gc=False):
-            agent_id: str = ""
-            last_checkpoint: str = ""
-            status: str = ""
-
-        _fast.append(msgspec.json.Decoder(FastGlance).decode)
-    return _fast[0]
+def _glance(content: bytes) -> tuple[str, str, str]:
+    """Agent, last checkpoint and status of a file; ValueError where they must be read with care."""
+    value = jsontext.loads(content.decode())
+    if type(value) is not dict:
+        raise ValueError("not a JSON object")
+    agent, last, status = (
+        value.get("agent_id", ""),
+        value.get("last_checkpoint", ""),
+        value.get("status", ""),
+    )
+    if not type(agent) is type(last) is type(status) is str:
+        raise ValueError("a field is no text")
+    return agent, last, status
 
 
 def _bytes_of(name: str, top: int) -> bytes:
