@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import re
+from itertools import islice
 from stat import S_ISREG
 
 from holdfast.adapters.usage.lines import Unread
@@ -60,7 +61,7 @@ def sessions_in(folder: str, *, enough: int = ENOUGH) -> list[FoundSession]:
     found = [
         session
         for finder in (_claude, _codex, _gemini, _opencode)
-        for session in _first(finder(place), enough)
+        for session in islice(finder(place), enough)
     ]
     return sorted(found, key=lambda each: (-each["modified"], each["client"], each["session"]))
 
@@ -74,7 +75,7 @@ def session_at(path: str) -> FoundSession | None:
     modified = _modified(path)
     if client == "opencode":
         return next(_in_database(path, None), None)
-    head = _head(path, MOST_BYTES)
+    head = head_of(path, MOST_BYTES)
     began = _codex_head(path, head) if client == "codex" else {}
     session = os.path.basename(path).rpartition(".")[0]
     if client == "codex":
@@ -86,13 +87,13 @@ def session_at(path: str) -> FoundSession | None:
     if client == "claude":
         cwd = _claude_cwd(path)
     elif client == "gemini":
-        cwd = _read_line(os.path.join(os.path.dirname(os.path.dirname(path)), ".project_root"))
+        cwd = first_line(os.path.join(os.path.dirname(os.path.dirname(path)), ".project_root"))
     return {"client": client, "session": session, "path": path, "modified": modified, "cwd": cwd}
 
 
 def identify(path: str) -> ClientName | Literal[""]:
     """Which client wrote a transcript, by its content; empty when that cannot be told."""
-    head = _head(path, MOST_BYTES)
+    head = head_of(path, MOST_BYTES)
     if head.startswith(_SQLITE):
         return "opencode" if next(_in_database(path, None), None) else ""
     for line in head.split(b"\n")[:50]:
@@ -172,12 +173,12 @@ def _claude(place: Place) -> Iterator[FoundSession]:
         if any(_may_be_below(entry.name, name) for name in names)
     ]
     files = [
-        (entry.name, entry)
+        entry
         for folder in folders
         for entry in _entries(folder)
         if entry.name.endswith(".jsonl") and not entry.name.startswith("agent-")
     ]
-    for modified, path in _newest_first(entry for _, entry in files):
+    for modified, path in _newest_first(files):
         cwd = _claude_cwd(path)
         if cwd and place.holds(cwd):
             session = os.path.basename(path).removesuffix(".jsonl")
@@ -196,7 +197,7 @@ def _claude_cwd(path: str) -> str:
     """The folder that the first lines name; the last line that was read may be cut."""
     size = 16 * FIRST_BYTES
     while True:
-        head = _head(path, size)
+        head = head_of(path, size)
         lines = head.split(b"\n")
         for line in lines:
             if b'"cwd"' in line:
@@ -219,7 +220,7 @@ def codex_home() -> str:
 def _codex(place: Place) -> Iterator[FoundSession]:
     """Sorted by the day that they began on; a session that was taken up again is newer than that."""
     for modified, path in _newest_first(_rollouts()):
-        head = _head(path, FIRST_BYTES)
+        head = head_of(path, FIRST_BYTES)
         match = _CWD.search(head)
         if match and not place.holds(_text(match[1])):
             continue
@@ -243,12 +244,12 @@ def _rollouts() -> Iterator[os.DirEntry[str]]:
 def _codex_head(path: str, head: bytes) -> dict[str, Any]:
     """What a rollout says of itself in its first line; older ones name the folder further below."""
     if b"\n" not in head:
-        head = _head(path, MOST_BYTES)
+        head = head_of(path, MOST_BYTES)
     line = head.partition(b"\n")[0]
     record = _object(line)
     began = table_of(record.get("payload")) or record
     if not text_of(began.get("cwd")):
-        head = _head(path, 16 * FIRST_BYTES)
+        head = head_of(path, 16 * FIRST_BYTES)
         match = _OLD_CODEX_CWD.search(head) or _CWD.search(head)
         began = {**began, "cwd": _text(match[1]) if match else ""}
     return began
@@ -274,7 +275,7 @@ def _gemini(place: Place) -> Iterator[FoundSession]:
     roots: dict[str, str] = {}
     files: list[os.DirEntry[str]] = []
     for project in _entries(os.path.join(gemini_home(), "tmp")):
-        root = _read_line(os.path.join(project.path, ".project_root")) or digests.get(
+        root = first_line(os.path.join(project.path, ".project_root")) or digests.get(
             project.name, ""
         )
         if root and place.holds(root):
@@ -285,7 +286,7 @@ def _gemini(place: Place) -> Iterator[FoundSession]:
     names = {entry.path for entry in files}
     newest = _newest_first(entry for entry in files if f"{entry.path}l" not in names)
     for modified, path in newest:
-        match = _GEMINI_SESSION.search(_head(path, FIRST_BYTES))
+        match = _GEMINI_SESSION.search(head_of(path, FIRST_BYTES))
         if match:
             session = match[1].decode("utf-8", "replace")
             yield _session("gemini", session, path, modified, roots[os.path.dirname(path)])
@@ -351,16 +352,6 @@ def _session(client: ClientName, session: str, path: str, modified: int, cwd: st
     return {"client": client, "session": session, "path": path, "modified": modified, "cwd": cwd}
 
 
-def _first(found: Iterable[FoundSession], most: int) -> list[FoundSession]:
-    # Not itertools.islice: it would ask for one more than is needed where `most` is 0.
-    taken: list[FoundSession] = []
-    for session in found:
-        if len(taken) >= most:
-            break
-        taken.append(session)
-    return taken
-
-
 def _entries(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
@@ -391,7 +382,7 @@ def _modified(path: str) -> int:
         return 0
 
 
-def _head(path: str, size: int) -> bytes:
+def head_of(path: str, size: int = 16 * FIRST_BYTES) -> bytes:
     """The first bytes of a regular file; nothing of anything else, and never a wait."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -407,8 +398,9 @@ def _head(path: str, size: int) -> bytes:
         os.close(descriptor)
 
 
-def _read_line(path: str) -> str:
-    return _head(path, FIRST_BYTES).decode("utf-8", "replace").strip()
+def first_line(path: str) -> str:
+    """A file of one line, without the blanks around it."""
+    return head_of(path, FIRST_BYTES).decode("utf-8", "replace").strip()
 
 
 def _object(line: bytes) -> dict[str, Any]:

@@ -1,0 +1,132 @@
+"""Read what any client wrote down of a session, and describe the session in a few words."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from holdfast.adapters.usage.lines import NewLines, Unread
+from holdfast.clients import (
+    claude_transcript,
+    codex_transcript,
+    conversation,
+    gemini_transcript,
+    opencode_transcript,
+)
+from holdfast.clients.liveness import liveness
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any, TypedDict
+
+    from holdfast.clients.conversation import Event, ReaderState, Transcript
+    from holdfast.clients.discovery import FoundSession
+    from holdfast.clients.liveness import ClientProcess, Liveness
+
+    class Progress(TypedDict):
+        """How far a session was read. Plain JSON, to be kept for the next time."""
+
+        mark: Any
+        state: ReaderState
+
+    class NewEvents(TypedDict):
+        """What happened since. `restarted`: the transcript was replaced, and these are all events."""
+
+        events: list[Event]
+        progress: Progress
+        restarted: bool
+
+    class Description(TypedDict):
+        """One line of a list of sessions. `age` is in milliseconds; `problem` says why a session
+        could not be read, and is empty otherwise."""
+
+        client: str
+        session: str
+        path: str
+        cwd: str
+        age: int
+        first_request: str
+        edits: int
+        open_tasks: list[str]
+        alive: Liveness
+        problem: str
+
+
+_LINES: dict[str, Transcript] = {
+    "claude": claude_transcript,
+    "codex": codex_transcript,
+    "gemini": gemini_transcript,
+}
+LONGEST_REQUEST = 200
+
+
+def read_new(found: FoundSession, progress: Progress | None = None) -> NewEvents:
+    """What happened in a session since `progress`; `Unread` when its transcript cannot be read."""
+    mark = progress["mark"] if progress else None
+    state = progress["state"] if progress else conversation.new_state()
+    events: list[Event] = []
+    restarted = False
+    path = found["path"]
+    if found["client"] == "opencode":
+        mark = opencode_transcript.read(path, found["session"], mark, state, events)
+    elif found["client"] == "gemini" and path.endswith(".json"):
+        mark = gemini_transcript.read_whole(path, mark, state, events)
+    else:
+        lines = NewLines(path, mark)
+        new = iter(lines)
+        first = next(new, None)
+        restarted = lines.restarted
+        if restarted:
+            state = conversation.new_state()
+        if first is not None:
+            conversation.read(_LINES[found["client"]], chain((first,), new), state, events)
+        mark = lines.mark
+    return {"events": events, "progress": {"mark": mark, "state": state}, "restarted": restarted}
+
+
+def describe(
+    found: FoundSession, running: Sequence[ClientProcess] | None, *, now: int
+) -> Description:
+    """A session as a list shows it. `running` is what `liveness.running_clients` gave."""
+    problem, events = "", []
+    try:
+        events = read_new(found)["events"]
+    except Unread as error:
+        problem = str(error)
+    return {
+        "client": found["client"],
+        "session": found["session"],
+        "path": found["path"],
+        "cwd": found["cwd"],
+        "age": max(0, now - found["modified"]),
+        "first_request": _first_request(events),
+        "edits": _count_edits(events),
+        "open_tasks": _open_tasks(events),
+        "alive": liveness(found, running, now=now),
+        "problem": problem,
+    }
+
+
+def _first_request(events: Iterable[Event]) -> str:
+    text = next((event.text for event in events if event.kind == "prompt"), "")
+    # Enough for the line, however long the request is.
+    line = " ".join(text[: 4 * LONGEST_REQUEST].split())
+    return line if len(line) <= LONGEST_REQUEST else f"{line[: LONGEST_REQUEST - 3]}..."
+
+
+def _count_edits(events: Sequence[Event]) -> int:
+    failed = {event.id for event in events if event.kind == "result" and event.failed and event.id}
+    return sum(1 for event in events if event.kind == "edit" and event.id not in failed)
+
+
+def _open_tasks(events: Iterable[Event]) -> list[str]:
+    """Tasks by their key: a list replaces all, one task changes what it names."""
+    tasks: dict[str, tuple[str, str]] = {}
+    for event in events:
+        if event.kind == "tasks":
+            tasks = {}
+        if event.kind in ("tasks", "task"):
+            for task in event.tasks:
+                text, state = tasks.get(task["key"], ("", "open"))
+                tasks[task["key"]] = (task["text"] or text, task["state"] or state)
+    return [text for text, state in tasks.values() if state in ("open", "active") and text]
