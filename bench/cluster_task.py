@@ -23,13 +23,13 @@ from holdfast.kernel.workspace import discover
 from holdfast.plans.begin import begin
 from holdfast.plans.cluster.address import Certificates
 from holdfast.plans.cluster.link import Link
+from holdfast.plans.executor_choice import executor_of
 from holdfast.plans.interrupts import Interrupts
+from holdfast.plans.lookup import read
 from holdfast.plans.news import Nobody
-from holdfast.plans.opening import executor_of
-from holdfast.plans.place import Place
-from holdfast.plans.reading import read
+from holdfast.plans.rules import document
+from holdfast.plans.run_folder import Place
 from holdfast.plans.runner import Runner
-from holdfast.protocols.pilot.plan import document
 from holdfast.writing import writer_of
 
 OURS, BASE = "a task of a run on Dask", "Dask's own empty task"

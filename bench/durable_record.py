@@ -13,7 +13,7 @@ from bench.harness import Contender, Plan, Row, repository, take_turns, timed_ro
 from bench.peer_dbos import Worker
 from bench.peer_langgraph import Saver
 from bench.subject import ACTOR, STREAM, Latest, body, open_writer
-from holdfast.kernel import clock, jsontext
+from holdfast.kernel import canonical_json, clock
 
 FLOOR, OURS, SUSPECT = "append + fdatasync", "record", "suspect record"
 LANGGRAPH, DBOS = "LangGraph SqliteSaver.put", "DBOS, a workflow of one step"
@@ -75,7 +75,7 @@ def _floor(folder: str) -> Contender:
         os.write(descriptor, line)
         sync(descriptor)
 
-    return _timed(append, (f"{jsontext.dumps(body(step))}\n".encode() for step in count()))
+    return _timed(append, (f"{canonical_json.dumps(body(step))}\n".encode() for step in count()))
 
 
 def _ours(folder: str, name: str, *, suspect: bool) -> Contender:

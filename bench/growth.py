@@ -10,7 +10,7 @@ import apsw
 from bench.harness import Plan, Row, repository, say
 from bench.peer_langgraph import Saver
 from bench.subject import ACTOR, STREAM, Growing, body, open_writer
-from holdfast.kernel import clock, jsontext
+from holdfast.kernel import canonical_json, clock
 
 STEPS = 300
 LANGGRAPH = "LangGraph SqliteSaver"
@@ -18,7 +18,7 @@ LANGGRAPH = "LangGraph SqliteSaver"
 
 def measure(plan: Plan) -> list[Row]:
     bodies = [body(step) for step in range(STEPS)]
-    raw = sum(len(jsontext.dumps(told).encode()) for told in bodies)
+    raw = sum(len(canonical_json.dumps(told).encode()) for told in bodies)
     say(f"growth: {STEPS} steps of ours")
     ours = _ours(repository(plan.folder, "growth"), bodies)
     peers: dict[str, dict[str, int]] = {}

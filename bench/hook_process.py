@@ -47,7 +47,7 @@ def timed(lock):
     waits.append(time.perf_counter() - start)
 WorkspaceLock.acquire = timed
 client, event, session, rounds = sys.argv[1:5]
-holdfast.protocols.session.SAME_MOMENT = 0
+holdfast.session.rules.session.SAME_MOMENT = 0
 for number in range(int(rounds)):
     time.sleep(random.uniform(0.5, 1.5))
     respond_to(client, event, {"session_id": session, "cwd": os.getcwd(), "number": number})

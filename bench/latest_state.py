@@ -11,12 +11,12 @@ from statistics import fmean, median
 
 from bench.harness import Contender, Plan, Row, repository, say, take_turns, timed_row
 from bench.subject import ACTOR, STREAM, Latest, body, open_writer
+from holdfast.journal.interface import SNAPSHOT_FLOOR, Append
 from holdfast.kernel import clock
 from holdfast.kernel.digest import new_id
-from holdfast.kernel.journal.interface import SNAPSHOT_FLOOR, Append
 from holdfast.kernel.state import load
 from holdfast.kernel.workspace import Workspace
-from holdfast.kernel.write import Writer
+from holdfast.kernel.writer import Writer
 
 SIZE = 400
 # So many records after a snapshot the next is due. Committing as many at once puts the snapshots

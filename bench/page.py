@@ -19,16 +19,16 @@ import time
 from typing import TYPE_CHECKING
 
 from bench.harness import Contender, Plan, Row, python, repository, say, take_turns, timed_row
-from holdfast.fleet import lives
+from holdfast.fleet import agents as lives
+from holdfast.fleet.context import Post
 from holdfast.fleet.epic import find
-from holdfast.fleet.post import Post
+from holdfast.journal.interface import Append
 from holdfast.kernel import clock
 from holdfast.kernel.digest import new_id
-from holdfast.kernel.journal.interface import Append
 from holdfast.kernel.workspace import Workspace, discover
-from holdfast.plans import finding
+from holdfast.note.rules import note
+from holdfast.plans import discovery
 from holdfast.plans.begin import begin
-from holdfast.protocols import note
 from holdfast.writing import writer_of
 
 if TYPE_CHECKING:
@@ -110,8 +110,8 @@ def _run(workspace: Workspace) -> str:
     for number in range(1, PLANS + 1):
         with open(os.path.join(folder, f"1-{number:02}.md"), "w", encoding="utf-8") as file:
             file.write(PLAN.format(number=number))
-    files = finding.files(["plans"], workspace.root, workspace.root)
-    known = [one["plan"] for one in finding.documents(files, workspace.root)]
+    files = discovery.files(["plans"], workspace.root, workspace.root)
+    known = [one["plan"] for one in discovery.documents(files, workspace.root)]
     options: Options = {"jobs": 4, "tries": 3, "worktrees": False, "phase": "", "task": ""}
     plans = [one for one in known if one is not None]
     return begin(writer_of(workspace), plans, options, actor="bench", again=True)
@@ -194,10 +194,10 @@ def _serve(kind: str, folder: str) -> None:
     from starlette.responses import HTMLResponse
     from starlette.routing import Route
 
-    from holdfast.web.address import Address
     from holdfast.web.app import Server
-    from holdfast.web.serving import Running, Wish
-    from holdfast.web.site import Site
+    from holdfast.web.server import Running, Wish
+    from holdfast.web.urls import Address
+    from holdfast.web.workspaces import Site
 
     listening = socket.create_server(("127.0.0.1", 0))
     port, cookie = listening.getsockname()[1], ""

@@ -17,9 +17,9 @@ from holdfast.kernel.workspace import discover
 from holdfast.plans.begin import begin
 from holdfast.plans.interrupts import Interrupts
 from holdfast.plans.news import Nobody
-from holdfast.plans.place import Place
+from holdfast.plans.rules import document
+from holdfast.plans.run_folder import Place
 from holdfast.plans.runner import Runner
-from holdfast.protocols.pilot.plan import document
 from holdfast.writing import writer_of
 
 OURS, BASE, DBOS = "a task of a run", "one durable record", "DBOS, a workflow of one step"

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from bench.harness import Plan, Row, environment, repository, say, take_turns, timed_row
 from bench.subject import ACTOR, STREAM, Latest, body, open_writer
-from holdfast.kernel import clock, jsontext
+from holdfast.journal.interface import Append
+from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import new_id
-from holdfast.kernel.journal.interface import Append
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bench.harness import Contender
-    from holdfast.kernel.journal.postgres.journal import PostgresJournal
+    from holdfast.journal.postgres.journal import PostgresJournal
 
 FLOOR, OURS, SAVER = "a plain psycopg insert", "record", "LangGraph PostgresSaver.put"
 HEADS, SELECT = "heads", "a plain select"
@@ -35,7 +35,7 @@ SYNC_SECONDS, SEGMENT = 0.05, 1 << 24
 def measure(plan: Plan) -> list[Row]:
     from pathlib import Path
 
-    from tests.postgres.serve import Server
+    from tests.journal.postgres.serve import Server
 
     os.chmod(os.path.dirname(plan.folder), 0o755)
     server = Server(Path(plan.folder) / "server", "fsync=on")
@@ -74,7 +74,7 @@ def _floor(url: str) -> Contender:
 
     connection = psycopg.connect(url, autocommit=True)
     connection.execute("CREATE TABLE plain (number bigserial PRIMARY KEY, body text NOT NULL)")
-    bodies = (jsontext.dumps(body(step)) for step in count())
+    bodies = (canonical_json.dumps(body(step)) for step in count())
 
     def insert() -> float:
         told = next(bodies)
@@ -127,7 +127,7 @@ def _saver(url: str) -> Contender:
 
 
 def _journal(url: str, name: str) -> PostgresJournal:
-    from holdfast.kernel.journal.postgres.journal import PostgresJournal
+    from holdfast.journal.postgres.journal import PostgresJournal
 
     return PostgresJournal(url, name, "bench")
 
@@ -259,7 +259,7 @@ def _beat(url: str, seconds: float, machine: int) -> list[float]:
     """One machine's agents, each in its turn, at an instant that nobody else knows."""
     journal = _journal(url, "fleet")
     agents = range(machine, FLEET, MACHINES)
-    text = jsontext.dumps(body(0, 512))
+    text = canonical_json.dumps(body(0, 512))
     pause = BEAT_SECONDS / len(agents)
     chance = random.Random(machine)
     taken = []
@@ -275,7 +275,7 @@ def _beat(url: str, seconds: float, machine: int) -> list[float]:
 
 def _crowd(url: str, seconds: float, name: str, agent: int) -> list[float]:
     journal = _journal(url, name)
-    text = jsontext.dumps(body(0, 512))
+    text = canonical_json.dumps(body(0, 512))
     journal.commit([_append(agent, text)])
     taken: list[float] = []
     end = time.perf_counter() + seconds

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 
 from bench.harness import Contender, Plan, Row, environment, repository, say, take_turns, timed_row
-from holdfast.adapters.git import run
-from holdfast.adapters.git.snapshot import create
+from holdfast.git import run
+from holdfast.git.snapshot import create
 
 OURS, FLOOR = "snapshot", "git add + git commit"
 AFTER_COMMIT = "snapshot after a commit"

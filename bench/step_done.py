@@ -12,7 +12,7 @@ import holdfast
 from bench.harness import Contender, Plan, Row, repository, take_turns, timed_row
 from bench.subject import ACTOR, STREAM, Latest, body, open_writer
 from holdfast.kernel import clock
-from holdfast.loops.step import Step
+from holdfast.loop.api import Step
 
 OURS, BASE = "step.done", "record + file replaced"
 BARE = "append + fdatasync + file replaced"

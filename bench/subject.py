@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from holdfast.kernel import jsontext
+from holdfast.kernel import canonical_json
 from holdfast.kernel.redact import Redactor
-from holdfast.kernel.subject import Decision
+from holdfast.kernel.rules import Decision
 from holdfast.kernel.workspace import Workspace, discover
-from holdfast.kernel.write import Writer
+from holdfast.kernel.writer import Writer
 
 if TYPE_CHECKING:
-    from holdfast.kernel.journal.interface import Event
+    from holdfast.journal.interface import Event
     from holdfast.kernel.views.reconcile import Change
 
 STREAM = "bench:one"
@@ -66,7 +66,7 @@ def body(step: int, size: int = 2048, *, suspect: bool = False) -> dict[str, Any
         "cost": {"usd": 0.0691, "output_tokens" if suspect else "output_length": 18_211},
         "text": "",
     }
-    rest = size - len(jsontext.dumps(told))
+    rest = size - len(canonical_json.dumps(told))
     told["text"] = (_PROSE * (rest // len(_PROSE) + 1))[:rest]
     return told
 

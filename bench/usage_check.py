@@ -9,10 +9,10 @@ from itertools import count
 
 import holdfast
 from bench.harness import Contender, Plan, Row, repository, take_turns, timed_row
-from holdfast.adapters.usage import claude
+from holdfast.clients.claude import usage as claude
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import Workspace, discover
-from holdfast.spending import measured
+from holdfast.session.spending import measured
 
 LONG, SHORT = "100,000 lines", "100 lines"
 LINES = {LONG: 100_000, SHORT: 100}

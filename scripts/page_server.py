@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable
 
 from holdfast.web.app import Server
-from holdfast.web.serving import Running, Wish, listen
-from holdfast.web.site import Site
+from holdfast.web.server import Running, Wish, listen
+from holdfast.web.workspaces import Site
 
 
 class Serving:

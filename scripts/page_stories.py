@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from holdfast.guard.budget import Budget
+from holdfast.budgets.check import Budget
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
 

@@ -11,7 +11,8 @@ import json
 import sys
 from pathlib import Path
 
-from holdfast.clients import codex, gemini
+from holdfast.clients.codex import install as codex
+from holdfast.clients.gemini import install as gemini
 from holdfast.version import __version__
 
 ROOT = Path(__file__).parent.parent

@@ -1,4 +1,4 @@
-"""Write `src/holdfast/adapters/prices.json` from genai-prices; `make prices` calls it."""
+"""Write `src/holdfast/clients/usage/prices.json` from genai-prices; `make prices` calls it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from genai_prices import data_snapshot, types
 
-TARGET = Path(__file__).parent.parent / "src/holdfast/adapters/prices.json"
+TARGET = Path(__file__).parent.parent / "src/holdfast/clients/usage/prices.json"
 # Who makes the models that coding agents use, and one who sells them under names of their own.
 PROVIDERS = (
     *("anthropic", "openai", "google", "x-ai", "deepseek", "mistral", "moonshotai", "zhipuai"),

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import click
 
-from holdfast.adapters.git.errors import GitError
-from holdfast.adapters.notify import NotifyError
-from holdfast.adapters.trackers.port import TrackerError
 from holdfast.cli.parser import root
+from holdfast.gates.rules.gate_xml import BadXml
+from holdfast.git.errors import GitError
 from holdfast.kernel import config, errors
-from holdfast.loops.lock import LockTimeout
-from holdfast.protocols.pilot.gate_xml import BadXml
-from holdfast.protocols.rfc.words import BootstrapError
+from holdfast.loop.lock import LockTimeout
+from holdfast.notify import NotifyError
+from holdfast.rfc.rules.words import BootstrapError
+from holdfast.trackers.port import TrackerError
 
 DOCS = Path(__file__).parent.parent / "docs" / "reference"
 SOURCES = {

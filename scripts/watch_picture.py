@@ -19,9 +19,9 @@ from termios import TIOCSWINSZ
 from rich.console import Console
 from rich.text import Text
 
-from holdfast.fleet import lives
+from holdfast.fleet import agents
+from holdfast.fleet.context import Post
 from holdfast.fleet.epic import find
-from holdfast.fleet.post import Post
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
 
@@ -55,8 +55,8 @@ def _fleet(root: Path) -> None:
         return Post(find(workspace), workspace, actor="docs", now=at)
 
     def live(agent: str, feature: str, minutes_ago: int, pid: int = 0, **command: object) -> None:
-        lives.start(post(minutes_ago + 20, pid), agent, feature)
-        lives.update(post(minutes_ago, pid), agent, {"do": "beat", **command})
+        agents.start(post(minutes_ago + 20, pid), agent, feature)
+        agents.update(post(minutes_ago, pid), agent, {"do": "beat", **command})
 
     ended = subprocess.Popen(["sleep", "60"])
     live(
@@ -79,7 +79,7 @@ def _fleet(root: Path) -> None:
         *("Secondary-C", "feature_04_injuries", 5),
         set={"current_step": "Reading the injury feed"},
     )
-    lives.update(post(4), "Secondary-C", {"do": "block", "blocker": "The injury feed has no key"})
+    agents.update(post(4), "Secondary-C", {"do": "block", "blocker": "The injury feed has no key"})
     live(
         *("Secondary-D", "feature_05_weather", 96, ended.pid),
         set={"current_step": "Phase 1: Targeted Research"},

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.journal_conformance.stores import STORES, Store
-from tests.postgres.database import drop
+from tests.journal.conformance.stores import STORES, Store
+from tests.journal.postgres.database import drop
 
 if TYPE_CHECKING:
-    from holdfast.kernel.journal.interface import Journal
+    from holdfast.journal.interface import Journal
 
 Git = Callable[..., str]
 IDENTITY = (

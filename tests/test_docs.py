@@ -115,12 +115,12 @@ def test_the_python_of_a_page_works(repository: Path, page: str) -> None:
 
 
 def test_the_file_of_a_run_is_accepted(repository: Path) -> None:
-    from holdfast.loops import run_plan
+    from holdfast.loop import run_file
 
     (block,) = blocks("docs/how-to/loop.md", "toml")
     Path("steps.toml").write_text(block, encoding="utf-8")
-    plan = run_plan.read("steps.toml")
-    assert run_plan.is_per_task(plan, "EXECUTE")
+    plan = run_file.read("steps.toml")
+    assert run_file.is_per_task(plan, "EXECUTE")
 
 
 def test_the_configuration_of_the_how_to_is_accepted(repository: Path) -> None:

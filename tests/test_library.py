@@ -22,7 +22,7 @@ def test_importing_it_loads_nothing_heavy() -> None:
     script = "import sys, holdfast; print(' '.join(sys.modules))"
     done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True)
     loaded = set(done.stdout.split())
-    assert not loaded & {"apsw", "click", "json", "typing", "holdfast.library"}
+    assert not loaded & {"apsw", "click", "json", "typing", "holdfast.api"}
 
 
 def test_status_does_without_click(repository: Path) -> None:

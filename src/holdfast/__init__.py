@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from holdfast.api import Workspace, open
     from holdfast.kernel.errors import (
         Conflict,
         Declined,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
         VersionConflict,
         Waiting,
     )
-    from holdfast.library import Workspace, open
 
 __all__ = [
     "Conflict",
@@ -54,9 +54,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # Loaded when asked for: hooks import this package too, and pay for every module.
     if name in ("Workspace", "open"):
-        from holdfast import library
+        from holdfast import api
 
-        return getattr(library, name)
+        return getattr(api, name)
     if name in __all__:
         from holdfast.kernel import errors
 

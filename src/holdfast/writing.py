@@ -6,8 +6,8 @@ import os
 
 from holdfast.kernel import config
 from holdfast.kernel.redact import Redactor
-from holdfast.kernel.write import Writer
-from holdfast.subjects import subject_of
+from holdfast.kernel.writer import Writer
+from holdfast.streams import subject_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from holdfast.fleet.activity import saw
+from holdfast.fleet.rules import guide
 from holdfast.hooks.run import command
 from holdfast.kernel import clock
-from holdfast.protocols.fleet import guide
 from tests.fleet.world import A, B, Scene
 
 

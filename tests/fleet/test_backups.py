@@ -12,10 +12,10 @@ import pytest
 
 from holdfast.fleet import backups
 from holdfast.fleet.epic import Epic
+from holdfast.fleet.rules.liveness import is_minimal_work
 from holdfast.kernel.clock import DAY, MINUTE
 from holdfast.kernel.errors import NotAllowed, StoreAway
 from holdfast.kernel.workspace import discover
-from holdfast.protocols.fleet.liveness import is_minimal_work
 from tests.fleet.examples import NOW, saved, text_of
 
 FOLDER = Path("agent_checkpoints/backups")

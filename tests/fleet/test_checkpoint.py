@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from holdfast.fleet.rules import checkpoint as file
+from holdfast.fleet.rules.model import COORDINATION_FIELDS, FIELDS
+from holdfast.fleet.rules.names import check_agent, checkpoint_path, stem_of, type_of
 from holdfast.kernel.errors import Usage
-from holdfast.protocols.fleet import checkpoint as file
-from holdfast.protocols.fleet.names import check_agent, checkpoint_path, stem_of, type_of
-from holdfast.protocols.fleet.words import COORDINATION_FIELDS, FIELDS
 from tests.fleet.world import FEATURE, START, Scene, checkpoint
 
 

@@ -12,18 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.fleet.rules import comms, messages
+from holdfast.fleet.rules.message_merge import merged
+from holdfast.fleet.rules.model import EPIC_README
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.state import load
 from holdfast.kernel.workspace import discover
-from holdfast.protocols.fleet import comms, messages
-from holdfast.protocols.fleet.message_merge import merged
-from holdfast.protocols.fleet.words import EPIC_README
 from holdfast.writing import writer_of
-from tests.views.scene import child_command, clean_environment
+from tests.kernel.views.scene import child_command, clean_environment
 
 if TYPE_CHECKING:
-    from holdfast.kernel.work import Outcome
+    from holdfast.kernel.commit import Outcome
 
 STREAM = "comms:epics/kai/primary_to_secondary_a"
 VIEW = Path("epics/kai/agent_comms/primary_to_secondary_a.md")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.protocols.fleet import epic_readme
-from holdfast.protocols.fleet.merge import merged
+from holdfast.fleet.rules import epic_readme
+from holdfast.fleet.rules.merge import merged
 
 LINE = "Secondary-A: STALE (likely crashed)"
 README = "# Epic: KAI-6\n\n| Agent | Role |\n|---|---|\n\nlast line"

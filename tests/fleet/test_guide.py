@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from holdfast.fleet.rules import guide
+from holdfast.fleet.rules.model import TASKS
 from holdfast.kernel.errors import Usage
-from holdfast.protocols.fleet import guide
-from holdfast.protocols.fleet.words import TASKS
 from tests.cli import conftest as command_line
 from tests.cli.conftest import Holdfast
 

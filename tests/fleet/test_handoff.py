@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from holdfast.fleet.rules import handoff
 from holdfast.kernel import clock
-from holdfast.protocols.fleet import handoff
 
 NOW = clock.parse("2026-01-15T15:15:00Z")
 CHECKPOINT: dict[str, Any] = {

@@ -13,11 +13,12 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from holdfast.fleet import lives, recovery
+from holdfast.fleet import agents as lives
+from holdfast.fleet import recovery
+from holdfast.fleet.rules import feature as feature_rules
+from holdfast.journal.chain import verify
 from holdfast.kernel.errors import Conflict, FenceLost, HoldfastError
-from holdfast.kernel.journal.chain import verify
 from holdfast.kernel.state import load
-from holdfast.protocols.fleet import feature as feature_rules
 from tests.fleet.world import A, B, C, Scene
 
 AGENTS = st.sampled_from([A, B, C])

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.fleet import letters
+from holdfast.fleet import messages as letters
 from holdfast.fleet.epic import Epic, find
+from holdfast.fleet.rules import messages
 from holdfast.fleet.unread import unread_count
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
-from holdfast.protocols.fleet import messages
 from tests.cli import conftest as command_line
 from tests.cli.conftest import Holdfast
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.kernel.clock import HOUR, MINUTE, parse
-from holdfast.protocols.fleet.liveness import (
+from holdfast.fleet.rules.liveness import (
     age_minutes,
     by_clock,
     instant_of,
@@ -15,6 +14,7 @@ from holdfast.protocols.fleet.liveness import (
     liveness,
     too_old_lines,
 )
+from holdfast.kernel.clock import HOUR, MINUTE, parse
 
 LAST = parse("2026-01-15T14:30:00Z")
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.fleet import lives
+from holdfast.fleet import agents
+from holdfast.fleet.rules.liveness import is_due
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, FenceLost, HoldfastError, NotFound, Usage
-from holdfast.protocols.fleet.liveness import is_due
 from tests.cli.conftest import Holdfast
 from tests.conftest import Git
 from tests.fleet.world import FEATURE, PRIMARY, START, A, B, C, Scene
@@ -126,7 +126,7 @@ def test_a_stage_that_was_not_saved_stops_the_transition(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene.start()
-    write = lives._write
+    write = agents._write
 
     def written_over(*words: object) -> object:
         outcome = write(*words)  # type: ignore[arg-type]
@@ -134,7 +134,7 @@ def test_a_stage_that_was_not_saved_stops_the_transition(
         scene.path().write_text(json.dumps(content))
         return outcome
 
-    monkeypatch.setattr(lives, "_write", written_over)
+    monkeypatch.setattr(agents, "_write", written_over)
     with pytest.raises(Conflict) as refused:
         scene.update(do="phase", stage="S2.P2")
     assert refused.value.kind == "stage_not_saved"
@@ -146,7 +146,7 @@ def test_a_stage_never_goes_back_except_by_a_restart(scene: Scene) -> None:
     scene.beat(stage="S2.P3")
     with pytest.raises(Usage):
         scene.beat(stage="S2.P2")
-    lives.complete(scene.post(), A)
+    agents.complete(scene.post(), A)
     scene.later(5).beat(current_step="Still here")
     assert (scene.file()["status"], scene.file()["stage"]) == ("COMPLETE", "S2.P3")
     scene.restart(yes=True)
@@ -207,7 +207,7 @@ def test_a_file_broken_during_an_update_is_restored(
 ) -> None:
     scene.start()
     before = scene.file()
-    write = lives._write
+    write = agents._write
 
     def broken(*words: object) -> object:
         outcome = write(*words)  # type: ignore[arg-type]
@@ -215,7 +215,7 @@ def test_a_file_broken_during_an_update_is_restored(
         return outcome
 
     with monkeypatch.context() as patch:
-        patch.setattr(lives, "_write", broken)
+        patch.setattr(agents, "_write", broken)
         told = scene.later(5).beat(current_step="Lost")
     assert told.lines[1] == "ERROR: Checkpoint corrupted during update"
     assert told.lines[2].startswith("Restoring from backup: ")
@@ -231,7 +231,7 @@ def test_every_update_backs_up_what_was_there(scene: Scene) -> None:
         scene.later(1).beat(current_step=f"Step {number}")
         assert before in [path.read_bytes() for path in scene.backups()]
     assert len(scene.backups()) == 10
-    lives.update(scene.later(1).post(), A, {"do": "beat"}, backup=False)
+    agents.update(scene.later(1).post(), A, {"do": "beat"}, backup=False)
     assert scene.backups()[-1].name == "secondary_a_20260115_144200.json"
 
 
@@ -321,7 +321,7 @@ def test_a_sync_point_has_a_checkpoint_before_and_after(scene: Scene, holdfast: 
 def test_completion(scene: Scene) -> None:
     (scene.folder / FEATURE).mkdir()
     scene.start()
-    lives.complete(scene.post(), A)
+    agents.complete(scene.post(), A)
     saved = scene.file()
     assert (saved["stage"], saved["phase"]) == ("S2.P3", "Refinement - Complete")
     assert (saved["status"], saved["can_resume"]) == ("COMPLETE", False)

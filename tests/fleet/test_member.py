@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.emergency import release, stop
+from holdfast.estop.stop import release, stop
 from holdfast.kernel.clock import now
 from holdfast.kernel.errors import FenceLost, NotFound, Stopped
 from holdfast.kernel.workspace import discover

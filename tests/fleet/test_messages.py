@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.fleet.rules import messages
 from holdfast.kernel import clock
-from holdfast.protocols.fleet import messages
 
 AT = clock.parse("2026-01-15T15:00:00Z")
 EMPTY = "# Messages: Primary → Secondary-A\n\n(No messages yet)\n"
@@ -171,7 +171,7 @@ def test_what_was_composed_reads_back() -> None:
 
 def test_counting_loads_nothing_that_a_heartbeat_would_have_to_wait_for() -> None:
     code = (
-        "import sys; from holdfast.protocols.fleet import messages\n"
+        "import sys; from holdfast.fleet.rules.agent import messages\n"
         "messages.unread('x'); print(sorted({'re', 'json', 'typing'} & set(sys.modules)))"
     )
     path = f"import sys; sys.path = {sys.path!r}\n"

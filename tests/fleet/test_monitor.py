@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.fleet import lives
+from holdfast.fleet import agents
 from holdfast.fleet.reports import report
 from tests.cli.conftest import Holdfast
 from tests.conftest import Git
@@ -79,7 +79,7 @@ def test_a_stale_agent_is_reported_once(scene: Scene, holdfast: Holdfast) -> Non
 @pytest.mark.clause("AMB-FLEET-04")
 def test_a_complete_agent_is_left_in_peace(scene: Scene) -> None:
     scene.start()
-    lives.complete(scene.post(), A)
+    agents.complete(scene.post(), A)
     found = scene.later(90).check()
     assert found["lines"] == ["❌ Secondary-A: STALE (90 min) - Likely crashed"]
     assert (found["actions"], found["decide"]) == ([], [])

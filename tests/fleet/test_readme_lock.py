@@ -11,16 +11,17 @@ from typing import BinaryIO
 
 import pytest
 
-from holdfast.fleet import epic_lock, readme
+from holdfast.fleet import epic_lock
+from holdfast.fleet import epic_readme as readme
 from holdfast.fleet.epic import Epic
+from holdfast.fleet.rules import epic_readme
+from holdfast.fleet.rules.model import EPIC_README
 from holdfast.kernel import clock, outbox
 from holdfast.kernel.errors import HoldfastError, StoreAway
 from holdfast.kernel.redact import Redactor
 from holdfast.kernel.views.exchange import exchange
 from holdfast.kernel.workspace import discover
-from holdfast.protocols.fleet import epic_readme
-from holdfast.protocols.fleet.words import EPIC_README
-from tests.views.scene import child_command, clean_environment
+from tests.kernel.views.scene import child_command, clean_environment
 
 README = Path("EPIC_README.md")
 LOCK = Path(".epic_locks/epic_readme.lock")
@@ -206,7 +207,7 @@ def test_an_editor_that_opened_it_just_before_the_exchange_gets_it_back(
             editors.append(README.open("ab"))
         return exchange(one, other)
 
-    monkeypatch.setattr("holdfast.fleet.readme.exchange", opened_first)
+    monkeypatch.setattr("holdfast.fleet.epic_readme.exchange", opened_first)
     with pytest.raises(StoreAway, match="another program"):
         edit(epic)
     editors[0].write(b"late\r\n")
@@ -228,7 +229,7 @@ def test_edits_between_our_look_and_the_exchange_are_kept_each_time(
                 file.write(f"raced-{number}\r\n".encode())
         return exchange(one, other)
 
-    monkeypatch.setattr("holdfast.fleet.readme.exchange", raced)
+    monkeypatch.setattr("holdfast.fleet.epic_readme.exchange", raced)
     assert edit(epic)
     text = README.read_bytes()
     assert [text.count(f"raced-{number}\r\n".encode()) for number in range(5)] == [1] * 5

@@ -459,8 +459,8 @@ recovery.takeover(scene.post(), "Secondary-A", "Secondary-C", yes=True)
 
 
 def _feature(scene: Scene) -> dict[str, object]:
+    from holdfast.fleet.rules import feature
     from holdfast.kernel.state import load
-    from holdfast.protocols.fleet import feature
 
     journal = scene.workspace.journal
     state: dict[str, object] = load(journal, feature, f"feature:{FEATURE}")[0]

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from holdfast.fleet import scan as scanning
+from holdfast.fleet.rules.names import stem_of
 from holdfast.fleet.scan import Seen, scan, staleness
 from holdfast.kernel.clock import HOUR
 from holdfast.kernel.views.edits import is_quiet
 from holdfast.kernel.views.files import identity_of, read_file
-from holdfast.protocols.fleet.names import stem_of
 from tests.fleet import writers
 from tests.fleet.examples import NOW, put, saved, text_of
 

@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.fleet import processes, signals
+from holdfast.fleet import signals
+from holdfast.fleet.rules import agent as rules
 from holdfast.kernel.clock import HOUR, MINUTE
 from holdfast.kernel.errors import Usage
-from holdfast.protocols import fleet as rules
+from holdfast.processes import agent_process
 from tests.conftest import Git
 from tests.fleet.examples import NOW, saved
 
 if TYPE_CHECKING:
-    from holdfast.protocols.fleet.words import AgentState, Life, Process
+    from holdfast.fleet.rules.model import AgentState, Life, Process
 
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="there is no /proc here")
 
@@ -68,7 +69,7 @@ def told(process: subprocess.Popen[str]) -> Any:
 
 
 def running(process: subprocess.Popen[str]) -> Process:
-    found = processes._process(process.pid)
+    found = agent_process._process(process.pid)
     assert found is not None
     return found
 
@@ -142,10 +143,10 @@ def test_hooks_and_modules_of_ours_are_passed_over() -> None:
         ["bash", "build.sh", "-c"],
         [],
     ]
-    assert all(processes._is_means("python3.11", command) for command in ours)
-    assert not any(processes._is_means("python3.11", command) for command in others)
-    assert processes._is_means("pipx", [python, "/usr/bin/pipx", "run", "holdfast"])
-    assert processes._is_means("sh", ["/bin/busybox", "sh", "-c", "holdfast"])
+    assert all(agent_process._is_means("python3.11", command) for command in ours)
+    assert not any(agent_process._is_means("python3.11", command) for command in others)
+    assert agent_process._is_means("pipx", [python, "/usr/bin/pipx", "run", "holdfast"])
+    assert agent_process._is_means("sh", ["/bin/busybox", "sh", "-c", "holdfast"])
 
 
 def test_an_orphan_has_no_program_above_it(start: Start, holdfast: str, tmp_path: Path) -> None:
@@ -156,7 +157,7 @@ def test_an_orphan_has_no_program_above_it(start: Start, holdfast: str, tmp_path
 
 
 def test_the_variable_wins(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(processes.VARIABLE, str(os.getppid()))
+    monkeypatch.setenv(agent_process.VARIABLE, str(os.getppid()))
     found = signals.own_process()
     assert found is not None
     assert found["pid"] == os.getppid()
@@ -167,7 +168,7 @@ def test_the_variable_wins(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_variable_that_is_no_number_is_refused(
     value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(processes.VARIABLE, value)
+    monkeypatch.setenv(agent_process.VARIABLE, value)
     with pytest.raises(Usage, match="not a process id"):
         signals.own_process()
 
@@ -176,7 +177,7 @@ def test_a_variable_that_is_no_number_is_refused(
 def test_a_variable_that_names_no_process_says_nothing(
     value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(processes.VARIABLE, value)
+    monkeypatch.setenv(agent_process.VARIABLE, value)
     assert signals.own_process() is None
 
 
@@ -231,7 +232,7 @@ def test_another_machine_another_boot_another_container(start: Start) -> None:
 
 def test_without_proc_nothing_is_known(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = running(start("cat"))
-    monkeypatch.setattr(processes, "_host", list)
+    monkeypatch.setattr(agent_process, "_host", list)
     assert signals.own_process() is None
     assert signals.process_state(seen) == "unknown"
     assert signals.process_state(None) == "unknown"

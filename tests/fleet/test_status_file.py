@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.protocols.fleet import status_file
+from holdfast.fleet.rules import status_file
 
 CHECKPOINT: dict[str, Any] = {
     "agent_id": "Secondary-A",

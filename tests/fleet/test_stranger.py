@@ -13,7 +13,7 @@ import pytest
 
 from holdfast.fleet import recovery
 from holdfast.kernel import latch
-from holdfast.kernel.disk import write_synced
+from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.errors import Conflict, HoldfastError
 from holdfast.kernel.workspace import discover
 from tests.cli.conftest import Holdfast
@@ -220,12 +220,12 @@ def test_one_that_was_taken_over_is_not_restored(scene: Scene, holdfast: Holdfas
 def test_a_life_that_its_worktree_cannot_remember(
     scene: Scene, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from holdfast.fleet import own
+    from holdfast.fleet import current_life
 
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(own, "remember", refuse)
+    monkeypatch.setattr(current_life, "remember", refuse)
     answer = holdfast("agent", "start", A, "--feature", FEATURE)
     assert answer.code == 0
     assert "say --fence 1" in answer.err

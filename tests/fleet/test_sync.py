@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast.fleet.rules.sync import standing
 from holdfast.kernel import clock
 from holdfast.kernel.clock import HOUR, MINUTE
 from holdfast.kernel.errors import Usage
-from holdfast.protocols.fleet.sync import standing
 
 if TYPE_CHECKING:
-    from holdfast.protocols.fleet.words import Arrival
+    from holdfast.fleet.rules.model import Arrival
 
 FIRST = clock.parse("2026-01-15T10:00:00Z")
 

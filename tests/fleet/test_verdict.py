@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as draw
 
+from holdfast.fleet.rules.liveness import liveness
+from holdfast.fleet.rules.verdict import may_replace, verdict
 from holdfast.kernel.clock import HOUR, MINUTE, stamp
-from holdfast.protocols.fleet.liveness import liveness
-from holdfast.protocols.fleet.verdict import may_replace, verdict
 from tests.fleet.examples import NOW
 
 if TYPE_CHECKING:
-    from holdfast.protocols.fleet.verdict import Signals, Verdict
+    from holdfast.fleet.rules.verdict import Signals, Verdict
 
 
 def judged(age: int, status: str = "IN_PROGRESS", **seen: Any) -> Verdict:

@@ -7,10 +7,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast.fleet import lives, monitor, recovery, roster
+from holdfast.fleet import agents, monitor, recovery, roster
+from holdfast.fleet.agents import Told
+from holdfast.fleet.context import Known, Post
 from holdfast.fleet.epic import find
-from holdfast.fleet.lives import Told
-from holdfast.fleet.post import Known, Post
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
 
@@ -41,16 +41,16 @@ class Scene:
         return self
 
     def start(self, agent: str = A, feature: str = FEATURE) -> Told:
-        return lives.start(self.post(), agent, feature)
+        return agents.start(self.post(), agent, feature)
 
     def update(self, agent: str = A, *, fence: int | None = None, **command: Any) -> Told:
-        return lives.update(self.post(fence), agent, {"do": "beat", **command})
+        return agents.update(self.post(fence), agent, {"do": "beat", **command})
 
     def beat(self, agent: str = A, **fields: Any) -> Told:
         return self.update(agent, set=fields)
 
     def resume(self, agent: str = A, **options: Any) -> Told:
-        return lives.resume(self.post(), agent, **options)
+        return agents.resume(self.post(), agent, **options)
 
     def takeover(self, old: str = A, new: str = C, *, yes: bool = True) -> Told:
         return recovery.takeover(self.post(), old, new, yes=yes)

@@ -13,9 +13,9 @@ import threading
 import time
 from pathlib import Path
 
+from holdfast.fleet.rules.names import stem_of
 from holdfast.kernel.clock import stamp
 from holdfast.kernel.views.exchange import exchange
-from holdfast.protocols.fleet.names import stem_of
 from tests.fleet.examples import NOW, put, saved, text_of
 
 PROJECT = Path(__file__).parents[2]

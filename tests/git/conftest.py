@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.git import run
+from holdfast.git import run
 
 Untouched = Callable[..., "contextlib.AbstractContextManager[None]"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.git.commit import CommitOutcome, commit_files
-from holdfast.adapters.git.run import verb
+from holdfast.git.commit import CommitOutcome, commit_files
+from holdfast.git.run import verb
 from holdfast.kernel.errors import Usage
 from tests.conftest import Git
 from tests.git.conftest import Untouched, answer, contents, merge

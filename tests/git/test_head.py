@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.git.errors import GitError
-from holdfast.adapters.git.head import read_head
+from holdfast.git.errors import GitError
+from holdfast.git.head import read_head
 from tests.conftest import Git
 
 
@@ -129,7 +129,7 @@ def test_it_is_light_enough_for_a_hook(repository: Path) -> None:
     source = Path(read_head.__code__.co_filename).parents[3]
     script = (
         f"import sys; sys.path.insert(0, {str(source)!r}); before = set(sys.modules);"
-        "from holdfast.adapters.git.head import read_head;"
+        "from holdfast.git.head import read_head;"
         f"read_head({str(repository)!r}); print(sorted(set(sys.modules) - before))"
     )
     command = [sys.executable, "-I", "-S", "-c", script]

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.git import remote as remotes
-from holdfast.adapters.git import restore, snapshot
-from holdfast.adapters.git.errors import GitError
-from holdfast.adapters.git.trailers import Snapshot
+from holdfast.git import remote as remotes
+from holdfast.git import restore, snapshot
+from holdfast.git.errors import GitError
+from holdfast.git.trailers import Snapshot
 from holdfast.kernel.errors import Conflict, NotAllowed, NotFound, StoreAway, Usage
 from tests.cli import conftest as command_line
 from tests.cli.conftest import Holdfast
@@ -287,7 +287,7 @@ def test_a_remote_that_refuses_is_named_with_its_reason(repository: Path, hub: P
 
 
 def test_words_of_git_that_mean_no_rights() -> None:
-    from holdfast.adapters.git.run import Finished
+    from holdfast.git.run import Finished
 
     said = "git@example.com: Permission denied (publickey).\nfatal: Could not read from remote\n"
     assert isinstance(remotes.trouble("origin", Finished(128, b"", said)), NotAllowed)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.git import restore as restoring
-from holdfast.adapters.git.restore import restore
-from holdfast.adapters.git.shadow import Shadow
-from holdfast.adapters.git.snapshot import create, find, listing
+from holdfast.git import restore as restoring
+from holdfast.git.restore import restore
+from holdfast.git.shadow_index import Shadow
+from holdfast.git.snapshot import create, find, listing
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
 from tests.conftest import Git
 from tests.git.conftest import Untouched, contents, text_of

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.git import run
-from holdfast.adapters.git.errors import GitError
-from holdfast.adapters.git.run import git
+from holdfast.git import run
+from holdfast.git.errors import GitError
+from holdfast.git.run import git
 from tests.conftest import Git
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.git import run
-from holdfast.adapters.git.errors import GitError
-from holdfast.adapters.git.snapshot import create, find, listing, show
+from holdfast.git import run
+from holdfast.git.errors import GitError
+from holdfast.git.snapshot import create, find, listing, show
 from holdfast.kernel.errors import NotFound, Usage
 from tests.conftest import Git
 from tests.git.conftest import Untouched, answer, merge, text_of, tree_of

@@ -12,7 +12,14 @@ from typing import Any
 
 import pytest
 
-from tests.views.scene import IS_ROOT, NOBODY, give_to_nobody, new_repository, open_to_all, remove
+from tests.kernel.views.scene import (
+    IS_ROOT,
+    NOBODY,
+    give_to_nobody,
+    new_repository,
+    open_to_all,
+    remove,
+)
 
 # Everything is loaded before the rights are given up: the interpreter's folder may be closed to others.
 CHILD = f"""

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.git.snapshot import create, listing
+from holdfast.git.snapshot import create, listing
 from tests.conftest import Git
 from tests.git.conftest import Untouched, answer, text_of, tree_of
 
-PROGRAM = "import sys; from holdfast.adapters.git.snapshot import create; create(sys.argv[1])"
+PROGRAM = "import sys; from holdfast.git.snapshot import create; create(sys.argv[1])"
 
 
 def started(root: Path) -> subprocess.Popen[bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from holdfast.adapters.git.snapshot import create, listing, prune, show
+from holdfast.git.snapshot import create, listing, prune, show
 from tests.conftest import Git
 from tests.git.conftest import Untouched, text_of
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.git.status import Change, digest_of, read_status
+from holdfast.git.status import Change, digest_of, read_status
 from tests.conftest import Git
 from tests.git.conftest import Untouched
 

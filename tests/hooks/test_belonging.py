@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import itself
-from holdfast.hooks import acting
+from holdfast.hooks import handlers
 from holdfast.hooks.run import PROJECT_VARIABLES
 from holdfast.kernel import latch
 from holdfast.kernel.workspace import discover
+from holdfast.processes import relaunch
+from tests.budgets.world import Scene
 from tests.conftest import Git
-from tests.guard.world import Scene
 from tests.hooks.test_limits import bash
 from tests.hooks.world import STOP, TOOL, ask, denied, said, send
 from tests.session import world as session_world
@@ -144,9 +144,9 @@ def test_so_we_are_started_everywhere(repository: Path) -> None:
     (repository / "click.py").write_text("raise SystemExit('run')\n")
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
-        itself.command("status", "--json"), env=environment, capture_output=True, text=True
+        relaunch.command("status", "--json"), env=environment, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    source = Path(acting.__file__).parents[1]
+    source = Path(handlers.__file__).parents[1]
     own = [path for path in source.rglob("*.py") if path.name != "itself.py"]
     assert [path for path in own if '"-m", "holdfast"]' in path.read_text("utf-8")] == []

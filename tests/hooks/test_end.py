@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.hooks import acting
+from holdfast.hooks import handlers
 from holdfast.hooks.run import CLIENTS
-from holdfast.kernel import failures, slot
+from holdfast.kernel import failures
 from holdfast.kernel.lock import WorkspaceLock
 from holdfast.kernel.workspace import discover
+from holdfast.session import session_files
 from tests.hooks.world import given, said, send
 from tests.session import world as session_world
 from tests.session.world import WORK, Holdfast, wait_for
@@ -34,7 +35,7 @@ def test_the_end_is_captured_and_the_session_ended(
     done = send(client, "SessionEnd", given(reason="exit"))
     assert said(client, "SessionEnd", done) == {}
     wait_for(lambda: ended(holdfast))
-    assert not os.path.exists(slot.folder_of(discover(), "s1"))
+    assert not os.path.exists(session_files.folder_of(discover(), "s1"))
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -51,8 +52,8 @@ def test_while_somebody_holds_the_workspace_the_client_is_not_kept_waiting(
         assert said(client, "SessionEnd", done) == {}
         assert not ended(holdfast)
     wait_for(lambda: ended(holdfast))
-    assert took > acting.LONGEST_END, "it did wait for as long as it may"
-    assert acting.LONGEST_END < 1.0, "Codex has one second, Claude Code one and a half"
+    assert took > handlers.LONGEST_END, "it did wait for as long as it may"
+    assert handlers.LONGEST_END < 1.0, "Codex has one second, Claude Code one and a half"
     assert failures.read(discover()) == []
 
 

@@ -80,7 +80,7 @@ def test_only_modules_of_the_list_are_loaded(repository: Path) -> None:
         check=True,
     )
     loaded = set(done.stderr.decode().split())
-    assert "holdfast.kernel.write" in loaded
+    assert "holdfast.kernel.writer" in loaded
     foreign = {name for name in loaded if not name.startswith("holdfast")} - STARTUP - ALLOWED
     assert foreign == set()
 

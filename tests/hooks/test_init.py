@@ -11,10 +11,15 @@ from typing import Any
 
 import pytest
 
-from holdfast.clients import CLIENTS, claude, codex, gemini, opencode, text
-from holdfast.hooks import claude as claude_hooks
-from holdfast.hooks import codex as codex_hooks
-from holdfast.hooks import gemini as gemini_hooks
+from holdfast.clients.claude import events as claude_hooks
+from holdfast.clients.claude import install as claude
+from holdfast.clients.codex import events as codex_hooks
+from holdfast.clients.codex import install as codex
+from holdfast.clients.gemini import events as gemini_hooks
+from holdfast.clients.gemini import install as gemini
+from holdfast.clients.installation import CLIENTS
+from holdfast.clients.opencode import install as opencode
+from holdfast.clients.settings import text_edit
 from holdfast.hooks.run import command
 from tests.hooks import world
 from tests.session import world as session_world
@@ -214,9 +219,9 @@ def test_a_file_is_restored_byte_for_byte_also_after_an_edit(
     Path(path).write_bytes(before)
     for _ in range(2):
         assert holdfast("init", "--client", client).code == 0
-    now = text.parse(Path(path).read_bytes().decode(errors="surrogateescape")).value
+    now = text_edit.parse(Path(path).read_bytes().decode(errors="surrogateescape")).value
     if before.strip():
-        for name, value in text.parse(before.decode()).value.items():
+        for name, value in text_edit.parse(before.decode()).value.items():
             if name not in ("hooks", "mcpServers", "mcp"):
                 assert now[name] == value
     assert holdfast("uninstall").code == 0
@@ -384,7 +389,7 @@ def test_a_folder_without_the_right_to_write(
     def refused(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("holdfast.clients.files.write_synced", refused)
+    monkeypatch.setattr("holdfast.clients.settings.files.write_synced", refused)
     answer = holdfast("init", "--client", "gemini")
     assert answer.code != 0
     assert f"writing {repository}/.git/holdfast/clients/" in answer.err

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from holdfast.clients import CLIENTS
+from holdfast.clients.installation import CLIENTS
+from holdfast.hooks.activity import LOOKED
 from holdfast.hooks.run import command, respond_to
-from holdfast.hooks.watching import LOOKED
-from holdfast.kernel import slot
-from holdfast.kernel.disk import write_synced
+from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.workspace import discover
+from holdfast.session import session_files
 from tests.hooks import test_init
 from tests.hooks.test_init import FILES, SETTINGS, everything
 from tests.hooks.world import ask, given
@@ -123,9 +123,9 @@ def test_the_older_command_before_a_tool_still_checks_the_budget(repository: Pat
     """Nothing runs after a tool there: the command before it looks every two minutes."""
     workspace = discover()
     ask("claude", "PreToolUse")
-    assert slot.seen_at(workspace, "s1", LOOKED) is None
+    assert session_files.seen_at(workspace, "s1", LOOKED) is None
     respond_to("claude", "PreToolUse unwatched", given(), may_leave=False)
-    assert slot.seen_at(workspace, "s1", LOOKED) is not None
+    assert session_files.seen_at(workspace, "s1", LOOKED) is not None
 
 
 # All or nothing
@@ -166,7 +166,7 @@ def test_what_was_changed_before_a_failure_is_said(
             raise OSError(28, "No space left on device")
         write_synced(path, *rest)
 
-    monkeypatch.setattr("holdfast.clients.files.write_synced", full)
+    monkeypatch.setattr("holdfast.clients.settings.files.write_synced", full)
     answer = holdfast("init", "--client", "claude", "--client", "gemini")
     assert answer.code == 75
     assert f"Changed before that: {repository}/{SETTINGS}, {repository}/{MCP}." in answer.err
@@ -184,7 +184,7 @@ def test_a_record_that_cannot_be_removed_stops_nothing(
             raise PermissionError(13, "Permission denied")
         unlink(path)
 
-    monkeypatch.setattr("holdfast.clients.files.os.unlink", refused)
+    monkeypatch.setattr("holdfast.clients.settings.files.os.unlink", refused)
     answer = holdfast("uninstall")
     assert answer.code == 0
     assert "is of no more use, and stays: Permission denied" in answer.out

@@ -10,18 +10,19 @@ from typing import Any
 
 import pytest
 
-from holdfast.hooks.meaning import Event
+from holdfast.budgets import alerts, last_turn
+from holdfast.clients.events import Event
+from holdfast.hooks.pre_tool_use import is_way_out, persons_alone
 from holdfast.hooks.run import CLIENTS, command
-from holdfast.hooks.tools import is_way_out, persons_alone
-from holdfast.kernel import alerts, clock, last_turn, latch
+from holdfast.kernel import clock, latch
 from holdfast.kernel.workspace import discover
-from tests.guard.world import Scene, configure
+from tests.budgets.world import Scene, configure
+from tests.clients.usage.conftest import answer as spent_line
 from tests.hooks import world
 from tests.hooks.test_entry import ALLOWED, STARTUP
 from tests.hooks.world import PROMPT, STOP, TOOL, USED, ask, denied, driven
 from tests.session import world as session_world
 from tests.session.world import Holdfast
-from tests.usage.conftest import answer as spent_line
 
 holdfast = session_world.holdfast
 nothing_of_the_developer = session_world.nothing_of_the_developer
@@ -135,7 +136,7 @@ def test_what_a_session_spends_is_measured_and_held_against_its_limits(
     ask("claude", after["claude"], **bash("ls"))
     assert ask("claude", "PreToolUse", **bash("ls")) == {}
     spend(tmp_path / "config", monkeypatch, 300_000)
-    monkeypatch.setattr("holdfast.hooks.watching.EVERY", 0)
+    monkeypatch.setattr("holdfast.hooks.activity.EVERY", 0)
     ask("claude", "UserPromptSubmit", prompt="on")
     assert "the alert is at $1.00" in denied("claude", ask("claude", "PreToolUse", **bash("ls")))
     spend(tmp_path / "config", monkeypatch, 5_000_000)
@@ -340,7 +341,7 @@ def test_before_a_tool_no_journal_is_opened_and_little_is_loaded(
     world.send(client, TOOL[client], world.given(**bash("make")))  # the look of this minute
     loaded = session_world.loaded_by(client, TOOL[client], world.given(**bash("make")))
     assert "apsw" not in loaded
-    assert "holdfast.kernel.write" not in loaded
+    assert "holdfast.kernel.writer" not in loaded
     assert {name for name in loaded if not name.startswith("holdfast")} <= STARTUP | ALLOWED
     assert len([name for name in loaded if name.startswith("holdfast")]) <= 20
 

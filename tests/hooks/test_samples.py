@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.hooks import claude, codex, gemini, opencode
+from holdfast.clients.claude import events as claude
+from holdfast.clients.codex import events as codex
+from holdfast.clients.gemini import events as gemini
+from holdfast.clients.opencode import events as opencode
 from holdfast.hooks.run import CLIENTS, respond_to
 from holdfast.kernel import failures, latch
 from holdfast.kernel.workspace import discover
@@ -41,7 +44,7 @@ def test_each_is_answered_by_the_process_that_the_client_starts(
 def test_whatever_is_missing_or_of_another_kind_the_answer_can_be_read(
     repository: Path, client: str, event: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.hooks.acting._leave", lambda *_: None)
+    monkeypatch.setattr("holdfast.hooks.handlers._leave", lambda *_: None)
     payload = payload_of(EVENTS[client, event])
     for name in payload:
         left = {key: value for key, value in payload.items() if key != name}

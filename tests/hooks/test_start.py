@@ -12,11 +12,14 @@ from typing import Any
 import pytest
 
 import holdfast as library
-from holdfast import living
-from holdfast.hooks import claude, codex, gemini, opencode
+from holdfast.clients.claude import events as claude
+from holdfast.clients.codex import events as codex
+from holdfast.clients.gemini import events as gemini
+from holdfast.clients.opencode import events as opencode
 from holdfast.hooks.run import CLIENTS
-from holdfast.kernel import clock, failures, slot
+from holdfast.kernel import clock, failures
 from holdfast.kernel.workspace import discover
+from holdfast.session import client_process, session_files
 from tests.hooks import client as one_client
 from tests.hooks.world import START, STOP, ask, context
 from tests.session import world as session_world
@@ -222,22 +225,24 @@ def test_of_one_that_was_killed_one_other_takes_over(
 
 def test_where_no_process_tells_what_hooks_did_lately_does(repository: Path) -> None:
     workspace = discover()
-    living.began(workspace, "s1", "opencode", alone=False)
+    client_process.began(workspace, "s1", "opencode", alone=False)
     now = clock.now()
-    assert living.lives(workspace, "s1", now)
-    assert not living.lives(workspace, "s1", now + living.SILENT_AFTER + clock.MINUTE)
-    assert not living.lives(workspace, "unknown", now)
-    slot.keep(workspace, "s1", living.NAME, {"process": {"pid": "x"}})
-    assert living.lives(workspace, "s1", now), "what is damaged counts as lately"
+    assert client_process.lives(workspace, "s1", now)
+    assert not client_process.lives(
+        workspace, "s1", now + client_process.SILENT_AFTER + clock.MINUTE
+    )
+    assert not client_process.lives(workspace, "unknown", now)
+    session_files.keep(workspace, "s1", client_process.NAME, {"process": {"pid": "x"}})
+    assert client_process.lives(workspace, "s1", now), "what is damaged counts as lately"
 
 
 def test_slots_of_sessions_that_nobody_ended_are_swept(repository: Path) -> None:
     workspace = discover()
-    living.began(workspace, "old", "claude", alone=True)
-    slot.sweep(workspace, clock.now())
-    assert slot.read(workspace, "old", living.NAME)
-    slot.sweep(workspace, clock.now() + slot.FORGOTTEN_AFTER + clock.MINUTE)
-    assert not slot.read(workspace, "old", living.NAME)
+    client_process.began(workspace, "old", "claude", alone=True)
+    session_files.sweep(workspace, clock.now())
+    assert session_files.read(workspace, "old", client_process.NAME)
+    session_files.sweep(workspace, clock.now() + session_files.FORGOTTEN_AFTER + clock.MINUTE)
+    assert not session_files.read(workspace, "old", client_process.NAME)
 
 
 def test_a_folder_that_cannot_be_written_keeps_no_pack_back(
@@ -248,5 +253,5 @@ def test_a_folder_that_cannot_be_written_keeps_no_pack_back(
     def refused(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("holdfast.kernel.slot._prepared", refused)
+    monkeypatch.setattr("holdfast.session.session_files._prepared", refused)
     assert NEXT in context("claude", ask("claude", "SessionStart", source="startup"))

@@ -12,7 +12,7 @@ import pytest
 from holdfast.hooks.run import command
 from holdfast.kernel import clock, failures
 from holdfast.kernel.workspace import discover
-from tests.guard.world import Scene
+from tests.budgets.world import Scene
 from tests.hooks.world import SAMPLES
 from tests.session import world as session_world
 from tests.session.world import Holdfast

@@ -74,5 +74,5 @@ PROSE = (
     "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
     "id 123e4567-e89b-12d3-a456-426614174000",
     "base64 aGVsbG8gd29ybGQsIGhvdyBhcmUgeW91",
-    "src/holdfast/kernel/journal/sqlite_rows.py:120",
+    "src/holdfast/journal/sqlite_rows.py:120",
 )

@@ -13,11 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from holdfast.journal.interface import Append
+from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import StoreAway
-from holdfast.kernel.journal.interface import Append
-from holdfast.kernel.journal.sqlite import SqliteJournal
-from tests.journal_conformance.examples import NOON, draft
+from tests.journal.conformance.examples import NOON, draft
 
 PROJECT = Path(__file__).parents[2]
 
@@ -88,8 +88,8 @@ def execute(root: str, count: str, actor: str) -> None:
     """The whole write path, on a shared note and on one's own."""
     from holdfast.kernel.redact import Redactor
     from holdfast.kernel.workspace import discover
-    from holdfast.kernel.write import Writer
-    from holdfast.subjects import subject_of
+    from holdfast.kernel.writer import Writer
+    from holdfast.streams import subject_of
 
     writer = Writer(discover(root), subject_of, Redactor(environment={}))
     say("ready")

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel import config
 from holdfast.kernel.errors import HoldfastError
-from holdfast.kernel.journal.sqlite import SqliteJournal
 from holdfast.kernel.workspace import Workspace, discover
 
 
@@ -244,7 +244,7 @@ def test_two_worktrees_with_one_journal_keep_their_own_settings(
 
 
 def test_a_reader_without_the_right_to_write_can_load(workspace: Workspace) -> None:
-    from holdfast.kernel.journal.sqlite import SqliteJournal
+    from holdfast.journal.sqlite import SqliteJournal
 
     workspace.journal.put("anything", "")
     write(workspace, "[retention]\ndays = 7\n")

@@ -12,7 +12,7 @@ import pytest
 from holdfast.kernel import latch
 from holdfast.kernel.workspace import discover
 from tests.conftest import Git
-from tests.journal_conformance.examples import NOON, at
+from tests.journal.conformance.examples import NOON, at
 
 
 @pytest.mark.usefixtures("repository")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.journal.chain import verify
+from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel import workspace
-from holdfast.kernel.journal.chain import verify
-from holdfast.kernel.journal.sqlite import SqliteJournal
 from tests.kernel import processes
 
 PROCESSES, COMMANDS = 32, 6

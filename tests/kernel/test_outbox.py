@@ -10,10 +10,10 @@ import pytest
 from holdfast.kernel import clock, outbox
 from holdfast.kernel.outbox import CLAIM, FIRST_PAUSE, LONGEST_PAUSE, pause_after
 from holdfast.kernel.redact import Redactor
-from tests.journal_conformance.examples import NOON, at, effect
+from tests.journal.conformance.examples import NOON, at, effect
 
 if TYPE_CHECKING:
-    from holdfast.kernel.journal.interface import Effect, Journal
+    from holdfast.journal.interface import Effect, Journal
 
 
 def deliver(journal: Any, handlers: Any, now: int, **options: Any) -> Any:

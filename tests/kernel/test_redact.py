@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from holdfast.kernel import jsontext
+from holdfast.kernel import canonical_json
 from holdfast.kernel.redact import RULES, Redactor
 from tests.kernel.planted import HEX, LETTERS, NAMED, PLANTED, PROSE
 
@@ -21,7 +21,7 @@ def redact(text: str) -> str:
 def redact_value(value: Any, redactor: Redactor | None = None) -> Any:
     """As the write path does it: with the text of the value at hand."""
     redactor = redactor or Redactor(environment={})
-    return redactor.value(value, jsontext.dumps(value))
+    return redactor.value(value, canonical_json.dumps(value))
 
 
 @pytest.mark.parametrize("secret", PLANTED.values(), ids=PLANTED.keys())
@@ -173,7 +173,7 @@ def test_a_text_and_the_same_text_as_a_value_agree(text: str) -> None:
 def test_json_stays_json_of_the_same_shape(value: Any) -> None:
     shown = redact_value(value)
 
-    assert jsontext.loads(jsontext.dumps(shown)) == shown
+    assert canonical_json.loads(canonical_json.dumps(shown)) == shown
     assert shape(shown) == shape(value)
 
 

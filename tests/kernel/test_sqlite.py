@@ -10,11 +10,11 @@ from pathlib import Path
 import apsw
 import pytest
 
+from holdfast.journal import sqlite_rows, upkeep
+from holdfast.journal.chain import verify
+from holdfast.journal.sqlite import FORMAT, SqliteJournal
 from holdfast.kernel.errors import HoldfastError, NotFound, StoreAway
-from holdfast.kernel.journal import sqlite_rows, upkeep
-from holdfast.kernel.journal.chain import verify
-from holdfast.kernel.journal.sqlite import FORMAT, SqliteJournal
-from tests.journal_conformance.examples import at, draft, drafts, write
+from tests.journal.conformance.examples import at, draft, drafts, write
 from tests.kernel import processes
 
 

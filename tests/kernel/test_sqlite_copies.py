@@ -10,11 +10,11 @@ from pathlib import Path
 import apsw
 import pytest
 
+from holdfast.journal import upkeep
+from holdfast.journal.chain import verify
+from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel.errors import HoldfastError, NotFound
-from holdfast.kernel.journal import upkeep
-from holdfast.kernel.journal.chain import verify
-from holdfast.kernel.journal.sqlite import SqliteJournal
-from tests.journal_conformance.examples import draft, drafts, ids, write
+from tests.journal.conformance.examples import draft, drafts, ids, write
 from tests.kernel import processes
 
 

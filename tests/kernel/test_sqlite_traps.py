@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.kernel.journal import upkeep
-from holdfast.kernel.journal.chain import verify
-from holdfast.kernel.journal.sqlite import SqliteJournal
-from tests.journal_conformance.examples import ids
+from holdfast.journal import upkeep
+from holdfast.journal.chain import verify
+from holdfast.journal.sqlite import SqliteJournal
+from tests.journal.conformance.examples import ids
 from tests.kernel import processes
 
 

@@ -10,23 +10,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.kernel import clock, jsontext
+from holdfast.journal import interface
+from holdfast.journal.interface import Append
+from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, HoldfastError, Usage
-from holdfast.kernel.journal import interface
-from holdfast.kernel.journal.interface import Append
 from holdfast.kernel.redact import Redactor
+from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import RESTORED, at_version, fold, load
-from holdfast.kernel.subject import Decision
 from holdfast.kernel.workspace import discover
-from holdfast.kernel.write import Writer
-from holdfast.protocols import note
-from holdfast.subjects import subject_of
-from tests.journal_conformance.examples import NOON, draft, drafts, write
-from tests.journal_conformance.stores import STORES, Store
+from holdfast.kernel.writer import Writer
+from holdfast.note.rules import note
+from holdfast.streams import subject_of
+from tests.journal.conformance.examples import NOON, draft, drafts, write
+from tests.journal.conformance.stores import STORES, Store
 
 if TYPE_CHECKING:
-    from holdfast.kernel.journal.interface import Event, Journal
+    from holdfast.journal.interface import Event, Journal
 
 STREAM = "note:plan"
 
@@ -127,7 +127,7 @@ def test_a_version_whose_records_were_removed_is_refused(journal: Journal) -> No
 def test_half_a_surrogate_pair_in_a_command_is_stored_as_it_is_shown(repository: Path) -> None:
     """JSON from a hook can spell one; neither the journal nor a file can hold it."""
     writer = Writer(discover(), subject_of, Redactor(environment={}))
-    command = {"add": jsontext.loads('"half \\ud800 pair"'), "by": "Ada"}
+    command = {"add": canonical_json.loads('"half \\ud800 pair"'), "by": "Ada"}
 
     outcome = writer.execute(STREAM, command, actor="Ada", now=NOON, id=new_id())
 

@@ -12,11 +12,11 @@ import pytest
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, FenceLost
 from holdfast.kernel.redact import Redactor
+from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import load
-from holdfast.kernel.subject import Decision
 from holdfast.kernel.views import moves
 from holdfast.kernel.workspace import Workspace, discover
-from holdfast.kernel.write import Order, Writer
+from holdfast.kernel.writer import Order, Writer
 
 
 def _initial(stream: str) -> Any:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.journal.chain import verify
 from holdfast.kernel.errors import HoldfastError, NotFound
-from holdfast.kernel.journal.chain import verify
 from holdfast.kernel.workspace import discover, worktrees
 from tests.conftest import Git
-from tests.journal_conformance.examples import drafts, write
+from tests.journal.conformance.examples import drafts, write
 
 
 @pytest.fixture

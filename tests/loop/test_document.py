@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.kernel import jsontext
-from holdfast.protocols.loop import document
-from holdfast.protocols.loop.changes import apply, difference, joined
+from holdfast.kernel import canonical_json
+from holdfast.loop.rules import document
+from holdfast.loop.rules.changes import apply, difference, joined
 from tests.loop.world import World
 
 KEYS = st.sampled_from(["status", "loop_state", "zeta", "alpha", "a/b", "~", "", "1", "é"])
@@ -31,7 +31,7 @@ def in_order(value: Any) -> str:
 @given(DOCUMENTS)
 def test_a_document_comes_back_with_its_keys_in_their_places(given: dict[str, Any]) -> None:
     # The journal sorts keys, as canonical JSON does.
-    kept = jsontext.loads(jsontext.dumps(given))
+    kept = canonical_json.loads(canonical_json.dumps(given))
     text = document.write(kept, document.orders(given))
     assert in_order(json.loads(text)) == in_order(given)
 
@@ -41,8 +41,8 @@ def test_a_difference_makes_the_one_into_the_other(
     before: dict[str, Any], after: dict[str, Any]
 ) -> None:
     kept = in_order(before)
-    changes = jsontext.loads(jsontext.dumps(difference(before, after)))
-    assert jsontext.dumps(apply(before, changes)) == jsontext.dumps(after)
+    changes = canonical_json.loads(canonical_json.dumps(difference(before, after)))
+    assert canonical_json.dumps(apply(before, changes)) == canonical_json.dumps(after)
     assert in_order(before) == kept, "the given document is not changed"
 
 
@@ -53,7 +53,7 @@ def test_edits_of_different_keys_are_both_kept(
     mine = {**base, **{f"ours {key}": value for key, value in ours.items()}}
     their = {**base, **{f"theirs {key}": value for key, value in theirs.items()}}
     merged = apply(mine, joined(mine, base, their))
-    assert jsontext.dumps(merged) == jsontext.dumps({**mine, **their})
+    assert canonical_json.dumps(merged) == canonical_json.dumps({**mine, **their})
 
 
 @given(DOCUMENTS)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.protocols.loop.parameters import command_of
-from holdfast.protocols.loop.tasks import plain_tasks, remaining, same_task, tasks_of
+from holdfast.loop.rules.parameters import command_of
+from holdfast.loop.rules.tasks import plain_tasks, remaining, same_task, tasks_of
 from tests.cli.conftest import Holdfast
 from tests.loop.world import World
 

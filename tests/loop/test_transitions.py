@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from holdfast.kernel.errors import Conflict, Usage
-from holdfast.protocols.loop.words import EVALUATE_EXECUTION, FIX
+from holdfast.loop.rules.model import EVALUATE_EXECUTION, FIX
 from tests.loop.world import World
 
 ENDS: dict[str, dict[str, Any]] = {

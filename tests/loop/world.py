@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
-from holdfast.loops.place import named
-from holdfast.loops.track import Done, Track
+from holdfast.loop.location import named
+from holdfast.loop.track import Done, Track
 from holdfast.writing import writer_of
 
 if TYPE_CHECKING:
-    from holdfast.protocols.loop.words import LoopState
+    from holdfast.loop.rules.model import LoopState
 
 NOON = clock.parse("2026-11-15T12:00:00Z")
 PATIENCE = 60.0  # seconds for what must happen; a loaded machine is slow, not wrong

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.people import AGENT_VARIABLES
+from holdfast.gates.person import AGENT_VARIABLES
 from tests.cli import conftest as command_line
 from tests.mcp.world import ERAS, Face, Process
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from mcp.client.client import Client
 
+from holdfast.gates.rules.content import CAUSES, QUESTIONS
 from holdfast.mcp.call import Call
 from holdfast.mcp.server import INSTRUCTIONS
 from holdfast.mcp.tool import plain
-from holdfast.protocols.pilot.gate_content import CAUSES, QUESTIONS
-from holdfast.protocols.rfc.transitions import GROUPS
-from holdfast.protocols.session.words import REASONS
+from holdfast.rfc.rules.transitions import GROUPS
+from holdfast.session.rules.model import REASONS
 from tests.mcp.world import Face
 
 MOST_TOKENS = 3000

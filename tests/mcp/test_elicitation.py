@@ -9,8 +9,9 @@ import pytest
 from mcp.client.client import Client
 from mcp_types import ElicitResult
 
-from holdfast.gates import answering, reading
-from holdfast.gates.waiting import present
+from holdfast.gates import answer as answering
+from holdfast.gates import lookup
+from holdfast.gates.wait import present
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotAllowed
 from holdfast.kernel.workspace import discover
@@ -18,7 +19,7 @@ from tests.cli.conftest import Holdfast
 from tests.mcp.world import DASHBOARD, STORE, TOOLS, Face, accept
 
 if TYPE_CHECKING:
-    from holdfast.protocols.pilot.gate import GateState
+    from holdfast.gates.rules.gate import GateState
 
 ASK = {"gate": "store", "ask": True}
 
@@ -26,7 +27,7 @@ ASK = {"gate": "store", "ask": True}
 def state_of(gate: str) -> GateState:
     workspace = discover()
     try:
-        return reading.read(workspace, gate)
+        return lookup.read(workspace, gate)
     finally:
         workspace.close()
 
@@ -148,7 +149,7 @@ def test_who_answered_at_a_terminal_meanwhile_was_first(
         workspace = discover()
         at = clock.precise(clock.now())
         person = {"name": "dev", "channel": "terminal", "terminal": "/dev/pts/3", "at": at}
-        monkeypatch.setattr("holdfast.people.require", lambda *_, **__: person)
+        monkeypatch.setattr("holdfast.gates.person.require", lambda *_, **__: person)
         answering.answer(workspace, "store", "lite", now=clock.now())
         workspace.close()
         return ElicitResult(action="accept", content={"answer": "pg"})

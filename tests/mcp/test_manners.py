@@ -284,8 +284,7 @@ sys.exit(run(["mcp"]))
 def test_a_read_only_journal_queues_what_is_said(git: Git) -> None:
     import sys
 
-    from tests.mcp.world import Process, tool_call
-    from tests.views.scene import (
+    from tests.kernel.views.scene import (
         BECOME_NOBODY,
         IS_ROOT,
         give_to_nobody,
@@ -293,6 +292,7 @@ def test_a_read_only_journal_queues_what_is_said(git: Git) -> None:
         open_to_all,
         remove,
     )
+    from tests.mcp.world import Process, tool_call
 
     folder = open_to_all()
     root = new_repository(folder / "project")

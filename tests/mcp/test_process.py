@@ -246,7 +246,7 @@ for words in {OTHERS}:
 
 def test_no_hook_loads_the_sdk(repository: Path) -> None:
     script = (
-        "import sys, holdfast.hooks.run, holdfast.library;"
+        "import sys, holdfast.hooks.run, holdfast.api;"
         "assert not {'mcp', 'pydantic', 'anyio'} & {*sys.modules}"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

@@ -10,7 +10,7 @@ import pytest
 from mcp.client.client import Client
 
 from holdfast.kernel.workspace import discover
-from holdfast.protocols.rfc.transitions import TRANSITIONS
+from holdfast.rfc.rules.transitions import TRANSITIONS
 from tests.cli.conftest import Holdfast
 from tests.mcp.world import DASHBOARD, ERAS, STORE, TOOLS, Face
 
@@ -205,11 +205,11 @@ def test_what_a_machine_can_do_is_no_gate(face: Face) -> None:
 
 def test_silence_is_an_answer_where_the_gate_says_so(face: Face) -> None:
     face.call("gate_open", {**STORE, "expires": "1s", "default": "lite"})
-    from holdfast.gates import reading
+    from holdfast.gates import lookup
     from holdfast.kernel import clock
 
     workspace = discover()
-    reading.settled(workspace, "store", now=clock.now() + 2000)
+    lookup.settled(workspace, "store", now=clock.now() + 2000)
     workspace.close()
     answer = face.call("gate_status", {"gate": "store"})
     assert answer.data["status"] == "yes"
@@ -318,7 +318,7 @@ def test_a_bug_is_said_and_ends_nothing(face: Face, monkeypatch: pytest.MonkeyPa
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("deep inside")
 
-    monkeypatch.setattr("holdfast.capture.checkpoint", broken)
+    monkeypatch.setattr("holdfast.session.checkpoint.checkpoint", broken)
     answer = face.call("checkpoint", WORK)
     assert answer.error["kind"] == "bug"
     assert not face.call("guard").failed

@@ -17,7 +17,9 @@ import pytest
 from scripts import plugins
 
 from holdfast.cli.parser import root
-from holdfast.hooks import claude, codex, gemini
+from holdfast.clients.claude import events as claude
+from holdfast.clients.codex import events as codex
+from holdfast.clients.gemini import events as gemini
 
 ROOT = plugins.ROOT
 TEXTS = sorted(plugins.SOURCE.rglob("*.md"))

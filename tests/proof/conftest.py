@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.views.scene import new_repository
+from tests.kernel.views.scene import new_repository
 
 
 @pytest.fixture(autouse=True)

@@ -19,8 +19,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from holdfast.kernel.journal.postgres.journal import PostgresJournal
-from tests.postgres.serve import OWNER, Server
+from holdfast.journal.postgres.journal import PostgresJournal
+from tests.journal.postgres.serve import OWNER, Server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.kernel.views.scene import clean_environment
 from tests.proof.subjects import PAYLOAD
-from tests.views.scene import clean_environment
 
 CALLS = (
     *("write", "pwrite64", "writev", "pwritev", "pwritev2", "fsync", "fdatasync"),

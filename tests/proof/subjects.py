@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from holdfast.hooks import run as hooks
-from holdfast.kernel import clock, jsontext
-from holdfast.kernel.journal.sqlite import CHECKPOINT_PAGES
-from tests.views.scene import VIEW, Scene
+from holdfast.journal.sqlite import CHECKPOINT_PAGES
+from holdfast.kernel import canonical_json, clock
+from tests.kernel.views.scene import VIEW, Scene
 
 ID = "0123456789abcdef" * 2
 TEXT = "the note of the killed process"
@@ -103,7 +103,7 @@ def _waiting(scene: Scene) -> None:
         "fence": None,
         "at": clock.precise(clock.now()),
     }
-    (folder / WAITING).write_text(jsontext.dumps(queued))
+    (folder / WAITING).write_text(canonical_json.dumps(queued))
 
 
 def _capture(root: Path) -> list[str]:
@@ -114,7 +114,7 @@ def _hook(root: Path) -> list[str]:
     return hooks.command("note")
 
 
-PAYLOAD = jsontext.dumps({"text": TEXT, "by": "agent", "id": ID})
+PAYLOAD = canonical_json.dumps({"text": TEXT, "by": "agent", "id": ID})
 
 SUBJECTS = {
     "a capture": Subject(_notes, _capture),

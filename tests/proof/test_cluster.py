@@ -18,9 +18,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.plan.conftest import nothing_of_the_developer  # noqa: F401
-from tests.plan.kills import waves_in_order
-from tests.plan.world import World, auto, wait_for
+from tests.plans.conftest import nothing_of_the_developer  # noqa: F401
+from tests.plans.kills import waves_in_order
+from tests.plans.world import World, auto, wait_for
 
 pytestmark = pytest.mark.proof
 

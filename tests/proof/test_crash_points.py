@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.kernel import jsontext
+from holdfast.kernel import canonical_json
 from holdfast.kernel.state import at_version
-from holdfast.protocols import note
+from holdfast.note.rules import note
+from tests.kernel.views.scene import STREAM, VIEW, Scene
 from tests.proof.points import Point, Struck, listed, traced
 from tests.proof.subjects import ID, SUBJECTS, TEXT, Subject, prepared
-from tests.views.scene import STREAM, VIEW, Scene
 
 pytestmark = pytest.mark.proof
 
@@ -84,7 +84,7 @@ class Proof:
 
     def is_acknowledged(self, struck: Struck) -> bool:
         if self.subject.is_hook:
-            answer = jsontext.loads(struck.output) if struck.output else {}
+            answer = canonical_json.loads(struck.output) if struck.output else {}
             return "id" in answer and "failed" not in answer and not answer["queued"]
         return struck.output == "ACK\n"
 
@@ -98,7 +98,7 @@ class Proof:
         elif self.subject.is_hook:
             if struck.code != 0:
                 problems.append(f"a hook failed its host with {struck.code}: {struck.errors}")
-            answer = jsontext.loads(struck.output)
+            answer = canonical_json.loads(struck.output)
             if not (answer.get("id") or answer.get("failed")):
                 problems.append(f"a hook neither did it nor said why: {answer}")
         elif struck.code == 0:

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.kernel.journal.chain import verify
+from holdfast.journal.chain import verify
 from holdfast.kernel.workspace import discover
 from tests.cli import conftest as command_line
 from tests.cli.conftest import Holdfast
-from tests.postgres import conftest as server
+from tests.journal.postgres import conftest as server
 from tests.proof.forwarders import LONGEST_LIFE, Firing
 
 pytestmark = pytest.mark.proof
@@ -120,7 +120,7 @@ def test_every_beat_is_delivered_once(on_server: str, repository: Path, holdfast
 
 
 def _waiting(root: Path) -> int:
-    from holdfast.kernel.journal.spool import Spool
+    from holdfast.remote.spool import Spool
 
     workspace = discover(str(root), local=True)
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.kernel import latch
-from tests.guard.world import Scene
+from tests.budgets.world import Scene
 from tests.proof.points import listed, traced
 from tests.session.world import holdfast_process
 

@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from holdfast.kernel.journal.chain import verify
+from holdfast.journal.chain import verify
 from tests.proof.forwarders import holder_of
 from tests.proof.hosts import PATIENCE, Host, Hosts, why_not
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from holdfast.kernel.journal.interface import Record, Refusal
-    from holdfast.kernel.journal.postgres.journal import PostgresJournal
+    from holdfast.journal.interface import Record, Refusal
+    from holdfast.journal.postgres.journal import PostgresJournal
     from tests.proof.hosts import How
 
 # Read once: every test takes HOLDFAST_* out of its environment.

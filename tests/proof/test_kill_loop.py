@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.views.scene import Scene, child_command, clean_environment
+from tests.kernel.views.scene import Scene, child_command, clean_environment
 
 pytestmark = pytest.mark.proof
 

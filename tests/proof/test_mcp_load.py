@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.guard.budget import Budget
+from holdfast.budgets.check import Budget
+from holdfast.gates.person import AGENT_VARIABLES
 from holdfast.kernel.workspace import discover
-from holdfast.people import AGENT_VARIABLES
 from tests.mcp.world import Process, tool_call
 
 pytestmark = pytest.mark.proof

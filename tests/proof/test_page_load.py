@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.fleet import lives
+from holdfast.fleet import agents
+from holdfast.fleet.context import Post
 from holdfast.fleet.epic import find
-from holdfast.fleet.post import Post
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
-from holdfast.web.address import Address
+from holdfast.web.urls import Address
 from tests.web.world import Stream
 
 AGENTS, PAGES, SECONDS = 200, 50, 60
@@ -42,7 +42,7 @@ def test_fifty_pages_and_two_hundred_agents(repository: Path) -> None:
         f"Secondary-{chr(65 + number // 26)}{chr(65 + number % 26)}" for number in range(AGENTS)
     ]
     for number, name in enumerate(names):
-        lives.start(post(), name, f"feature_{number:03}")
+        agents.start(post(), name, f"feature_{number:03}")
     begun = workspace.journal.latest(limit=1)[0]["seq"]
     command = [sys.executable, "-m", "bench.page", "board", str(repository)]
     root = Path(__file__).parent.parent.parent
@@ -75,14 +75,14 @@ def test_fifty_pages_and_two_hundred_agents(repository: Path) -> None:
     sizes, beats, end = [], 0, time.monotonic() + SECONDS
     while time.monotonic() < end:
         name = names[beats % AGENTS]
-        lives.update(post(), name, {"do": "beat", "set": {"current_step": f"step {beats}"}})
+        agents.update(post(), name, {"do": "beat", "set": {"current_step": f"step {beats}"}})
         beats += 1
         if beats % 50 == 0:
             sizes.append(memory(server.pid))
         time.sleep(0.02)
     newest[0] = workspace.journal.latest(limit=1)[0]["seq"] + 1
     finished.set()
-    lives.update(post(), names[-1], {"do": "beat", "set": {"current_step": last}})
+    agents.update(post(), names[-1], {"do": "beat", "set": {"current_step": last}})
     for reader in readers:
         reader.join(60)
     server.send_signal(signal.SIGINT)

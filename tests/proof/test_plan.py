@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.plan.conftest import nothing_of_the_developer  # noqa: F401
-from tests.plan.kills import killed_at_random
-from tests.plan.test_executor import Bench
-from tests.plan.world import World
+from tests.plans.conftest import nothing_of_the_developer  # noqa: F401
+from tests.plans.kills import killed_at_random
+from tests.plans.test_executor import Bench
+from tests.plans.world import World
 
 pytestmark = pytest.mark.proof
 

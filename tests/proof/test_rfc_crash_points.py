@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.kernel.workspace import Workspace, discover
-from holdfast.rfcs import bootstrap, checkpoints
-from holdfast.rfcs.beginning import begin
-from holdfast.rfcs.checkpoints import Answers
+from holdfast.rfc import bootstrap, checkpoints
+from holdfast.rfc.beginning import begin
+from holdfast.rfc.checkpoints import Answers
 from tests.proof.points import Point, listed, traced
 from tests.rfc.world import DESIGN, DISCOVER, ID
 

@@ -13,8 +13,8 @@ import pytest
 
 from holdfast.kernel.workspace import discover
 from tests.cli.conftest import Holdfast
-from tests.plan.conftest import nothing_of_the_developer  # noqa: F401
-from tests.plan.world import World
+from tests.plans.conftest import nothing_of_the_developer  # noqa: F401
+from tests.plans.world import World
 from tests.proof import test_cluster as cluster
 from tests.proof import test_forwarder as beats
 from tests.proof.forwarders import Firing

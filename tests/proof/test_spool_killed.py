@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.itself import command as itself
-from holdfast.kernel.journal.chain import verify
+from holdfast.journal.chain import verify
 from holdfast.kernel.workspace import discover
+from holdfast.processes.relaunch import command as itself
 from tests.cli.conftest import Holdfast
-from tests.spool import conftest as fixtures
-from tests.spool.world import Machine, Outage
+from tests.remote import conftest as fixtures
+from tests.remote.world import Machine, Outage
 
 holdfast = fixtures.holdfast
 url = fixtures.url

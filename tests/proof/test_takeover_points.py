@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.fleet import recovery
+from holdfast.fleet.rules import feature
 from holdfast.kernel.state import load
-from holdfast.protocols.fleet import feature
 from tests.fleet.world import FEATURE, A, C, Scene
 from tests.proof.points import listed, traced
 

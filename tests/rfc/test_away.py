@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rfc.world import DISCOVER
-from tests.views.scene import (
+from tests.kernel.views.scene import (
     BECOME_NOBODY,
     IS_ROOT,
     clean_environment,
@@ -21,6 +20,7 @@ from tests.views.scene import (
     remove,
     set_writable,
 )
+from tests.rfc.world import DISCOVER
 
 # All that the command line may load, before the interpreter's own folder is out of reach.
 LOADED = """

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.kernel.workspace import discover
-from holdfast.protocols.rfc.words import BootstrapError
-from holdfast.rfcs import bootstrap as bootstrapping
-from holdfast.rfcs.reading import Reader
+from holdfast.rfc import bootstrap as bootstrapping
+from holdfast.rfc.reading import Reader
+from holdfast.rfc.rules.words import BootstrapError
 from tests.rfc.world import (
     CHECKPOINT,
     DISCOVER,
@@ -33,7 +33,7 @@ from tests.rfc.world import (
 )
 
 if TYPE_CHECKING:
-    from holdfast.protocols.rfc.bootstrap import Bootstrap
+    from holdfast.rfc.rules.bootstrap import Bootstrap
 
 
 def refusal(rfc: Rfc) -> str:

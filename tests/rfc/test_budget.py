@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from holdfast.kernel.errors import HoldfastError
-from holdfast.protocols import rfc as rules
-from holdfast.protocols.rfc import answers, budget, document
-from holdfast.protocols.rfc.blocks import is_comment, one_line
-from holdfast.protocols.rfc.fields import first_fields
-from holdfast.protocols.rfc.parse import Parsed
-from holdfast.protocols.rfc.words import (
+from holdfast.rfc import rules
+from holdfast.rfc.rules import answers, budget, document
+from holdfast.rfc.rules.blocks import is_comment, one_line
+from holdfast.rfc.rules.fields import first_fields
+from holdfast.rfc.rules.parse import Parsed
+from holdfast.rfc.rules.words import (
     MOST_GROUP_LINES,
     MOST_LINES,
     TENSIONS_UPDATED,
@@ -38,7 +38,7 @@ from tests.rfc.world import (
 )
 
 if TYPE_CHECKING:
-    from holdfast.protocols.rfc.words import Section
+    from holdfast.rfc.rules.words import Section
 
 RANGES = [
     pytest.param(group, title, *bounds, marks=pytest.mark.clause(clause))

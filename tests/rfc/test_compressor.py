@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.protocols.rfc.vanished import vanished
+from holdfast.rfc.rules.vanished import vanished
 from tests.rfc.world import (
     CHECKPOINT,
     DISCOVER,

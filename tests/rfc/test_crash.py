@@ -31,7 +31,7 @@ from holdfast.cli.frame import run
 
 where, function, number, when = sys.argv[1].split()
 module = importlib.import_module(where)
-__import__(where + "." + function.split(".")[0]) if where == "holdfast.rfcs" else None
+__import__(where + "." + function.split(".")[0]) if where == "holdfast.rfc" else None
 owner = module
 for name in function.split(".")[:-1]:
     owner = getattr(owner, name)
@@ -52,8 +52,8 @@ def counted(*words, **named):
 setattr(owner, last, counted)
 sys.exit(run(sys.argv[2:]))
 """
-PLACE = "holdfast.kernel.views.place"
-COMMIT = "holdfast.kernel.journal.sqlite SqliteJournal.commit 1"
+PLACE = "holdfast.kernel.views.projection"
+COMMIT = "holdfast.journal.sqlite SqliteJournal.commit 1"
 # The files are exchanged in this order: checkpoint.md, then state.json; AMB-RFC-06.
 POINTS = {
     "before the commit": (f"{COMMIT} before", 3, 3, 3),
@@ -128,7 +128,7 @@ def test_the_very_first_checkpoint(begun: Rfc) -> None:
 
 @pytest.mark.parametrize("function", ["beginning._make_files", "beginning.writer_of"])
 def test_an_init_that_was_cut_off_is_begun_again(rfc: Rfc, function: str) -> None:
-    die(f"holdfast.rfcs {function} 1 after", "init", ID)
+    die(f"holdfast.rfc {function} 1 after", "init", ID)
     done(rfc("init", ID))
     assert fields()["current_phase"] == "discover"
     done(rfc("write", "design", given=DESIGN))

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as some
 
-from holdfast.kernel.subject import Unparsable
-from holdfast.protocols import rfc as rules
-from holdfast.protocols.rfc import budget, document
-from holdfast.protocols.rfc.blocks import is_comment, one_line
-from holdfast.protocols.rfc.fields import first_fields
-from holdfast.protocols.rfc.parse import Parsed
-from holdfast.protocols.rfc.words import (
+from holdfast.kernel.rules import Unparsable
+from holdfast.rfc import rules
+from holdfast.rfc.rules import budget, document
+from holdfast.rfc.rules.blocks import is_comment, one_line
+from holdfast.rfc.rules.fields import first_fields
+from holdfast.rfc.rules.parse import Parsed
+from holdfast.rfc.rules.words import (
     LABELS,
     LONGEST_BULLET,
     MOST_GROUP_LINES,
@@ -39,7 +39,7 @@ from tests.rfc.world import (
 )
 
 if TYPE_CHECKING:
-    from holdfast.protocols.rfc.words import Extra, RfcState, Section
+    from holdfast.rfc.rules.words import Extra, RfcState, Section
 
 NASTY = (
     *("```", "```python x = 1 ```", "## Meta", "### Scan Insights", "# Checkpoint: other", "---"),

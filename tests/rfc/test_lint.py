@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.protocols.rfc.lint import checkpoint
+from holdfast.rfc.rules.lint import checkpoint
 from tests.rfc.world import CHECKPOINT, ID, STATE, Rfc, done, fields, through
 
 PATH = str(CHECKPOINT)

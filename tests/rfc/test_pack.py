@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from holdfast.protocols.session import pack
+from holdfast.session.rules import pack
 from tests.hooks.test_entry import ALLOWED, STARTUP
 from tests.rfc.world import (
     CHECKPOINT,
@@ -32,8 +32,8 @@ from tests.session.test_pack import LINES, REASONS, states
 from tests.session.world import WORK, hook, loaded_by, said
 
 if TYPE_CHECKING:
-    from holdfast.protocols.session.verdict import Reason
-    from holdfast.protocols.session.words import SessionState
+    from holdfast.session.rules.model import SessionState
+    from holdfast.session.rules.verdict import Reason
 
 nothing_of_the_developer = sessions.nothing_of_the_developer
 BOOTSTRAP = f"holdfast rfc bootstrap {ID}"
@@ -52,10 +52,10 @@ def packed(holdfast: Holdfast, *words: str) -> str:
 
 
 def test_without_an_rfc_nothing_of_it_is_loaded_or_said(captured: Holdfast) -> None:
-    for name in [name for name in sys.modules if name.startswith("holdfast.rfcs")]:
+    for name in [name for name in sys.modules if name.startswith("holdfast.rfc")]:
         del sys.modules[name]
     assert "RFC" not in packed(captured)
-    assert not [name for name in sys.modules if name.startswith("holdfast.rfcs")]
+    assert not [name for name in sys.modules if name.startswith("holdfast.rfc")]
 
 
 def test_the_notes_of_an_open_rfc(captured: Holdfast, begun: Rfc) -> None:
@@ -145,7 +145,7 @@ def test_at_the_start_of_a_session_of_claude_code(
     assert BOOTSTRAP in context
     assert "thin failure paths" in context
     loaded = loaded_by("claude", "SessionStart", {"session_id": "first", "cwd": str(repository)})
-    assert "holdfast.rfcs.reasoning" in loaded
+    assert "holdfast.rfc.reasoning" in loaded
     foreign = {name for name in loaded if not name.startswith("holdfast")} - STARTUP - ALLOWED
     assert foreign == set()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.protocols.rfc.prompts import ORIENTATION, prompt
+from holdfast.rfc.rules.prompts import ORIENTATION, prompt
 from tests.rfc.world import ID, PROTOCOL, Rfc, done, through
 
 

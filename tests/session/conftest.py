@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.git import run
+from holdfast.git import run
 from tests.conftest import Git
 from tests.session import world
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.protocols.session import progress
+from holdfast.session.rules import progress
 from tests.conftest import Git
 from tests.session import world
 from tests.session.world import PROGRESS, Answer, Holdfast, set_state

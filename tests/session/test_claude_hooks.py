@@ -13,7 +13,7 @@ from holdfast.hooks import run as entry
 from holdfast.hooks.run import command
 from holdfast.kernel import failures
 from holdfast.kernel.workspace import discover
-from holdfast.protocols.session.stop import MOST_BLOCKS, judge
+from holdfast.session.rules.stop_gate import MOST_BLOCKS, judge
 from tests.conftest import Git
 from tests.hooks.test_entry import ALLOWED, STARTUP
 from tests.session import world
@@ -402,7 +402,7 @@ def test_without_a_tracker_only_modules_of_the_list_are_loaded(
     loop(awaitingGate=gate)
     payload: dict[str, object] = {"session_id": "first", "cwd": str(repository)}
     loaded = loaded_by("claude", event, payload)
-    assert "holdfast.kernel.write" in loaded or event == "SessionEnd", "which another process does"
+    assert "holdfast.kernel.writer" in loaded or event == "SessionEnd", "which another process does"
     foreign = {name for name in loaded if not name.startswith("holdfast")} - STARTUP - ALLOWED
     assert foreign == set()
     assert failures.read(discover()) == []

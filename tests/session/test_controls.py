@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from holdfast.kernel.inert import harmless
-from holdfast.protocols.session import progress
+from holdfast.kernel.text import harmless
+from holdfast.session.rules import progress
 from tests.session import world as session_world
 from tests.session.world import PROGRESS, Holdfast
 

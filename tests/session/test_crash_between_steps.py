@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.protocols.session import progress
+from holdfast.session.rules import progress
 from tests.conftest import Git
 from tests.session.world import PATIENCE, PROGRESS, WORK, Holdfast, set_state
 from tests.trackers.fake_linear import FakeLinear
@@ -96,10 +96,10 @@ def test_the_next_run_continues(
 @pytest.mark.parametrize(
     "where",
     [
-        "holdfast.adapters.git.commit._commit",
-        "holdfast.adapters.git.snapshot.create",
-        "holdfast.tracking._upsert",
-        "holdfast.tracking.store_comment",
+        "holdfast.git.commit._commit",
+        "holdfast.git.snapshot.create",
+        "holdfast.session.tracker_step._upsert",
+        "holdfast.session.tracker_step.store_comment",
     ],
 )
 def test_in_the_middle_of_a_step_too(

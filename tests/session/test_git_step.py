@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.capture import checkpoint
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
+from holdfast.session.checkpoint import checkpoint
 from tests.conftest import Git
 from tests.session import world
 from tests.session.conftest import Break, Calls
@@ -58,7 +58,7 @@ def hook(project: Path) -> Callable[[str, str], None]:
 
 @pytest.mark.clause("CCC-29")
 def test_it_begins_with_the_status(project: Path, calls: Calls) -> None:
-    from holdfast.adapters.git.commit import commit_files
+    from holdfast.git.commit import commit_files
 
     change("a.py")
     commit_files(str(project), ["a.py"], "message", "id")

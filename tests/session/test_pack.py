@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from holdfast.protocols import session as rules
-from holdfast.protocols.session import pack
-from holdfast.protocols.session.words import empty_progress
+from holdfast.session.rules import pack
+from holdfast.session.rules import session as rules
+from holdfast.session.rules.model import empty_progress
 from tests.session import world
 from tests.session.world import WORK, Holdfast
 
 if TYPE_CHECKING:
-    from holdfast.protocols.session.verdict import Reason
-    from holdfast.protocols.session.words import SessionState
+    from holdfast.session.rules.model import SessionState
+    from holdfast.session.rules.verdict import Reason
 
 holdfast = world.holdfast
 nothing_of_the_developer = world.nothing_of_the_developer

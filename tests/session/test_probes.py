@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from holdfast import probes
 from holdfast.kernel.errors import Usage
+from holdfast.session import claims as probes
 from tests.conftest import Git
 from tests.session import world
 from tests.session.world import PROGRESS, WORK, Holdfast, wait_for

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.kernel import clock
-from holdfast.protocols.session import progress
-from holdfast.protocols.session.words import empty_progress
+from holdfast.session.rules import progress
+from holdfast.session.rules.model import empty_progress
 from tests.session import world
 from tests.session.world import PROGRESS, Holdfast, set_state
 
 if TYPE_CHECKING:
-    from holdfast.protocols.session.words import Progress
+    from holdfast.session.rules.model import Progress
 
 FULL = (
     *("--issue", "CIA-42", "--title", "Parse dates", "--mode", "tdd"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.protocols.session.prompt import weaknesses
+from holdfast.session.rules.prompt import weaknesses
 from tests.session import world
 from tests.session.conftest import Break
 from tests.session.world import PROGRESS, PROMPT, WORK, Holdfast, set_state

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.protocols.session import report
+from holdfast.session.rules import report
 from tests.session.conftest import Break
 from tests.session.world import WORK, Holdfast, holdfast_process
 from tests.trackers import faults

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from holdfast import resume as resuming
 from holdfast.hooks.run import command
 from holdfast.kernel import clock
 from holdfast.kernel.views import files
+from holdfast.session import resume as resuming
 from tests.conftest import Git
 from tests.session import world
 from tests.session.world import PROGRESS, PROMPT, WORK, Answer, Holdfast, hook, said, set_state

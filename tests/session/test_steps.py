@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 import pytest
 
-from holdfast import capture
-from holdfast.capture import checkpoint
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
-from holdfast.protocols.session import prompt
+from holdfast.session import checkpoint as capture
+from holdfast.session.checkpoint import checkpoint
+from holdfast.session.rules import prompt
 from tests.conftest import Git
 from tests.session import world
 from tests.session.conftest import Calls
@@ -24,7 +24,7 @@ from tests.trackers.fake_server import Reply
 from tests.trackers.fake_server import Request as Asked
 
 if TYPE_CHECKING:
-    from holdfast.capture import Request
+    from holdfast.session.checkpoint import Request
 
 NAMES = ["Persist progress", "Git snapshot", "Linear update", "Continuation prompt"]
 BOX = "║  CONTINUATION PROMPT                             ║"
@@ -84,7 +84,7 @@ def test_the_steps_come_in_their_order(
 def test_the_progress_is_written_before_git_commits(
     project: Path, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from holdfast.adapters.git import run
+    from holdfast.git import run
 
     seen: list[bool] = []
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import capture, tracking
+from holdfast.session import checkpoint, tracker_step
 from tests.conftest import Git
 from tests.session import world
 from tests.session.conftest import Break
@@ -81,13 +81,13 @@ def test_the_third_step_fails_and_the_others_run(
 def test_the_fourth_step_fails_and_gives_the_template(
     project: Path, holdfast: Holdfast, linear: FakeLinear, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    deliver = tracking.deliver_now
+    deliver = tracker_step.deliver_now
 
     def deliver_and_lose(*words: Any, **named: Any) -> Any:
         PROGRESS.unlink()
         return deliver(*words, **named)
 
-    monkeypatch.setattr(tracking, "deliver_now", deliver_and_lose)
+    monkeypatch.setattr(tracker_step, "deliver_now", deliver_and_lose)
     answer = holdfast("checkpoint", *WORK)
     assert "Warning: .ccc-progress.md cannot be read" in answer.out
     assert (
@@ -118,7 +118,7 @@ def test_even_a_bug_in_a_step_stays_in_it(
         raise RuntimeError("what nobody thought of")
 
     def recorded(position: int, name: str) -> Callable[..., Any]:
-        original = getattr(capture._Checkpoint, name)
+        original = getattr(checkpoint._Checkpoint, name)
 
         def call(*words: Any) -> Any:
             ran.append(position)
@@ -128,7 +128,7 @@ def test_even_a_bug_in_a_step_stays_in_it(
 
     for position, name in enumerate(("_persist", "_git", "_tracker", "_show")):
         replacement = broken if position == number else recorded(position, name)
-        monkeypatch.setattr(capture._Checkpoint, name, replacement)
+        monkeypatch.setattr(checkpoint._Checkpoint, name, replacement)
     lines = holdfast("checkpoint", *WORK).out.splitlines()
     assert ran == [position for position in range(4) if position != number]
     assert f"Warning: {NAMES[number]}: what nobody thought of" in lines

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import tracking
 from holdfast.kernel import clock, config
 from holdfast.kernel.workspace import discover
+from holdfast.session import tracker_step
 from holdfast.writing import writer_of
 from tests.session import world
 from tests.session.world import STATE, WORK, Holdfast, state, step_of
@@ -143,7 +143,7 @@ def test_a_rate_limit_is_waited_for(
     assert clock.parse(waiting["due_at"]) >= begun + 2_000_000
     asked = len(linear.requests)
     workspace = discover()
-    tracking.deliver(workspace, writer_of(workspace), config.load(workspace), clock.now())
+    tracker_step.deliver(workspace, writer_of(workspace), config.load(workspace), clock.now())
     assert len(linear.requests) == asked
 
 
@@ -204,9 +204,9 @@ def test_githubs_faults_wait_too(
 def test_a_hung_connection_ends_with_the_budget(
     repository: Path, holdfast: Holdfast, linear: FakeLinear, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert tracking.PATIENCE_SECONDS == 5.0
+    assert tracker_step.PATIENCE_SECONDS == 5.0
     budget = 0.5
-    monkeypatch.setattr(tracking, "PATIENCE_SECONDS", budget)
+    monkeypatch.setattr(tracker_step, "PATIENCE_SECONDS", budget)
     linear.fail(faults.hang(), times=100)
     begun = time.monotonic()
     lines = report(holdfast, *WORK)

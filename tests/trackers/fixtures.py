@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from holdfast.adapters.trackers.github import GitHub
-from holdfast.adapters.trackers.keys import Key
-from holdfast.adapters.trackers.linear import Linear
+from holdfast.trackers.github import GitHub
+from holdfast.trackers.keys import Key
+from holdfast.trackers.linear import Linear
 from tests.trackers.fake_github import GITHUB_TOKEN, REPOSITORY, FakeGitHub
 from tests.trackers.fake_linear import FakeLinear
 

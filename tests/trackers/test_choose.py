@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from holdfast.adapters.trackers.choose import check_issue, tracker_for
-from holdfast.adapters.trackers.port import TrackerError
 from holdfast.kernel.errors import Usage
+from holdfast.trackers.port import TrackerError
+from holdfast.trackers.selection import check_issue, tracker_for
 from tests.trackers.fake_github import FakeGitHub
 from tests.trackers.fake_linear import FakeLinear
 from tests.trackers.fixtures import soon

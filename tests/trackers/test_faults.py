@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.adapters.trackers.port import TrackerError
 from holdfast.kernel import clock
+from holdfast.trackers.port import TrackerError
 from tests.trackers import faults
 from tests.trackers.fake_github import GITHUB_TOKEN, FakeGitHub
 from tests.trackers.fake_linear import LINEAR_KEY, FakeLinear
@@ -20,7 +20,7 @@ from tests.trackers.faults import Fault
 from tests.trackers.fixtures import github, linear, soon
 
 if TYPE_CHECKING:
-    from holdfast.adapters.trackers.port import Receipt, Tracker
+    from holdfast.trackers.port import Receipt, Tracker
 
 SHORT = 0.4  # seconds until the deadline, where it is meant to pass
 GRACE = 2.0  # one small timeout more; each of the faults would go on for longer than this

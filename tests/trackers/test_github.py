@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.adapters.trackers.github import LONGEST_BODY, marker_of
-from holdfast.adapters.trackers.port import TrackerError
 from holdfast.kernel.errors import Usage
+from holdfast.trackers.github import LONGEST_BODY, marker_of
+from holdfast.trackers.port import TrackerError
 from tests.trackers import faults
 from tests.trackers.fake_github import OURSELVES, REPOSITORY, FakeGitHub
 from tests.trackers.fixtures import github, soon
 
 if TYPE_CHECKING:
-    from holdfast.adapters.trackers.port import Receipt
+    from holdfast.trackers.port import Receipt
 
 KEY = "workspace/session"
 WRITERS = 16

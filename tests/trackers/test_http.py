@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.trackers import http
-from holdfast.adapters.trackers.keys import Key
-from holdfast.adapters.trackers.limits import exhausted, wait_seconds
-from holdfast.adapters.trackers.port import TrackerError, web_address
-from holdfast.adapters.trackers.route import checked_url, is_loopback, same_host
+from holdfast.trackers import http
+from holdfast.trackers.keys import Key
+from holdfast.trackers.limits import exhausted, wait_seconds
+from holdfast.trackers.port import TrackerError, web_address
+from holdfast.trackers.route import checked_url, is_loopback, same_host
 from tests.trackers.fixtures import soon
 
 KEY = Key("a-key-0123456789")

@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from holdfast.adapters.trackers.keys import Key, find_key
-from holdfast.adapters.trackers.port import TrackerError
+from holdfast.trackers.keys import Key, find_key
+from holdfast.trackers.port import TrackerError
 
 SECRET = "s3cret-0123456789"
 ENVIRONMENT = {"PATH": os.environ["PATH"]}

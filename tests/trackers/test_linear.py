@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.adapters.trackers.linear import comment_id
-from holdfast.adapters.trackers.port import TrackerError
+from holdfast.trackers.linear import comment_id
+from holdfast.trackers.port import TrackerError
 from tests.trackers import faults
 from tests.trackers.fake_linear import LINEAR_OAUTH_TOKEN, FakeLinear, issue_uuid
 from tests.trackers.fixtures import linear, soon
 
 if TYPE_CHECKING:
-    from holdfast.adapters.trackers.port import Receipt
+    from holdfast.trackers.port import Receipt
 
 KEY = "workspace/session"
 WRITERS = 16

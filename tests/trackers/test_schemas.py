@@ -8,7 +8,7 @@ import pytest
 from graphql import parse, validate, validate_schema
 from scripts import vendor_schemas
 
-from holdfast.adapters.trackers import linear
+from holdfast.trackers import linear
 from tests.trackers import openapi
 from tests.trackers.fake_linear import SCHEMA, schema
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from scripts.page_server import Serving
 
-from holdfast.people import AGENT_VARIABLES
+from holdfast.gates.person import AGENT_VARIABLES
 from tests.web.world import Visitor, World
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast.capture import checkpoint
 from holdfast.kernel import clock
-from holdfast.rfcs.handle import Rfc
+from holdfast.rfc.handle import Rfc
+from holdfast.session.checkpoint import checkpoint
 from tests.loop.world import World as Loop
-from tests.plan.world import VERIFY, auto
-from tests.plan.world import World as Plans
+from tests.plans.world import VERIFY, auto
+from tests.plans.world import World as Plans
 from tests.rfc.world import DESIGN, DISCOVER
 
 if TYPE_CHECKING:

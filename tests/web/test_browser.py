@@ -15,10 +15,10 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from playwright.sync_api import Browser, Error, expect
 from scripts.page_server import Serving
 
-from holdfast.gates.answering import answer_at_page
-from holdfast.guard.budget import Budget
+from holdfast.budgets.check import Budget
+from holdfast.gates.answer import answer_at_page
+from holdfast.gates.person import at_page
 from holdfast.kernel import clock
-from holdfast.people import at_page
 from holdfast.web.live import LOOK
 from tests.web.browser import PATIENCE, Opens, accessible
 from tests.web.world import HOSTILE, World

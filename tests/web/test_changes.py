@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.budgets.check import Budget
 from holdfast.gates import summary
-from holdfast.gates.answering import answer_at_page
-from holdfast.guard.budget import Budget
+from holdfast.gates.answer import answer_at_page
+from holdfast.gates.person import at_page
+from holdfast.gates.rules import content as gate_content
 from holdfast.kernel import clock, latch
-from holdfast.people import at_page
-from holdfast.protocols.pilot import gate_content
 from tests.web.world import Visitor, World
 
 NO = dict.fromkeys(("cli", "api", "file", "server", "data", "script"), False)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.gates.answering import refused_attempts
+from holdfast.gates.answer import refused_attempts
 from holdfast.kernel.workspace import discover
-from holdfast.web.address import Address, leading_away
 from holdfast.web.signin import IDLE_SECONDS, LINK_SECONDS, TRIES, Doors
+from holdfast.web.urls import Address, leading_away
 from tests.web.world import ADDRESS, Visitor, World
 
 
@@ -246,7 +246,7 @@ def test_the_page_knows_no_path_outside_of_its_folder(visitor: Visitor) -> None:
 
 
 def test_two_workspaces_of_one_name_have_two_keys(tmp_path: Path, world: World) -> None:
-    from holdfast.web.site import Site
+    from holdfast.web.workspaces import Site
 
     other = tmp_path / "x" / "repository"
     (other / ".holdfast").mkdir(parents=True)

@@ -9,10 +9,10 @@ import pytest
 from scripts.page_server import Serving
 
 import holdfast
-from holdfast.gates import waiting
+from holdfast.gates import wait
 from holdfast.kernel import clock, latch
 from holdfast.kernel.workspace import discover
-from holdfast.web import press
+from holdfast.web import page_cache
 from holdfast.web.live import MOST_STREAMS
 from tests.web.world import Stream, Visitor, World
 
@@ -110,7 +110,7 @@ def test_an_answer_on_the_page_frees_whoever_waits(world: World, visitor: Visito
 
     def agent() -> None:
         workspace = discover(str(world.root))
-        (state,) = waiting.wait(workspace, [id], seconds=60)
+        (state,) = wait.wait(workspace, [id], seconds=60)
         freed.append(state["answer"]["answer"] if state["answer"] else "")
         workspace.close()
 
@@ -136,7 +136,7 @@ def test_what_changes_without_a_record_is_sent_too(
     world: World, serving: Serving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A stop's latch, a file, a cost: the sequence stays, and the page is another one."""
-    monkeypatch.setattr(press, "LASTS", 0.1)
+    monkeypatch.setattr(page_cache, "LASTS", 0.1)
     world.verify()
     stream = Stream(serving.address, "/board.events", serving.cookie())
     stream.next()

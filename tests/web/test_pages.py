@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.emergency import stop
-from holdfast.fleet import lives
+from holdfast.estop.stop import stop
+from holdfast.fleet import agents
+from holdfast.gates.rules import content as gate_content
 from holdfast.kernel import clock
 from holdfast.kernel.errors import StoreAway
-from holdfast.protocols.pilot import gate_content
 from tests.conftest import Git
 from tests.web.world import HOSTILE, Visitor, World
 
@@ -145,7 +145,7 @@ def test_a_journal_that_is_locked_is_said_and_comes_back(
 ) -> None:
     id = world.verify()
     path = f"/w/{world.key}/gates/{id}"
-    from holdfast.kernel.journal.sqlite import SqliteJournal
+    from holdfast.journal.sqlite import SqliteJournal
 
     def away(*_: object, **__: object) -> None:
         raise StoreAway("Another process has held the journal for 10 s.", kind="store_busy")
@@ -232,8 +232,8 @@ def test_a_gate_of_a_sandboxed_agent_comes_out_of_its_inbox(world: World, visito
 
 
 def test_what_a_session_spent_stands_on_its_card(world: World, visitor: Visitor) -> None:
-    sample = Path(__file__).parent.parent / "usage" / "samples" / "claude.compact.jsonl"
-    lives.start(world.post(0), "Secondary-A", "feature_01", transcript=str(sample))
+    sample = Path(__file__).parent.parent / "clients" / "usage" / "samples" / "claude.compact.jsonl"
+    agents.start(world.post(0), "Secondary-A", "feature_01", transcript=str(sample))
     end = time.monotonic() + 30
     while visitor.data("/board.json")["running"][0]["figures"]["cost"] is None:
         assert time.monotonic() < end
@@ -272,7 +272,7 @@ def test_the_head_of_a_stream_has_an_end(visitor: Visitor) -> None:
 def test_a_full_disk_is_said_and_nothing_is_answered(
     world: World, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from holdfast.kernel.write import Writer
+    from holdfast.kernel.writer import Writer
 
     id = world.verify()
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from holdfast import doctor
-from holdfast.guard.budget import Budget
+from holdfast.budgets.check import Budget
+from holdfast.journal.interface import Append
+from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel import clock
 from holdfast.kernel.digest import new_id
-from holdfast.kernel.journal.interface import Append
-from holdfast.kernel.journal.sqlite import SqliteJournal
-from holdfast.web import examining
+from holdfast.maintenance import doctor
+from holdfast.web import examination
 from holdfast.web.pages.history import AT_ONCE, MOST_LOOKED
 from holdfast.writing import writer_of
 from tests.web import stories
@@ -258,7 +258,7 @@ def test_nobody_waits_for_a_long_examination(
         return examine(*words, **more)
 
     monkeypatch.setattr(doctor, "examine", long)
-    monkeypatch.setattr(examining, "PATIENCE", 0.01)
+    monkeypatch.setattr(examination, "PATIENCE", 0.01)
     (place,) = visitor.data("/doctor.json")["workspaces"]
     assert begun.wait(60)
     assert (place["checks"], place["looking"]) == ([], True)

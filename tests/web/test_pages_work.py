@@ -11,11 +11,11 @@ from urllib.parse import quote
 import pytest
 
 from holdfast.kernel import clock
-from holdfast.plans.place import Place
-from holdfast.plans.stream import RunStream
+from holdfast.plans.run_folder import Place
+from holdfast.plans.run_stream import RunStream
 from holdfast.web.table import PAGES
-from tests.plan.world import World as Plans
-from tests.plan.world import auto
+from tests.plans.world import World as Plans
+from tests.plans.world import auto
 from tests.web import stories
 from tests.web.world import HOSTILE, Visitor, World
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.gate.test_pictures import PNG
+from tests.gates.test_pictures import PNG
 from tests.web.world import HOSTILE, Visitor, World
 
 

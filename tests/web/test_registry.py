@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import registry
 from holdfast.kernel.workspace import discover
+from holdfast.maintenance import registry
 from tests.cli import conftest as command_line
 from tests.cli.conftest import Holdfast
 from tests.conftest import Git

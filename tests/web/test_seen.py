@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.guard.budget import Budget
+from holdfast.budgets.check import Budget
 from holdfast.kernel import clock
-from holdfast.plans.place import Place
-from holdfast.plans.stream import RunStream
-from holdfast.web.address import Address
+from holdfast.plans.run_folder import Place
+from holdfast.plans.run_stream import RunStream
 from holdfast.web.cards import folded
 from holdfast.web.logs import plain
 from holdfast.web.rendering import Renderer
+from holdfast.web.urls import Address
 from holdfast.web.work_tree import MOST_FILES
 from tests.web import stories
 from tests.web.test_changes import NO
@@ -160,7 +160,7 @@ def test_two_folders_of_one_name_are_told_apart(world: World, tmp_path: Path) ->
 
 
 def test_an_action_has_its_own_buttons(world: World, visitor: Visitor) -> None:
-    from holdfast.protocols.pilot import gate_content
+    from holdfast.gates.rules import content as gate_content
 
     content = gate_content.action("Mail", ["Click"], why="Yours", cause="email", checklist=NO)
     id = world.ask(content, name="mail")

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.web.address import Address
-from tests.gate.person import Terminal
+from holdfast.web.urls import Address
+from tests.gates.person import Terminal
 from tests.web.world import Stream, World
 
 LINK = re.compile(rb"(http://([0-9a-f]{16}\.localhost:\d+))/sign-in\?token=([\w-]+)")
@@ -86,9 +86,9 @@ def test_the_end_waits_for_nothing_that_is_only_half_sent(world: World) -> None:
 
 def test_nobody_else_can_listen_where_a_browser_looks_for_the_name(world: World) -> None:
     """Browsers try ::1 first; whoever had it would be sent the token and the cookie."""
-    from holdfast.web import serving
+    from holdfast.web import server
 
-    opened, address = serving.listen(serving.Wish(port=0))
+    opened, address = server.listen(server.Wish(port=0))
     assert address.is_own_name
     with pytest.raises(OSError, match=r"in use|not available|not supported"):
         socket.create_server(("::1", address.port), family=socket.AF_INET6).close()
@@ -147,13 +147,13 @@ def test_what_would_be_open_to_others_is_refused(world: World, words: list[str],
 
 def test_a_taken_port_is_named_and_the_default_moves_on(world: World) -> None:
     from holdfast.kernel.errors import HoldfastError
-    from holdfast.web import serving
+    from holdfast.web import server
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(HoldfastError, match="cannot be used"):
-            serving.listen(serving.Wish(port=port))
-    opened = [serving.listen(serving.Wish()) for _ in range(2)]
+            server.listen(server.Wish(port=port))
+    opened = [server.listen(server.Wish()) for _ in range(2)]
     assert opened[0][1].port != opened[1][1].port
     for listening, _ in opened:
         for one in listening:

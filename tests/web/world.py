@@ -10,20 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.testclient import TestClient
 
-from holdfast.fleet import lives
+from holdfast.budgets.check import Budget
+from holdfast.fleet import agents
+from holdfast.fleet.context import Post
 from holdfast.fleet.epic import find
-from holdfast.fleet.post import Post
-from holdfast.gates import asking, reading
-from holdfast.guard.budget import Budget
+from holdfast.gates import ask as asking
+from holdfast.gates import lookup
+from holdfast.gates.rules import content as gate_content
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
-from holdfast.protocols.pilot import gate_content
-from holdfast.web.address import Address
 from holdfast.web.app import Server
-from holdfast.web.site import Site
+from holdfast.web.urls import Address
+from holdfast.web.workspaces import Site
 
 if TYPE_CHECKING:
-    from holdfast.protocols.pilot.gate import GateState
+    from holdfast.gates.rules.gate import GateState
 
 ADDRESS = Address("http", "127.0.0.1", 4653)
 OPTIONS: list[gate_content.Option] = [
@@ -54,13 +55,13 @@ class World:
         return asking.ask(self.workspace, content, actor="builder", now=now, **terms)["id"]
 
     def gate(self, id: str) -> GateState:
-        return reading.read(self.workspace, id)
+        return lookup.read(self.workspace, id)
 
     def start(self, agent: str, feature: str = "", *, minutes_ago: int = 0) -> None:
-        lives.start(self.post(minutes_ago), agent, feature or f"feature_{agent.lower()}")
+        agents.start(self.post(minutes_ago), agent, feature or f"feature_{agent.lower()}")
 
     def beat(self, agent: str, step: str, *, minutes_ago: int = 0) -> None:
-        lives.update(self.post(minutes_ago), agent, {"do": "beat", "set": {"current_step": step}})
+        agents.update(self.post(minutes_ago), agent, {"do": "beat", "set": {"current_step": step}})
 
     def silence(self, agent: str) -> None:
         """An agent whose process ended two hours ago, and whose files are as old."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.cli.frame import Reply, warn
 from holdfast.cli.terminal import safe
-from holdfast.emergency import refuse_stopped
+from holdfast.estop.stop import refuse_stopped
 from holdfast.fleet.standpoint import carried_out as carried_out
 from holdfast.fleet.standpoint import concluded, standpoint
 from holdfast.kernel import latch
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.cli.frame import Call
-    from holdfast.fleet.lives import Told
-    from holdfast.fleet.post import Post
+    from holdfast.fleet.agents import Told
+    from holdfast.fleet.context import Post
     from holdfast.fleet.roster import Entry
 
 

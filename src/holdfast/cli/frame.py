@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from holdfast.cli.plain import read
+from holdfast.cli.plain_output import read
 from holdfast.cli.table import PLAIN
 from holdfast.cli.terminal import echo, safe, style
 from holdfast.kernel import clock
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
-    from holdfast.kernel.journal.interface import Journal
-    from holdfast.kernel.work import Outcome
+    from holdfast.journal.interface import Journal
+    from holdfast.kernel.commit import Outcome
     from holdfast.kernel.workspace import Workspace
-    from holdfast.kernel.write import Writer
+    from holdfast.kernel.writer import Writer
 
 SCHEMA = 1
 BUG, INTERRUPTED = 70, 130
@@ -123,7 +123,7 @@ class Call:
         """Where the server is away, a word of one life is kept here."""
         if not self.workspace.url:
             return verb(self, **arguments)
-        from holdfast.forwarding.standing_in import kept, not_kept, reachable
+        from holdfast.remote.offline import kept, not_kept, reachable
 
         self._workspace, away = reachable(self.workspace)
         try:
@@ -138,7 +138,7 @@ class Call:
         """What is here for the server, or for hooks, needs somebody to bring it."""
         workspace = self._workspace
         if workspace is not None and (workspace.wants_forwarder or workspace.spools):
-            from holdfast.forwarding.starting import start
+            from holdfast.remote.spawn import start
 
             start(workspace)
 

@@ -10,19 +10,19 @@ import click
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.source import text_from
 from holdfast.cli.terminal import safe, style
-from holdfast.gates.answering import attached
-from holdfast.gates.asking import ask, expiry
+from holdfast.gates.answer import attached
+from holdfast.gates.ask import ask, expiry
+from holdfast.gates.rules.content import PREFIX
+from holdfast.gates.rules.gate_text import LIGHTS, render
+from holdfast.gates.rules.gate_xml import AUTO, LARGEST, parse
 from holdfast.kernel.errors import Usage
-from holdfast.protocols.pilot.gate_content import PREFIX
-from holdfast.protocols.pilot.gate_text import LIGHTS, render
-from holdfast.protocols.pilot.gate_xml import AUTO, LARGEST, parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.gates.asking import Opened
-    from holdfast.protocols.pilot.gate import GateState
-    from holdfast.protocols.pilot.gate_content import Content
-    from holdfast.protocols.pilot.gate_xml import Task
+    from holdfast.gates.ask import Opened
+    from holdfast.gates.rules.content import Content
+    from holdfast.gates.rules.gate import GateState
+    from holdfast.gates.rules.gate_xml import Task
 
 
 def terms(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from holdfast.cli.frame import INTERRUPTED, Call, Reply
-from holdfast.cli.plain import EVERYWHERE, arguments_of, options_of
+from holdfast.cli.plain_output import EVERYWHERE, arguments_of, options_of
 from holdfast.cli.table import VERBS
 from holdfast.kernel.errors import Usage
 from holdfast.version import __version__

@@ -6,21 +6,21 @@ import os
 import select
 import sys
 
+from holdfast.budgets import acknowledge
 from holdfast.cli.frame import warn
 from holdfast.cli.terminal import echo, safe, style
-from holdfast.gates import answering, waiting
-from holdfast.guard import person
+from holdfast.gates import answer, wait
+from holdfast.gates.person import agent_environment
 from holdfast.kernel import clock, latch
 from holdfast.kernel.errors import Conflict, Declined, HoldfastError, NotAllowed, Usage
-from holdfast.people import agent_environment
 from holdfast.plans.news import Nobody
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from holdfast.budgets.check import Budget
     from holdfast.cli.plan_watch import Watch
-    from holdfast.guard.budget import Budget
     from holdfast.kernel.workspace import Workspace
     from holdfast.plans.interrupts import Interrupts
 
@@ -45,7 +45,7 @@ class Patient(Nobody):
         def enough() -> bool:
             return interrupts.count > 0 or latch.read(self._workspace) is not None
 
-        waiting.until_answered(self._workspace, ids, WAKE_SECONDS, pause=pause, enough=enough)
+        wait.until_answered(self._workspace, ids, WAKE_SECONDS, pause=pause, enough=enough)
         return True
 
     def alerts(self, budget: Budget, types: Sequence[str], interrupts: Interrupts) -> bool:
@@ -65,7 +65,7 @@ class AtTerminal(Patient):
         if self._wants_to(interrupts):
             with self._watch.aside(), _Asking(interrupts):
                 try:
-                    answering.answer(self._workspace, ids[0], None, now=clock.now())
+                    answer.answer(self._workspace, ids[0], None, now=clock.now())
                 except (Conflict, Declined, Usage, NotAllowed) as error:
                     _said(error)
         return True
@@ -76,7 +76,7 @@ class AtTerminal(Patient):
         if self._wants_to(interrupts):
             with self._watch.aside(), _Asking(interrupts):
                 try:
-                    person.acknowledge(budget, types[0], until=None, now=clock.now())
+                    acknowledge.acknowledge(budget, types[0], until=None, now=clock.now())
                 except HoldfastError as error:
                     _said(error)
         return True

@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
+from holdfast.budgets.rules.thresholds import ALERT, STOP, WARNING
+from holdfast.budgets.rules.units import UNITS
 from holdfast.kernel.errors import Usage
-from holdfast.protocols.pilot.thresholds import ALERT, STOP, WARNING
-from holdfast.protocols.pilot.units import UNITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.protocols.pilot.thresholds import Limits
+    from holdfast.budgets.rules.thresholds import Limits
 
 # More than anybody spends; `--no-cost-limit` is a number, as every limit is.
 NO_LIMIT = 1e9

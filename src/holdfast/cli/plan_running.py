@@ -5,34 +5,34 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import Any
 
+from holdfast.budgets import acknowledge
+from holdfast.budgets.check import Budget
+from holdfast.budgets.rules import boxes
 from holdfast.cli.frame import INTERRUPTED, Call, Reply
 from holdfast.cli.plan_attendants import AtTerminal, Patient, is_person_here
 from holdfast.cli.plan_options import limits_of
 from holdfast.cli.plan_screen import summary, ways_on
 from holdfast.cli.plan_watch import Watch
 from holdfast.cli.terminal import echo
-from holdfast.guard import person
-from holdfast.guard.budget import Budget
 from holdfast.kernel import config
 from holdfast.kernel.errors import NotAllowed
-from holdfast.plans import reading
+from holdfast.plans import lookup
 from holdfast.plans.cluster.address import Certificates
+from holdfast.plans.executor_choice import cluster, executor_of, slots
 from holdfast.plans.interrupts import Interrupts
 from holdfast.plans.news import Halted, Nobody
-from holdfast.plans.opening import cluster, executor_of, slots
-from holdfast.plans.place import Place
+from holdfast.plans.rules.ready import waiting_gates
+from holdfast.plans.run_folder import Place
 from holdfast.plans.runner import Runner
-from holdfast.protocols.pilot import boxes
-from holdfast.protocols.pilot.plan.ready import waiting_gates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from holdfast.budgets.rules.thresholds import Limits
     from holdfast.plans.cluster.link import Link
     from holdfast.plans.news import Attendant
-    from holdfast.protocols.pilot.plan.run_words import RunState
-    from holdfast.protocols.pilot.thresholds import Limits
+    from holdfast.plans.rules.run_model import RunState
 
 
 def run(
@@ -51,7 +51,7 @@ def run(
     writer = call.writer
     watch = Watch(as_json=call.as_json, quiet=quiet)
     settings = config.load(call.workspace, call.workspace.journal)
-    state = reading.read(call.workspace, id)
+    state = lookup.read(call.workspace, id)
     executor = executor_of(link, writer, place, state, settings)
     interrupts = Interrupts()
 
@@ -83,7 +83,7 @@ def run(
         return Reply({"run": id, "ended": "interrupted"}, exit_code=INTERRUPTED)
     finally:
         watch.end()
-    counts = reading.count(state)
+    counts = lookup.count(state)
     data: dict[str, Any] = {"run": id, "ended": "done", **counts, "cost": runner.budget.cost}
     return Reply(data, summary(state), next=[f"holdfast plan show {id}"])
 
@@ -106,7 +106,7 @@ def _stands_still(state: RunState, halted: Halted, alerts: Sequence[str]) -> Rep
         "text": halted.text,
         "waypoint": halted.waypoint,
         "gates": gates,
-        **reading.count(state),
+        **lookup.count(state),
     }
     ways = ways_on(state, alerts)
     return Reply(data, summary(state, alerts), next=ways, exit_code=halted.exit_code)
@@ -123,14 +123,14 @@ def limits_in_force(call: Call, flags: Limits) -> Limits:
     except NotAllowed as refused:
         if refused.kind != "limit_raised" or not is_person_here():
             raise
-        person.reset(budget, flags, now=call.now)
+        acknowledge.reset(budget, flags, now=call.now)
         return {}
     return flags
 
 
 def clear_alerts(call: Call) -> None:
     """Clear the acknowledgments; after a stop a person is asked, and for a new limit."""
-    person.reset(Budget(call.workspace, actor=call.actor), {}, now=call.now)
+    acknowledge.reset(Budget(call.workspace, actor=call.actor), {}, now=call.now)
     echo(boxes.CLEARED, error=True)
 
 

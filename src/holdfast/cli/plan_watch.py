@@ -7,12 +7,12 @@ import sys
 import time
 from contextlib import contextmanager
 
+from holdfast.budgets.rules.boxes import amount
 from holdfast.cli.frame import print_json, warn
 from holdfast.cli.plan_screen import screen
 from holdfast.cli.roster_screen import terminal_height, terminal_width
 from holdfast.cli.terminal import echo, one_line, safe, style, unstyle, wants_colour
 from holdfast.kernel import clock
-from holdfast.protocols.pilot.boxes import amount
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from holdfast.plans.news import Event
-    from holdfast.protocols.pilot.plan.run_words import RunState
+    from holdfast.plans.rules.run_model import RunState
 
 # Another screen, without a cursor, and back; as in `agent watch`.
 ENTER, LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"

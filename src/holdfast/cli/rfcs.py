@@ -10,14 +10,14 @@ from textwrap import wrap
 from holdfast.cli.frame import Call, warn, warn_of_views
 from holdfast.cli.source import text_from
 from holdfast.cli.terminal import plural, safe, style
-from holdfast.protocols.rfc.answers import LARGEST_ANSWERS
-from holdfast.protocols.rfc.words import MOST_LINES
-from holdfast.rfcs.checkpoints import Answers
-from holdfast.rfcs.reading import Reader
+from holdfast.rfc.checkpoints import Answers
+from holdfast.rfc.reading import Reader
+from holdfast.rfc.rules.answers import LARGEST_ANSWERS
+from holdfast.rfc.rules.words import MOST_LINES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.rfcs.checkpoints import Compressed, Written
+    from holdfast.rfc.checkpoints import Compressed, Written
 
 
 def which(call: Call, id: str | None) -> str:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.adapters.usage.amounts import NAMES
 from holdfast.cli.terminal import one_line, plural, safe, style, table
+from holdfast.clients.usage.amounts import NAMES
 from holdfast.kernel import clock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.adapters.usage.amounts import Stretch
-    from holdfast.spending import Account, Spending
+    from holdfast.clients.usage.amounts import Stretch
+    from holdfast.session.spending import Account, Spending
 
 _SURE = {"exact": "green", "estimated": "yellow", "unknown": "red"}
 # Times are shown to the minute, as `2026-11-15 18:01`.

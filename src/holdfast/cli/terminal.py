@@ -6,9 +6,9 @@ import os
 import sys
 
 from holdfast.kernel import clock
-from holdfast.kernel.inert import letter_width as letter_width
-from holdfast.kernel.inert import safe as safe
-from holdfast.kernel.inert import width
+from holdfast.kernel.text import letter_width as letter_width
+from holdfast.kernel.text import safe as safe
+from holdfast.kernel.text import width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ import re
 from itertools import islice
 from stat import S_ISREG
 
-from holdfast.adapters.usage.lines import Unread
-from holdfast.clients import opencode_transcript
 from holdfast.clients.conversation import table_of, text_of
+from holdfast.clients.lines import Unread
+from holdfast.clients.opencode import transcript as opencode_transcript
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

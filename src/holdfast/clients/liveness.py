@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 
-from holdfast.adapters import processes
 from holdfast.clients import discovery
 from holdfast.clients.conversation import text_of
-from holdfast.clients.opencode_transcript import read_object
+from holdfast.clients.opencode.transcript import read_object
+from holdfast.processes import identity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _state_of(record: dict[str, Any]) -> Liveness | None:
     machine = discovery.first_line("/etc/machine-id")
     if domain != f"linux:{machine}:{here}":
         return "unknown"
-    return "alive" if processes.started(pid) == started else "ended"
+    return "alive" if identity.started(pid) == started else "ended"
 
 
 # Processes
@@ -186,8 +186,8 @@ def _from_proc() -> Iterator[ClientProcess]:
             continue
         argv = _words(discovery.head_of(f"/proc/{name}/cmdline"))
         client = client_of(argv)
-        entry = processes.entry(int(name)) if client else None
-        if client is None or entry is None or entry.state in processes.ENDED:
+        entry = identity.entry(int(name)) if client else None
+        if client is None or entry is None or entry.state in identity.ENDED:
             continue
         started = booted + int(entry.started) * 1000 // ticks if booted else None
         cwd = _link(f"/proc/{name}/cwd")

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from itertools import chain
 
-from holdfast.adapters.usage.lines import NewLines, Unread
-from holdfast.clients import (
-    claude_transcript,
-    codex_transcript,
-    conversation,
-    gemini_transcript,
-    opencode_transcript,
-)
+from holdfast.clients import conversation
+from holdfast.clients.claude import transcript as claude_transcript
+from holdfast.clients.codex import transcript as codex_transcript
+from holdfast.clients.gemini import transcript as gemini_transcript
+from holdfast.clients.lines import NewLines, Unread
 from holdfast.clients.liveness import liveness
+from holdfast.clients.opencode import transcript as opencode_transcript
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

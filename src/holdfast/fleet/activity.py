@@ -5,9 +5,10 @@ The agent's own word is its heartbeat; after 15 minutes without one it is remind
 
 from __future__ import annotations
 
-from holdfast.fleet.own import began_by, of_session
-from holdfast.kernel import clock, servertime
+from holdfast.fleet.current_life import began_by, of_session
+from holdfast.kernel import clock
 from holdfast.kernel.state import load
+from holdfast.remote import server_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,11 +20,11 @@ def saw(worktree: Workspace, session: str, now: int) -> str:
     lives = of_session(worktree, session)
     if not lives or not worktree.exists():
         return ""
-    from holdfast.protocols import fleet as rules
-    from holdfast.protocols.fleet.liveness import age_minutes, instant_of, is_due
+    from holdfast.fleet.rules import agent as rules
+    from holdfast.fleet.rules.liveness import age_minutes, instant_of, is_due
 
     journal = worktree.journal
-    now = servertime.known(worktree, now)
+    now = server_time.known(worktree, now)
     reminders = []
     for stream, own in lives:
         state, head = load(journal, rules, stream)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from holdfast.kernel import servertime
-from holdfast.protocols.fleet.names import check_agent, stem_of
+from holdfast.fleet.rules.names import check_agent, stem_of
+from holdfast.remote import server_time
 from holdfast.writing import writer_of
 
 TYPE_CHECKING = False
@@ -29,4 +29,4 @@ def bring(epic: Epic, agent: str) -> None:
     writer = writer_of(workspace)
     for head in inbox:
         if shown.get(head["stream"], 0) < head["version"]:
-            writer.repair(head["stream"], now=servertime.now(workspace))
+            writer.repair(head["stream"], now=server_time.now(workspace))

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 
-from holdfast.kernel import clock, jsontext
+from holdfast.fleet.rules.model import BACKUPS, BACKUPS_KEPT
+from holdfast.fleet.rules.names import backup_path, is_backup, stem_of
+from holdfast.kernel import canonical_json, clock
+from holdfast.kernel.atomic import write_all
 from holdfast.kernel.digest import new_id
-from holdfast.kernel.disk import write_all
 from holdfast.kernel.errors import from_os_error
 from holdfast.kernel.views.exchange import place_new
 from holdfast.kernel.views.files import Unreadable, read_file, target_of, text_of
-from holdfast.protocols.fleet.names import backup_path, is_backup, stem_of
-from holdfast.protocols.fleet.words import BACKUPS, BACKUPS_KEPT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _numbers_in(name: str, agent: str) -> tuple[str, str, int]:
 
 def _read_all(epic: Epic, agent: str) -> list[Backup]:
     """All backups of an agent, the newest first."""
-    from holdfast.protocols.fleet.liveness import instant_of
+    from holdfast.fleet.rules.liveness import instant_of
 
     found = []
     for file in _names(epic.file(BACKUPS)):
@@ -169,7 +169,7 @@ def _read_all(epic: Epic, agent: str) -> list[Backup]:
 
 def _parse(content: bytes) -> dict[str, Any] | None:
     try:
-        value = jsontext.loads(text_of(content))
+        value = canonical_json.loads(text_of(content))
     except (ValueError, Unreadable):
         return None
     return value if isinstance(value, dict) else None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from holdfast.kernel import jsontext
+from holdfast.fleet.rules.model import BACKUPS, CHECKPOINTS
+from holdfast.fleet.rules.names import is_archive
+from holdfast.kernel import canonical_json
 from holdfast.kernel.views.files import Unreadable, read_file
 from holdfast.kernel.workspace import worktrees
-from holdfast.protocols.fleet.names import is_archive
-from holdfast.protocols.fleet.words import BACKUPS, CHECKPOINTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def copies_holding(workspace: Workspace, streams: Sequence[str], text: str) -> l
     """The copies beside the agents of these streams that hold a text, in all worktrees."""
     if not text:
         return []
-    spelled = jsontext.dumps(text)[1:-1].encode()
+    spelled = canonical_json.dumps(text)[1:-1].encode()
     folders = {_folder_of(stream) for stream in streams if stream.startswith("agent:")}
     return [
         path

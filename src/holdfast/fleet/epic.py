@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 
+from holdfast.fleet.rules.names import stem_of
 from holdfast.kernel import config
 from holdfast.kernel.errors import NotFound
-from holdfast.protocols.fleet.names import stem_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

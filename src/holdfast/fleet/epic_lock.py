@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import time
 
-from holdfast.kernel import clock, jsontext
+from holdfast.fleet.rules.model import LOCK_EXPIRES
+from holdfast.kernel import canonical_json, clock
+from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.digest import new_id
-from holdfast.kernel.disk import write_synced
 from holdfast.kernel.errors import StoreAway
 from holdfast.kernel.views.exchange import place_new
 from holdfast.kernel.views.files import Unreadable, identity_of, read_file
-from holdfast.protocols.fleet.words import LOCK_EXPIRES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class EpicLock:
             "expires_at": clock.stamp(now + LOCK_EXPIRES),
             "auto_release": True,
         }
-        lines = [f'  "{name}": {jsontext.dumps(value)}' for name, value in fields.items()]
+        lines = [f'  "{name}": {canonical_json.dumps(value)}' for name, value in fields.items()]
         self._content = ("{\n" + ",\n".join(lines) + "\n}\n").encode()
         self._identity = ""
 
@@ -135,7 +135,7 @@ class EpicLock:
 
 def _fields_of(content: bytes) -> dict[str, Any] | None:
     try:
-        fields = dict(jsontext.loads(content.decode()))
+        fields = dict(canonical_json.loads(content.decode()))
         fields["expires_at"] = fields["expires_at"].replace("+00:00", "Z")
         clock.parse(fields["expires_at"])
     except (ValueError, KeyError, TypeError, AttributeError):

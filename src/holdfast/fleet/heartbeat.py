@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from holdfast.fleet.post import Post
+    from holdfast.fleet.context import Post
 
 _FIELDS = {
     "step": "current_step",

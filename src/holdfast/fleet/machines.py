@@ -15,8 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from holdfast.fleet.rules.model import AgentState, Machine
     from holdfast.kernel.workspace import Workspace
-    from holdfast.protocols.fleet.words import AgentState, Machine
 
 LONGEST_NAME = 40
 
@@ -25,7 +25,7 @@ def own(workspace: Workspace) -> Machine | None:
     """This machine, as a life that begins here says it; none where the journal is a file."""
     if not (workspace.spools if workspace.local else workspace.url):
         return None
-    from holdfast.kernel.journal.identity import own_machine
+    from holdfast.remote.identity import own_machine
 
     try:
         return {"id": own_machine(workspace), "name": os.uname().nodename[:LONGEST_NAME]}
@@ -46,7 +46,7 @@ class Sight:
     def ahead(self) -> int:
         """How far the agreed time is ahead of this machine's own; a difference of seconds is none."""
         if self._ahead is None:
-            from holdfast.kernel.servertime import ahead
+            from holdfast.remote.server_time import ahead
 
             found = ahead(self._workspace)
             self._ahead = found if abs(found) > MINUTE else 0
@@ -59,7 +59,7 @@ class Sight:
         if not machine:
             return True
         if self._id is None:
-            from holdfast.kernel.journal.identity import machine_of
+            from holdfast.remote.identity import machine_of
 
             self._id = machine_of(self._workspace)
         return machine["id"] == self._id

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from holdfast.fleet import letters, roster
+from holdfast.fleet import messages as letters
+from holdfast.fleet import roster
 from holdfast.fleet.reports import deliver
+from holdfast.fleet.rules import liveness, messages
+from holdfast.fleet.rules.comms import channel_of
+from holdfast.fleet.rules.model import PRIMARY
 from holdfast.kernel import config
-from holdfast.protocols.fleet import liveness, messages
-from holdfast.protocols.fleet.comms import channel_of
-from holdfast.protocols.fleet.words import PRIMARY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypedDict
 
+    from holdfast.fleet.context import Post
     from holdfast.fleet.epic import Epic
-    from holdfast.fleet.post import Post
     from holdfast.fleet.roster import Entry
 
     class Action(TypedDict):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from holdfast.fleet.rules import handoff
+from holdfast.fleet.rules.names import check_feature, checkpoint_path
 from holdfast.kernel.errors import NotFound, Usage
-from holdfast.protocols.fleet import handoff
-from holdfast.protocols.fleet.names import check_feature, checkpoint_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from holdfast.fleet.post import Known, Post
+    from holdfast.fleet.context import Known, Post
 
 
 def package(post: Post, agent: str, *, feature: str = "", old: str = "") -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 
-from holdfast.fleet import backups, handing
-from holdfast.fleet.lives import (
+from holdfast.fleet import backups, transfer
+from holdfast.fleet.agents import (
     Told,
     age_of,
     begin,
@@ -19,21 +19,21 @@ from holdfast.fleet.lives import (
     whereabouts,
 )
 from holdfast.fleet.roster import judge
+from holdfast.fleet.rules import handoff
+from holdfast.fleet.rules.liveness import instant_of, is_minimal_work
+from holdfast.fleet.rules.model import PRIMARY
+from holdfast.fleet.rules.names import archive_path, check_agent, check_feature
+from holdfast.fleet.rules.verdict import may_replace
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, Usage
-from holdfast.kernel.write import Order
-from holdfast.protocols.fleet import handoff
-from holdfast.protocols.fleet.liveness import instant_of, is_minimal_work
-from holdfast.protocols.fleet.names import archive_path, check_agent, check_feature
-from holdfast.protocols.fleet.verdict import may_replace
-from holdfast.protocols.fleet.words import PRIMARY
+from holdfast.kernel.writer import Order
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal
 
-    from holdfast.fleet.post import Known, Post
-    from holdfast.protocols.fleet.words import Life
+    from holdfast.fleet.context import Known, Post
+    from holdfast.fleet.rules.model import Life
 
 
 class Parting:
@@ -62,9 +62,9 @@ class Parting:
         """What is said of the life that ended. One of another machine leaves its archive here too."""
         if self.was_here:
             return [f"Archived: {self.archive}"]
-        problem = handing.archive_here(told.agent.epic, self.saved, self.archive)
+        problem = transfer.archive_here(told.agent.epic, self.saved, self.archive)
         told.warnings += [problem] if problem else []
-        return [f"Archived: {self.archive}", *handing.lines_of(self.state)]
+        return [f"Archived: {self.archive}", *transfer.lines_of(self.state)]
 
     def ownership(self, command: Any) -> Order:
         """What becomes of the feature, in the same transaction."""
@@ -104,7 +104,7 @@ def takeover(post: Post, old: str, new: str, *, yes: bool = False) -> Told:
         beginning |= {**whereabouts(taker), **surroundings(taker, parting.feature)}
         begin(told, beginning, life, [ending, parting.ownership(claim)])
     age = age_of(parting.saved, post.now)
-    place = handing.place_of(parting.state)
+    place = transfer.place_of(parting.state)
     if place is not None and (not parting.was_here or place[0] != post.worktree.root):
         told.left = place
     told.lines = [

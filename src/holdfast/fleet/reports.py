@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from holdfast.fleet.epic import Epic
-from holdfast.fleet.readme import handler
+from holdfast.fleet.epic_readme import handler
+from holdfast.fleet.rules.model import EPIC_README
 from holdfast.kernel import outbox
-from holdfast.protocols.fleet.words import EPIC_README
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.fleet.lives import Told
-    from holdfast.kernel.journal.interface import Effect
+    from holdfast.fleet.agents import Told
+    from holdfast.journal.interface import Effect
     from holdfast.kernel.outbox import Delivery
     from holdfast.kernel.workspace import Workspace
-    from holdfast.kernel.write import Writer
+    from holdfast.kernel.writer import Writer
 
 
 def report(told: Told) -> None:

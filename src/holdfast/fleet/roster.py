@@ -9,25 +9,25 @@ from __future__ import annotations
 import os
 
 from holdfast.fleet import machines, signals
+from holdfast.fleet.rules import agent as rules
+from holdfast.fleet.rules.liveness import age_minutes, instant_of, liveness
+from holdfast.fleet.rules.model import PRIMARY
+from holdfast.fleet.rules.names import checkpoint_path, stem_of
+from holdfast.fleet.rules.verdict import verdict
 from holdfast.fleet.scan import scan
 from holdfast.kernel import clock
 from holdfast.kernel.state import load_all
 from holdfast.kernel.workspace import worktrees
-from holdfast.protocols import fleet as rules
-from holdfast.protocols.fleet.liveness import age_minutes, instant_of, liveness
-from holdfast.protocols.fleet.names import checkpoint_path, stem_of
-from holdfast.protocols.fleet.verdict import verdict
-from holdfast.protocols.fleet.words import PRIMARY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from holdfast.fleet.epic import Epic
+    from holdfast.fleet.rules.model import AgentState
+    from holdfast.fleet.rules.verdict import Signals, Verdict
     from holdfast.fleet.scan import Seen
-    from holdfast.kernel.journal.interface import Head
-    from holdfast.protocols.fleet.verdict import Signals, Verdict
-    from holdfast.protocols.fleet.words import AgentState
+    from holdfast.journal.interface import Head
 
     class Entry(TypedDict):
         """One agent as the list shows it."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 import time
 
-from holdfast.kernel import jsontext
+from holdfast.fleet.rules import names
+from holdfast.fleet.rules.liveness import age_minutes, instant_of, liveness
+from holdfast.fleet.rules.model import CHECKPOINTS
+from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import NotAllowed
 from holdfast.kernel.views.edits import is_quiet
 from holdfast.kernel.views.files import Unreadable, identity_of, read_file, text_of
-from holdfast.protocols.fleet import names
-from holdfast.protocols.fleet.liveness import age_minutes, instant_of, liveness
-from holdfast.protocols.fleet.words import CHECKPOINTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _start_of(minute: str) -> int:
 
 def _glance(content: bytes) -> tuple[str, str, str]:
     """Agent, last checkpoint and status of a file; ValueError where they must be read with care."""
-    value = jsontext.loads(content.decode())
+    value = canonical_json.loads(content.decode())
     if type(value) is not dict:
         raise ValueError("not a JSON object")
     agent, last, status = (
@@ -206,7 +206,7 @@ def _read(path: str) -> Seen | None:
     if not content:
         return Seen(path, identity, None, "empty")
     try:
-        value = jsontext.loads(text_of(content))
+        value = canonical_json.loads(text_of(content))
     except (ValueError, Unreadable) as why:
         return Seen(path, identity, None, f"invalid JSON: {why}")
     problem = "" if isinstance(value, dict) else "not a JSON object"

@@ -1,25 +1,25 @@
 """What can be seen of an agent besides its heartbeat: its process, its work tree, its transcript.
 
-`holdfast.protocols.fleet.verdict` judges it.
+`holdfast.fleet.rules.verdict` judges it.
 """
 
 from __future__ import annotations
 
 import os
 
-from holdfast.fleet.processes import own_process as own_process
-from holdfast.fleet.processes import process_state as process_state
+from holdfast.fleet.rules.liveness import age_minutes, instant_of
+from holdfast.fleet.rules.model import CHECKPOINTS, COMMS, WARNING_AFTER
 from holdfast.kernel import clock
-from holdfast.protocols.fleet.liveness import age_minutes, instant_of
-from holdfast.protocols.fleet.words import CHECKPOINTS, COMMS, WARNING_AFTER
+from holdfast.processes.agent_process import own_process as own_process
+from holdfast.processes.agent_process import process_state as process_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast.fleet.machines import Sight
-    from holdfast.protocols.fleet.verdict import Signals
-    from holdfast.protocols.fleet.words import AgentState
+    from holdfast.fleet.rules.model import AgentState
+    from holdfast.fleet.rules.verdict import Signals
 
 # So many files of a work tree are looked at.
 MOST_ENTRIES = 5000
@@ -135,7 +135,7 @@ def _if_recent(newest: int | None, now: int) -> int | None:
 
 def _commit_time(worktree: str) -> int | None:
     """When HEAD moved last: a commit may come long after the files that it holds."""
-    from holdfast.adapters.git.place import locate
+    from holdfast.git.repository import locate
     from holdfast.kernel.errors import HoldfastError
 
     try:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 
-from holdfast.emergency import refuse_stopped
+from holdfast.estop.stop import refuse_stopped
+from holdfast.fleet.context import Post
 from holdfast.fleet.epic import find
-from holdfast.fleet.post import Post
-from holdfast.kernel import servertime
 from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.remote import server_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.fleet.lives import Told
+    from holdfast.fleet.agents import Told
     from holdfast.kernel.workspace import Workspace
 
 LARGEST_FENCE = 2**63
@@ -39,7 +39,7 @@ def standpoint(
     try:
         place = find(workspace, epic, base=folder)
         if place.workspace.url:
-            now = servertime.now(place.workspace)
+            now = server_time.now(place.workspace)
     except HoldfastError as error:
         refuse_stopped(workspace, f"What you said was not saved: {error.message}")
         raise

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
+from holdfast.fleet.rules.model import COMMS, PRIMARY, UNREAD
+from holdfast.fleet.rules.names import check_agent, stem_of
 from holdfast.kernel.views.files import Unreadable, read_file
-from holdfast.protocols.fleet.names import check_agent, stem_of
-from holdfast.protocols.fleet.words import COMMS, PRIMARY, UNREAD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from holdfast.gates import reading
+from holdfast.gates import lookup
+from holdfast.gates.rules import gate as rules
 from holdfast.kernel import clock, config, outbox
 from holdfast.kernel.errors import HoldfastError
-from holdfast.protocols.pilot import gate as rules
 from holdfast.writing import writer_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.kernel.journal.interface import Effect
+    from holdfast.gates.rules.gate import GateState
+    from holdfast.journal.interface import Effect
     from holdfast.kernel.outbox import Delivery
     from holdfast.kernel.workspace import Workspace
-    from holdfast.protocols.pilot.gate import GateState
 
 # Whoever asks a gate waits at most this long for the services.
 PATIENCE_SECONDS = 5.0
@@ -38,7 +38,7 @@ def announce(workspace: Workspace, states: Sequence[GateState], *, now: int) -> 
             writer.execute(rules.stream_of(state["id"]), command, actor="holdfast", now=now)
 
     def send(effect: Effect) -> None:
-        from holdfast.adapters import notify
+        from holdfast import notify
 
         body = effect["body"]
         if not _still_waits(workspace, body["gate"]) or body["address"] >= len(urls):
@@ -58,6 +58,6 @@ def announce(workspace: Workspace, states: Sequence[GateState], *, now: int) -> 
 
 def _still_waits(workspace: Workspace, id: str) -> bool:
     try:
-        return rules.is_open(reading.read(workspace, id))
+        return rules.is_open(lookup.read(workspace, id))
     except HoldfastError:
         return False

@@ -9,21 +9,21 @@ from __future__ import annotations
 import os
 import stat
 
+from holdfast.gates.rules import gate as rules
+from holdfast.gates.rules import picture as words
 from holdfast.kernel import clock
+from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.digest import digest
-from holdfast.kernel.disk import write_synced
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage, from_os_error
 from holdfast.kernel.workspace import TOOL_FOLDER, worktrees
-from holdfast.protocols.pilot import gate as rules
-from holdfast.protocols.pilot import gate_picture as words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from holdfast.gates.rules.gate import GateState
+    from holdfast.gates.rules.picture import Picture
     from holdfast.kernel.workspace import Workspace
-    from holdfast.protocols.pilot.gate import GateState
-    from holdfast.protocols.pilot.gate_picture import Picture
 
 FOLDER = "pictures"
 # So long may what belongs to no gate belong to one that is just being asked.
@@ -143,11 +143,11 @@ def holding(workspace: Workspace, streams: Sequence[str]) -> list[str]:
 
 
 def _is_over(workspace: Workspace, id: str, folder: str, before: int, now: int) -> bool:
-    from holdfast.gates import reading
-    from holdfast.protocols.pilot.gate import withdrawn_of
+    from holdfast.gates import lookup
+    from holdfast.gates.rules.gate import withdrawn_of
 
     try:
-        state = reading.read(workspace, id)
+        state = lookup.read(workspace, id)
     except NotFound:
         return os.stat(folder).st_mtime * 1000 < now - LEFTOVER_AGE
     except HoldfastError:

@@ -3,11 +3,11 @@ JSON on standard input."""
 
 from __future__ import annotations
 
+from holdfast.fleet.agents import update
+from holdfast.fleet.context import Post
 from holdfast.fleet.epic import find
-from holdfast.fleet.lives import update
-from holdfast.fleet.post import Post
-from holdfast.kernel import servertime
 from holdfast.kernel.errors import Usage
+from holdfast.remote import server_time
 from holdfast.writing import actor
 
 TYPE_CHECKING = False
@@ -40,7 +40,7 @@ def beat(
         find(workspace, str(payload.get("epic") or "")),
         workspace,
         actor=actor(),
-        now=servertime.known(workspace, now),
+        now=server_time.known(workspace, now),
         fence=fence if isinstance(fence, int) else None,
     )
     command: dict[str, Any] = {

@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import sys
 
-from holdfast.client_session import settled
-from holdfast.kernel import clock, jsontext, latch
+from holdfast.clients.current_session import settled
+from holdfast.kernel import canonical_json, clock, latch
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
 
@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-    from holdfast.hooks.meaning import Client, Event, Outcome
+    from holdfast.clients.events import Client, Event, Outcome
     from holdfast.kernel.workspace import Workspace
 
 # More than this is no payload; a hook must not fill the memory of its host.
@@ -43,7 +43,7 @@ def command(*arguments: str) -> list[str]:
 def run(arguments: list[str]) -> NoReturn:
     answer = respond(arguments)
     if answer:
-        text = answer if isinstance(answer, str) else jsontext.dumps(answer)
+        text = answer if isinstance(answer, str) else canonical_json.dumps(answer)
         try:
             os.write(1, f"{text}\n".encode("utf-8", "replace"))
         except OSError:
@@ -80,7 +80,7 @@ def respond_to(
 ) -> dict[str, Any]:
     """The answer to one event of a client's. Without `may_leave` nothing is left to another process.
     `project` is the folder that the session began in; None asks the environment."""
-    client: Client = __import__(f"holdfast.hooks.{client_name}", fromlist=["NAME"])
+    client: Client = __import__(f"holdfast.clients.{client_name}.events", fromlist=["NAME"])
     event = client.read(name, payload)
     event.session = settled(event.session)
     outcome: Outcome = {}
@@ -104,7 +104,7 @@ def respond_to(
                 stopped, holder = latch.read(workspace), workspace
     except Exception as error:
         if not _note_failure(workspace, f"{client_name} {name}", error, now):
-            from holdfast.kernel.inert import safe
+            from holdfast.kernel.text import safe
 
             lost = f"Holdfast: {event.name} failed, and could not write that down: "
             text = f"{lost}{' '.join(safe(_described(error)).split())}"
@@ -112,7 +112,7 @@ def respond_to(
     if may_leave and event.means != "nothing":
         forward(workspace)
     if stopped is not None:
-        from holdfast.hooks.stopping import held
+        from holdfast.hooks.stop import held
 
         outcome = held(outcome, event, holder, stopped, now)
     return client.answer(event, outcome)
@@ -123,7 +123,7 @@ def forward(workspace: Workspace) -> None:
     machine what was said there. Without one there is no such file."""
     if not workspace.spools and not os.path.exists(f"{workspace.home}/forward"):
         return
-    from holdfast.forwarding.starting import start
+    from holdfast.remote.spawn import start
 
     try:
         start(workspace)
@@ -138,10 +138,10 @@ def _act(event: Event, client: Client, workspace: Workspace, now: int, may_leave
         who = client.NAME.capitalize()
         raise HoldfastError(f"There is no hook for {who}'s {event.name}.", kind="unknown_hook")
     if event.means == "tool":
-        from holdfast.hooks.tools import before
+        from holdfast.hooks.pre_tool_use import before
 
         return before(event, client, workspace, now)
-    from holdfast.hooks.acting import act
+    from holdfast.hooks.handlers import act
 
     return act(event, client, workspace, now, may_leave)
 
@@ -208,7 +208,7 @@ def _obey(arguments: list[str], payload: dict[str, Any], workspace: Workspace) -
 
         return beat(arguments[1:], payload, workspace, clock.now())
     if arguments[:1] == ["check"] and len(arguments) == 2:
-        from holdfast.hooks.watching import check
+        from holdfast.hooks.activity import check
 
         check(workspace, arguments[1], clock.now())
         return {}
@@ -216,7 +216,7 @@ def _obey(arguments: list[str], payload: dict[str, Any], workspace: Workspace) -
 
 
 def _note(payload: dict[str, Any], workspace: Workspace) -> dict[str, Any]:
-    from holdfast.protocols.note import stream_of
+    from holdfast.note.rules.note import stream_of
     from holdfast.writing import actor, writer_of
 
     by = str(payload.get("by") or actor())
@@ -243,7 +243,7 @@ def _payload() -> dict[str, Any]:
 def understood(content: bytes) -> dict[str, Any]:
     """The payload that a client sent; HoldfastError when it is none."""
     try:
-        value = jsontext.loads(content.decode())
+        value = canonical_json.loads(content.decode())
     except ValueError as error:
         raise HoldfastError(f"The payload is not JSON: {error}.") from error
     if not isinstance(value, dict):

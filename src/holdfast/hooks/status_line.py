@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.client_session import settled
+from holdfast.clients.current_session import settled
 from holdfast.kernel import clock, failures
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
@@ -19,7 +19,7 @@ def line(payload: dict[str, Any]) -> str:
         return ""
     now = clock.now()
     try:
-        from holdfast.status_line import write
+        from holdfast.maintenance.status_line import write
 
         session = payload.get("session_id")
         known = settled(session) if isinstance(session, str) else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.kernel import jsontext
+from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import CONFIG_FILE
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from holdfast.kernel.journal.interface import Journal
+    from holdfast.journal.interface import Journal
     from holdfast.kernel.workspace import Workspace
 
 # name: (default, what it means). The default's type is the setting's type.
@@ -188,13 +188,13 @@ def from_file(workspace: Workspace, journal: Journal | None) -> dict[str, Any]:
     identity = f"{path}:{status.st_ino}:{status.st_mtime_ns}:{status.st_size}"
     key = f"config:{workspace.root}"
     if journal is not None:
-        cached = jsontext.loads(journal.get(key) or "{}")
+        cached = canonical_json.loads(journal.get(key) or "{}")
         if cached.get("identity") == identity:
             settings: dict[str, Any] = cached["settings"]
             return settings
     settings = _parse(path)
     if journal is not None and not getattr(journal, "read_only", False):
-        journal.put(key, jsontext.dumps({"identity": identity, "settings": settings}))
+        journal.put(key, canonical_json.dumps({"identity": identity, "settings": settings}))
     return settings
 
 

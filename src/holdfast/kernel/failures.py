@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 
-from holdfast.kernel import clock, jsontext
+from holdfast.kernel import canonical_json, clock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def note(workspace: Workspace, hook: str, reason: str, now: int) -> bool:
     from holdfast.kernel.redact import Redactor
 
     reason = Redactor().text(reason[: 4 * LONGEST_REASON])[:LONGEST_REASON]
-    line = jsontext.dumps({"at": clock.precise(now), "hook": hook, "reason": reason})
+    line = canonical_json.dumps({"at": clock.precise(now), "hook": hook, "reason": reason})
     for path in reversed(_places(workspace)):
         try:
             if path.startswith(workspace.tool_folder):
@@ -69,7 +69,7 @@ def read(workspace: Workspace) -> list[Failure]:
     failures: list[Failure] = []
     for line in (line for path in _places(workspace) for line in _lines(path)):
         try:
-            value = jsontext.loads(line)
+            value = canonical_json.loads(line)
             failures.append({"at": value["at"], "hook": value["hook"], "reason": value["reason"]})
         except (ValueError, KeyError, TypeError):
             continue

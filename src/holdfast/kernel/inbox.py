@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 
-from holdfast.kernel import clock, jsontext
-from holdfast.kernel.disk import write_synced
+from holdfast.kernel import canonical_json, clock
+from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.errors import from_os_error
 from holdfast.kernel.workspace import TOOL_FOLDER
 
@@ -40,7 +40,7 @@ def put(workspace: Workspace, queued: Queued) -> str:
     try:
         folder = workspace.prepare_tool_folder("inbox")
         path = os.path.join(folder, f"{queued['at'].replace(':', '')}-{queued['id']}.json")
-        write_synced(path, jsontext.dumps(queued).encode())
+        write_synced(path, canonical_json.dumps(queued).encode())
         # Nothing else repairs this file's name after a power cut, so the folder is synced too.
         opened = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -76,7 +76,7 @@ def read(path: str) -> Queued | None:
     with open(path, "rb") as file:
         content = file.read()
     try:
-        value = jsontext.loads(content.decode())
+        value = canonical_json.loads(content.decode())
         queued: Queued = {name: value[name] for name in FIELDS}  # type: ignore[assignment]
         clock.parse(queued["at"])
     except (ValueError, KeyError, TypeError):

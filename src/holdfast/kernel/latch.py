@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 
-from holdfast.kernel import clock, jsontext
-from holdfast.kernel.disk import FULL, write_synced
+from holdfast.kernel import canonical_json, clock
+from holdfast.kernel.atomic import FULL, write_synced
 from holdfast.kernel.errors import from_os_error
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ def places(workspace: Workspace) -> tuple[str, str]:
 def engage(workspace: Workspace, reason: str, *, by: str, now: int) -> list[str]:
     """Set the latch: in one place for all worktrees or, where that cannot be written, in each of them.
     The worktrees that it could not be set for, of which this one is never one."""
-    text = jsontext.dumps({"reason": reason, "by": by, "at": clock.precise(now)}).encode()
+    text = canonical_json.dumps({"reason": reason, "by": by, "at": clock.precise(now)}).encode()
     everywhere, _ = places(workspace)
     try:
         os.makedirs(workspace.home, 0o700, exist_ok=True)
@@ -87,7 +87,7 @@ def read(workspace: Workspace) -> Latch | None:
         if not text:
             return {"reason": WITHOUT_REASON, "by": "", "at": ""}
         try:
-            value = jsontext.loads(text)
+            value = canonical_json.loads(text)
             return {"reason": str(value["reason"]), "by": str(value["by"]), "at": str(value["at"])}
         except (ValueError, KeyError, TypeError):
             return {"reason": "The latch is set; its text is damaged.", "by": "", "at": ""}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import TypedDict
 
-    from holdfast.kernel.journal.interface import Effect, Journal
+    from holdfast.journal.interface import Effect, Journal
     from holdfast.kernel.redact import Redactor
 
     Handler = Callable[[Effect], None]

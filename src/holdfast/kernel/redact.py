@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.kernel import jsontext
+from holdfast.kernel import canonical_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ def _positions(text: str, lowered: str, literals: Sequence[str]) -> list[int]:
 
 def _escaped(secret: str) -> str:
     """As it stands inside a JSON text."""
-    return jsontext.dumps(secret)[1:-1]
+    return canonical_json.dumps(secret)[1:-1]
 
 
 def _is_secret(value: str, *, assigned: bool) -> bool:

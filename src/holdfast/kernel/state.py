@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from holdfast.kernel.journal.interface import Event, Head, Journal
-    from holdfast.kernel.subject import Subject
+    from holdfast.journal.interface import Event, Head, Journal
+    from holdfast.kernel.rules import Subject
 
 RESTORED = "restored"
 

@@ -16,11 +16,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from holdfast.kernel.journal.interface import Journal, ViewRow
-    from holdfast.kernel.journal.postgres.journal import PostgresJournal
-    from holdfast.kernel.journal.sqlite import SqliteJournal
+    from holdfast.journal.interface import Journal, ViewRow
+    from holdfast.journal.postgres.journal import PostgresJournal
+    from holdfast.journal.sqlite import SqliteJournal
+    from holdfast.kernel.commit import Outcome
     from holdfast.kernel.lock import WorkspaceLock
-    from holdfast.kernel.work import Outcome
 
 CONFIG_FILE = "holdfast.toml"
 TOOL_FOLDER = ".holdfast"
@@ -62,7 +62,7 @@ class Workspace:
         if self.local:
             return ""
         if self._url is None:
-            from holdfast.kernel.journal.address import address_of
+            from holdfast.remote.address import address_of
 
             self._url = address_of(self)
         return self._url
@@ -90,14 +90,14 @@ class Workspace:
     def deliver(self) -> None:
         """Where the journal is on a server: bring it what hooks left here, before anybody looks."""
         if self.url:
-            from holdfast.kernel.journal.delivery import deliver_pending
+            from holdfast.remote.delivery import deliver_pending
 
             deliver_pending(self, self.journal)
 
     def keep_here(self, stream: str, state: Any, outcome: Outcome, rows: list[ViewRow]) -> None:
         """Let this machine's hooks know a stream as a command has just left it on the server."""
         if self.url:
-            from holdfast.kernel.journal.adoption import keep_here
+            from holdfast.remote.adoption import keep_here
 
             self.wants_forwarder = (
                 keep_here(self, stream, state, outcome, rows) or self.wants_forwarder
@@ -112,7 +112,7 @@ class Workspace:
     def file(self) -> SqliteJournal:
         """The journal in this machine's file, also when the workspace's own is on a server. Then it is
         the caller's to close."""
-        from holdfast.kernel.journal.sqlite import SqliteJournal
+        from holdfast.journal.sqlite import SqliteJournal
 
         own = self._open_file() if self.url else self.journal
         assert isinstance(own, SqliteJournal)
@@ -125,7 +125,7 @@ class Workspace:
         return self._spool
 
     def _open_file(self) -> SqliteJournal:
-        from holdfast.kernel.journal.sqlite import SqliteJournal
+        from holdfast.journal.sqlite import SqliteJournal
 
         if os.path.exists(self.journal_path):
             writable = os.access(self.home, os.W_OK)
@@ -138,11 +138,11 @@ class Workspace:
 
     def on_server(self, url: str = "") -> PostgresJournal:
         """The journal on a server: the workspace's own, or another that is named."""
-        from holdfast.kernel import servertime
-        from holdfast.kernel.journal.identity import machine_of, name_by_now, name_of, settle
+        from holdfast.remote import server_time
+        from holdfast.remote.identity import machine_of, name_by_now, name_of, settle
 
         try:
-            from holdfast.kernel.journal.postgres.journal import PostgresJournal
+            from holdfast.journal.postgres.journal import PostgresJournal
         except ImportError as error:
             raise HoldfastError(
                 f"A journal on PostgreSQL needs psycopg, which is missing: {error}.",
@@ -155,7 +155,7 @@ class Workspace:
             machine_of(self),
             settle=lambda name, machine: settle(self, name, machine),
             named=lambda: name_by_now(self),
-            heard=lambda anchor: servertime.keep(self, anchor),
+            heard=lambda anchor: server_time.keep(self, anchor),
         )
 
     @property
@@ -163,7 +163,7 @@ class Workspace:
         """This machine's name on a server that several share; empty while there is none."""
         if not os.path.exists(os.path.join(self.home, MACHINE_FILE)):
             return ""
-        from holdfast.kernel.journal.identity import known_machine
+        from holdfast.remote.identity import known_machine
 
         return known_machine(self) if self.local or self.url else ""
 

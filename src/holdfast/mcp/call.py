@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_types import CallToolResult, TextContent
 
-from holdfast.emergency import refuse_stopped
-from holdfast.forwarding.standing_in import kept, reachable
-from holdfast.forwarding.starting import start
-from holdfast.kernel import clock, config, jsontext, latch
+from holdfast.estop.stop import refuse_stopped
+from holdfast.kernel import canonical_json, clock, config, latch
 from holdfast.kernel.errors import HoldfastError, Usage, from_os_error
-from holdfast.kernel.inert import safe
 from holdfast.kernel.redact import Redactor
+from holdfast.kernel.text import safe
 from holdfast.kernel.workspace import Workspace, discover
+from holdfast.remote.offline import kept, reachable
+from holdfast.remote.spawn import start
 from holdfast.writing import actor, writer_of
 
 if TYPE_CHECKING:
-    from holdfast.kernel.write import Writer
+    from holdfast.kernel.writer import Writer
 
 SCHEMA = 1
 ENVELOPE = "holdfast/envelope"
@@ -153,7 +153,7 @@ def _result(
     if len(shown) > LONGEST_TEXT:
         left = len(shown) - LONGEST_TEXT
         shown = f"{shown[:LONGEST_TEXT]}\n({left} more characters: ask for less, or use the command line.)"
-    settled, serialised = jsontext.settled(envelope)
+    settled, serialised = canonical_json.settled(envelope)
     clean = redactor.value(settled, serialised)
     block = TextContent(type="text", text=shown)
     return CallToolResult(content=[block], is_error=is_error, _meta={ENVELOPE: clean})

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any, Literal
 from mcp.server.mcpserver import Context, Elicit
 from pydantic import BaseModel, Field, create_model
 
-from holdfast.gates import reading
+from holdfast.gates import lookup
+from holdfast.gates.rules.answer import hint_for
+from holdfast.gates.rules.content import DECISION
+from holdfast.gates.rules.gate import is_blocking, is_open
+from holdfast.gates.rules.gate_text import inert, render
 from holdfast.kernel.errors import HoldfastError
 from holdfast.mcp.call import Call
 from holdfast.mcp.tool import folder_of
-from holdfast.protocols.pilot.gate import is_blocking, is_open
-from holdfast.protocols.pilot.gate_answer import hint_for
-from holdfast.protocols.pilot.gate_content import DECISION
-from holdfast.protocols.pilot.gate_text import inert, render
 
 if TYPE_CHECKING:
-    from holdfast.protocols.pilot.gate import GateState
+    from holdfast.gates.rules.gate import GateState
 
 
 class Unasked(BaseModel):
@@ -36,9 +36,7 @@ def question_for(context: Context, gate: str | None, ask: bool) -> Elicit[Any] |
         return Unasked()
     try:
         with Call(folder_of(context)) as call:
-            state = reading.settled(
-                call.workspace, reading.named(call.workspace, gate), now=call.now
-            )
+            state = lookup.settled(call.workspace, lookup.named(call.workspace, gate), now=call.now)
             call.refuse_stopped()
             message = call.redactor().text(shown(state))
     except HoldfastError:

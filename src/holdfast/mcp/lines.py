@@ -16,7 +16,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
 from mcp_types.jsonrpc import JSONRPCNotification, jsonrpc_message_adapter
 
-from holdfast.kernel import jsontext
+from holdfast.kernel import canonical_json
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -59,8 +59,8 @@ def understood(line: bytes) -> tuple[str, JSONRPCError | None]:
     if _is_message(text):
         return text, None
     try:
-        value = jsontext.loads(text)
-        repaired = jsontext.dumps(value)
+        value = canonical_json.loads(text)
+        repaired = canonical_json.dumps(value)
     except ValueError:
         return "", _error(None, PARSE_ERROR, "This line is no JSON.")
     if _is_message(repaired):
@@ -77,7 +77,7 @@ def _is_message(text: str) -> bool:
         return False
     # A request whose id is none would pass for a notification, and never be answered.
     is_request = isinstance(message, JSONRPCNotification) and '"id"' in text
-    return not (is_request and "id" in jsontext.loads(text))
+    return not (is_request and "id" in canonical_json.loads(text))
 
 
 def _error(id: str | int | None, code: int, message: str) -> JSONRPCError:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from holdfast.kernel.inert import safe
+from holdfast.kernel.text import safe
 from holdfast.mcp.resources import read
-from holdfast.resume import refuse_foreign, resume
-from holdfast.rfcs.questions import questions
+from holdfast.rfc.questions import questions
+from holdfast.session.resume import refuse_foreign, resume
 
 if TYPE_CHECKING:
     from holdfast.mcp.call import Call

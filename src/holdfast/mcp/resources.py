@@ -9,14 +9,14 @@ from urllib.parse import quote
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, Resource
 
-from holdfast import status
-from holdfast.kernel import jsontext
+from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.views.files import Unreadable, read_file, target_of, text_of
+from holdfast.maintenance import status
 from holdfast.mcp.call import Call, understood, words
 
 if TYPE_CHECKING:
-    from holdfast.kernel.journal.interface import Record
+    from holdfast.journal.interface import Record
     from holdfast.mcp.server import Server
 
 JSON = "application/json"
@@ -35,7 +35,9 @@ def add_to(server: Server) -> None:
         description="Where the journal is, what it holds, what needs attention.",
     )
     def status_now() -> str:
-        return read(server.folder, lambda call: jsontext.indented(status.gather(call.workspace)))
+        return read(
+            server.folder, lambda call: canonical_json.indented(status.gather(call.workspace))
+        )
 
     @server.resource(
         "holdfast://history",
@@ -43,7 +45,7 @@ def add_to(server: Server) -> None:
         description=f"The latest {SHOWN_RECORDS} records, newest first.",
     )
     def history() -> str:
-        return read(server.folder, lambda call: jsontext.indented(_records(call, "")))
+        return read(server.folder, lambda call: canonical_json.indented(_records(call, "")))
 
     @server.resource(
         "holdfast://history/{stream}",
@@ -51,7 +53,7 @@ def add_to(server: Server) -> None:
         description=f"The latest {SHOWN_RECORDS} records of a stream, such as session:*.",
     )
     def history_of(stream: str) -> str:
-        return read(server.folder, lambda call: jsontext.indented(_records(call, stream)))
+        return read(server.folder, lambda call: canonical_json.indented(_records(call, stream)))
 
     @server.resource(
         VIEW + "{+path}",

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from holdfast.gates import reading as gates
-from holdfast.gates.withdrawing import withdraw
+from holdfast.gates import lookup as gates
+from holdfast.gates.rules import gate as gate_rules
+from holdfast.gates.withdraw import withdraw
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotFound
-from holdfast.kernel.write import Order
-from holdfast.plans import reading
-from holdfast.plans.budgets import RunBudget
-from holdfast.plans.executor import LocalExecutor
-from holdfast.plans.flight import Flight
-from holdfast.plans.place import Place
-from holdfast.plans.stream import execute_now
+from holdfast.kernel.writer import Order
+from holdfast.plans import lookup as reading
+from holdfast.plans.executors import LocalExecutor
+from holdfast.plans.run_budget import RunBudget
+from holdfast.plans.run_files import Flight
+from holdfast.plans.run_folder import Place
+from holdfast.plans.run_stream import execute_now
 from holdfast.plans.worktrees import Worktrees
-from holdfast.programs.lease import Lease
-from holdfast.protocols.pilot import gate as gate_rules
+from holdfast.processes.lease import Lease
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypedDict
 
     from holdfast.kernel.workspace import Workspace
-    from holdfast.kernel.write import Writer
-    from holdfast.protocols.pilot.plan.run_words import RunState
+    from holdfast.kernel.writer import Writer
+    from holdfast.plans.rules.run_model import RunState
 
     class Abandoned(TypedDict):
         """What became of a run: its gates that were withdrawn, and the worktrees that are kept."""

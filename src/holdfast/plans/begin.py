@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, Usage
-from holdfast.kernel.write import Order
-from holdfast.plans import reading
-from holdfast.plans.alone import one_at_a_time, refuse_alive
-from holdfast.plans.flight import refuse_outside
-from holdfast.plans.stream import execute_now
+from holdfast.kernel.writer import Order
+from holdfast.plans import lookup
+from holdfast.plans.exclusion import one_at_a_time, refuse_alive
+from holdfast.plans.rules import gate_names, waves
+from holdfast.plans.rules import run as rules
+from holdfast.plans.rules.kind import kind_of
+from holdfast.plans.run_files import refuse_outside
+from holdfast.plans.run_stream import execute_now
 from holdfast.plans.worktrees import refuse_without_git
-from holdfast.protocols.pilot.plan import gate_names, waves
-from holdfast.protocols.pilot.plan import run as rules
-from holdfast.protocols.pilot.plan.kind import kind_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, TypedDict
 
-    from holdfast.kernel.write import Writer
-    from holdfast.protocols.pilot.plan.words import Plan
+    from holdfast.kernel.writer import Writer
+    from holdfast.plans.rules.model import Plan
 
     class Options(TypedDict):
         """How a run is run. `tries` is how often a task may fail, `phase` and `task` say from where on
@@ -68,7 +68,7 @@ def begin(
         if again:
             refuse_alive(workspace, {plan["path"] for plan in order.plans})
         else:
-            _refuse_begun(reading.unfinished(workspace), order.plans)
+            _refuse_begun(lookup.unfinished(workspace), order.plans)
         execute_now(writer, Order(rules.stream_of(id), command), actor=actor)
     return id
 

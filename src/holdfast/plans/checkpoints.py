@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from holdfast.gates import asking, reading
+from holdfast.gates import ask as asking
+from holdfast.gates import lookup
+from holdfast.gates.rules.content import VERIFY
+from holdfast.gates.rules.gate import withdrawn_of
 from holdfast.kernel import clock
 from holdfast.kernel.digest import id_of, new_id
 from holdfast.kernel.errors import NotFound
-from holdfast.plans import work
+from holdfast.plans import task_programs
 from holdfast.plans.news import Halted
-from holdfast.protocols.pilot.gate import withdrawn_of
-from holdfast.protocols.pilot.gate_content import VERIFY
-from holdfast.protocols.pilot.plan.ready import waiting_gates
-from holdfast.protocols.pilot.plan.run_words import ISSUES
+from holdfast.plans.rules.ready import waiting_gates
+from holdfast.plans.rules.run_model import ISSUES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from holdfast.gates.rules.answer import Answer
+    from holdfast.gates.rules.content import Content
+    from holdfast.gates.rules.gate import GateState
     from holdfast.kernel.workspace import Workspace
-    from holdfast.plans.executor import Work
+    from holdfast.plans.executors import Work
     from holdfast.plans.news import News
-    from holdfast.plans.stream import RunStream
-    from holdfast.programs.keeper import Ended
-    from holdfast.protocols.pilot.gate import GateState
-    from holdfast.protocols.pilot.gate_answer import Answer
-    from holdfast.protocols.pilot.gate_content import Content
+    from holdfast.plans.run_stream import RunStream
+    from holdfast.processes.supervisor import Ended
 
 APPROVED = "✅ Checkpoint approved, continuing..."
 LONGEST = 48
@@ -78,7 +79,7 @@ class Checkpoints:
         for plan, key in waiting_gates(self._stream.state):
             gate = self._stream.state["plans"][plan]["gates"][key]["gate"]
             try:
-                state = reading.settled(self._workspace, gate, now=clock.now())
+                state = lookup.settled(self._workspace, gate, now=clock.now())
             except NotFound:
                 self._open(plan, key)  # a crash came before it was asked
                 continue
@@ -114,7 +115,7 @@ class Checkpoints:
         log = f"{plan.replace('/', '-')}-{key}-fix-{token[:4]}.log"
         self.mending[token] = (plan, key)
         self._news.say("mending", plan=plan, task=key, text=settings["plan.fix"])
-        return work.fix_of(
+        return task_programs.fix_of(
             *(state, state["plans"][plan], key),
             token=token,
             log=log,

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
+    from holdfast.plans.rules.model import Plan
+    from holdfast.plans.rules.run_model import RunState
     from holdfast.plans.worktrees import Worktrees
-    from holdfast.protocols.pilot.plan.run_words import RunState
-    from holdfast.protocols.pilot.plan.words import Plan
 
     # Given a phase and its plans, what of it is not met.
     OnGoals = Callable[[str, list[Plan]], Iterable[str]]

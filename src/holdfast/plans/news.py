@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import time
 
+from holdfast.budgets.rules import boxes
+from holdfast.budgets.rules.thresholds import STOP
 from holdfast.kernel import clock
-from holdfast.plans import reading
-from holdfast.protocols.pilot import boxes
-from holdfast.protocols.pilot.plan.ready import wave_at
-from holdfast.protocols.pilot.thresholds import STOP
+from holdfast.plans import lookup
+from holdfast.plans.rules.ready import wave_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Protocol, TypedDict
 
-    from holdfast.guard.budget import Budget, Report
+    from holdfast.budgets.check import Budget, Report
     from holdfast.plans.interrupts import Interrupts
-    from holdfast.plans.stream import RunStream
-    from holdfast.protocols.pilot.plan.run_words import RunState
+    from holdfast.plans.rules.run_model import RunState
+    from holdfast.plans.run_stream import RunStream
 
     class Event(TypedDict):
         """Something that happened. `tick` comes a few times a second while something is at work."""
@@ -96,7 +96,7 @@ class News:
     ) -> None:
         state = self._stream.state
         here, wave = wave_at(state)
-        counts = reading.count(state)
+        counts = lookup.count(state)
         self._tell(
             {
                 "event": event,

@@ -9,23 +9,17 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack
 
-from holdfast.adapters.processes import own
-from holdfast.emergency import lifted_by
+from holdfast.estop.stop import lifted_by
 from holdfast.kernel import clock, config, latch
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, HoldfastError, Stopped, StoreAway
-from holdfast.plans import goals, reading, work
-from holdfast.plans.alone import one_at_a_time, refuse_alive
-from holdfast.plans.budgets import RunBudget
+from holdfast.plans import goals, lookup, task_programs
 from holdfast.plans.checkpoints import Checkpoints
-from holdfast.plans.edited import Edited
-from holdfast.plans.flight import Flight, refuse_outside
+from holdfast.plans.edits import Edited
+from holdfast.plans.exclusion import one_at_a_time, refuse_alive
 from holdfast.plans.news import Halted, News
-from holdfast.plans.stream import RunStream
-from holdfast.plans.worktrees import NotGivenBack, Worktrees
-from holdfast.programs.lease import Lease
-from holdfast.protocols.pilot.plan.ready import has_failed, ready, waiting_gates
-from holdfast.protocols.pilot.plan.run_words import (
+from holdfast.plans.rules.ready import has_failed, ready, waiting_gates
+from holdfast.plans.rules.run_model import (
     ALERT_WAITS,
     ERROR,
     FAILED,
@@ -38,22 +32,28 @@ from holdfast.protocols.pilot.plan.run_words import (
     STOPPED,
     USER_INTERRUPT,
 )
+from holdfast.plans.run_budget import RunBudget
+from holdfast.plans.run_files import Flight, refuse_outside
+from holdfast.plans.run_stream import RunStream
+from holdfast.plans.worktrees import NotGivenBack, Worktrees
+from holdfast.processes.identity import own
+from holdfast.processes.lease import Lease
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from holdfast.kernel.write import Writer
-    from holdfast.plans.executor import Executor
+    from holdfast.budgets.rules.thresholds import Limits
+    from holdfast.kernel.writer import Writer
+    from holdfast.plans.executors import Executor
     from holdfast.plans.goals import OnGoals
     from holdfast.plans.interrupts import Interrupts
     from holdfast.plans.news import Attendant, Tell
-    from holdfast.plans.place import Place
-    from holdfast.programs.keeper import Ended
-    from holdfast.protocols.pilot.plan.ready import Act
-    from holdfast.protocols.pilot.plan.run_words import Life, PlanRun, RunState
-    from holdfast.protocols.pilot.thresholds import Limits
+    from holdfast.plans.rules.ready import Act
+    from holdfast.plans.rules.run_model import Life, PlanRun, RunState
+    from holdfast.plans.run_folder import Place
+    from holdfast.processes.supervisor import Ended
 
 TICK_SECONDS = 0.2
 AUTONOMOUS = "🤖 Autonomous execution: Phase {phase}, Plan {plan}"
@@ -115,7 +115,7 @@ class Runner:
         refuse_outside(self.workspace, (one["plan"] for one in self.state["plans"].values()))
         with ExitStack() as held:
             with one_at_a_time(self.workspace):
-                refuse_alive(self.workspace, reading.paths_of(self.state), but=self.place.id)
+                refuse_alive(self.workspace, lookup.paths_of(self.state), but=self.place.id)
                 held.enter_context(lease)
             left = self.executor.end_leftovers([token for _, _, token in self._at_work()])
             if left:
@@ -217,7 +217,7 @@ class Runner:
         log = f"{act['plan'].replace('/', '-')}-{act['key']}-{number}-{token[:4]}.log"
         text_of = self.edited.text_of(act["plan"])
         task = next(one for one in text_of["tasks"] if one["key"] == act["key"])
-        job = work.work_of(
+        job = task_programs.work_of(
             *(self.state, text_of, task),
             token=token,
             log=log,
@@ -429,7 +429,7 @@ def _why(ended: Ended) -> str:
         return f"no end after {ended['seconds']:.0f} s{said}"
     if ended["code"] == 0:
         return ""
-    what = "verify failed" if ended["stage"] == work.VERIFY else f"{ended['stage']} failed"
+    what = "verify failed" if ended["stage"] == task_programs.VERIFY else f"{ended['stage']} failed"
     code = f"signal {-ended['code']}" if ended["code"] < 0 else f"exit code {ended['code']}"
     return f"{what}, {code}{said}"
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager, suppress
 
-from holdfast.adapters.git.run import git
-from holdfast.adapters.git.run import run as run_git
+from holdfast.git.run import git
+from holdfast.git.run import run as run_git
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.plans.news import Halted
-from holdfast.protocols.pilot.plan.run_words import DONE, ERROR
+from holdfast.plans.rules.run_model import DONE, ERROR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.kernel.workspace import Workspace
-    from holdfast.protocols.pilot.plan.run_words import PlanRun, RunState
+    from holdfast.plans.rules.run_model import PlanRun, RunState
 
 FOLDER = "worktrees"
 HEADS = "refs/heads/"

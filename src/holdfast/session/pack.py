@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from holdfast.kernel.inert import harmless
+from holdfast.kernel.text import harmless
 from holdfast.session.observe import HALF_LIFE, flattened, is_empty, weight_now
 
 TYPE_CHECKING = False

@@ -21,25 +21,18 @@ from starlette.responses import StreamingResponse as Streaming
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from holdfast import people
+from holdfast.gates import person as people
 from holdfast.kernel import clock
-from holdfast.kernel.errors import (
-    Conflict,
-    HoldfastError,
-    NotAllowed,
-    NotFound,
-    StoreAway,
-    Usage,
-)
-from holdfast.web.address import Address
-from holdfast.web.guard import LARGEST_FORM, Guard, NoPerson, WrongHost, checked_form, form_of
+from holdfast.kernel.errors import Conflict, HoldfastError, NotAllowed, NotFound, StoreAway, Usage
+from holdfast.web.access import LARGEST_FORM, Guard, NoPerson, WrongHost, checked_form, form_of
 from holdfast.web.live import Live
+from holdfast.web.page_cache import Asked, Press
 from holdfast.web.pictures import INERT, PICTURE, attached
-from holdfast.web.press import Asked, Press
 from holdfast.web.rendering import STATIC, Renderer
 from holdfast.web.signin import Doors
-from holdfast.web.site import Place, Site, is_away
 from holdfast.web.table import CHANGES, PAGES, Change, Page
+from holdfast.web.urls import Address
+from holdfast.web.workspaces import Place, Site, is_away
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 

@@ -6,19 +6,15 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from holdfast import sessions
-from holdfast.adapters.git.head import read_head
 from holdfast.fleet import roster
 from holdfast.fleet.epic import Epic, find
-from holdfast.kernel import clock, config, servertime
+from holdfast.fleet.rules.liveness import instant_of
+from holdfast.git.head import read_head
+from holdfast.kernel import clock, config
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.state import load
-from holdfast.plans import reading
-from holdfast.plans.place import Place as Kept
-from holdfast.programs.lease import is_held
-from holdfast.protocols import loop as loops
-from holdfast.protocols.fleet.liveness import instant_of
-from holdfast.protocols.loop.checkpoint import (
+from holdfast.loop.rules import loop as loops
+from holdfast.loop.rules.checkpoint import (
     checkpoint_of,
     counted,
     current_step,
@@ -27,21 +23,26 @@ from holdfast.protocols.loop.checkpoint import (
     status_of,
     waiting_for,
 )
-from holdfast.protocols.loop.words import COMPLETE
-from holdfast.protocols.pilot.plan import run as run_rules
-from holdfast.protocols.pilot.plan.ready import waiting_gates, wave_at
-from holdfast.protocols.pilot.plan.run_words import ALERT_WAITS, OVER
+from holdfast.loop.rules.model import COMPLETE
+from holdfast.plans import lookup
+from holdfast.plans.rules import run as run_rules
+from holdfast.plans.rules.ready import waiting_gates, wave_at
+from holdfast.plans.rules.run_model import ALERT_WAITS, OVER
+from holdfast.plans.run_folder import Place as Kept
+from holdfast.processes.lease import is_held
+from holdfast.remote import server_time
+from holdfast.session import sessions
 from holdfast.web.figures import span
-from holdfast.web.telling import page_of
+from holdfast.web.record_text import page_of
 
 if TYPE_CHECKING:
     from holdfast.fleet.roster import Entry
     from holdfast.kernel.workspace import Workspace
-    from holdfast.protocols.loop.words import LoopState
-    from holdfast.protocols.pilot.plan.run_words import Pause, RunState
-    from holdfast.protocols.session.words import SessionState
-    from holdfast.web.meter import Meter
-    from holdfast.web.site import Place
+    from holdfast.loop.rules.model import LoopState
+    from holdfast.plans.rules.run_model import Pause, RunState
+    from holdfast.session.rules.model import SessionState
+    from holdfast.web.background import Meter
+    from holdfast.web.workspaces import Place
 
     class Card(TypedDict):
         """One agent, session, track or run. `lane` is where it stands on the board; `figures` is what it
@@ -100,7 +101,7 @@ def agents(place: Place, now: int, meter: Meter) -> Iterator[Card]:
     journal = workspace.journal if workspace.exists() else None
     inclusive = bool(config.load(workspace, journal)["fleet.inclusive"])
     # Lives are judged by the clock that all machines agree on, and told by the one of this page.
-    agreed = servertime.now(workspace) if workspace.url else now
+    agreed = server_time.now(workspace) if workspace.url else now
     for epic in epics(workspace):
         for entry in roster.listing(epic, agreed, inclusive=inclusive):
             here = entry["here"]
@@ -269,7 +270,7 @@ def runs(place: Place, now: int, meter: Meter) -> Iterator[Card]:
             state["status"] if over else "running" if runner else "waiting" if waits else "paused"
         )
         phase, wave = wave_at(state)
-        resume = reading.resume_command(state)
+        resume = lookup.resume_command(state)
         yield {
             **_card(place, "run", f"Run {state['id']}", ""),
             "href": page_of(place.key, head["stream"]),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TypedDict
 
 from holdfast.kernel import clock
-from holdfast.protocols.loop.checkpoint import instant_of
+from holdfast.loop.rules.checkpoint import instant_of
 
 # Gauges are in percent; bars and charts are stretched to the width that there is.
 WHOLE = 100.0

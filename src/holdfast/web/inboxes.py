@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from holdfast.kernel import inbox
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover, worktrees
-from holdfast.web.site import Place
+from holdfast.web.workspaces import Place
 from holdfast.writing import writer_of
 
 EVERY = 1.0

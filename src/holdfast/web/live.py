@@ -11,9 +11,9 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator
 
 from holdfast.kernel.errors import HoldfastError
-from holdfast.web.press import Asked, Copy, Press
+from holdfast.web.page_cache import Asked, Copy, Press
 from holdfast.web.signin import Session
-from holdfast.web.site import read, written
+from holdfast.web.workspaces import read, written
 
 # Seconds between looks at the journals, and between signs of life on a quiet connection.
 LOOK, STILL_HERE = 0.25, 15.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from holdfast.gates import pictures, reading
+from holdfast.gates import lookup, pictures
 
 if TYPE_CHECKING:
-    from holdfast.protocols.pilot.gate_picture import Picture
-    from holdfast.web.site import Site
+    from holdfast.gates.rules.picture import Picture
+    from holdfast.web.workspaces import Site
 
 PICTURE = "/w/{workspace}/gates/{id}/pictures/{digest}"
 # Instead of the pages' own policy: whatever a browser takes the bytes for, nothing in them loads or runs.
@@ -19,4 +19,4 @@ INERT = "default-src 'none'; sandbox; frame-ancestors 'none'"
 def attached(site: Site, words: Mapping[str, str]) -> tuple[Picture, bytes]:
     """A picture by its digest; NotFound where the gate has none such, or its file is not here."""
     workspace = site.place(words["workspace"]).workspace
-    return pictures.read(workspace, reading.read(workspace, words["id"]), words["digest"])
+    return pictures.read(workspace, lookup.read(workspace, words["id"]), words["digest"])

@@ -17,9 +17,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from holdfast.kernel import clock
-from holdfast.kernel.inert import safe
-from holdfast.web.address import Address, leading_away
+from holdfast.kernel.text import safe
 from holdfast.web.table import PAGES
+from holdfast.web.urls import Address, leading_away
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 STATIC = os.path.join(FOLDER, "static")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from holdfast.adapters.git import snapshot
-from holdfast.adapters.git.run import git
+from holdfast.git import snapshot
+from holdfast.git.run import git
 from holdfast.kernel.errors import HoldfastError
-from holdfast.surroundings import CONTROL_FILES
+from holdfast.session.world import CONTROL_FILES
 
 GIT_SECONDS = 5.0
 MOST_FILES = 60

@@ -6,7 +6,7 @@ import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.kernel.journal.grants import grants
+from holdfast.journal.postgres.grants import grants
 
 
 @click.group()

@@ -9,12 +9,12 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import size
+from holdfast.journal import upkeep
+from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel import clock
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError
-from holdfast.kernel.journal import upkeep
-from holdfast.kernel.journal.sqlite import SqliteJournal
-from holdfast.moving import copy_to_file
+from holdfast.remote.move import copy_to_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

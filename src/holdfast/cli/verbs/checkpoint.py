@@ -7,18 +7,18 @@ from typing import Any
 
 import click
 
-from holdfast import progress_document, sessions
-from holdfast.capture import checkpoint
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe
 from holdfast.kernel.errors import Usage
-from holdfast.probes import parse
-from holdfast.protocols.session.words import REASONS
+from holdfast.session import progress_document, sessions
+from holdfast.session.checkpoint import checkpoint
+from holdfast.session.claims import parse
+from holdfast.session.rules.model import REASONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.capture import Request
+    from holdfast.session.checkpoint import Request
 
 
 @click.command()

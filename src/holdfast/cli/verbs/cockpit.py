@@ -12,9 +12,9 @@ from holdfast.cli.plan_options import running
 from holdfast.cli.plan_running import clear_alerts
 from holdfast.cli.plan_screen import screen
 from holdfast.cli.verbs.plan.resume import go_on
-from holdfast.plans import reading
-from holdfast.plans.place import Place
-from holdfast.programs.lease import is_held
+from holdfast.plans import lookup
+from holdfast.plans.run_folder import Place
+from holdfast.processes.lease import is_held
 
 
 @click.command()
@@ -25,11 +25,11 @@ def command(call: Call, id: str, **options: Any) -> Reply:
     """`plan resume`, as the users of autopilot know it. While the run is at work, it shows where that
     is, and starts no second runner; --reset-alerts clears what was acknowledged in either case.
     """
-    state = reading.named(call.workspace, id)
+    state = lookup.named(call.workspace, id)
     runner = is_held(Place(call.workspace, state["id"]).lease)
     if not runner:
         return go_on(call, id, **options)
     if options["reset_alerts"]:
         clear_alerts(call)
-    data = {"run": state["id"], "ended": "", "runner": runner, **reading.count(state)}
+    data = {"run": state["id"], "ended": "", "runner": runner, **lookup.count(state)}
     return Reply(data, screen(state, now=call.now))

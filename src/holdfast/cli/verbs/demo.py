@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.cli.frame import Call, Reply
-from holdfast.story import tell
+from holdfast.maintenance.demo import tell
 
 
 def answer(call: Call) -> Reply:

@@ -7,7 +7,7 @@ import click
 from holdfast.cli import terminal
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.history import ends_of, picture, state_at
+from holdfast.maintenance.history import ends_of, picture, state_at
 
 
 @click.command()

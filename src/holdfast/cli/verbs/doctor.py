@@ -7,18 +7,18 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import plural, safe, style
-from holdfast.clients import server
-from holdfast.clients.condition import conditions
-from holdfast.doctor import examine
+from holdfast.clients.installation import server
+from holdfast.clients.settings.condition import conditions
 from holdfast.hooks.run import command as hook_command
+from holdfast.maintenance.doctor import examine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Literal
 
-    from holdfast.clients.condition import Condition
-    from holdfast.doctor import Check
+    from holdfast.clients.settings.condition import Condition
+    from holdfast.maintenance.doctor import Check
 
 MARKS = {"ok": ("ok", "green"), "warning": ("look", "yellow"), "problem": ("BAD", "red")}
 

@@ -7,7 +7,7 @@ import click
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe, style
-from holdfast.emergency import stop
+from holdfast.estop.stop import stop
 from holdfast.kernel import latch
 from holdfast.kernel.errors import HoldfastError
 

@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.kernel.journal.interface import Journal
+    from holdfast.journal.interface import Journal
 
 
 @click.command()

@@ -7,7 +7,7 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import plural, size
-from holdfast.upkeep import collect
+from holdfast.maintenance.gc import collect
 
 
 @click.command()

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.kernel.journal.interface import Record
+    from holdfast.journal.interface import Record
 
 SHORT_ID = 8
 

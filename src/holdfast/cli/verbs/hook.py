@@ -20,9 +20,11 @@ def command(call: Call, client: str, event: str) -> Reply:
     Ends with 0 whatever happens. `holdfast init` sets up a faster way to the same.
     """
     from holdfast.hooks.run import respond
-    from holdfast.kernel import jsontext
+    from holdfast.kernel import canonical_json
 
     answer = respond([word for word in (client, event) if word])
     if answer and not call.as_json:
-        sys.stdout.write((answer if isinstance(answer, str) else jsontext.dumps(answer)) + "\n")
+        sys.stdout.write(
+            (answer if isinstance(answer, str) else canonical_json.dumps(answer)) + "\n"
+        )
     return Reply({"answer": answer})

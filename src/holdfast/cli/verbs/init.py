@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast import registry
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe, style
-from holdfast.clients import CLIENTS, detect, install, server
-from holdfast.clients.condition import conditions
+from holdfast.clients.installation import CLIENTS, detect, install, server
+from holdfast.clients.settings.condition import conditions
 from holdfast.hooks.run import command as hook_command
 from holdfast.kernel.errors import HoldfastError
+from holdfast.maintenance import registry
 
 if TYPE_CHECKING:
-    from holdfast.clients import Done, Found
+    from holdfast.clients.installation import Done, Found
 
 SAID = {"installed": "Installed", "already": "Installed already", "left": "Left as it is"}
 WOULD = {"installed": "Would write", "already": "Written already", "left": "Would leave"}

@@ -10,12 +10,12 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import plural, safe
+from holdfast.gates.person import require
 from holdfast.kernel.errors import NotFound, Usage
-from holdfast.kernel.journal import trust as trusting
-from holdfast.kernel.journal.address import SETTING, check, has_password, named_in_file, shown
-from holdfast.moving import LOCAL
-from holdfast.moving import move as move_journal
-from holdfast.people import require
+from holdfast.remote import trust as trusting
+from holdfast.remote.address import SETTING, check, has_password, named_in_file, shown
+from holdfast.remote.move import LOCAL
+from holdfast.remote.move import move as move_journal
 
 # Seconds between two words on how far it is.
 SPOKEN_EVERY = 0.2
@@ -77,7 +77,7 @@ def forward(call: Call, stay: bool) -> Reply:
             hint="From one machine to many: holdfast journal move --to postgresql://...",
             kind="no_server",
         )
-    from holdfast.forwarding.forwarder import Forwarder
+    from holdfast.remote.forwarder import Forwarder
 
     ending = Forwarder(call.folder, stays=stay).run()
     said = {

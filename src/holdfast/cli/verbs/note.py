@@ -9,9 +9,9 @@ import click
 from holdfast.cli.frame import Call, Reply, warn_of_views
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe
-from holdfast.history import picture, state_now
 from holdfast.kernel.errors import NotFound, Usage
-from holdfast.protocols.note import stream_of
+from holdfast.maintenance.history import picture, state_now
+from holdfast.note.rules.note import stream_of
 
 
 @click.command()

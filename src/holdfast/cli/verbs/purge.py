@@ -10,7 +10,7 @@ from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import plural, safe
 from holdfast.kernel.errors import Usage
-from holdfast.purge import erase, find
+from holdfast.maintenance.purge import erase, find
 
 SHORTEST_TEXT = 4
 

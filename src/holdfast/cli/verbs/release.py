@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
+from holdfast.budgets.check import latched_again
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.emergency import refuse_stopped, release
-from holdfast.guard.budget import latched_again
+from holdfast.estop.stop import refuse_stopped, release
 
 
 @click.command()

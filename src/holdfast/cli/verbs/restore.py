@@ -7,9 +7,9 @@ import click
 from holdfast.cli import terminal
 from holdfast.cli.frame import Call, Reply, warn_of_views
 from holdfast.cli.parser import verb
-from holdfast.history import picture, state_at, state_now
-from holdfast.kernel.journal.find import find_record
-from holdfast.loops.restoring import made_ready
+from holdfast.journal.find import find_record
+from holdfast.loop.restore import made_ready
+from holdfast.maintenance.history import picture, state_at, state_now
 
 
 @click.command()

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import click
 
-from holdfast import sessions
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ago, one_line, safe, style, table
-from holdfast.resume import refuse_foreign, resume
+from holdfast.session import sessions
+from holdfast.session.resume import refuse_foreign, resume
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.protocols.session.words import SessionState
+    from holdfast.session.rules.model import SessionState
 
 COLOURS = {"CLEAN": "green", "STALE": "yellow", "DRIFTED": "yellow", "FOREIGN": "red"}
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from holdfast import registry
 from holdfast.cli.frame import Call, Reply, print_json, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import plural, safe
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.workspace import discover
+from holdfast.maintenance import registry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,19 +55,19 @@ def command(
     """
     try:
         from holdfast.web.app import Server
-        from holdfast.web.serving import Wish, listen, run
-        from holdfast.web.site import Site
+        from holdfast.web.server import Wish, listen, run
+        from holdfast.web.workspaces import Site
     except ImportError as error:
         raise HoldfastError(
             f"The page needs a package that is not installed: {error.name}.",
             hint="pip install 'holdfast[web]'",
             kind="not_installed",
         ) from None
-    from holdfast import people
-    from holdfast.forwarding.beside import beside
+    from holdfast.gates import person
+    from holdfast.remote.thread import beside
 
     workspaces = _workspaces(call, folders)
-    terminal = people.seated(workspaces[0], "sign in to the page", now=call.now)
+    terminal = person.seated(workspaces[0], "sign in to the page", now=call.now)
     wish = Wish(host, port, tls_certificate, tls_key, proxy)
     listening, address = listen(wish)
     site = Site([one.root for one in workspaces])

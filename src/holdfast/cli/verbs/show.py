@@ -7,15 +7,15 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ago, diff, safe, style, table
-from holdfast.history import change_of, picture, state_now
+from holdfast.journal.find import find_record
 from holdfast.kernel.errors import HoldfastError, NotFound
-from holdfast.kernel.journal.find import find_record
+from holdfast.maintenance.history import change_of, picture, state_now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.kernel.journal.interface import Journal, Record
+    from holdfast.journal.interface import Journal, Record
 
 
 @click.command()

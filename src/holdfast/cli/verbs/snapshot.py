@@ -6,22 +6,22 @@ import sys
 
 import click
 
-from holdfast.adapters.git import remote as remotes
-from holdfast.adapters.git import snapshot
-from holdfast.adapters.git.restore import restore as restore_work_tree
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ago, plural, safe, style, table
-from holdfast.fleet import sharing
+from holdfast.fleet import snapshot_transfer
+from holdfast.git import remote as remotes
+from holdfast.git import snapshot
+from holdfast.git.restore import restore as restore_work_tree
 from holdfast.kernel import failures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.adapters.git.remote import Shared
-    from holdfast.adapters.git.trailers import Snapshot
-    from holdfast.adapters.git.trees import Difference
+    from holdfast.git.remote import Shared
+    from holdfast.git.trailers import Snapshot
+    from holdfast.git.tree_diff import Difference
 
 SHOWN = 40
 
@@ -39,7 +39,7 @@ def command() -> None:
 def create(call: Call) -> Reply:
     """Take a snapshot of the work tree."""
     made = _taken(call)
-    for problem in sharing.pushed_by_itself(call.workspace, actor=call.actor):
+    for problem in snapshot_transfer.pushed_by_itself(call.workspace, actor=call.actor):
         warn(problem)
         # A hook leaves this to a process that nobody looks at.
         if not sys.stderr.isatty():
@@ -49,7 +49,7 @@ def create(call: Call) -> Reply:
 
 
 def _taken(call: Call) -> Snapshot:
-    made = sharing.take(call.workspace, call.now)
+    made = snapshot_transfer.take(call.workspace, call.now)
     for left_out in made["skipped"]:
         warn(f"{left_out['path']} was left out: {left_out['reason']}.")
     return made
@@ -68,7 +68,7 @@ def push(call: Call, remote: str, everything: bool, dry_run: bool) -> Reply:
     """
     if not dry_run:
         _taken(call)
-    done, problems = sharing.push(
+    done, problems = snapshot_transfer.push(
         *(call.workspace, remote), everything=everything, dry_run=dry_run, actor=call.actor
     )
     remotes.refuse_unshared(done)
@@ -86,7 +86,7 @@ def push(call: Call, remote: str, everything: bool, dry_run: bool) -> Reply:
 @verb
 def fetch(call: Call, remote: str, dry_run: bool) -> Reply:
     """Get the snapshots that other machines pushed to a git REMOTE. The work tree stays as it is."""
-    done = sharing.fetch(call.workspace, remote, dry_run=dry_run)
+    done = snapshot_transfer.fetch(call.workspace, remote, dry_run=dry_run)
     if done["ignored"]:
         warn(f"{plural(done['ignored'], 'ref')} of {done['remote']} passed over: no names of ours.")
     for one in done["snapshots"]:

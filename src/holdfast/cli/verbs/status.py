@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.terminal import ago, plural, safe, size, style, table
-from holdfast.status import gather
+from holdfast.maintenance.status import gather
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.status import ServerFacts, Status
+    from holdfast.maintenance.status import ServerFacts, Status
 
 
 def answer(call: Call) -> Reply:
@@ -67,7 +67,7 @@ def _lines(status: Status, now: int) -> Iterator[str]:
 
 def _server_lines(server: ServerFacts, now: int) -> Iterator[str]:
     """Whether the server is there; what was heard of it, when that matters; what waits for it."""
-    from holdfast.forwarding.facts import how_long, in_words
+    from holdfast.remote.facts import how_long, in_words
 
     if not server["reachable"]:
         heard = how_long(server["heard_at"], now)

@@ -8,7 +8,7 @@ from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ago, plural, safe, table
 from holdfast.kernel import config
-from holdfast.protocols.session import TRACKER
+from holdfast.session.rules.session import TRACKER
 
 
 @click.group()
@@ -20,7 +20,7 @@ def command() -> None:
 @verb
 def sync(call: Call) -> Reply:
     """Deliver what waits for the tracker, now."""
-    from holdfast.tracking import deliver_all
+    from holdfast.session.tracker_step import deliver_all
 
     settings = config.load(call.workspace, call.journal)
     done = deliver_all(call.workspace, call.writer, settings, call.now)

@@ -6,13 +6,13 @@ import contextlib
 
 import click
 
-from holdfast import registry
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe, style
-from holdfast.clients import CLIENTS, uninstall
+from holdfast.clients.installation import CLIENTS, uninstall
 from holdfast.hooks.run import command as hook_command
 from holdfast.kernel.errors import HoldfastError
+from holdfast.maintenance import registry
 
 SAID = {
     "restored": "Restored as it was",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.terminal import plural, safe, style
-from holdfast.kernel.journal import chain
+from holdfast.journal import chain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.kernel.journal.chain import Finding
+    from holdfast.journal.chain import Finding
 
 
 def answer(call: Call) -> Reply:

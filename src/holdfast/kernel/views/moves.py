@@ -13,7 +13,7 @@ from holdfast.kernel.views.files import target_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.kernel.subject import Wish
+    from holdfast.kernel.rules import Wish
     from holdfast.kernel.workspace import Workspace
 
 MOVE = "move"

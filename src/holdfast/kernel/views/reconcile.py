@@ -14,13 +14,13 @@ from holdfast.kernel.views.files import (
     target_of,
     text_of,
 )
-from holdfast.kernel.views.place import aside_of, put_in_place, stem_of
+from holdfast.kernel.views.projection import aside_of, put_in_place, stem_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal, TypedDict
 
-    from holdfast.kernel.journal.interface import ViewRow
+    from holdfast.journal.interface import ViewRow
     from holdfast.kernel.workspace import Workspace
 
     class Change(TypedDict):

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from holdfast.fleet.agents import update
 from holdfast.fleet.heartbeat import heartbeat
-from holdfast.fleet.lives import update
 from holdfast.fleet.standpoint import carried_out, concluded, standpoint
 from holdfast.mcp.call import Answer, Call
 

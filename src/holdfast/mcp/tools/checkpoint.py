@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from holdfast import capture, probes, progress_document, sessions
 from holdfast.kernel.errors import NotAllowed
 from holdfast.mcp.call import Answer, Call
-from holdfast.protocols.session import report
+from holdfast.session import checkpoint as capture
+from holdfast.session import claims as probes
+from holdfast.session import progress_document, sessions
+from holdfast.session.rules import report
 
 if TYPE_CHECKING:
-    from holdfast.capture import Request
-    from holdfast.protocols.session.report import Step
+    from holdfast.session.checkpoint import Request
+    from holdfast.session.rules.report import Step
 
 # Probes that start no program. This process may stand outside of the sandbox that its caller is in.
 HARMLESS = ("file", "commit", "clean")

@@ -8,21 +8,21 @@ from mcp.server.mcpserver import AcceptedElicitation, ElicitationResult, Resolve
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
-from holdfast.gates import reading
-from holdfast.gates.answering import answer_by_elicitation
-from holdfast.gates.asking import ask as open_gate
-from holdfast.gates.asking import expiry
-from holdfast.gates.waiting import wait
+from holdfast.gates import lookup
+from holdfast.gates.answer import answer_by_elicitation
+from holdfast.gates.ask import ask as open_gate
+from holdfast.gates.ask import expiry
+from holdfast.gates.rules import content as words
+from holdfast.gates.rules.gate import is_blocking, is_open, withdrawn_of
+from holdfast.gates.rules.gate_text import inert
+from holdfast.gates.wait import wait
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.mcp.call import Answer, Call, needed
 from holdfast.mcp.elicitation import Unasked, question_for, shown
-from holdfast.protocols.pilot import gate_content as words
-from holdfast.protocols.pilot.gate import is_blocking, is_open, withdrawn_of
-from holdfast.protocols.pilot.gate_text import inert
 
 if TYPE_CHECKING:
-    from holdfast.protocols.pilot.gate import GateState
-    from holdfast.protocols.pilot.gate_content import Content
+    from holdfast.gates.rules.content import Content
+    from holdfast.gates.rules.gate import GateState
 
 
 class Option(TypedDict):
@@ -124,7 +124,7 @@ def gate_status(
     again later. You cannot answer it."""
     if not gate:
         return _listed(call)
-    id = reading.named(call.workspace, gate)
+    id = lookup.named(call.workspace, gate)
     notes = _taken(call, id, said) if ask else []
     (state,) = wait(call.workspace, [id], seconds=0)
     answer, known = state["answer"], withdrawn_of(state)
@@ -148,7 +148,7 @@ def _taken(call: Call, id: str, said: ElicitationResult[BaseModel]) -> list[str]
     if isinstance(said.data, Unasked):
         return [said.data.why] if said.data.why else []
     text = str(getattr(said.data, "answer", ""))
-    state = reading.read(call.workspace, id)
+    state = lookup.read(call.workspace, id)
     try:
         answer_by_elicitation(
             call.workspace, id, text, client=call.client, saw=shown(state), now=call.now
@@ -168,12 +168,12 @@ def _waiting(state: GateState) -> list[str]:
 
 
 def _listed(call: Call) -> Answer:
-    ids = [state["id"] for state in reading.open_gates(call.workspace)]
-    looked = [reading.settled(call.workspace, id, now=call.now) for id in ids]
+    ids = [state["id"] for state in lookup.open_gates(call.workspace)]
+    looked = [lookup.settled(call.workspace, id, now=call.now) for id in ids]
     found = [state for state in looked if is_open(state)]
     call.refuse_stopped()
     lines = [
-        f"{state['id']}: {inert(reading.title_of(state))} "
+        f"{state['id']}: {inert(lookup.title_of(state))} "
         f"({'waits for a person' if is_blocking(state) else 'collected'})"
         for state in found
     ]

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from holdfast.guard import values
-from holdfast.guard.budget import Budget
-from holdfast.kernel import last_turn
+from holdfast.budgets import last_turn, measure
+from holdfast.budgets.check import Budget
+from holdfast.budgets.rules import boxes, units
+from holdfast.budgets.rules.thresholds import STOP, TYPES
 from holdfast.kernel.errors import Usage
 from holdfast.mcp.call import Answer, Call
-from holdfast.protocols.pilot import boxes, units
-from holdfast.protocols.pilot.thresholds import STOP, TYPES
-from holdfast.sessions import check_id
+from holdfast.session.sessions import check_id
 
 if TYPE_CHECKING:
-    from holdfast.guard.budget import Report
+    from holdfast.budgets.check import Report
 
 VERDICTS = {
     "go": "go: work may go on.",
@@ -53,7 +52,7 @@ def guard(
         "errors": errors,
     }
     flags = {name: None if value is None else _text(value) for name, value in given.items()}
-    known = values.from_flags(**flags)
+    known = measure.from_flags(**flags)
     report = budget.check(known, session=check_id(session or ""), now=call.now)
     next = [
         f"holdfast guard ack {one['type']}" for one in report["handled"] if one["how"] == "waiting"

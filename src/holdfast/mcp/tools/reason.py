@@ -8,12 +8,12 @@ from pydantic import Field
 
 from holdfast.kernel.errors import Usage
 from holdfast.mcp.call import Answer, Call, needed
-from holdfast.protocols.rfc.answers import LARGEST_ANSWERS
-from holdfast.protocols.rfc.transitions import TRANSITIONS
-from holdfast.rfcs.bootstrap import bootstrap
-from holdfast.rfcs.checkpoints import Answers, transition, write
-from holdfast.rfcs.questions import questions
-from holdfast.rfcs.reading import Reader
+from holdfast.rfc.bootstrap import bootstrap
+from holdfast.rfc.checkpoints import Answers, transition, write
+from holdfast.rfc.questions import questions
+from holdfast.rfc.reading import Reader
+from holdfast.rfc.rules.answers import LARGEST_ANSWERS
+from holdfast.rfc.rules.transitions import TRANSITIONS
 
 Do = Literal["questions", "write", "transition", "bootstrap"]
 Group = Literal["discover", "design", "gate-b", "review"]

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from holdfast import resume as resuming
 from holdfast.mcp.call import Answer, Call
+from holdfast.session import resume as resuming
 
 
 def resume(

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from holdfast.kernel.errors import Usage
-from holdfast.loops import orders
-from holdfast.loops.place import chosen
-from holdfast.loops.track import Track, following
+from holdfast.loop import commands
+from holdfast.loop.location import chosen
+from holdfast.loop.rules import escalation
+from holdfast.loop.rules.checkpoint import current_step
+from holdfast.loop.rules.transitions import step_named
+from holdfast.loop.track import Track, following
 from holdfast.mcp.call import Answer, Call, needed
-from holdfast.protocols.loop import escalation
-from holdfast.protocols.loop.checkpoint import current_step
-from holdfast.protocols.loop.transitions import step_named
 
 if TYPE_CHECKING:
-    from holdfast.loops.track import Done
-    from holdfast.protocols.loop.words import LoopState
+    from holdfast.loop.rules.model import LoopState
+    from holdfast.loop.track import Done
 
 Do = Literal["show", "start", "progress", "task_done", "pass", "fail", "block", "advance"]
 WHOLE = (
@@ -59,9 +59,9 @@ def step(
         return _standing(meant, state, step_named(step) if step else current_step(state), {}, [])
     name = step_named(step) if step else ""
     if do == "start":
-        done = orders.start(meant, needed(name, "step"), now=call.now)
+        done = commands.start(meant, needed(name, "step"), now=call.now)
     elif do == "pass":
-        done = orders.passed(
+        done = commands.passed(
             meant, name, outputs=outputs or [], notes=notes, folder=call.folder, now=call.now
         )
     else:
@@ -130,7 +130,7 @@ def _standing(
 ) -> Answer:
     """Where the track stands: its step, its next open task, or why it waits for a person."""
     where = following(track, state)
-    known = orders.summary(state, step)
+    known = commands.summary(state, step)
     data = {**known, "next_task": where["task"], "open_tasks": where["open"], **more}
     said = [*lines, f"{track.place.track}: {known['step']} is {known['status']}."]
     if known["current_step"] != known["step"]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 
-from holdfast.adapters.git.run import git
-from holdfast.adapters.git.run import run as run_git
+from holdfast.git.run import git
+from holdfast.git.run import run as run_git
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.plans.worktrees import SECONDS, commit_rest, slug
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.plans.cluster.words import Source
+    from holdfast.plans.cluster.model import Source
 
 REFS = "refs/holdfast/runs"
 

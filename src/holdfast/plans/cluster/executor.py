@@ -10,14 +10,14 @@ import os
 import select
 import time
 
+from holdfast.kernel.atomic import write_all
 from holdfast.kernel.digest import new_id
-from holdfast.kernel.disk import write_all
 from holdfast.kernel.errors import HoldfastError
 from holdfast.plans.cluster import worker
 from holdfast.plans.cluster.courier import refuse_unreachable
-from holdfast.programs.apart import ended_of
-from holdfast.programs.keeper import GRACE_SECONDS, NOT_STARTED
-from holdfast.programs.running import end_leftovers
+from holdfast.processes.programs import end_leftovers
+from holdfast.processes.supervisor import GRACE_SECONDS, NOT_STARTED
+from holdfast.processes.supervisor_process import ended_of
 from holdfast.version import __version__
 
 TYPE_CHECKING = False
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from holdfast.kernel.redact import Redactor
     from holdfast.plans.cluster.courier import Courier
     from holdfast.plans.cluster.link import Link
-    from holdfast.plans.cluster.words import Answer, Order, Shared, Worker
-    from holdfast.plans.executor import Work
-    from holdfast.plans.place import Place
-    from holdfast.programs.keeper import Ended
+    from holdfast.plans.cluster.model import Answer, Order, Shared, Worker
+    from holdfast.plans.executors import Work
+    from holdfast.plans.run_folder import Place
+    from holdfast.processes.supervisor import Ended
 
 LOOK_SECONDS = 1.0
 AGAIN_SECONDS = 0.5

@@ -14,7 +14,7 @@ from distributed import Client, Future, Security
 
 from holdfast.kernel.errors import HoldfastError, NotAllowed, StoreAway, Usage
 from holdfast.plans.cluster.address import SAFE, SECURE
-from holdfast.plans.cluster.words import TOPIC, key_of
+from holdfast.plans.cluster.model import TOPIC, key_of
 from holdfast.plans.cluster.worker import carry_out
 from holdfast.version import __version__
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.plans.cluster.address import Certificates
-    from holdfast.plans.cluster.words import Answer, Order, Worker
+    from holdfast.plans.cluster.model import Answer, Order, Worker
 
 CONNECT_SECONDS = 10.0
 # For what the scheduler, or all workers, are asked beside the tasks.

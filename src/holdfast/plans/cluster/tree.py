@@ -11,15 +11,15 @@ import os
 import shutil
 import threading
 
-from holdfast.adapters.git.run import git
-from holdfast.adapters.git.run import run as run_git
+from holdfast.git.run import git
+from holdfast.git.run import run as run_git
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import HoldfastError
 from holdfast.plans.worktrees import SECONDS, commit_rest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.plans.cluster.words import Source
+    from holdfast.plans.cluster.model import Source
 
 TREES = "trees"
 _lock = threading.Lock()

@@ -15,10 +15,10 @@ from distributed import WorkerPlugin, get_worker
 from distributed.utils import sync
 
 from holdfast.kernel.errors import HoldfastError
+from holdfast.plans.cluster.model import LOG_BYTES, TOLD_SECONDS, TOPIC, mark_of
 from holdfast.plans.cluster.tree import Tree, forget
-from holdfast.plans.cluster.words import LOG_BYTES, TOLD_SECONDS, TOPIC, mark_of
-from holdfast.programs.apart import ProgramsApart, ended_of
-from holdfast.programs.keeper import NOT_STARTED
+from holdfast.processes.supervisor import NOT_STARTED
+from holdfast.processes.supervisor_process import ProgramsApart, ended_of
 from holdfast.version import __version__
 
 TYPE_CHECKING = False
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from holdfast.plans.cluster.words import Answer, Order, Shared
-    from holdfast.programs.keeper import Ended
+    from holdfast.plans.cluster.model import Answer, Order, Shared
+    from holdfast.processes.supervisor import Ended
 
 OWN = "holdfast"
 GONE = ("released", "forgotten", "error")

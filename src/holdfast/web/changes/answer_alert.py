@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from holdfast.guard.budget import Budget
-from holdfast.guard.person import acknowledge_at_page
+from holdfast.budgets.acknowledge import acknowledge_at_page
+from holdfast.budgets.check import Budget
+from holdfast.budgets.rules.boxes import amount
+from holdfast.budgets.rules.thresholds import STOP, TYPES
+from holdfast.budgets.rules.units import UNITS
 from holdfast.kernel.errors import Usage
-from holdfast.protocols.pilot.boxes import amount
-from holdfast.protocols.pilot.thresholds import STOP, TYPES
-from holdfast.protocols.pilot.units import UNITS
 
 if TYPE_CHECKING:
+    from holdfast.gates.person import Person
     from holdfast.kernel.workspace import Workspace
-    from holdfast.people import Person
 
 
 def apply(workspace: Workspace, words: Mapping[str, str], person: Person) -> str:

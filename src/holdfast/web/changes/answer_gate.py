@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from holdfast.gates import reading
-from holdfast.gates.answering import answer_at_page
+from holdfast.gates import lookup
+from holdfast.gates.answer import answer_at_page
+from holdfast.gates.rules.content import APPROVED, DONE
 from holdfast.kernel.errors import Usage
-from holdfast.protocols.pilot.gate_content import APPROVED, DONE
 
 if TYPE_CHECKING:
+    from holdfast.gates.person import Person
     from holdfast.kernel.workspace import Workspace
-    from holdfast.people import Person
 
 LONGEST = 10_000
 BUTTONS = {
@@ -26,7 +26,7 @@ def apply(workspace: Workspace, words: Mapping[str, str], person: Person) -> str
     """`answer` is the button: `approved`, `done`, `choose` with an `option`, `issues` or `no` with a
     note that says why."""
     button = words.get("answer", "")
-    asked = reading.read(workspace, reading.named(workspace, words["id"]))["content"]
+    asked = lookup.read(workspace, lookup.named(workspace, words["id"]))["content"]
     if asked is None or button not in BUTTONS[asked["type"]]:
         raise Usage(f"{button!r:.40} is no answer to this gate.", hint="Use a button of its page.")
     note = words.get("note", "").replace("\r\n", "\n").strip()

@@ -10,18 +10,19 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from holdfast.emergency import refuse_stopped
+from holdfast.estop.stop import refuse_stopped
 from holdfast.fleet import recovery, roster
+from holdfast.fleet.context import Post
 from holdfast.fleet.epic import Epic
-from holdfast.fleet.post import Post
 from holdfast.fleet.reports import report
-from holdfast.kernel import config, servertime
+from holdfast.kernel import config
 from holdfast.kernel.errors import Conflict, NotFound, Usage
+from holdfast.remote import server_time
 from holdfast.web.cards import NEEDS, lane_of
 
 if TYPE_CHECKING:
+    from holdfast.gates.person import Person
     from holdfast.kernel.workspace import Workspace
-    from holdfast.people import Person
 
 ACTS = {"defer": recovery.defer, "absorb": recovery.absorb}
 
@@ -35,7 +36,7 @@ def apply(workspace: Workspace, words: Mapping[str, str], person: Person) -> str
         raise NotFound("There is no such epic.")
     refuse_stopped(workspace)
     post = Post(
-        *(Epic(workspace, folder), workspace), actor=person["name"], now=servertime.now(workspace)
+        *(Epic(workspace, folder), workspace), actor=person["name"], now=server_time.now(workspace)
     )
     _refuse_alive(post, words["agent"])
     # A person's word: `yes` is what --yes says on a command line.

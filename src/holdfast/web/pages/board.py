@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from holdfast import status
-from holdfast.gates import reading
+from holdfast.budgets.rules import budget as budgets
+from holdfast.budgets.rules.boxes import amount, name_of
+from holdfast.budgets.rules.thresholds import STOP
+from holdfast.gates import lookup
+from holdfast.gates.rules import gate as gates
 from holdfast.kernel import latch
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.state import load
-from holdfast.protocols.pilot import budget as budgets
-from holdfast.protocols.pilot import gate as gates
-from holdfast.protocols.pilot.boxes import amount, name_of
-from holdfast.protocols.pilot.thresholds import STOP
+from holdfast.maintenance import status
 from holdfast.web.cards import DONE, NEEDS, QUIET, RUNNING, cards
 
 if TYPE_CHECKING:
+    from holdfast.budgets.rules.ledger import BudgetState
+    from holdfast.gates.rules.gate import GateState
     from holdfast.kernel.workspace import Workspace
-    from holdfast.protocols.pilot.gate import GateState
-    from holdfast.protocols.pilot.ledger import BudgetState
+    from holdfast.web.background import Meter
     from holdfast.web.cards import Card
-    from holdfast.web.meter import Meter
-    from holdfast.web.site import Place, Site
+    from holdfast.web.workspaces import Place, Site
 
 MOST_DONE = 24
 # Together they keep the page under 150 KB with 200 agents; the fleet's page has them all.
@@ -98,7 +98,7 @@ def _place(place: Place, now: int, meter: Meter) -> dict[str, Any]:
 
 def waiting(place: Place, now: int) -> tuple[list[dict[str, Any]], int]:
     """The gates that wait for a person, and how many are only collected so far."""
-    found = [one for one in reading.open_gates(place.workspace) if not _is_over(one, now)]
+    found = [one for one in lookup.open_gates(place.workspace) if not _is_over(one, now)]
     shown = [_gate(place, one) for one in found if one["presented_at"]]
     return shown, len(found) - len(shown)
 

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from holdfast.guard.budget import Budget
+from holdfast.budgets.check import Budget
+from holdfast.budgets.rules import budget as rules
+from holdfast.budgets.rules.boxes import amount, name_of, short_amount
+from holdfast.budgets.rules.thresholds import LEVELS, TYPES, level_of
+from holdfast.budgets.rules.units import from_millionths
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
-from holdfast.protocols.pilot import budget as rules
-from holdfast.protocols.pilot.boxes import amount, name_of, short_amount
-from holdfast.protocols.pilot.thresholds import LEVELS, TYPES, level_of
-from holdfast.protocols.pilot.units import from_millionths
 from holdfast.web import figures
-from holdfast.web.site import is_away
-from holdfast.web.telling import number, stretch, tail
+from holdfast.web.record_text import number, stretch, tail
+from holdfast.web.workspaces import is_away
 
 if TYPE_CHECKING:
-    from holdfast.guard.limits import InForce
-    from holdfast.kernel.journal.interface import Record
-    from holdfast.protocols.pilot.ledger import BudgetState
-    from holdfast.web.meter import Meter
-    from holdfast.web.site import Place, Site
+    from holdfast.budgets.limits import InForce
+    from holdfast.budgets.rules.ledger import BudgetState
+    from holdfast.journal.interface import Record
+    from holdfast.web.background import Meter
+    from holdfast.web.workspaces import Place, Site
 
 LOOKED_BACK = 600
 MOST_LINES, MOST_STEPS, MOST_TOLD = 6, 30, 12

@@ -6,17 +6,17 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from holdfast.web import examining
+from holdfast.web import examination
 
 if TYPE_CHECKING:
-    from holdfast.web.meter import Meter
-    from holdfast.web.site import Place, Site
+    from holdfast.web.background import Meter
+    from holdfast.web.workspaces import Place, Site
 
 GRAVEST = {"problem": 0, "warning": 1, "ok": 2}
 
 
 def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict[str, Any]:
-    until = time.monotonic() + examining.PATIENCE
+    until = time.monotonic() + examination.PATIENCE
     places = [_place(place, max(0.0, until - time.monotonic())) for place in site]
     checks = [check for place in places for check in place["checks"]]
     return {
@@ -26,7 +26,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict
 
 
 def _place(place: Place, patience: float) -> dict[str, Any]:
-    found, looking = examining.examination(place).newest(patience)
+    found, looking = examination.examination(place).newest(patience)
     return {
         "key": place.key,
         "name": place.name,

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel.errors import HoldfastError
 from holdfast.web import cards
-from holdfast.web.telling import number
+from holdfast.web.record_text import number
 
 if TYPE_CHECKING:
+    from holdfast.web.background import Meter
     from holdfast.web.cards import Card
-    from holdfast.web.meter import Meter
-    from holdfast.web.site import Site
+    from holdfast.web.workspaces import Site
 
 PER_PAGE = 100
 LOUDEST = (

@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from holdfast.gates import reading
-from holdfast.gates.answering import facts, refused_attempts
+from holdfast.gates import lookup
+from holdfast.gates.answer import facts, refused_attempts
 from holdfast.gates.pictures import path_of
+from holdfast.gates.rules import gate as rules
+from holdfast.gates.rules.gate_text import render
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
-from holdfast.protocols.pilot import gate as rules
-from holdfast.protocols.pilot.gate_text import render
 from holdfast.web.pages import board
 from holdfast.web.work_tree import since_commit
 
 if TYPE_CHECKING:
-    from holdfast.protocols.pilot.gate import GateState
-    from holdfast.web.meter import Meter
-    from holdfast.web.site import Site
+    from holdfast.gates.rules.gate import GateState
+    from holdfast.web.background import Meter
+    from holdfast.web.workspaces import Site
 
 
 def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict[str, Any]:
     place = site.place(words["workspace"])
     workspace = place.workspace
-    state = reading.read(workspace, reading.named(workspace, words["id"]))
+    state = lookup.read(workspace, lookup.named(workspace, words["id"]))
     over = rules.decide(state, {"do": "expire"}, now)
-    state = reading.after(state, over.records, clock.stamp(now), "holdfast")
+    state = lookup.after(state, over.records, clock.stamp(now), "holdfast")
     content, asked = state["content"], state["asked"]
     assert content is not None
     assert asked is not None

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.kernel.errors import HoldfastError, Usage
-from holdfast.web.site import read, written
-from holdfast.web.telling import LONGEST, number, said, told
+from holdfast.web.record_text import LONGEST, number, said, told
+from holdfast.web.workspaces import read, written
 
 if TYPE_CHECKING:
-    from holdfast.kernel.journal.interface import Journal, Record
-    from holdfast.web.meter import Meter
-    from holdfast.web.site import Place, Site
+    from holdfast.journal.interface import Journal, Record
+    from holdfast.web.background import Meter
+    from holdfast.web.workspaces import Place, Site
 
 PER_PAGE = 50
 # Measured: 1,000 records are read and searched in 10 to 20 ms.

@@ -7,16 +7,16 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from holdfast.history import change_of
+from holdfast.journal.find import find_record
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
-from holdfast.kernel.journal.find import find_record
-from holdfast.web.telling import tail, told
+from holdfast.maintenance.history import change_of
+from holdfast.web.record_text import tail, told
 from holdfast.web.work_tree import between
 
 if TYPE_CHECKING:
-    from holdfast.kernel.journal.interface import Journal, Record
-    from holdfast.web.meter import Meter
-    from holdfast.web.site import Site
+    from holdfast.journal.interface import Journal, Record
+    from holdfast.web.background import Meter
+    from holdfast.web.workspaces import Site
 
 MOST_LINES, LONGEST_LINE, MOST_BODY = 500, 300, 30_000
 # A state is made anew from a stream's first record on; of a longer one only the record is shown.

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel.views.files import Unreadable, text_of
-from holdfast.protocols import rfc as rules
-from holdfast.protocols.rfc import document
-from holdfast.protocols.rfc.bootstrap import drift
-from holdfast.protocols.rfc.budget import estimate_tokens
-from holdfast.protocols.rfc.transitions import owes
-from holdfast.protocols.rfc.words import (
+from holdfast.rfc import rules
+from holdfast.rfc.reading import Reader
+from holdfast.rfc.rules import document
+from holdfast.rfc.rules.bootstrap import drift
+from holdfast.rfc.rules.budget import estimate_tokens
+from holdfast.rfc.rules.transitions import owes
+from holdfast.rfc.rules.words import (
     ATTENTION,
     MOST_LINES,
     PHASES,
@@ -23,13 +24,12 @@ from holdfast.protocols.rfc.words import (
     strictness_of,
     version_of,
 )
-from holdfast.rfcs.reading import Reader
-from holdfast.web.telling import number, stretch
+from holdfast.web.record_text import number, stretch
 
 if TYPE_CHECKING:
-    from holdfast.protocols.rfc.words import RfcState
-    from holdfast.web.meter import Meter
-    from holdfast.web.site import Site
+    from holdfast.rfc.rules.words import RfcState
+    from holdfast.web.background import Meter
+    from holdfast.web.workspaces import Site
 
 # A change of the baseline begins anew; it is no station on the way.
 WAY = PHASES[:-1]

@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from holdfast.budgets.rules import budget as budgets
+from holdfast.budgets.rules.boxes import amount, name_of
 from holdfast.kernel.errors import NotFound
 from holdfast.kernel.state import load
-from holdfast.plans import reading
-from holdfast.plans.place import Place as Kept
-from holdfast.programs.lease import is_held
-from holdfast.protocols.pilot import budget as budgets
-from holdfast.protocols.pilot.boxes import amount, name_of
-from holdfast.protocols.pilot.plan import run as rules
-from holdfast.protocols.pilot.plan.drawing import graph, states_of
-from holdfast.protocols.pilot.plan.picture import svg
-from holdfast.protocols.pilot.plan.ready import waiting_gates, wave_at
-from holdfast.protocols.pilot.plan.run_words import ALERT_WAITS, ASKED, FAILED, OVER, RUNNING
+from holdfast.plans import lookup
+from holdfast.plans.rules import run as rules
+from holdfast.plans.rules.drawing import graph, states_of
+from holdfast.plans.rules.picture import svg
+from holdfast.plans.rules.ready import waiting_gates, wave_at
+from holdfast.plans.rules.run_model import ALERT_WAITS, ASKED, FAILED, OVER, RUNNING
+from holdfast.plans.run_folder import Place as Kept
+from holdfast.processes.lease import is_held
 from holdfast.web import figures
 from holdfast.web.logs import end_of
-from holdfast.web.telling import number, stretch
+from holdfast.web.record_text import number, stretch
 
 if TYPE_CHECKING:
+    from holdfast.budgets.rules.ledger import BudgetState
     from holdfast.kernel.workspace import Workspace
-    from holdfast.protocols.pilot.ledger import BudgetState
-    from holdfast.protocols.pilot.plan.drawing import State
-    from holdfast.protocols.pilot.plan.run_words import PlanRun, RunState
-    from holdfast.web.meter import Meter
-    from holdfast.web.site import Site
+    from holdfast.plans.rules.drawing import State
+    from holdfast.plans.rules.run_model import PlanRun, RunState
+    from holdfast.web.background import Meter
+    from holdfast.web.workspaces import Site
 
 # So many fit into a page that stays small; a run with more is drawn phase by phase.
 MOST_DRAWN, MOST_PLANS, MOST_TASKS, MOST_BARS = 40, 80, 80, 24
@@ -47,7 +47,7 @@ TONES = {
 def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict[str, Any]:
     place = site.place(words["workspace"])
     workspace = place.workspace
-    state = reading.named(workspace, words["id"])
+    state = lookup.named(workspace, words["id"])
     kept = Kept(workspace, state["id"])
     states = states_of(state)
     runner = is_held(kept.lease)
@@ -82,7 +82,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict
         "log": _log(kept, state["plans"][chosen], words.get("task", "")) if chosen else None,
         "work": figures.bars(list(_work(state))[-MOST_BARS:], now),
         "refused": state["refused"] + len(workspace.journal.refusals(f"run:{state['id']}")),
-        "next": "" if runner or state["status"] in OVER else reading.resume_command(state),
+        "next": "" if runner or state["status"] in OVER else lookup.resume_command(state),
         "timeline": stretch(
             workspace.journal, place.key, rules.stream_of(state["id"]), number(words, "before")
         ),
@@ -140,7 +140,7 @@ def _plan(id: str, plan: PlanRun, state: str) -> dict[str, Any]:
         "wave": plan["plan"]["wave"],
         "state": state,
         "tone": TONES[state],
-        **reading.count_of(plan),
+        **lookup.count_of(plan),
         "autonomous": plan["autonomous"],
         "reason": plan["reason"],
         "depends_on": plan["plan"]["depends_on"],

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from holdfast import resume, sessions
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.state import load
-from holdfast.protocols import session as rules
+from holdfast.session import resume, sessions
+from holdfast.session.rules import session as rules
 from holdfast.web import figures
-from holdfast.web.telling import number, stretch, tail
+from holdfast.web.record_text import number, stretch, tail
 
 if TYPE_CHECKING:
-    from holdfast.kernel.journal.interface import Record
+    from holdfast.journal.interface import Record
     from holdfast.kernel.workspace import Workspace
-    from holdfast.protocols.session.words import SessionState
-    from holdfast.web.meter import Meter
-    from holdfast.web.site import Site
+    from holdfast.session.rules.model import SessionState
+    from holdfast.web.background import Meter
+    from holdfast.web.workspaces import Site
 
 MOST_TASKS = 60
 LOOKED_BACK = 400

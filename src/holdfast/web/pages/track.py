@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel.errors import HoldfastError
-from holdfast.loops import place as places
-from holdfast.loops.driver import logs_of
-from holdfast.loops.track import Track, following
-from holdfast.protocols.loop.checkpoint import (
+from holdfast.loop import location as places
+from holdfast.loop.driver import logs_of
+from holdfast.loop.rules.checkpoint import (
     active_blockers,
     checkpoint_of,
     checkpoints_of,
@@ -23,20 +22,21 @@ from holdfast.protocols.loop.checkpoint import (
     status_of,
     waiting_for,
 )
-from holdfast.protocols.loop.tasks import remaining, same_task
-from holdfast.protocols.loop.words import COMPLETE, DONE_TASKS, IN_PROGRESS, MAX_FIX_CYCLES, STEPS
+from holdfast.loop.rules.model import COMPLETE, DONE_TASKS, IN_PROGRESS, MAX_FIX_CYCLES, STEPS
+from holdfast.loop.rules.tasks import remaining, same_task
+from holdfast.loop.track import Track, following
 from holdfast.web import figures
 from holdfast.web.cards import stands_for
 from holdfast.web.logs import end_of, is_plain
-from holdfast.web.telling import number, stretch, tail
+from holdfast.web.record_text import number, stretch, tail
 from holdfast.writing import writer_of
 
 if TYPE_CHECKING:
-    from holdfast.kernel.journal.interface import Record
+    from holdfast.journal.interface import Record
     from holdfast.kernel.workspace import Workspace
-    from holdfast.protocols.loop.words import LoopState
-    from holdfast.web.meter import Meter
-    from holdfast.web.site import Site
+    from holdfast.loop.rules.model import LoopState
+    from holdfast.web.background import Meter
+    from holdfast.web.workspaces import Site
 
 USUAL = ("PLAN", "EVALUATE_PLAN", "EXECUTE", "EVALUATE_EXECUTION")
 TONES = {"PASSED": "good", "FAILED": "bad", "BLOCKED": "wait", IN_PROGRESS: "now"}

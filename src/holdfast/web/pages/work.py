@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from holdfast import sessions
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.state import load
-from holdfast.plans import reading
-from holdfast.protocols import loop as loops
-from holdfast.protocols.loop.checkpoint import checkpoint_of, counted, current_step, waiting_for
-from holdfast.protocols.loop.words import COMPLETE
-from holdfast.protocols.pilot.plan import run as runs
-from holdfast.protocols.pilot.plan.run_words import GATE_WAITS
-from holdfast.rfcs.listing import listing
+from holdfast.loop.rules import loop as loops
+from holdfast.loop.rules.checkpoint import checkpoint_of, counted, current_step, waiting_for
+from holdfast.loop.rules.model import COMPLETE
+from holdfast.plans import lookup
+from holdfast.plans.rules import run as runs
+from holdfast.plans.rules.run_model import GATE_WAITS
+from holdfast.rfc.listing import listing
+from holdfast.session import sessions
 from holdfast.web.cards import stands_for
-from holdfast.web.telling import page_of
+from holdfast.web.record_text import page_of
 
 if TYPE_CHECKING:
-    from holdfast.kernel.journal.interface import Head
+    from holdfast.journal.interface import Head
     from holdfast.kernel.workspace import Workspace
-    from holdfast.protocols.loop.words import LoopState
-    from holdfast.protocols.pilot.plan.run_words import RunState
-    from holdfast.web.meter import Meter
-    from holdfast.web.site import Place, Site
+    from holdfast.loop.rules.model import LoopState
+    from holdfast.plans.rules.run_model import RunState
+    from holdfast.web.background import Meter
+    from holdfast.web.workspaces import Place, Site
 
 MOST = 40
 TRACK_TONES = {"paused": "wait", "failed": "bad"}
@@ -92,7 +92,7 @@ def _runs(place: Place, workspace: Workspace) -> tuple[list[dict[str, Any]], int
                 word=pause["reason"].replace("_", " ") if pause else state["status"],
                 tone=TONES[state["status"]],
                 at=head["seen_at"],
-                **reading.count(state),
+                **lookup.count(state),
             )
 
     return list(rows()), left

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from holdfast.cli.agents import carried_out, post_of, reply
-from holdfast.cli.plain import Option
+from holdfast.cli.plain_output import Option
+from holdfast.fleet.agents import update
 from holdfast.fleet.heartbeat import heartbeat
-from holdfast.fleet.lives import update
 from holdfast.kernel.errors import Usage
 
 TYPE_CHECKING = False

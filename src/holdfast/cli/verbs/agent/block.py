@@ -8,7 +8,7 @@ from holdfast.cli.agent_options import epic_option, fence_option
 from holdfast.cli.agents import carried_out, post_of, reply
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.fleet.lives import update
+from holdfast.fleet.agents import update
 
 
 @click.command()

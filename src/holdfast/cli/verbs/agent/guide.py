@@ -6,8 +6,8 @@ import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.protocols.fleet.guide import guide
-from holdfast.protocols.fleet.words import STAGES
+from holdfast.fleet.rules.guide import guide
+from holdfast.fleet.rules.model import STAGES
 
 
 @click.command()

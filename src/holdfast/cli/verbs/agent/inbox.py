@@ -9,15 +9,15 @@ from holdfast.cli.agents import post_of
 from holdfast.cli.frame import Call, Reply, warn, warn_of_views
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import plural, safe, style
-from holdfast.fleet import letters
+from holdfast.fleet import messages as letters
+from holdfast.fleet.rules.messages import FIELDS
 from holdfast.kernel.errors import Usage
-from holdfast.protocols.fleet.messages import FIELDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.protocols.fleet.messages import Message
+    from holdfast.fleet.rules.messages import Message
 
 
 @click.command()

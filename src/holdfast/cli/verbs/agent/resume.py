@@ -8,7 +8,7 @@ from holdfast.cli.agent_options import epic_option, yes_option
 from holdfast.cli.agents import beginning_post, reply
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.fleet.lives import resume
+from holdfast.fleet.agents import resume
 
 
 @click.command()

@@ -9,9 +9,9 @@ from holdfast.cli.agents import post_of
 from holdfast.cli.frame import Call, Reply, warn, warn_of_views
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe
-from holdfast.fleet.letters import send
-from holdfast.protocols.fleet.names import message_path
-from holdfast.protocols.fleet.words import PRIMARY
+from holdfast.fleet.messages import send
+from holdfast.fleet.rules.model import PRIMARY
+from holdfast.fleet.rules.names import message_path
 
 
 @click.command()

@@ -11,12 +11,12 @@ from holdfast.cli.agent_options import epic_option
 from holdfast.cli.agents import beginning_post, reply
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.fleet.lives import resume, start
+from holdfast.fleet.agents import resume, start
+from holdfast.fleet.rules import handoff
+from holdfast.fleet.rules.checkpoint import parse
 from holdfast.kernel.errors import NotFound, Usage
-from holdfast.kernel.subject import Unparsable
+from holdfast.kernel.rules import Unparsable
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
-from holdfast.protocols.fleet import handoff
-from holdfast.protocols.fleet.checkpoint import parse
 
 
 @click.command()

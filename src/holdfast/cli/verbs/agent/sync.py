@@ -8,7 +8,7 @@ from holdfast.cli.agent_options import epic_option, fence_option
 from holdfast.cli.agents import post_of, reply
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.fleet.rendezvous import arrive, refuse_overdue, wait
+from holdfast.fleet.sync import arrive, refuse_overdue, wait
 from holdfast.kernel.clock import MINUTE
 
 

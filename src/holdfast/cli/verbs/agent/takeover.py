@@ -9,7 +9,7 @@ from holdfast.cli.agents import beginning_post, reply
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.fleet.recovery import takeover
-from holdfast.sessions import at
+from holdfast.session.sessions import at
 
 
 @click.command()

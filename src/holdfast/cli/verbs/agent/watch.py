@@ -14,12 +14,13 @@ from holdfast.cli.frame import Call, Reply, print_json
 from holdfast.cli.parser import verb
 from holdfast.cli.roster_screen import clock_time, screen, terminal_height, terminal_width
 from holdfast.cli.terminal import unstyle, wants_colour
-from holdfast.kernel import clock, servertime
+from holdfast.kernel import clock
 from holdfast.kernel.errors import Usage
+from holdfast.remote import server_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.fleet.post import Post
+    from holdfast.fleet.context import Post
     from holdfast.fleet.roster import Entry
 
 # Another screen, without a cursor, and back.
@@ -55,7 +56,7 @@ def command(call: Call, every: float, rounds: int | None, epic: str | None) -> R
         while rounds is None or looks < rounds:
             if looks:
                 time.sleep(max(0.1, every))
-            post.now = servertime.now(post.epic.workspace)
+            post.now = server_time.now(post.epic.workspace)
             entries = roster_of(post)
             if call.as_json:
                 print_json({"at": clock.precise(post.now), "agents": entries})

@@ -7,9 +7,9 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe
-from holdfast.gates.answering import answer
+from holdfast.gates.answer import answer
 from holdfast.kernel.errors import Usage
-from holdfast.plans.reading import gate_named
+from holdfast.plans.lookup import gate_named
 
 
 @click.command()

@@ -9,8 +9,8 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.gates import need, opened, refuse_both, task_from, terms
 from holdfast.cli.parser import verb
-from holdfast.protocols.pilot import gate_content as words
-from holdfast.protocols.pilot.gate_xml import content_of
+from holdfast.gates.rules import content as words
+from holdfast.gates.rules.gate_xml import content_of
 
 EXAMPLE = (
     'holdfast gate decide "Select a store" --context "Why it matters" '

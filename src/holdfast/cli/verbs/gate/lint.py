@@ -8,13 +8,13 @@ from holdfast.cli.frame import Call, Reply
 from holdfast.cli.gates import text_of
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import plural, safe, style
-from holdfast.protocols.pilot.gate_lint import lint
+from holdfast.gates.rules.lint import lint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.protocols.pilot.gate_lint import Finding
+    from holdfast.gates.rules.lint import Finding
 
 
 @click.command()

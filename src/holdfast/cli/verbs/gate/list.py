@@ -8,15 +8,15 @@ from holdfast.cli.frame import Call, Reply
 from holdfast.cli.gates import light
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ago, one_line, plural, safe, style, table
-from holdfast.gates import notices, reading
-from holdfast.protocols.pilot.gate import is_open, withdrawn_of
-from holdfast.protocols.pilot.gate_content import ACTION, EXPECTED, distribution
+from holdfast.gates import lookup, notices
+from holdfast.gates.rules.content import ACTION, EXPECTED, distribution
+from holdfast.gates.rules.gate import is_open, withdrawn_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.protocols.pilot.gate import GateState
+    from holdfast.gates.rules.gate import GateState
 
 
 @click.command()
@@ -26,17 +26,17 @@ def command(call: Call, everything: bool) -> Reply:
     """What waits for you: the longest waiting first, with how long and what it holds up; then what is
     collected for the end of a phase. With --all, also what was answered or withdrawn, and how often each kind was
     asked."""
-    ids = [state["id"] for state in reading.open_gates(call.workspace)]
-    looked = [reading.settled(call.workspace, id, now=call.now) for id in ids]
+    ids = [state["id"] for state in lookup.open_gates(call.workspace)]
+    looked = [lookup.settled(call.workspace, id, now=call.now) for id in ids]
     waiting = [state for state in looked if is_open(state) and state["presented_at"]]
     collected = [state for state in looked if is_open(state) and not state["presented_at"]]
     notices.announce(call.workspace, waiting, now=call.now)
     data: dict[str, object] = {"waiting": waiting, "collected": collected}
     lines = [*_waiting(waiting, call.now), *_collected(collected, call.now)]
     if everything:
-        known = list(reading.every_gate(call.workspace))
+        known = list(lookup.every_gate(call.workspace))
         answered = [state for state in known if not is_open(state)]
-        answered.sort(key=reading.asked_at, reverse=True)
+        answered.sort(key=lookup.asked_at, reverse=True)
         shares = distribution(_counts(known))
         data.update(answered=answered, distribution=shares)
         lines += [*_answered(answered, call.now), *_shares(shares, len(known))]
@@ -66,7 +66,7 @@ def _row(state: GateState, now: int) -> list[str]:
     return [
         style(state["id"], "yellow"),
         light(state),
-        one_line(reading.title_of(state), 44),
+        one_line(lookup.title_of(state), 44),
         ago(asked["at"], now),
         style(why, dim=True),
     ]
@@ -83,7 +83,7 @@ def _answered(states: list[GateState], now: int) -> Iterator[str]:
             continue
         who = answer["person"]["name"] if answer["person"] else "expired"
         said = answer["answer"] if answer["verdict"] == "yes" else f"no: {answer['text']}"
-        title = one_line(reading.title_of(state), 44)
+        title = one_line(lookup.title_of(state), 44)
         rows.append(
             [
                 state["id"],
@@ -99,7 +99,7 @@ def _answered(states: list[GateState], now: int) -> Iterator[str]:
 def _withdrawn(state: GateState, now: int) -> Iterator[list[str]]:
     known = withdrawn_of(state)
     if known is not None:
-        title, said = one_line(reading.title_of(state), 44), f"withdrawn: {known['why']}"
+        title, said = one_line(lookup.title_of(state), 44), f"withdrawn: {known['why']}"
         when, who = ago(known["at"], now), safe(known["by"])
         yield [state["id"], light(state), title, when, f"{who}: {one_line(said, 40)}"]
 

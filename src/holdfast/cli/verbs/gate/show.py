@@ -8,20 +8,20 @@ from holdfast.cli.frame import Call, Reply
 from holdfast.cli.gates import shown
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe, style
-from holdfast.gates import reading
-from holdfast.gates.answering import attached, facts, refused_attempts
+from holdfast.gates import lookup
+from holdfast.gates.answer import attached, facts, refused_attempts
 from holdfast.gates.pictures import path_of
-from holdfast.plans.reading import gate_named
-from holdfast.protocols.pilot.gate import is_over, pictures_of, withdrawn_of
-from holdfast.protocols.pilot.gate_text import render
-from holdfast.protocols.pilot.gate_xml import write
+from holdfast.gates.rules.gate import is_over, pictures_of, withdrawn_of
+from holdfast.gates.rules.gate_text import render
+from holdfast.gates.rules.gate_xml import write
+from holdfast.plans.lookup import gate_named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.protocols.pilot.gate import GateState
-    from holdfast.protocols.pilot.refusal import Refused
+    from holdfast.gates.rules.gate import GateState
+    from holdfast.gates.rules.people import Refused
 
 
 @click.command()
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def command(call: Call, id: str, as_xml: bool) -> Reply:
     """What gate ID asks, exactly as the protocol shows it; who answered, when, through what, and what
     they saw."""
-    state = reading.settled(call.workspace, gate_named(call.workspace, id), now=call.now)
+    state = lookup.settled(call.workspace, gate_named(call.workspace, id), now=call.now)
     content = state["content"]
     assert content is not None
     refused = refused_attempts(call.workspace, state["id"])

@@ -10,14 +10,14 @@ from holdfast.cli.frame import Call, Reply
 from holdfast.cli.gates import shown
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import echo, safe, style
-from holdfast.gates import reading
-from holdfast.gates.waiting import conclude, present, wait
+from holdfast.gates import lookup
+from holdfast.gates.rules.gate import is_open
+from holdfast.gates.wait import conclude, present, wait
 from holdfast.kernel.errors import Usage
-from holdfast.protocols.pilot.gate import is_open
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.protocols.pilot.gate import GateState
+    from holdfast.gates.rules.gate import GateState
 
 PATIENCE = 60.0
 
@@ -50,7 +50,7 @@ def command(call: Call, id: str, seconds: float, batch: bool, phase: str) -> Rep
         ids = present(call.workspace, phase, actor=call.actor, now=call.now)
         _show_together(call, ids)
     else:
-        ids = [reading.named(call.workspace, id)]
+        ids = [lookup.named(call.workspace, id)]
     states = wait(call.workspace, ids, seconds=seconds)
     conclude(states)
     return Reply({"gates": states}, [line for state in states for line in _lines(state)])
@@ -60,7 +60,7 @@ def _show_together(call: Call, ids: list[str]) -> None:
     if call.as_json:
         return
     for id in ids:
-        state = reading.read(call.workspace, id)
+        state = lookup.read(call.workspace, id)
         if state["content"] is not None and is_open(state):
             for line in [*shown(state["content"]), "", f"Gate {id}", ""]:
                 echo(line, error=True)

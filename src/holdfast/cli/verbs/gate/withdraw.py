@@ -7,8 +7,8 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe
-from holdfast.gates.withdrawing import withdraw_own
-from holdfast.protocols.pilot.gate import withdrawn_of
+from holdfast.gates.rules.gate import withdrawn_of
+from holdfast.gates.withdraw import withdraw_own
 
 
 @click.command()

@@ -6,15 +6,15 @@ from typing import Any
 
 import click
 
+from holdfast.budgets.acknowledge import acknowledge
+from holdfast.budgets.check import Budget
+from holdfast.budgets.rules import boxes
+from holdfast.budgets.rules.thresholds import TYPES
+from holdfast.budgets.rules.units import UNITS
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe
-from holdfast.guard.budget import Budget
-from holdfast.guard.person import acknowledge
 from holdfast.kernel.errors import Declined, Usage
-from holdfast.protocols.pilot import boxes
-from holdfast.protocols.pilot.thresholds import TYPES
-from holdfast.protocols.pilot.units import UNITS
 
 
 @click.command()

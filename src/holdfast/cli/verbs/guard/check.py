@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from holdfast.budgets import last_turn, limits, measure
+from holdfast.budgets.check import Budget
+from holdfast.budgets.rules import boxes
+from holdfast.budgets.rules.thresholds import ALERT, STOP, TYPES, WARNING
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import echo, one_line, safe, style, table
-from holdfast.guard import limits, values
-from holdfast.guard.budget import Budget
-from holdfast.kernel import last_turn
 from holdfast.kernel.clock import MINUTE
 from holdfast.kernel.errors import Stopped, Waiting
-from holdfast.protocols.pilot import boxes
-from holdfast.protocols.pilot.thresholds import ALERT, STOP, TYPES, WARNING
 
 if TYPE_CHECKING:
-    from holdfast.guard.budget import Report
-    from holdfast.protocols.pilot.ledger import Halt
+    from holdfast.budgets.check import Report
+    from holdfast.budgets.rules.ledger import Halt
 
 EXIT_CODES = {"go": 0, "wait": Waiting.exit_code, "stop": Stopped.exit_code}
 _COLOURS = {WARNING: "yellow", ALERT: "yellow", STOP: "red"}
@@ -60,7 +59,7 @@ def command(
 
     What is not given is measured, from what the client writes down and what programs reported.
     """
-    known = values.from_flags(
+    known = measure.from_flags(
         cost=cost, context=context, estimated=estimated, actual=actual, errors=errors
     )
     budget = Budget(call.workspace, actor=call.actor)

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from holdfast.budgets.check import Budget
+from holdfast.budgets.limits import PROTOCOL, InForce, in_force
+from holdfast.budgets.rules import boxes
+from holdfast.budgets.rules.thresholds import LEVELS, TYPES
+from holdfast.budgets.rules.triggers import BOUND
+from holdfast.budgets.stop import words
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ago, safe, style, table
-from holdfast.guard.budget import Budget
-from holdfast.guard.holding import words
-from holdfast.guard.limits import PROTOCOL, InForce, in_force
 from holdfast.kernel.clock import MINUTE
-from holdfast.protocols.pilot import boxes
-from holdfast.protocols.pilot.thresholds import LEVELS, TYPES
-from holdfast.protocols.pilot.triggers import BOUND
 
 if TYPE_CHECKING:
-    from holdfast.protocols.pilot.ledger import BudgetState
+    from holdfast.budgets.rules.ledger import BudgetState
 
 
 @click.command()

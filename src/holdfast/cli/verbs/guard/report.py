@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast import spending, steps
+from holdfast.budgets.check import Budget
+from holdfast.budgets.rules import units
 from holdfast.cli.agent_options import epic_option
 from holdfast.cli.frame import Call, Reply, warn_of_views
 from holdfast.cli.parser import verb
 from holdfast.cli.spending_screen import dollars, lines
 from holdfast.cli.terminal import plural
 from holdfast.fleet.epic import find
-from holdfast.guard.budget import Budget
-from holdfast.kernel import jsontext
+from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import NotFound, Usage
-from holdfast.protocols.pilot import units
+from holdfast.session import spending, steps
 
 if TYPE_CHECKING:
+    from holdfast.budgets.rules.ledger import BudgetState
     from holdfast.kernel.workspace import Workspace
-    from holdfast.protocols.pilot.ledger import BudgetState
-    from holdfast.spending import Account, Spending
+    from holdfast.session.spending import Account, Spending
 
 PARTS = ("steps", "subagents", "elsewhere")
 
@@ -125,7 +125,7 @@ def _add(call: Call, budget: Budget, added: dict[str, Any]) -> Reply:
 
 def _stdin() -> Any:
     try:
-        return jsontext.loads(sys.stdin.read())
+        return canonical_json.loads(sys.stdin.read())
     except ValueError:
         return None
 

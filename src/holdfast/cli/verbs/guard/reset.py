@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
+from holdfast.budgets import limits
+from holdfast.budgets.acknowledge import reset
+from holdfast.budgets.check import Budget
+from holdfast.budgets.rules import boxes
+from holdfast.budgets.rules.thresholds import STOP
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.guard import limits
-from holdfast.guard.budget import Budget
-from holdfast.guard.person import reset
-from holdfast.protocols.pilot import boxes
-from holdfast.protocols.pilot.thresholds import STOP
 
 
 @click.command()

@@ -6,7 +6,7 @@ import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.verbs.loop.words import ended_badly, step_option, track_verb
-from holdfast.loops.track import Track
+from holdfast.loop.track import Track
 
 
 @click.command()

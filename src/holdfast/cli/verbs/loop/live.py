@@ -13,7 +13,7 @@ from holdfast.cli.verbs.loop.show import bar
 from holdfast.cli.verbs.loop.words import status
 
 if TYPE_CHECKING:
-    from holdfast.loops.driver import News
+    from holdfast.loop.driver import News
 
 _CLEAR = "\r\x1b[2K"
 

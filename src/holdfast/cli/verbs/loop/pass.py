@@ -7,9 +7,9 @@ import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.verbs.loop.words import outputs_option, reply, step_option, track_verb
-from holdfast.loops import orders
-from holdfast.loops.track import Track
-from holdfast.protocols.loop.transitions import step_named
+from holdfast.loop import commands
+from holdfast.loop.rules.transitions import step_named
+from holdfast.loop.track import Track
 
 
 @click.command("pass")
@@ -26,7 +26,7 @@ def command(
 ) -> Reply:
     """The current step is done. EXECUTE passes when no task is open."""
     name = step_named(step) if step else ""
-    done = orders.passed(
+    done = commands.passed(
         track, name, outputs=outputs, notes=notes, folder=call.folder, now=call.now
     )
     return reply(track, done, name)

@@ -7,8 +7,8 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.verbs.loop.words import outputs_option, reply, step_option, track_verb
 from holdfast.kernel.errors import Usage
-from holdfast.loops.track import Track
-from holdfast.protocols.loop.transitions import step_named
+from holdfast.loop.rules.transitions import step_named
+from holdfast.loop.track import Track
 
 
 @click.command()

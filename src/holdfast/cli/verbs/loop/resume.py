@@ -10,21 +10,16 @@ import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.terminal import one_line, plural, safe, style, table
-from holdfast.cli.verbs.loop.words import (
-    line,
-    paused,
-    summary,
-    track_verb,
-)
-from holdfast.loops.track import following
-from holdfast.protocols.loop import escalation
-from holdfast.protocols.loop.checkpoint import current_step, is_due, status_of
-from holdfast.protocols.loop.parameters import command_of, resume_from
-from holdfast.protocols.loop.words import EVALUATIONS, EXECUTE, FAILED, PASSED, RUNNABLE, SKIPPED
+from holdfast.cli.verbs.loop.words import line, paused, summary, track_verb
+from holdfast.loop.rules import escalation
+from holdfast.loop.rules.checkpoint import current_step, is_due, status_of
+from holdfast.loop.rules.model import EVALUATIONS, EXECUTE, FAILED, PASSED, RUNNABLE, SKIPPED
+from holdfast.loop.rules.parameters import command_of, resume_from
+from holdfast.loop.track import following
 
 if TYPE_CHECKING:
-    from holdfast.loops.track import Track
-    from holdfast.protocols.loop.words import LoopState
+    from holdfast.loop.rules.model import LoopState
+    from holdfast.loop.track import Track
 
 
 @click.command()

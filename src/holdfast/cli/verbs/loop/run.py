@@ -12,12 +12,12 @@ from holdfast.cli.frame import INTERRUPTED, Call, Reply, warn
 from holdfast.cli.terminal import plural, safe, style, table
 from holdfast.cli.verbs.loop.live import Watch
 from holdfast.cli.verbs.loop.words import WAITING, escalation_lines, track_verb
-from holdfast.loops import run_plan
-from holdfast.loops.run import Run
-from holdfast.loops.track import Track
-from holdfast.protocols.loop.checkpoint import checkpoint_of, current_step, status_of
-from holdfast.protocols.loop.tasks import remaining
-from holdfast.protocols.loop.words import EXECUTE, RUNNABLE
+from holdfast.loop import run_file
+from holdfast.loop.rules.checkpoint import checkpoint_of, current_step, status_of
+from holdfast.loop.rules.model import EXECUTE, RUNNABLE
+from holdfast.loop.rules.tasks import remaining
+from holdfast.loop.runner import Run
+from holdfast.loop.track import Track
 
 
 @click.command()
@@ -38,7 +38,7 @@ def command(
     Interrupted or killed at any instant, the same command goes on at the next open task. Exit code 8,
     with the text for a person, when it cannot go on by itself.
     """
-    plan = run_plan.read(file)
+    plan = run_file.read(file)
     if dry_run:
         return _would(track, plan)
     watch = Watch(as_json=call.as_json)
@@ -64,18 +64,18 @@ def command(
     return Reply(data, [said], next=[f"holdfast loop show {which}"])
 
 
-def _would(track: Track, plan: run_plan.RunPlan) -> Reply:
+def _would(track: Track, plan: run_file.RunPlan) -> Reply:
     """What a run would begin with, and the program of each step."""
     state = track.read()
     step = current_step(state)
-    tasks = run_plan.tasks_of_plan(plan, track.plan())
+    tasks = run_file.tasks_of_plan(plan, track.plan())
     left = remaining(tasks, checkpoint_of(state, EXECUTE))
-    run_plan.refuse_unfit(plan, track.workspace.root, step, plan["business_sync"])
+    run_file.refuse_unfit(plan, track.workspace.root, step, plan["business_sync"])
     task = left[0] if left else None
     commands = {
-        one: run_plan.command_for(plan, state, one, task)
+        one: run_file.command_for(plan, state, one, task)
         for one in RUNNABLE
-        if run_plan.program_of(plan, one)
+        if run_file.program_of(plan, one)
     }
     open_ids = [one["id"] for one in left]
     rows = [[one, safe(shlex.join(words))] for one, words in commands.items()]

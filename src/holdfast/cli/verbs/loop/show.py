@@ -11,8 +11,8 @@ from holdfast.cli.frame import Call, Reply
 from holdfast.cli.terminal import one_line, safe, style, table
 from holdfast.cli.verbs.loop.timeline import events, told
 from holdfast.cli.verbs.loop.words import amounts, status, track_verb
-from holdfast.loops.logs import attempts, read_log
-from holdfast.protocols.loop.checkpoint import (
+from holdfast.loop.logs import attempts, read_log
+from holdfast.loop.rules.checkpoint import (
     active_blockers,
     checkpoint_of,
     checkpoints_of,
@@ -25,7 +25,7 @@ from holdfast.protocols.loop.checkpoint import (
     said,
     status_of,
 )
-from holdfast.protocols.loop.words import (
+from holdfast.loop.rules.model import (
     COMPLETE,
     FAILED,
     IN_PROGRESS,
@@ -36,8 +36,8 @@ from holdfast.protocols.loop.words import (
 )
 
 if TYPE_CHECKING:
-    from holdfast.loops.track import Track
-    from holdfast.protocols.loop.words import LoopState
+    from holdfast.loop.rules.model import LoopState
+    from holdfast.loop.track import Track
 
 LATEST = 12
 BAR = 20

@@ -6,11 +6,11 @@ import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.verbs.loop.words import reply, track_verb
-from holdfast.loops import orders
-from holdfast.loops.track import Track
-from holdfast.protocols.loop.checkpoint import status_of
-from holdfast.protocols.loop.transitions import step_named
-from holdfast.protocols.loop.words import BLOCKED
+from holdfast.loop import commands
+from holdfast.loop.rules.checkpoint import status_of
+from holdfast.loop.rules.model import BLOCKED
+from holdfast.loop.rules.transitions import step_named
+from holdfast.loop.track import Track
 
 
 @click.command()
@@ -42,7 +42,7 @@ def command(
     blockers. A track that is not there yet is made.
     """
     name = step_named(step)
-    done = orders.start(
+    done = commands.start(
         track,
         name,
         tasks_total=tasks_total,

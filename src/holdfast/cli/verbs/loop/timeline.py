@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.terminal import ago, one_line, safe, style, table
-from holdfast.loops.history_file import line
+from holdfast.loop.history_file import line
 
 if TYPE_CHECKING:
-    from holdfast.loops.track import Track
+    from holdfast.loop.track import Track
 
 
 def events(track: Track) -> list[dict[str, Any]]:

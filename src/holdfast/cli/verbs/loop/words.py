@@ -14,19 +14,11 @@ from holdfast.cli.frame import Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import one_line, plural, safe, style
 from holdfast.kernel.errors import HoldfastError
-from holdfast.loops.orders import summary as summary
-from holdfast.loops.place import chosen, listing
-from holdfast.loops.track import Track
-from holdfast.protocols.loop import escalation
-from holdfast.protocols.loop.checkpoint import (
-    checkpoint_of,
-    counted,
-    current_step,
-    said,
-    status_of,
-)
-from holdfast.protocols.loop.transitions import step_named
-from holdfast.protocols.loop.words import (
+from holdfast.loop.commands import summary as summary
+from holdfast.loop.location import chosen, listing
+from holdfast.loop.rules import escalation
+from holdfast.loop.rules.checkpoint import checkpoint_of, counted, current_step, said, status_of
+from holdfast.loop.rules.model import (
     BLOCKED,
     COMPLETE,
     FAILED,
@@ -35,11 +27,13 @@ from holdfast.protocols.loop.words import (
     PASSED,
     TRACKS,
 )
+from holdfast.loop.rules.transitions import step_named
+from holdfast.loop.track import Track
 
 if TYPE_CHECKING:
     from holdfast.cli.frame import Call
-    from holdfast.loops.track import Done
-    from holdfast.protocols.loop.words import LoopState
+    from holdfast.loop.rules.model import LoopState
+    from holdfast.loop.track import Done
 
 WAITING = 8
 COLOURS = {PASSED: "green", FAILED: "red", BLOCKED: "yellow", IN_PROGRESS: "cyan"}

@@ -7,7 +7,7 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe
-from holdfast.plans import reading
+from holdfast.plans import lookup
 from holdfast.plans.abandon import abandon
 
 DEFAULT_REASON = "given up"
@@ -23,14 +23,14 @@ def command(call: Call, id: str, reason: str) -> Reply:
     What it asked people is withdrawn, and its plans can be run anew. Its records, what it made and its
     worktrees are kept.
     """
-    state = reading.named(call.workspace, id)
+    state = lookup.named(call.workspace, id)
     done = abandon(call.writer, state["id"], why=reason, actor=call.actor)
     data = {
         "run": state["id"],
         "reason": reason,
         "gates": done["gates"],
         "worktrees": done["worktrees"],
-        **reading.count(done["state"]),
+        **lookup.count(done["state"]),
     }
     lines = [f"Abandoned the run {state['id']}: {safe(reason)}"]
     lines += [f"Withdrew the gate {gate}" for gate in done["gates"]]

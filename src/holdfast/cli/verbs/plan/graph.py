@@ -13,15 +13,15 @@ from holdfast.cli.parser import verb
 from holdfast.cli.plan_screen import COLOURS
 from holdfast.cli.terminal import plural, style
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
-from holdfast.plans import reading
-from holdfast.plans.finding import documents, files
-from holdfast.protocols.pilot.plan import drawing
-from holdfast.protocols.pilot.plan.picture import svg
-from holdfast.protocols.pilot.plan.waves import Order
+from holdfast.plans import lookup
+from holdfast.plans.discovery import documents, files
+from holdfast.plans.rules import drawing
+from holdfast.plans.rules.picture import svg
+from holdfast.plans.rules.waves import Order
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.protocols.pilot.plan.drawing import Phase
+    from holdfast.plans.rules.drawing import Phase
 
 PIPED = 80
 
@@ -74,7 +74,7 @@ def _of_files(call: Call, paths: tuple[str, ...]) -> list[Phase]:
 def _of_run(call: Call, word: str) -> list[Phase]:
     if not word.strip():
         raise NotFound("A run has an id.", hint="`holdfast plan show` lists them.")
-    state = reading.named(call.workspace, word)
+    state = lookup.named(call.workspace, word)
     plans = [one["plan"] for one in state["plans"].values()]
     return drawing.graph(plans, drawing.states_of(state))
 

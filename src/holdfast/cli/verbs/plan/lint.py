@@ -8,15 +8,15 @@ from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import one_line, plural, safe, style
 from holdfast.kernel import config
-from holdfast.plans.finding import AGENT_SETTING, documents, files
-from holdfast.protocols.pilot.plan.document import where
-from holdfast.protocols.pilot.plan.lint import findings
+from holdfast.plans.discovery import AGENT_SETTING, documents, files
+from holdfast.plans.rules.document import where
+from holdfast.plans.rules.lint import findings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.protocols.pilot.plan.words import Finding
+    from holdfast.plans.rules.model import Finding
 
 
 LONGEST = 4096

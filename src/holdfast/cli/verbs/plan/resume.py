@@ -11,7 +11,7 @@ from holdfast.cli.parser import verb
 from holdfast.cli.plan_options import running
 from holdfast.cli.plan_running import clear_alerts, cluster_of, cost_limits, run
 from holdfast.cli.plan_screen import summary
-from holdfast.plans import reading
+from holdfast.plans import lookup
 
 
 @click.command()
@@ -45,11 +45,11 @@ def go_on(
     tls_cert: str,
     tls_key: str,
 ) -> Reply:
-    state = reading.named(call.workspace, id)
+    state = lookup.named(call.workspace, id)
     if reset_alerts:
         clear_alerts(call)
     if state["status"] == "done":
-        return Reply({"run": state["id"], "ended": "done", **reading.count(state)}, summary(state))
+        return Reply({"run": state["id"], "ended": "done", **lookup.count(state)}, summary(state))
     limits = cost_limits(call, max_cost, warn_cost, alert_cost, no_cost_limit)
     with cluster_of(call, on, tls_ca, tls_cert, tls_key) as link:
         return run(

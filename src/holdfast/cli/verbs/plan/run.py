@@ -12,16 +12,16 @@ from holdfast.cli.plan_options import beginning, running
 from holdfast.cli.plan_running import clear_alerts, cluster_of, cost_limits, run
 from holdfast.cli.terminal import plural, safe, table
 from holdfast.kernel import config
-from holdfast.plans import checking
+from holdfast.plans import check
 from holdfast.plans.begin import begin
-from holdfast.protocols.pilot.plan import waves
-from holdfast.protocols.pilot.plan.kind import kind_of
+from holdfast.plans.rules import waves
+from holdfast.plans.rules.kind import kind_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.protocols.pilot.plan.words import Plan
+    from holdfast.plans.rules.model import Plan
 
 
 @click.command()
@@ -97,9 +97,7 @@ def launch(
 
 
 def checked(call: Call, paths: Sequence[str], *, skip_validation: bool = False) -> list[Plan]:
-    return checking.checked(
-        call.workspace, paths, call.folder, warn, skip_validation=skip_validation
-    )
+    return check.checked(call.workspace, paths, call.folder, warn, skip_validation=skip_validation)
 
 
 def order_of(plans: Sequence[Plan]) -> Reply:

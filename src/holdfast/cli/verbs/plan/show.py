@@ -12,14 +12,14 @@ from holdfast.cli.parser import verb
 from holdfast.cli.plan_screen import screen, status_word, ways_on
 from holdfast.cli.terminal import ago, one_line, plural, safe, style, table
 from holdfast.kernel.errors import NotFound, Usage
-from holdfast.plans import reading
-from holdfast.plans.place import Place
-from holdfast.programs.lease import is_held
-from holdfast.protocols.pilot.plan.run_words import ABANDONED, OVER
+from holdfast.plans import lookup
+from holdfast.plans.rules.run_model import ABANDONED, OVER
+from holdfast.plans.run_folder import Place
+from holdfast.processes.lease import is_held
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.protocols.pilot.plan.run_words import RunState
+    from holdfast.plans.rules.run_model import RunState
 
 
 @click.command()
@@ -32,7 +32,7 @@ def command(call: Call, id: str, every: bool, tasks: bool, task: str | None) -> 
     """Where a run is, and why it waits. Without a RUN, the newest that is not finished."""
     if every:
         return _all(call)
-    state = reading.named(call.workspace, id)
+    state = lookup.named(call.workspace, id)
     if task is not None:
         return _log(call, state, task)
     runner = is_held(Place(call.workspace, state["id"]).lease)
@@ -91,16 +91,16 @@ def _tasks(state: RunState) -> Iterator[list[str]]:
 
 
 def _all(call: Call) -> Reply:
-    runs = list(reading.every(call.workspace))
+    runs = list(lookup.every(call.workspace))
     rows = []
     for state in runs:
-        count = reading.count(state)
+        count = lookup.count(state)
         done = f"{count['done']}/{count['total']}"
         plans = one_line(", ".join(state["plans"]), 60)
         rows.append(
             [state["id"], status_word(state), done, ago(state["begun_at"], call.now), plans]
         )
-    data = [{"run": one["id"], "status": one["status"], **reading.count(one)} for one in runs]
+    data = [{"run": one["id"], "status": one["status"], **lookup.count(one)} for one in runs]
     return Reply({"runs": data}, list(table(rows)) or ["No run yet."])
 
 

@@ -8,7 +8,7 @@ from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.rfcs import warn_of, which
 from holdfast.cli.terminal import safe
-from holdfast.rfcs.bootstrap import bootstrap
+from holdfast.rfc.bootstrap import bootstrap
 
 
 @click.command()

@@ -6,8 +6,8 @@ import click
 
 from holdfast.cli.frame import Call, Reply, warn_of_views
 from holdfast.cli.parser import verb
-from holdfast.protocols.rfc.words import STRICTNESS
-from holdfast.rfcs.beginning import begin
+from holdfast.rfc.beginning import begin
+from holdfast.rfc.rules.words import STRICTNESS
 
 
 @click.command()

@@ -10,11 +10,11 @@ from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.rfcs import which
 from holdfast.cli.terminal import plural, safe, style
-from holdfast.rfcs.linting import lint, lint_file
+from holdfast.rfc.linting import lint, lint_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.protocols.rfc.lint import Remark
+    from holdfast.rfc.rules.lint import Remark
 
 
 @click.command()

@@ -7,11 +7,11 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ago, plural, safe, style, table
-from holdfast.rfcs.listing import listing
+from holdfast.rfc.listing import listing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.rfcs.listing import Row
+    from holdfast.rfc.listing import Row
 
 
 @click.command()

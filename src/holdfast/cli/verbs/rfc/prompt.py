@@ -6,8 +6,8 @@ import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.protocols.rfc.transitions import GROUPS
-from holdfast.rfcs.questions import questions
+from holdfast.rfc.questions import questions
+from holdfast.rfc.rules.transitions import GROUPS
 
 
 @click.command()

@@ -8,22 +8,16 @@ from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.rfcs import shown, warn_of, which
 from holdfast.cli.terminal import ago, safe, style, table
-from holdfast.protocols.rfc import document
-from holdfast.protocols.rfc.bootstrap import drift
-from holdfast.protocols.rfc.budget import estimate_tokens
-from holdfast.protocols.rfc.transitions import owes
-from holdfast.protocols.rfc.words import (
-    MOST_LINES,
-    max_rounds,
-    rounds_of,
-    strictness_of,
-    version_of,
-)
-from holdfast.rfcs.reading import Reader
+from holdfast.rfc.reading import Reader
+from holdfast.rfc.rules import document
+from holdfast.rfc.rules.bootstrap import drift
+from holdfast.rfc.rules.budget import estimate_tokens
+from holdfast.rfc.rules.transitions import owes
+from holdfast.rfc.rules.words import MOST_LINES, max_rounds, rounds_of, strictness_of, version_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.protocols.rfc.words import RfcState
+    from holdfast.rfc.rules.words import RfcState
 
 
 @click.command()

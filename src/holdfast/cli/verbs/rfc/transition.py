@@ -8,13 +8,13 @@ from holdfast.cli.frame import Call, Reply, warn_of_views
 from holdfast.cli.parser import verb
 from holdfast.cli.rfcs import answers_from, said_of, warn_of, which
 from holdfast.cli.terminal import style, table
-from holdfast.protocols.rfc.transitions import TRANSITIONS, word_of
-from holdfast.protocols.rfc.words import heading_of
-from holdfast.rfcs.checkpoints import transition
+from holdfast.rfc.checkpoints import transition
+from holdfast.rfc.rules.transitions import TRANSITIONS, word_of
+from holdfast.rfc.rules.words import heading_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.rfcs.checkpoints import Moved
+    from holdfast.rfc.checkpoints import Moved
 
 
 @click.command()

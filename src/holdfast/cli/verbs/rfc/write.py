@@ -7,8 +7,8 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.rfcs import answers_from, said_of, shown, which
-from holdfast.protocols.rfc.transitions import GROUPS
-from holdfast.rfcs.checkpoints import write
+from holdfast.rfc.checkpoints import write
+from holdfast.rfc.rules.transitions import GROUPS
 
 
 @click.command()

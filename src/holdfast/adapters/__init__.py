@@ -1,1 +1,0 @@
-"""Adapters: what is outside (git, trackers, prices), each behind functions that speak our words."""

@@ -1,0 +1,274 @@
+"""What only a person may do to a budget: acknowledge an alert, and lift a stop."""
+
+from __future__ import annotations
+
+from holdfast.budgets import stop
+from holdfast.budgets.check import place_of
+from holdfast.budgets.limits import in_force
+from holdfast.budgets.measure import gather
+from holdfast.budgets.rules import boxes
+from holdfast.budgets.rules.boxes import amount
+from holdfast.budgets.rules.ledger import Witnessed
+from holdfast.budgets.rules.thresholds import ALERT, STOP, TYPES, combined, without
+from holdfast.budgets.rules.units import UNITS
+from holdfast.budgets.rules.waypoint import ALERT_STOP
+from holdfast.clients.current_session import own_id
+from holdfast.gates import person as people
+from holdfast.kernel import clock
+from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, Usage
+from holdfast.session import sessions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal, TypedDict
+
+    from holdfast.budgets.check import Budget
+    from holdfast.budgets.rules.ledger import BudgetState, Halt
+    from holdfast.budgets.rules.thresholds import Limits
+    from holdfast.gates.person import Person
+
+    class Answered(TypedDict):
+        """What became of an alert: `acknowledged` by a person now or before, or `stopped` by them."""
+
+        answer: Literal["acknowledged", "already", "stopped"]
+        type: str
+        value: float | None
+        until: float | None
+        by: Person | None
+        waypoint: str
+
+    class Reset(TypedDict):
+        cleared: list[str]
+        lifted: Halt | None
+        limits: Limits
+        by: Person | None
+        last_reset: str | None
+
+
+# Values that only grow: a new session does not begin them anew, so a higher limit is needed.
+LASTING = ("cost", "variance")
+
+
+def acknowledge(budget: Budget, type: str, *, until: float | None, now: int) -> Answered:
+    """Ask the person at the terminal about an alert that waits: 'ack' lets the work go on, anything
+    else halts it."""
+    state = budget.state()
+    waiting = _waiting(state, type, until)
+    if waiting is None:
+        return _answered_before(state, type)
+    shown = boxes.alert(type, waiting, state["pending"][type]["threshold"], _stop_of(state, type))
+    purpose = f"answer the alert of {type}"
+    person = people.require(budget.workspace, purpose, shown, now=now)
+    goes_on = people.ask(f"{boxes.QUESTION} ").strip().lower() == "ack"
+    return _answer(budget, state, type, person, until=until if goes_on else None, goes_on=goes_on)
+
+
+def acknowledge_at_page(
+    budget: Budget, type: str, *, goes_on: bool, until: float | None = None, person: Person
+) -> Answered:
+    """The same from the person who signed in to the page."""
+    state = budget.state()
+    if _waiting(state, type, until) is None:
+        return _answered_before(state, type)
+    return _answer(budget, state, type, person, until=until, goes_on=goes_on)
+
+
+def _waiting(state: BudgetState, type: str, until: float | None) -> float | None:
+    """The value of an alert that waits; None when none does."""
+    if type not in TYPES:
+        raise Usage(f"{type!r:.40} is none of {', '.join(TYPES)}.")
+    if type not in state["pending"]:
+        return None
+    value = _value(state, type)
+    if until is not None and until <= value:
+        raise Usage(
+            f"The ceiling {amount(type, until)} is reached already: {type} is at "
+            f"{amount(type, value)}."
+        )
+    return value
+
+
+def _stop_of(state: BudgetState, type: str) -> float:
+    return state["limits"][STOP][type]
+
+
+def _answer(
+    budget: Budget,
+    state: BudgetState,
+    type: str,
+    person: Person,
+    *,
+    until: float | None,
+    goes_on: bool,
+) -> Answered:
+    now = clock.parse(person["at"])
+    if not goes_on:
+        return _halt(budget, state, type, person, now)
+    by = Witnessed(person)
+    command = {"do": "ack", "type": type, "until": until, "by": by, "session": own_id()}
+    outcome = budget.execute_now(command, now=now)
+    return {
+        "answer": "acknowledged" if outcome["records"] else "already",
+        "type": type,
+        "value": _value(state, type),
+        "until": until,
+        "by": person,
+        "waypoint": "",
+    }
+
+
+def _answered_before(state: BudgetState, type: str) -> Answered:
+    if state["stopped"] is not None:
+        raise Conflict(
+            f"A stop holds: {stop.words(state['stopped'])}.",
+            hint="holdfast guard reset lifts it.",
+        )
+    known = state["acknowledgments"].get(type)
+    if known is None:
+        raise NotFound(f"No alert of {type} waits.", hint="holdfast guard check looks at them all.")
+    return {
+        "answer": "already",
+        "type": type,
+        "value": known["value_at_ack"],
+        "until": known["until"],
+        "by": known["by"],
+        "waypoint": "",
+    }
+
+
+def _halt(budget: Budget, state: BudgetState, type: str, person: Person, now: int) -> Answered:
+    """The person said anything but 'ack': a waypoint, and nobody goes on."""
+    value = _value(state, type)
+    halt: Halt = {
+        "reason": ALERT_STOP,
+        "type": type,
+        "level": ALERT,
+        "value": value,
+        "threshold": state["pending"][type]["threshold"],
+        "at": "",
+        "session_id": own_id(),
+        "waypoint": "",
+        "last_turn": False,
+    }
+    stop.engage(budget.workspace, halt, now=now)
+    command = {
+        "do": "halt",
+        "type": type,
+        "by": Witnessed(person),
+        "session": own_id(),
+        "place": place_of(sessions.at_work(budget.workspace)),
+        "last_turn": False,
+    }
+    outcome = budget.execute_now(command, now=now)
+    path = outcome["records"][-1]["body"]["saved"]["path"]
+    return {
+        "answer": "stopped",
+        "type": type,
+        "value": value,
+        "until": None,
+        "by": person,
+        "waypoint": path,
+    }
+
+
+def reset(budget: Budget, flags: Limits, *, now: int) -> Reset:
+    """Clear every acknowledgment. After a stop a person has to be there, and where the value that
+    stopped it stays, to say how far it may go now."""
+    state = budget.state()
+    halt = state["stopped"]
+    if halt is None and not flags and not stop.is_held(budget.workspace):
+        budget.execute_now({"do": "reset"}, now=now)
+        return _after(budget, state, None)
+    shown = _shown(halt)
+    person = people.require(budget.workspace, _purpose(halt), shown, now=now)
+    now = clock.parse(person["at"])
+    command = {"do": "reset", "by": Witnessed(person), **_new_limits(budget, state, flags, now)}
+    budget.execute_now(command, now=now)
+    stop.let_go(budget.workspace)
+    return _after(budget, state, person)
+
+
+def _shown(halt: Halt | None) -> list[str]:
+    return boxes.stop(halt["type"], halt["value"], halt["threshold"], halt["level"]) if halt else []
+
+
+def _purpose(halt: Halt | None) -> str:
+    return "lift the budget's stop" if halt else "change the budget's limits"
+
+
+def _new_limits(budget: Budget, state: BudgetState, flags: Limits, now: int) -> dict[str, Any]:
+    """The limits that go on from here, and the errors that are put behind, by session."""
+    halt = state["stopped"]
+    known = gather(budget.workspace, state, {}, session="", now=now)
+    given, lowered = state["given"], state["lowered"]
+    if halt is not None:
+        given, lowered = without(given, halt["type"]), without(lowered, halt["type"])
+    given = combined(given, flags)
+    for type in LASTING:
+        level, limit = in_force(budget.workspace, given, lowered).stop_of(type)
+        value = _largest(state, halt, known["values"][type], type)  # type: ignore[literal-required]
+        if value is None or value < limit:
+            continue
+        if type in flags.get(level, {}):
+            raise _too_low(type, limit, value)
+        if halt is not None or stop.is_held(budget.workspace):
+            lowered = without(lowered, type)
+            given = combined(given, {level: {type: _asked(type, value, limit)}})
+    in_force(budget.workspace, given, lowered)  # in order, or refused before anything is lifted
+    forgiven = {known["session"]: known["measured_errors"]}
+    return {"given": given, "lowered": lowered, "forgiven": forgiven}
+
+
+def _largest(
+    state: BudgetState, halt: Halt | None, measured: float | None, type: str
+) -> float | None:
+    seen = [state["values"][type], measured]  # type: ignore[literal-required]
+    if halt is not None and halt["type"] == type:
+        seen.append(halt["value"])
+    return max((value for value in seen if value is not None), default=None)
+
+
+def _asked(type: str, value: float, limit: float) -> float:
+    """The new limit, typed by the person who was just there."""
+    question = (
+        f"{boxes.name_of(type)} is at {amount(type, value)}, the stop at {amount(type, limit)}."
+    )
+    wrong = ""
+    while text := people.ask(f"{wrong}{question} New stop (empty leaves it stopped): "):
+        try:
+            number = UNITS[type](text)
+        except ValueError as problem:
+            wrong = f"The new stop {problem}. "
+            continue
+        if number > value:
+            return number
+        wrong = f"{_too_low(type, number, value).message} "
+    raise HoldfastError(
+        "No new limit was given; the stop holds.",
+        hint="Raise it in .autopilot/config.yaml, or run this again.",
+        kind="still_stopped",
+    )
+
+
+def _too_low(type: str, number: float, value: float) -> Usage:
+    return Usage(
+        f"A stop at {amount(type, number)} is reached already: {type} is at {amount(type, value)}.",
+        hint="The stop holds; run it again with a higher limit.",
+    )
+
+
+def _value(state: BudgetState, type: str) -> float:
+    """The newest value of an alert that waits."""
+    newest: float | None = state["values"][type]  # type: ignore[literal-required]
+    return state["pending"][type]["value"] if newest is None else newest
+
+
+def _after(budget: Budget, before: BudgetState, person: Person | None) -> Reset:
+    state = budget.state()
+    return {
+        "cleared": list(before["acknowledgments"]),
+        "lifted": before["stopped"],
+        "limits": in_force(budget.workspace, state["given"], state["lowered"]).limits,
+        "by": person,
+        "last_reset": state["last_reset"],
+    }

@@ -1,0 +1,94 @@
+"""Alerts that wait for a person, beside the latch: a hook denies tools by them without the journal.
+
+The journal knows an alert too; what stands here is only what holds a session's hands.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.kernel import canonical_json
+from holdfast.kernel.atomic import write_synced
+from holdfast.kernel.digest import id_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from holdfast.kernel.workspace import Workspace
+
+FOLDER = "alerts"
+# An alert of which nobody knows whose it is holds everybody.
+ANYBODY = ""
+
+
+def keep(
+    workspace: Workspace, session: str, waiting: Mapping[str, str], unknown: Collection[str] = ()
+) -> None:
+    """What waits for a session's person now: each type, and the words for it. Of a type that is
+    unknown nothing new is known: what waited waits on."""
+    path = _path(workspace, session)
+    before = {type: words for type, words in _read(path).items() if type and type in unknown}
+    waiting = {**before, **waiting}
+    if waiting:
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        write_synced(path, canonical_json.dumps(waiting).encode())
+        return
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
+
+
+def read(workspace: Workspace, session: str) -> dict[str, str]:
+    """The alerts that hold a session. A file that cannot be understood still holds."""
+    found = dict(_read(_path(workspace, ANYBODY)))
+    if session != ANYBODY:
+        found.update(_read(_path(workspace, session)))
+    return found
+
+
+def types(workspace: Workspace) -> set[str]:
+    """What waits for a person, whichever session it holds."""
+    return {type for path in _files(workspace) for type in _read(path) if type}
+
+
+def settle(workspace: Workspace, type: str) -> None:
+    """A person acknowledged this type, for every session."""
+    for path in _files(workspace):
+        left = {name: words for name, words in _read(path).items() if name != type}
+        if left:
+            write_synced(path, canonical_json.dumps(left).encode())
+        else:
+            os.unlink(path)
+
+
+def clear(workspace: Workspace) -> None:
+    for path in _files(workspace):
+        os.unlink(path)
+
+
+def _path(workspace: Workspace, session: str) -> str:
+    name = id_of(session.encode("utf-8", "replace").decode()) if session else "anybody"
+    return os.path.join(workspace.home, FOLDER, f"{name}.json")
+
+
+def _files(workspace: Workspace) -> list[str]:
+    folder = os.path.join(workspace.home, FOLDER)
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    return [os.path.join(folder, name) for name in names if name.endswith(".json")]
+
+
+def _read(path: str) -> dict[str, str]:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read(65536)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        return {"": f"an alert that cannot be read: {error.strerror}"}
+    try:
+        value = canonical_json.loads(text)
+        return {str(type): str(words) for type, words in value.items()}
+    except (ValueError, AttributeError):
+        return {"": "an alert whose text is damaged"}

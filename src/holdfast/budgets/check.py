@@ -1,0 +1,323 @@
+"""Checking a budget: gather, judge, stop if it must be, record, and say what came of it."""
+
+from __future__ import annotations
+
+from holdfast.budgets import alerts, last_turn, metrics, stop
+from holdfast.budgets.limits import InForce, in_force
+from holdfast.budgets.measure import gather
+from holdfast.budgets.rules import boxes
+from holdfast.budgets.rules import budget as rules
+from holdfast.budgets.rules.ruling import judge
+from holdfast.budgets.rules.waypoint import THRESHOLD_STOP
+from holdfast.clients.current_session import own_id
+from holdfast.estop.stop import refuse_stopped
+from holdfast.kernel import config, latch
+from holdfast.kernel.errors import HoldfastError, StoreAway
+from holdfast.kernel.state import load
+from holdfast.session import sessions
+from holdfast.writing import writer_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypedDict
+
+    from holdfast.budgets.measure import Gathered, Given
+    from holdfast.budgets.rules.ledger import (
+        BudgetState,
+        Check,
+        Halt,
+        Handled,
+        Pending,
+        Place,
+        Ruling,
+        Values,
+        Verdict,
+    )
+    from holdfast.budgets.rules.thresholds import Limits
+    from holdfast.kernel.commit import Outcome
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.session.rules.model import SessionState
+
+    # From what a budget has on record to what a check looks at.
+    Measure = Callable[[BudgetState], Gathered]
+
+    class Report(TypedDict):
+        """What a check came to. `elapsed` is set when it is time to suggest a checkpoint."""
+
+        verdict: Verdict
+        session_id: str
+        values: Values
+        levels: dict[str, str | None]
+        notes: dict[str, str]
+        handled: list[Handled]
+        pending: dict[str, Pending]
+        stopped: Halt | None
+        last_turn: bool
+        waypoint: str
+        limits: Limits
+        elapsed: int | None
+        recent_errors: list[str]
+        log: list[str]
+        queued: str
+        dry_run: bool
+        warnings: list[str]
+
+
+class Budget:
+    """The budget of a workspace, for whoever wants to read or change it."""
+
+    def __init__(self, workspace: Workspace, *, actor: str, stream: str = rules.STREAM) -> None:
+        self.workspace = workspace
+        self.actor = actor
+        self.stream = stream
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        journal = self.workspace.journal if self.workspace.exists() else None
+        return config.load(self.workspace, journal)
+
+    def state(self) -> BudgetState:
+        if not self.workspace.exists():
+            return rules.initial(self.stream)
+        state: BudgetState = load(self.workspace.journal, rules, self.stream)[0]
+        return state
+
+    def in_force(self, flags: Limits | None = None) -> InForce:
+        state = self.state()
+        return in_force(self.workspace, state["given"], state["lowered"], flags)
+
+    def execute(self, command: Any, *, now: int) -> Outcome:
+        # A file that its owner deleted comes back: what it said is no longer in it.
+        outcome = writer_of(self.workspace).execute(
+            self.stream, command, actor=self.actor, now=now, raise_removed=True
+        )
+        if not outcome["queued"]:
+            self._free(command)
+        return outcome
+
+    def _free(self, command: Any) -> None:
+        """Let hooks use tools again, after a person's word."""
+        if command["do"] == "ack":
+            alerts.settle(self.workspace, command["type"])
+        elif command["do"] == "reset":
+            alerts.clear(self.workspace)
+
+    def execute_now(self, command: Any, *, now: int) -> Outcome:
+        """For a person, who must not be told "done" while it waits in the inbox."""
+        outcome = self.execute(command, now=now)
+        if outcome["queued"]:
+            raise StoreAway(
+                "The journal cannot be written from here; the command waits in the inbox.",
+                hint="Run it where the journal is writable.",
+                kind="read_only",
+            )
+        return outcome
+
+    # Checking
+
+    def check(
+        self,
+        given: Given | None = None,
+        flags: Limits | None = None,
+        *,
+        session: str = "",
+        place: Place | None = None,
+        measure: Measure | None = None,
+        now: int,
+        dry_run: bool = False,
+        tells: bool = True,
+    ) -> Report:
+        """Whether work may go on: `go`, `wait` for a person, or `stop`. `place` is where a plan's run
+        stands, without one where the session at work does; `measure` is how its values are known. Who
+        `tells` the agent tells it of
+        its last turn, too."""
+        try:
+            state = self.state()
+        except HoldfastError:
+            refuse_stopped(self.workspace)  # which holds without the journal
+            raise
+        held = in_force(self.workspace, state["given"], state["lowered"], flags)
+        if measure is not None:
+            known = measure(state)
+        else:
+            session = session or own_id()
+            known = gather(self.workspace, state, given or {}, session=session, now=now)
+        check = self._command(held, known, flags or {}, place)
+        ruling = judge(state, check, now)
+        if dry_run:
+            report = self._report(state, check, ruling, known, dry_run=True)
+        else:
+            report = self._obey(state, check, ruling, known, now)
+        if report["verdict"] != "stop":
+            refuse_stopped(self.workspace)
+        elif tells and not dry_run:
+            report["last_turn"] = last_turn.take(self.workspace, known["session"], now=now)
+        return report
+
+    def _command(self, held: InForce, known: Gathered, flags: Limits, place: Place | None) -> Check:
+        at_work = sessions.at_work(self.workspace)
+        last = at_work["last"] if at_work else None
+        return {
+            "do": "check",
+            "values": known["values"],
+            "limits": held.limits,
+            "flags": flags,
+            "actions": held.actions,
+            "session": known["session"],
+            "place": place or place_of(at_work),
+            "started_at": known["started_at"],
+            "checkpoint_at": last["at"] if last else "",
+            "pause": held.pause,
+            "last_turn": self.settings["guard.last_turn"],
+        }
+
+    def _obey(
+        self, state: BudgetState, check: Check, ruling: Ruling, known: Gathered, now: int
+    ) -> Report:
+        """Record the check. A stop is set before it is recorded: whatever happens then, it holds."""
+        halt = _halt_of(ruling, check)
+        engaged = halt is not None and stop.engage(self.workspace, halt, now=now)
+        try:
+            outcome = self.execute(check, now=now)
+        except StoreAway as away:
+            if halt is None:
+                raise
+            report = self._report(state, check, ruling, known)
+            report["stopped"] = halt
+            report["warnings"] = [f"The stop holds; it is not recorded: {away.message}"]
+            return report
+        unknown = [type for type, value in known["values"].items() if value is None]
+        if outcome["queued"]:
+            # Decided elsewhere and later; until then the session is held by what is known here.
+            alerts.keep(self.workspace, check["session"], stop.waiting(state, ruling), unknown)
+            report = self._report(state, check, ruling, known)
+            report["stopped"], report["queued"] = halt or state["stopped"], outcome["queued"]
+            return report
+        decided = _ruling_of(outcome, ruling)
+        state = self.state()
+        self._settle(state, engaged, now=now)
+        alerts.keep(self.workspace, check["session"], stop.waiting(state, decided), unknown)
+        report = self._report(state, check, decided, known)
+        report["warnings"] = self._after(outcome, state)
+        for record in outcome["records"]:
+            if record["kind"] in ("stopped", "prepared"):
+                report["waypoint"] = record["body"]["saved"]["path"]
+        return report
+
+    def _settle(self, state: BudgetState, engaged: bool, *, now: int) -> None:
+        """Let the latch say what the records say."""
+        if state["stopped"] is not None:
+            if latch.read(self.workspace) is None:
+                self.relatch(state, now=now)
+        elif engaged:
+            stop.let_go(self.workspace)  # a person lifted it between our look and our record
+
+    def relatch(self, state: BudgetState, *, now: int) -> bool:
+        """Set the latch of a stop that holds and has none; its last turn was given before."""
+        halt = state["stopped"]
+        return halt is not None and stop.engage(
+            self.workspace, {**halt, "last_turn": False}, now=now
+        )
+
+    def _after(self, outcome: Outcome, state: BudgetState) -> list[str]:
+        """The side file, and what became of the views."""
+        warnings = [
+            f"{view['path']} was not written: {view['reason']}. The record is safe."
+            for view in outcome["views"]
+            if view["status"] == "failed"
+        ]
+        try:
+            metrics.catch_up(self.workspace, self.stream, state["crossings"], outcome["records"])
+        except OSError as error:
+            warnings.append(
+                f"{metrics.PATH} was not written: {error.strerror}. The next check makes it good."
+            )
+        return warnings
+
+    def _report(
+        self,
+        state: BudgetState,
+        check: Check,
+        ruling: Ruling,
+        known: Gathered,
+        *,
+        dry_run: bool = False,
+    ) -> Report:
+        lines = [
+            line
+            for one in ruling["handled"]
+            for line in boxes.log_of(one["type"], one["level"], one["value"], one["how"])
+        ]
+        return {
+            "verdict": ruling["verdict"],
+            "session_id": known["session"],
+            "values": known["values"],
+            "levels": ruling["levels"],
+            "notes": known["notes"],
+            "handled": ruling["handled"],
+            "pending": state["pending"],
+            "stopped": state["stopped"],
+            "last_turn": False,
+            "waypoint": "",
+            "limits": check["limits"],
+            "elapsed": ruling["elapsed"],
+            "recent_errors": known["recent_errors"],
+            "log": lines,
+            "queued": "",
+            "dry_run": dry_run,
+            "warnings": [],
+        }
+
+
+def latched_again(workspace: Workspace, *, actor: str, now: int) -> bool:
+    """Whether a budget's stop stood behind an emergency stop that is gone now; its latch is set."""
+    budget = Budget(workspace, actor=actor)
+    try:
+        return budget.relatch(budget.state(), now=now)
+    except HoldfastError:
+        return False  # a stop is lifted without the journal, too
+
+
+def place_of(session: SessionState | None) -> Place:
+    """Where the work stands, as the session at work told it."""
+    progress = session["progress"] if session else None
+    done = progress["completed"][-1] if progress and progress["completed"] else None
+    next_task = (progress["current"] or None) if progress else None
+    return {"phase": None, "plan": None, "last_task_completed": done, "next_task": next_task}
+
+
+def _halt_of(ruling: Ruling, check: Check) -> Halt | None:
+    """The stop that a ruling is about to make, before it has a waypoint."""
+    for one in ruling["handled"]:
+        if one["how"] == "stopped":
+            return {
+                "reason": THRESHOLD_STOP,
+                "type": one["type"],
+                "level": one["level"],
+                "value": one["value"],
+                "threshold": one["threshold"],
+                "at": "",
+                "session_id": check["session"],
+                "waypoint": "",
+                "last_turn": check["last_turn"],
+            }
+    return None
+
+
+def _ruling_of(outcome: Outcome, expected: Ruling) -> Ruling:
+    """What was decided under the lock. No record: a stop held already."""
+    for record in outcome["records"]:
+        if record["kind"] == "checked":
+            body = record["body"]
+            hows = [one["how"] for one in body["handled"]]
+            verdict: Verdict = (
+                "stop" if "stopped" in hows else "wait" if "waiting" in hows else "go"
+            )
+            return {
+                "verdict": verdict,
+                "handled": body["handled"],
+                "levels": body["levels"],
+                "elapsed": body.get("elapsed"),
+            }
+    return {**expected, "verdict": "stop", "handled": [], "elapsed": None}

@@ -1,0 +1,150 @@
+"""What a check looks at: given values, else what was measured and what programs reported.
+
+What nobody knows stays unknown. It never passes as zero: the check says so, and the others hold.
+"""
+
+from __future__ import annotations
+
+from holdfast.budgets.rules.thresholds import TYPES, variance_of
+from holdfast.budgets.rules.units import UNITS, from_millionths, is_amount, millionths
+from holdfast.kernel import clock
+from holdfast.kernel.errors import HoldfastError, Usage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    from holdfast.budgets.rules.ledger import BudgetState, Values
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.session.spending import Spending
+
+    class Given(TypedDict, total=False):
+        """Values that the caller has: a program, or a test."""
+
+        cost: float
+        context: float
+        estimated: float
+        actual: float
+        errors: float
+
+    class Gathered(TypedDict):
+        """What is known. `notes` say by type why a value is missing, or how sure it is;
+        `measured_errors` are the client's alone."""
+
+        values: Values
+        notes: dict[str, str]
+        recent_errors: list[str]
+        session: str
+        started_at: str
+        measured_errors: int
+
+
+NAMES = ("cost", "context", "estimated", "actual", "errors")
+_KINDS = {**UNITS, "estimated": UNITS["cost"], "actual": UNITS["cost"]}
+
+
+def from_flags(**flags: str | None) -> Given:
+    """The values of flags; what is no amount is refused, with the flag's name."""
+    given: Given = {}
+    for name, text in flags.items():
+        if text is None:
+            continue
+        try:
+            given[name] = _KINDS[name](text)  # type: ignore[literal-required]
+        except ValueError as problem:
+            raise Usage(f"--{name} {problem}.") from None
+    return given
+
+
+def gather(
+    workspace: Workspace, state: BudgetState, given: Given, *, session: str, now: int
+) -> Gathered:
+    """Everything that a check looks at, in its types' order."""
+    for name, value in given.items():
+        if name not in NAMES or not is_amount(value):
+            raise Usage(f"{name} must be a finite number from 0 on, not {value!r:.40}.")
+    spent = _measured(workspace, session, now)
+    session = session or (spent["session"] if spent else "")
+    notes: dict[str, str] = {}
+    cost = given.get("cost")
+    if cost is None:
+        cost, notes["cost"] = _cost(state, spent)
+    context = given.get("context")
+    if context is None:
+        context = spent["context_percent"] if spent else None
+        notes["context"] = "" if context is not None else "unknown: no client tells it"
+    variance, notes["variance"] = _variance(given, cost)
+    measured = spent["errors"] if spent else 0
+    errors = given.get("errors")
+    if errors is None:
+        errors = _since(measured, state["forgiven"].get(session, 0)) + state["added"]["errors"]
+    values: Values = {
+        "cost": cost,
+        "context": context,
+        "variance": variance,
+        "errors": int(errors),
+    }
+    recent = spent["recent_errors"] if spent else []
+    return {
+        "values": values,
+        "notes": {type: notes[type] for type in TYPES if notes.get(type)},
+        "recent_errors": [*recent, *state["added"]["recent_errors"]],
+        "session": session,
+        "started_at": _time(spent["started_at"]) if spent else "",
+        "measured_errors": measured,
+    }
+
+
+def _measured(workspace: Workspace, session: str, now: int) -> Spending | None:
+    """What the clients wrote down; None where that cannot be read, and the check goes on."""
+    from holdfast.session.spending import measured
+
+    try:
+        return measured(workspace, session=session, now=now)
+    except Usage:
+        raise
+    except (HoldfastError, OSError):
+        return None
+
+
+def _cost(state: BudgetState, spent: Spending | None) -> tuple[float | None, str]:
+    """Measured and reported together. With a part unknown, the rest is what it costs at least."""
+    added = state["added"]["cost"]
+    if spent is None:
+        return _at_least(0.0, added, "what the client used cannot be read")
+    if spent["cost"] is None:
+        if not spent["sources"] and added is not None:
+            return from_millionths(added), ""
+        return _at_least(spent["cost_at_least"], added, spent["why"])
+    total = from_millionths(millionths(spent["cost"]) + (added or 0))
+    return total, "estimated" if spent["sure"] == "estimated" else ""
+
+
+def _at_least(known: float, added: int | None, why: str) -> tuple[float | None, str]:
+    total = millionths(known) + (added or 0)
+    if total == 0:
+        return None, f"unknown: {why}"
+    return from_millionths(total), f"at least: {why}"
+
+
+def _variance(given: Given, cost: float | None) -> tuple[float | None, str]:
+    """Of the cost, unless both numbers are given; AMB-PILOT-09."""
+    if "estimated" not in given:
+        return None, "" if "actual" not in given else "skipped: no estimate"
+    actual = given.get("actual", cost)
+    if actual is None:
+        return None, "unknown: so is the cost"
+    found = variance_of(given["estimated"], actual)
+    return found, "" if found is not None else "skipped: the estimate is 0"
+
+
+def _since(count: int, forgiven: int) -> int:
+    """A count that is lower than what was put behind has begun anew."""
+    return count - forgiven if count >= forgiven else count
+
+
+def _time(text: str) -> str:
+    try:
+        return clock.precise(clock.parse(text))
+    except ValueError:
+        return ""

@@ -1,0 +1,1 @@
+"""The pure rules of budgets: no I/O, no clock."""

@@ -1,0 +1,127 @@
+"""`.autopilot/state/acknowledgments.json` and `thresholds.json`: what they say, and what others may say
+in them."""
+
+from __future__ import annotations
+
+from holdfast.budgets.rules.thresholds import TYPES
+from holdfast.kernel import canonical_json, clock
+from holdfast.kernel.rules import Unparsable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.budgets.rules.ledger import Acknowledgment, BudgetState
+
+ACKNOWLEDGMENTS = ".autopilot/state/acknowledgments.json"
+THRESHOLDS = ".autopilot/state/thresholds.json"
+# The protocol writes the first; its siblings the others. AMB-PILOT-07
+_VALUE_NAMES = ("value_at_ack", "value_at_acknowledgment", "value")
+_NUMBERS = {
+    "cost": "cost",
+    "context": "context_percent",
+    "variance": "variance_percent",
+    "errors": "error_count",
+}
+
+
+def read(text: str) -> tuple[dict[str, Acknowledgment], str | None, dict[str, Any]]:
+    """Acknowledgments, the last reset, and the keys that are not the protocol's."""
+    document = _object(text)
+    entries = document.get("acknowledgments", {})
+    if not isinstance(entries, dict):
+        raise Unparsable("acknowledgments is not an object")
+    found = {str(type): _entry(type, entry) for type, entry in entries.items()}
+    reset = document.get("last_reset")
+    if reset is not None and not isinstance(reset, str):
+        raise Unparsable("last_reset is not a time")
+    extra = {
+        name: value
+        for name, value in document.items()
+        if name not in ("acknowledgments", "last_reset")
+    }
+    return found, reset, extra
+
+
+def _entry(type: str, entry: Any) -> Acknowledgment:
+    if not isinstance(entry, dict):
+        raise Unparsable(f"acknowledgments.{type} is not an object")
+    value = next((entry[name] for name in _VALUE_NAMES if name in entry), None)
+    at = entry.get("acknowledged_at")
+    if not isinstance(at, str):
+        raise Unparsable(f"acknowledgments.{type} has no acknowledged_at")
+    own = ("acknowledged_at", "session_id", *_VALUE_NAMES)
+    return {
+        "acknowledged_at": at,
+        "value_at_ack": float(value) if isinstance(value, (int, float)) else None,
+        "session_id": str(entry.get("session_id") or ""),
+        "level": "alert",
+        "threshold": None,
+        "until": None,
+        "by": None,
+        "extra": {name: said for name, said in entry.items() if name not in own},
+    }
+
+
+def is_outdated(known: Acknowledgment, reset: str | None) -> bool:
+    """Whether a reset came after it; AMB-PILOT-06."""
+    try:
+        return reset is not None and clock.parse(known["acknowledged_at"]) < clock.parse(reset)
+    except ValueError:
+        return False
+
+
+def write(state: BudgetState) -> str:
+    entries = {
+        type: {
+            "acknowledged_at": known["acknowledged_at"],
+            "value_at_ack": _number(known["value_at_ack"]),
+            "session_id": known["session_id"],
+            **dict(sorted(known["extra"].items())),
+        }
+        for type, known in sorted(state["acknowledgments"].items(), key=lambda one: _place(one[0]))
+    }
+    document = {
+        "acknowledgments": entries,
+        "last_reset": state["last_reset"],
+        **dict(sorted(state["extra"].get(ACKNOWLEDGMENTS, {}).items())),
+    }
+    return canonical_json.indented(document) + "\n"
+
+
+def _place(type: str) -> int:
+    return TYPES.index(type)
+
+
+def read_thresholds(text: str) -> dict[str, Any]:
+    """Only what is not ours is taken from it: the rest is measured."""
+    own = ("current_values", "levels_triggered", "last_check")
+    return {name: value for name, value in _object(text).items() if name not in own}
+
+
+def write_thresholds(state: BudgetState) -> str:
+    document = {
+        "current_values": {
+            _NUMBERS[type]: _number(state["values"][type])  # type: ignore[literal-required]
+            for type in TYPES
+        },
+        "levels_triggered": {type: state["levels"].get(type) for type in TYPES},
+        "last_check": state["last_check"],
+        **dict(sorted(state["extra"].get(THRESHOLDS, {}).items())),
+    }
+    return canonical_json.indented(document) + "\n"
+
+
+def _number(value: float | None) -> float | None:
+    """Whole numbers without a point, as the protocol writes 42."""
+    return int(value) if value is not None and value == int(value) else value
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        document = canonical_json.loads(text)
+    except ValueError as problem:
+        raise Unparsable(str(problem)) from None
+    if not isinstance(document, dict):
+        raise Unparsable("not a JSON object")
+    return document

@@ -1,0 +1,132 @@
+"""What people see at a threshold: a line for a warning, boxes for an alert and a stop; and the log's
+lines, in the protocol's words. The log takes the lines, the console the boxes; AMB-PILOT-11."""
+
+from __future__ import annotations
+
+from holdfast.budgets.rules.units import MILLIONTHS, millionths
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# The protocol's own boxes are so wide inside; a longer row makes a wider one.
+NARROWEST = 54
+TITLE_INDENT = 11
+CLEARED = "✅ All alert acknowledgments cleared"
+ACKNOWLEDGED = "✅ Acknowledged. Continuing..."
+ACKNOWLEDGED_BEFORE = "⏩ Alert acknowledged previously, continuing..."
+QUESTION = "Type 'ack' to acknowledge and continue, or 'stop' to halt."
+CONTINUING = "   Continuing execution..."
+
+
+def amount(type: str, value: float) -> str:
+    """`$26.50`, `42%`, `3`. Cut off, not rounded: 24.999 must not look like a limit of 25."""
+    if type == "cost":
+        cents = millionths(value) * 100 // MILLIONTHS
+        return f"${cents / 100:.2f}"
+    if type == "errors":
+        return str(int(value))
+    return f"{_plain(value)}%"
+
+
+def short_amount(type: str, value: float) -> str:
+    """As in a warning: `$10`, without the cents where there are none; AMB-PILOT-13."""
+    text = amount(type, value)
+    return text.removesuffix(".00") if type == "cost" else text
+
+
+def _plain(value: float) -> str:
+    """A number with at most two decimals, and none that say nothing."""
+    hundredths = millionths(value) * 100 // MILLIONTHS
+    text = f"{hundredths / 100:.2f}"
+    return text.rstrip("0").rstrip(".")
+
+
+def name_of(type: str) -> str:
+    return type.capitalize()
+
+
+def warning(type: str, value: float, threshold: float) -> list[str]:
+    reached, limit = amount(type, value), short_amount(type, threshold)
+    return [f"📝 Warning: {name_of(type)} at {reached} (threshold: {limit})", CONTINUING]
+
+
+def alert(type: str, value: float, threshold: float, stop: float) -> list[str]:
+    return _box(
+        "🔶 ALERT: Threshold Reached",
+        [
+            f"Type:      {name_of(type)}",
+            f"Current:   {amount(type, value)}",
+            f"Threshold: {amount(type, threshold)} (alert)",
+            f"Next:      {amount(type, stop)} (stop)",
+        ],
+        [
+            "This alert requires acknowledgment to continue.",
+            "",
+            "Type 'ack' to acknowledge and continue",
+            "Type 'stop' to halt execution",
+        ],
+    )
+
+
+def stop(type: str, value: float, threshold: float, level: str = "stop") -> list[str]:
+    return _box(
+        "🛑 STOP: Threshold Exceeded",
+        [
+            f"Type:      {name_of(type)}",
+            f"Current:   {amount(type, value)}",
+            f"Threshold: {amount(type, threshold)} ({level})",
+        ],
+        [
+            "Execution HALTED. Checkpoint created.",
+            "",
+            "Options:",
+            "1. Increase threshold in .autopilot/config.yaml",
+            "2. Review and optimize remaining work",
+            "3. Resume with /autopilot:cockpit --reset-alerts",
+        ],
+    )
+
+
+def saved(path: str) -> str:
+    return f"Waypoint saved: {path}"
+
+
+def log_of(type: str, level: str, value: float, how: str) -> list[str]:
+    """The lines that the protocol logs for one crossing."""
+    number = _plain(value)
+    lines = [f"⚠️ Threshold triggered: {type} at {level} ({number})"]
+    if how == "warned":
+        lines.append(f"📝 Warning: {type} reached {number}")
+    elif how == "acknowledged":
+        lines.append(ACKNOWLEDGED_BEFORE)
+    elif how == "waiting":
+        lines += [f"🔶 ALERT: {type} at {number}", ""]
+        lines += ["This threshold requires acknowledgment to continue.", QUESTION]
+    else:
+        lines += [f"🛑 STOP: {type} at {number}", ""]
+        lines += ["This threshold requires immediate action."]
+        lines += ["Execution cannot continue until issue is resolved."]
+    return lines
+
+
+def _box(title: str, values: Sequence[str], text: Sequence[str]) -> list[str]:
+    """Three regions. Aligned, which the protocol's own example is not; AMB-PILOT-12."""
+    regions = [
+        [" " * TITLE_INDENT + title],
+        [f"  {row}" for row in values],
+        [f"  {row}" for row in text],
+    ]
+    width = max(NARROWEST, *(columns(row) + 1 for region in regions for row in region))
+    bar = "═" * width
+    lines = [f"╔{bar}╗"]
+    for position, region in enumerate(regions):
+        if position:
+            lines.append(f"╠{bar}╣")
+        lines += [f"║{row}{' ' * (width - columns(row))}║" for row in region]
+    return [*lines, f"╚{bar}╝"]
+
+
+def columns(text: str) -> int:
+    """How wide a text is on a terminal: the protocol's emoji take two columns."""
+    return sum(2 if letter >= "\N{MAHJONG TILE EAST WIND}" else 1 for letter in text)

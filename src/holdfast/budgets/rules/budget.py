@@ -1,0 +1,286 @@
+"""Budgets: what was spent, which alerts a person has acknowledged, and whether a stop holds.
+
+The rules of the `budget:<name>` streams. `budget:default` is shown in `.autopilot/`: two state files
+and the newest waypoint; `metrics.jsonl` is appended from its records, in `holdfast.budgets`.
+"""
+
+from __future__ import annotations
+
+from holdfast.budgets.rules import acknowledgments as files
+from holdfast.budgets.rules import waypoint
+from holdfast.budgets.rules.boxes import amount
+from holdfast.budgets.rules.edits import absorb
+from holdfast.budgets.rules.fold import apply
+from holdfast.budgets.rules.ledger import LONGEST_ERROR, Witnessed, initial
+from holdfast.budgets.rules.ruling import judge
+from holdfast.budgets.rules.thresholds import ALERT, LEVELS, STOP, TYPES, combined
+from holdfast.budgets.rules.units import is_amount, is_number
+from holdfast.kernel import clock
+from holdfast.kernel.errors import Conflict, NotAllowed, NotFound, Usage
+from holdfast.kernel.rules import Decision
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.budgets.rules.ledger import (
+        BudgetState,
+        Check,
+        Halt,
+        Handled,
+        Pending,
+        Place,
+        Saved,
+    )
+
+__all__ = ["STREAM", "absorb", "apply", "decide", "initial", "render"]
+
+DEFAULT = "default"
+STREAM = f"budget:{DEFAULT}"
+LIFT = "holdfast guard reset"
+
+
+# Deciding
+
+
+def decide(state: BudgetState, command: Any, now: int) -> Decision:
+    """`add` (a report), `check`, `ack`, `halt` (a person's "stop" to an alert), `reset`."""
+    what = command["do"]
+    if what == "add":
+        return Decision([("added", _added(command))])
+    if what == "check":
+        return _check(state, command, now)
+    if what in ("ack", "halt"):
+        _refuse_unseen(command, "answers an alert")
+        return (_acknowledge if what == "ack" else _halt)(state, command, now)
+    if what == "reset":
+        return _reset(state, command, now)
+    raise Usage(f"A budget cannot {what!r:.40}.")
+
+
+def _refuse_unseen(command: Any, what: str) -> None:
+    if not isinstance(command.get("by"), Witnessed):
+        raise NotAllowed(
+            f"Only a person {what}.", hint="In a terminal of theirs.", kind="no_person"
+        )
+
+
+def _added(command: Any) -> dict[str, Any]:
+    """`{"cost": dollars, "tokens": whole number, "error": text, "step": text}`, each of them optional."""
+    body: dict[str, Any] = {}
+    cost, tokens, error = (command.get(name) for name in ("cost", "tokens", "error"))
+    if cost is not None:
+        if not is_amount(cost):
+            raise Usage(f"A cost is a number of dollars from 0 on, not {cost!r:.40}.")
+        body["cost"] = cost
+    if tokens is not None:
+        if type(tokens) is not int or tokens < 0:
+            raise Usage(f"Tokens are a whole number from 0 on, not {tokens!r:.40}.")
+        body["tokens"] = tokens
+    if error is not None:
+        body["error"] = str(error)[:LONGEST_ERROR]
+    if not body:
+        raise Usage("There is nothing to add.", hint="holdfast guard report --add-cost 0.42")
+    if command.get("step"):
+        body["step"] = str(command["step"])
+    return body
+
+
+def _check(state: BudgetState, check: Check, now: int) -> Decision:
+    _refuse_unsound(check)
+    if state["stopped"] is not None:
+        return Decision()
+    ruling = judge(state, check, now)
+    body: dict[str, Any] = {
+        "at": clock.stamp(now),
+        "session": check["session"],
+        "values": check["values"],
+        "levels": ruling["levels"],
+        "handled": ruling["handled"],
+        "summary": _told(ruling["handled"]),
+    }
+    if check["limits"] != state["limits"]:
+        body["limits"] = check["limits"]
+    if ruling["elapsed"] is not None:
+        body["elapsed"] = ruling["elapsed"]
+    records: list[tuple[str, Any]] = [("checked", body)]
+    # A limit that was given as a flag stays with the waypoint, and holds after the resume.
+    lowered = combined(state["lowered"], check["flags"])
+    for one in ruling["handled"]:
+        if one["how"] == "stopped":
+            records.append(("stopped", {**_stopped(state, check, one, now), "lowered": lowered}))
+        elif _is_new_context_alert(state, one) and ruling["verdict"] == "wait":
+            records.append(
+                ("prepared", {"saved": _prepared(state, check, one, now), "lowered": lowered})
+            )
+    return Decision(records)
+
+
+def _refuse_unsound(check: Check) -> None:
+    """What a check leaves behind must not trip the next one, wherever it came from."""
+    known = [value for value in check["values"].values() if value is not None]
+    numbers = [check["limits"][level][type] for level in LEVELS for type in TYPES]
+    if not all(is_number(number) for number in [*known, *numbers]):
+        raise Usage("A check is made of finite numbers.")
+
+
+def _told(handled: list[Handled]) -> str:
+    """A check in a few words, for `holdfast history`."""
+    reached = [f"{one['type']} {amount(one['type'], one['value'])} {one['how']}" for one in handled]
+    return ", ".join(reached) or "nothing reached"
+
+
+def _is_new_context_alert(state: BudgetState, crossed: Handled) -> bool:
+    """Its checkpoint is prepared when it is raised, before anybody is asked; AMB-PILOT-03."""
+    is_one = crossed["type"] == "context" and crossed["how"] == "waiting"
+    return is_one and "context" not in state["pending"]
+
+
+def _stopped(state: BudgetState, check: Check, crossed: Handled, now: int) -> dict[str, Any]:
+    trigger = {**_trigger(crossed), "reason": waypoint.EXCEEDED}
+    saved = _waypoint(state, check, waypoint.THRESHOLD_STOP, trigger, LIFT, now)
+    halt: Halt = {
+        "reason": waypoint.THRESHOLD_STOP,
+        "type": crossed["type"],
+        "level": crossed["level"],
+        "value": crossed["value"],
+        "threshold": crossed["threshold"],
+        "at": clock.stamp(now),
+        "session_id": check["session"],
+        "waypoint": saved["path"],
+        "last_turn": check["last_turn"],
+    }
+    return _halted(halt, saved)
+
+
+def _halted(halt: Halt, saved: Saved) -> dict[str, Any]:
+    summary = f"{halt['type']} at {amount(halt['type'], halt['value'])}"
+    return {"halt": halt, "saved": saved, "summary": summary}
+
+
+def _prepared(state: BudgetState, check: Check, crossed: Handled, now: int) -> Saved:
+    resume = f"holdfast guard ack {crossed['type']}"
+    return _waypoint(state, check, waypoint.CONTEXT_ALERT, _trigger(crossed), resume, now)
+
+
+def _trigger(crossed: Handled) -> dict[str, Any]:
+    return {"type": crossed["type"], "level": crossed["level"], "value": crossed["value"]}
+
+
+def _waypoint(
+    state: BudgetState, check: Check, reason: str, trigger: dict[str, Any], resume: str, now: int
+) -> Saved:
+    return waypoint.made(
+        reason,
+        trigger=trigger,
+        session=check["session"],
+        place=check["place"],
+        totals=check["values"],
+        thresholds=check["limits"],
+        acknowledgments=state["acknowledgments"],
+        resume=resume,
+        taken=state["waypoint"]["path"] if state["waypoint"] else "",
+        now=now,
+    )
+
+
+def _acknowledge(state: BudgetState, command: Any, now: int) -> Decision:
+    type = _waiting(state, command["type"])
+    if type is None:
+        return Decision()
+    pending = state["pending"][type]
+    value: float = state["values"][type] or pending["value"]  # type: ignore[literal-required]
+    until = command.get("until")
+    if until is not None and until <= value:
+        raise Usage(f"The ceiling {until:g} is reached already: {type} is at {value:g}.")
+    body = {
+        "type": type,
+        "level": ALERT,
+        "value": value,
+        "threshold": pending["threshold"],
+        "until": until,
+        "stop": state["limits"][STOP][type],
+        "at": clock.stamp(now),
+        "session": command["session"],
+        "by": command["by"],
+        "summary": f"{type} at {amount(type, value)}",
+    }
+    return Decision([("acknowledged", body)])
+
+
+def _waiting(state: BudgetState, type: str) -> str | None:
+    """The type, when its alert waits; None when somebody has acknowledged it already."""
+    if type not in TYPES:
+        raise Usage(f"{type!r:.40} is none of {', '.join(TYPES)}.")
+    if state["stopped"] is not None:
+        raise Conflict("A stop holds; there is nothing to acknowledge.", hint=f"{LIFT} lifts it.")
+    if type in state["pending"]:
+        return type
+    if type in state["acknowledgments"]:
+        return None
+    raise NotFound(f"No alert of {type} waits.", hint="holdfast guard check looks at them all.")
+
+
+def _halt(state: BudgetState, command: Any, now: int) -> Decision:
+    type = _waiting(state, command["type"])
+    if type is None:
+        raise Conflict(f"The alert of {command['type']} was acknowledged meanwhile.")
+    pending: Pending = state["pending"][type]
+    place: Place = command["place"]
+    value: float = state["values"][type] or pending["value"]  # type: ignore[literal-required]
+    saved = waypoint.made(
+        waypoint.ALERT_STOP,
+        trigger={"type": type, "level": ALERT, "value": value},
+        session=command["session"],
+        place=place,
+        totals=state["values"],
+        thresholds=state["limits"],
+        acknowledgments=state["acknowledgments"],
+        resume=LIFT,
+        taken=state["waypoint"]["path"] if state["waypoint"] else "",
+        now=now,
+    )
+    halt: Halt = {
+        "reason": waypoint.ALERT_STOP,
+        "type": type,
+        "level": ALERT,
+        "value": value,
+        "threshold": pending["threshold"],
+        "at": clock.stamp(now),
+        "session_id": command["session"],
+        "waypoint": saved["path"],
+        "last_turn": command["last_turn"],
+        "by": command["by"],
+    }
+    return Decision([("stopped", {**_halted(halt, saved), "lowered": state["lowered"]})])
+
+
+def _reset(state: BudgetState, command: Any, now: int) -> Decision:
+    """Clearing acknowledgments is anybody's; lifting a stop and raising a limit is a person's."""
+    lifts, given = state["stopped"] is not None, command.get("given")
+    if lifts or given is not None:
+        _refuse_unseen(command, "lifts a stop or raises a limit")
+    body = {
+        "at": clock.stamp(now),
+        "by": command.get("by"),
+        "lifted": lifts,
+        "summary": "the stop is lifted" if lifts else "acknowledgments cleared",
+        "given": state["given"] if given is None else given,
+        "lowered": command.get("lowered", state["lowered"])
+        if given is not None
+        else state["lowered"],
+        "forgiven": command.get("forgiven", {}) if lifts else {},
+    }
+    return Decision([("reset", body)])
+
+
+def render(state: BudgetState) -> dict[str, str]:
+    if state["name"] != DEFAULT or not state["opened"]:
+        return {}
+    views = {
+        files.ACKNOWLEDGMENTS: files.write(state),
+        files.THRESHOLDS: files.write_thresholds(state),
+    }
+    if state["waypoint"] is not None:
+        views[state["waypoint"]["path"]] = waypoint.write(state["waypoint"])
+    return views

@@ -1,0 +1,83 @@
+"""Whether work may go on: each type's highest level, in the protocol's order, handled once a check."""
+
+from __future__ import annotations
+
+from holdfast.budgets.rules.thresholds import ALERT, STOP, STOPPING, TYPES, WARNING, level_of
+from holdfast.kernel import clock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.budgets.rules.ledger import (
+        Acknowledgment,
+        BudgetState,
+        Check,
+        Handled,
+        How,
+        Ruling,
+        Verdict,
+    )
+
+
+def judge(state: BudgetState, check: Check, now: int) -> Ruling:
+    """What a check comes to. While a stop holds, nothing is looked at: only a person lifts it."""
+    if state["stopped"] is not None:
+        return {"verdict": "stop", "handled": [], "levels": state["levels"], "elapsed": None}
+    handled: list[Handled] = []
+    levels: dict[str, str | None] = {}
+    verdict: Verdict = "go"
+    seen = state["sessions"].get(check["session"])
+    for type in TYPES:
+        value: float | None = check["values"][type]  # type: ignore[literal-required]
+        level = level_of(check["limits"], type, value) if value is not None else None
+        levels[type] = level
+        if value is None or level is None or verdict == "stop":
+            continue
+        how = _how(state, check, type, level, value)
+        handled.append(
+            {
+                "number": state["crossings"] + len(handled) + 1,
+                "type": type,
+                "level": level,
+                "value": value,
+                "threshold": check["limits"][level][type],
+                "how": how,
+                "entered": seen is None or seen["levels"].get(type) != level,
+            }
+        )
+        # The first type at its stop ends the check; the others' values are in the waypoint.
+        verdict = "stop" if how == "stopped" else "wait" if how == "waiting" else verdict
+    elapsed = _elapsed(state, check, now)
+    return {"verdict": verdict, "handled": handled, "levels": levels, "elapsed": elapsed}
+
+
+def _how(state: BudgetState, check: Check, type: str, level: str, value: float) -> How:
+    if level == STOP or check["actions"][level][type] in STOPPING:
+        return "stopped"
+    if level == WARNING:
+        return "warned"
+    known = state["acknowledgments"].get(type)
+    if known is not None and covers(known, value, check["limits"][ALERT][type]):
+        return "acknowledged"
+    return "waiting"
+
+
+def covers(known: Acknowledgment, value: float, alert: float) -> bool:
+    """Whether an acknowledgment still holds: below the ceiling that its person named, and unless the
+    alert was set lower since; AMB-PILOT-05."""
+    if known["threshold"] is not None and alert < known["threshold"]:
+        return False
+    return known["until"] is None or value < known["until"]
+
+
+def _elapsed(state: BudgetState, check: Check, now: int) -> int | None:
+    """Suggested once after the pause, then after each further pause without a checkpoint."""
+    seen = state["sessions"].get(check["session"])
+    began = check["started_at"] or (seen["first_at"] if seen else "")
+    if not began:
+        return None
+    elapsed = now - clock.parse(began)
+    suggested = seen["suggested_at"] if seen else ""
+    since = clock.parse(began)
+    if suggested:
+        since = max(clock.parse(each) for each in (suggested, check["checkpoint_at"]) if each)
+    return elapsed if now - since >= check["pause"] else None

@@ -1,0 +1,63 @@
+"""The stop of a budget: the latch that holds without the database, and the reserve beside it.
+
+It is set before the stop is recorded, so that a crash in between leaves a stop, and never a record
+of one that holds nobody.
+"""
+
+from __future__ import annotations
+
+from holdfast.budgets import last_turn
+from holdfast.budgets.rules.boxes import amount, name_of
+from holdfast.budgets.rules.waypoint import ALERT_STOP
+from holdfast.estop.stop import BUDGET
+from holdfast.kernel import latch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.budgets.rules.ledger import BudgetState, Halt, Ruling
+    from holdfast.kernel.workspace import Workspace
+
+
+def engage(workspace: Workspace, halt: Halt, *, now: int) -> bool:
+    """Set the latch. False when one holds already: an emergency stop is not written over."""
+    if latch.read(workspace) is not None:
+        return False
+    latch.engage(workspace, words(halt), by=BUDGET, now=now)
+    if halt["last_turn"]:
+        last_turn.grant(workspace, now=now)
+    return True
+
+
+def words(halt: Halt) -> str:
+    reached = f"{name_of(halt['type'])} at {amount(halt['type'], halt['value'])}"
+    if halt["reason"] == ALERT_STOP:
+        return f"A person said stop: {reached}"
+    return f"{reached}, the limit is {amount(halt['type'], halt['threshold'])}"
+
+
+def waiting(state: BudgetState, ruling: Ruling) -> dict[str, str]:
+    """The alerts that wait for a person after a check: each type, and how far it had come."""
+    found = {
+        type: (one["value"], one["threshold"])
+        for type, one in state["pending"].items()
+        if state["values"][type] is None  # type: ignore[literal-required]
+    }
+    for one in ruling["handled"]:
+        if one["how"] == "waiting":
+            found[one["type"]] = (one["value"], one["threshold"])
+    return {
+        type: f"{name_of(type)} at {amount(type, value)}, the alert is at {amount(type, threshold)}"
+        for type, (value, threshold) in found.items()
+    }
+
+
+def is_held(workspace: Workspace) -> bool:
+    """Whether the latch is a budget's."""
+    held = latch.read(workspace)
+    return held is not None and held["by"] == BUDGET
+
+
+def let_go(workspace: Workspace) -> bool:
+    """Release a budget's latch, and nobody else's."""
+    last_turn.end(workspace)
+    return is_held(workspace) and latch.release(workspace)

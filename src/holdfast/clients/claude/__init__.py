@@ -1,0 +1,1 @@
+"""Claude: install, hook events, transcript, usage."""

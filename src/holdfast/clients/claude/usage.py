@@ -1,0 +1,218 @@
+"""Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`, one line a content block.
+
+A message of several blocks stands there several times with the same id. Subagents have files of
+their own beside it. The line `cost-state` is the client's own total with subagents and compactions;
+it comes when the client ends, so what was said after the last one is added to it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.clients.usage.model import count, message, money, table, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.clients.usage.model import Context, Found, Report, Source
+
+CLIENT = "claude"
+# A line without any of these says nothing about spending; `"` in a text is written `\"` there.
+_TELLING = (b'"usage":', b'"cost-state"', b'"compact_boundary"', b'"isApiErrorMessage":')
+_TIME = b'"timestamp":'
+# Answers that the client made up itself, such as an error shown as one.
+SYNTHETIC = "<synthetic>"
+STANDARD = "standard"
+LARGE_WINDOW, LARGE_SUFFIX = 1_000_000, "[1m]"
+
+
+def home() -> str:
+    return os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
+
+
+def folder_of(root: str) -> str:
+    """Where the transcripts of sessions in a folder are."""
+    name = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in root)
+    return os.path.join(home(), "projects", name)
+
+
+def newest(root: str) -> list[Source]:
+    """The transcript in which a session of this folder wrote last, with its subagents."""
+    folder = folder_of(root)
+    found = []
+    for entry in _entries(folder):
+        if entry.name.endswith(".jsonl") and entry.is_file():
+            found.append((entry.stat().st_mtime_ns, entry.path))
+    return of_path(max(found)[1]) if found else []
+
+
+def since(root: str, instant: int) -> list[str]:
+    """The sessions of this folder that wrote something at an instant or after it."""
+    return [
+        entry.name.removesuffix(".jsonl")
+        for entry in _entries(folder_of(root))
+        if entry.name.endswith(".jsonl") and entry.stat().st_mtime_ns // 1_000_000 >= instant
+    ]
+
+
+def find(session: str) -> list[Source]:
+    """The files of one session, whatever folder it worked in."""
+    for project in _entries(os.path.join(home(), "projects")):
+        path = os.path.join(project.path, f"{session}.jsonl")
+        if os.path.isfile(path):
+            return of_path(path)
+    return []
+
+
+def of_path(path: str) -> list[Source]:
+    """A session's transcript and those of its subagents."""
+    session = os.path.basename(path).removesuffix(".jsonl")
+    sources: list[Source] = [{"client": CLIENT, "session": session, "path": path, "agent": ""}]
+    for entry in _entries(os.path.join(os.path.dirname(path), session, "subagents")):
+        if entry.name.startswith("agent-") and entry.name.endswith(".jsonl"):
+            agent = entry.name[len("agent-") : -len(".jsonl")]
+            sources.append({**sources[0], "path": entry.path, "agent": agent})
+    return sources
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return []
+
+
+def is_telling(line: bytes) -> bool:
+    return any(word in line for word in _TELLING)
+
+
+def glance(line: bytes, state: dict[str, Any], found: Found) -> None:
+    """What a line that is not parsed says all the same: that it is one of ours, and its time."""
+    if b'"type":' in line:
+        found.known += 1
+    at = line.find(_TIME)
+    if at >= 0:
+        stamp = line[at + len(_TIME) : at + len(_TIME) + 28].split(b'"')
+        if len(stamp) > 2:
+            _seen(stamp[1].decode("ascii", "replace"), state, found)
+
+
+def parse(record: dict[str, Any], source: Source, state: dict[str, Any], found: Found) -> None:
+    """One line. `state` is what a later line needs to know of earlier ones."""
+    kind = record.get("type")
+    if isinstance(kind, str):
+        found.known += 1
+    _seen(text(record.get("timestamp")), state, found)
+    if kind == "assistant":
+        _answer(record, source, state, found)
+    elif kind == "cost-state":
+        report = _cost_state(record, state)
+        if report is not None:
+            found.reports.append(report)
+    elif kind == "system" and record.get("subtype") == "compact_boundary" and not source["agent"]:
+        after = table(record.get("compactMetadata")).get("postTokens")
+        if isinstance(after, int):
+            found.context = _context(state, count(after), state.get("model", ""), 0)
+
+
+def _seen(at: str, state: dict[str, Any], found: Found) -> None:
+    if at > state.get("at", ""):
+        state["at"] = at
+    if at and not found.started_at:
+        found.started_at = at
+
+
+def _answer(record: dict[str, Any], source: Source, state: dict[str, Any], found: Found) -> None:
+    said = table(record.get("message"))
+    if record.get("isApiErrorMessage"):
+        id = text(record.get("uuid")) or state.get("at", "")
+        found.errors[id] = _first_text(said) or text(record.get("error")) or "API error"
+        return
+    model = text(said.get("model"))
+    if model == SYNTHETIC:
+        return
+    at = text(record.get("timestamp")) or state.get("at", "")
+    id = text(said.get("id")) or text(record.get("uuid"))
+    usage = said.get("usage")
+    # A faster answer has a price of its own, which is on no list here: another model, in effect.
+    speed = text(table(usage).get("speed")) or STANDARD
+    priced = model if speed == STANDARD else f"{model} ({speed})"
+    answer = found.messages[id] = message(id, at, priced, provider="anthropic")
+    if not isinstance(usage, dict):
+        return
+    hour = count(table(usage.get("cache_creation")).get("ephemeral_1h_input_tokens"))
+    answer["input"] = count(usage.get("input_tokens"))
+    answer["output"] = count(usage.get("output_tokens"))
+    answer["cache_read"] = count(usage.get("cache_read_input_tokens"))
+    answer["cache_write"] = count(usage.get("cache_creation_input_tokens"))
+    answer["cache_write_hour"] = min(hour, answer["cache_write"])
+    answer["counted"] = True
+    if not source["agent"] and not record.get("isSidechain"):
+        state["model"] = model
+        tokens = sum(answer[name] for name in ("input", "output", "cache_read", "cache_write"))
+        large = text(record.get("requestedModel")).endswith(LARGE_SUFFIX)
+        found.context = _context(state, tokens, model, LARGE_WINDOW if large else 0)
+
+
+def _first_text(said: dict[str, Any]) -> str:
+    content = said.get("content")
+    for block in content if isinstance(content, list) else []:
+        if isinstance(block, dict) and isinstance(block.get("text"), str):
+            return str(block["text"])
+    return text(content)
+
+
+def _cost_state(record: dict[str, Any], state: dict[str, Any]) -> Report | None:
+    cost = money(record.get("totalCostUSD"))
+    if cost is None:
+        return None
+    models = [table(value) for value in table(record.get("modelUsage")).values()]
+    return {
+        "at": state.get("at", ""),
+        "cost": cost,
+        "has_unknown": bool(record.get("hasUnknownModelCost")),
+        "tokens": {
+            "input": sum(count(each.get("inputTokens")) for each in models),
+            "output": sum(count(each.get("outputTokens")) for each in models),
+            "cache_read": sum(count(each.get("cacheReadInputTokens")) for each in models),
+            "cache_write": sum(count(each.get("cacheCreationInputTokens")) for each in models),
+        },
+        "what": "cost-state",
+    }
+
+
+def _context(state: dict[str, Any], tokens: int, model: str, window: int) -> Context:
+    return {
+        "at": state.get("at", ""),
+        "tokens": tokens,
+        "window": window,
+        "model": model,
+        "provider": "anthropic",
+    }
+
+
+def status_line(payload: dict[str, Any], at: str, found: Found) -> str:
+    """What Claude Code gives its status line: its own cost, and the only exact window.
+
+    Returns the session's id. The percentage is null before the first answer and after a compaction,
+    and says nothing then.
+    """
+    cost = money(table(payload.get("cost")).get("total_cost_usd"))
+    if cost is not None:
+        found.reports.append(
+            {"at": at, "cost": cost, "has_unknown": False, "tokens": {}, "what": "status line"}
+        )
+    window = table(payload.get("context_window"))
+    size = count(window.get("context_window_size"))
+    if size and window.get("current_usage") is not None:
+        tokens = count(window.get("total_input_tokens")) + count(window.get("total_output_tokens"))
+        found.context = {
+            "at": at,
+            "tokens": tokens,
+            "window": size,
+            "model": text(table(payload.get("model")).get("id")),
+            "provider": "anthropic",
+        }
+    return text(payload.get("session_id"))

@@ -1,0 +1,1 @@
+"""Codex: install, hook events, transcript, usage."""

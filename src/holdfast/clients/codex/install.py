@@ -1,0 +1,81 @@
+"""Codex: the project's `.codex/hooks.json` and `.codex/config.toml`, both read in trusted projects.
+
+In a linked worktree Codex takes the hooks of the main one, but only where there is a `.codex/` too, and
+the rest of the settings of the linked one.
+
+A hook runs only after its user has reviewed it; that is theirs to do, and never ours.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+
+from holdfast.clients.settings.json_part import JsonPart
+from holdfast.clients.settings.toml_part import TomlPart
+from holdfast.kernel.workspace import worktrees
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.clients.settings.files import Part
+    from holdfast.kernel.workspace import Workspace
+
+PROGRAM = "codex"
+# Event, and the seconds that Codex may wait for us; at a session's end 3 at most.
+EVENTS = {
+    "SessionStart": 10,
+    "UserPromptSubmit": 10,
+    "PreToolUse": 10,
+    "PostToolUse": 10,
+    "PreCompact": 20,
+    "Stop": 20,
+    "SessionEnd": 3,
+}
+
+
+def home() -> str:
+    return os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
+
+
+def parts(workspace: Workspace, command: Callable[..., list[str]], server: list[str]) -> list[Part]:
+    groups = {
+        # Codex has no form without a shell: a list of arguments would be left out.
+        event: {
+            "hooks": [
+                {
+                    "type": "command",
+                    "command": shlex.join(command(PROGRAM, event)),
+                    "timeout": limit,
+                }
+            ]
+        }
+        for event, limit in EVENTS.items()
+    }
+    found: list[Part] = [
+        JsonPart(os.path.join(root, ".codex", "hooks.json"), hooks=groups)
+        for root in dict.fromkeys((workspace.root, _main_worktree(workspace)))
+    ]
+    if server:
+        values = {"command": server[0], "args": server[1:]}
+        path = os.path.join(workspace.root, ".codex", "config.toml")
+        found.append(TomlPart(path, ["mcp_servers", "holdfast"], values))
+    return found
+
+
+def _main_worktree(workspace: Workspace) -> str:
+    root = os.path.realpath(os.path.dirname(workspace.git_dir)) if workspace.git_dir else ""
+    return root if root and os.path.exists(os.path.join(root, ".git")) else workspace.root
+
+
+def notes(workspace: Workspace) -> list[str]:
+    shared = (
+        "Codex takes the hooks of every worktree from the main one, where there is a .codex/ in "
+        "both: run this in each worktree. `holdfast uninstall` in one takes them from all."
+    )
+    return [
+        *([shared] if len(worktrees(workspace)) > 1 else []),
+        "Codex runs no hook before you have reviewed it: start codex in this project, trust the "
+        "project, and type /hooks. After each change of a hook, once more.",
+    ]

@@ -1,0 +1,161 @@
+"""Codex: `$CODEX_HOME/sessions/<year>/<month>/<day>/rollout-<time>-<thread>.jsonl`.
+
+A subagent has a rollout of its own, whose first line names the session that it belongs to.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.clients.lines import first_record
+from holdfast.clients.usage.model import count, message, table, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from holdfast.clients.usage.model import Found, Source
+
+CLIENT = "codex"
+_TELLING = (
+    *(b'"session_meta"', b'"turn_context"', b'"token_usage_record"', b'"token_count"'),
+    b'"error"',
+)
+# So many of the newest rollouts are looked at for one of this folder, or of this session.
+LOOK_BACK = 200
+
+
+def home() -> str:
+    return os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
+
+
+def newest(root: str) -> list[Source]:
+    """The newest rollout that began in this folder, with its subagents."""
+    newest: tuple[int, str] | None = None
+    for path in _rollouts():
+        began = began_with(path)
+        if text(began.get("cwd")) == root and not _is_subagent(began):
+            changed = os.stat(path).st_mtime_ns
+            if newest is None or changed > newest[0]:
+                newest = (changed, session_of(began))
+    return find(newest[1]) if newest else []
+
+
+def find(session: str) -> list[Source]:
+    """The rollouts of one session: its own, and those of its subagents, which are all younger."""
+    sources: list[Source] = []
+    for path in _rollouts():
+        own = os.path.basename(path).endswith(f"-{session}.jsonl")
+        began = began_with(path)
+        if own or session_of(began) == session:
+            agent = "" if own else text(began.get("id"))
+            sources.append({"client": CLIENT, "session": session, "path": path, "agent": agent})
+        if own:
+            break
+    return sorted(sources, key=lambda source: (source["agent"], source["path"]))
+
+
+def of_path(path: str) -> list[Source]:
+    """The session that a rollout belongs to."""
+    session = session_of(began_with(path)) or os.path.basename(path)[-42:-6]
+    found = find(session)
+    if not any(source["path"] == path for source in found):
+        found.insert(0, {"client": CLIENT, "session": session, "path": path, "agent": ""})
+    return found
+
+
+def session_of(began: dict[str, Any]) -> str:
+    return text(began.get("session_id")) or text(began.get("id"))
+
+
+def _is_subagent(began: dict[str, Any]) -> bool:
+    return bool(began.get("session_id")) and began.get("session_id") != began.get("id")
+
+
+def _rollouts() -> Iterator[str]:
+    """The newest first, by the date in their folders and names."""
+    given = 0
+    for year in _names(os.path.join(home(), "sessions")):
+        for month in _names(year):
+            for day in _names(month):
+                for path in _names(day):
+                    name = os.path.basename(path)
+                    if name.startswith("rollout-") and name.endswith(".jsonl"):
+                        yield path
+                        given += 1
+                        if given >= LOOK_BACK:
+                            return
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return [os.path.join(folder, name) for name in sorted(os.listdir(folder), reverse=True)]
+    except OSError:
+        return []
+
+
+def began_with(path: str) -> dict[str, Any]:
+    """What a rollout says of itself; empty when it cannot be read."""
+    return table(first_record(path).get("payload"))
+
+
+def is_telling(line: bytes) -> bool:
+    return any(word in line for word in _TELLING)
+
+
+def glance(line: bytes, state: dict[str, Any], found: Found) -> None:
+    if b'"payload":' in line:
+        found.known += 1
+
+
+def parse(record: dict[str, Any], source: Source, state: dict[str, Any], found: Found) -> None:
+    """One line. Cached tokens are part of `input_tokens`, reasoning of `output_tokens`."""
+    payload = table(record.get("payload"))
+    kind, at = record.get("type"), text(record.get("timestamp"))
+    if payload:
+        found.known += 1
+    if at and not found.started_at:
+        found.started_at = text(payload.get("timestamp")) or at
+    if kind == "session_meta":
+        state["provider"] = text(payload.get("model_provider"))
+    elif kind == "turn_context" and text(payload.get("model")):
+        state["model"] = payload["model"]
+    elif kind == "token_usage_record":
+        state["records"] = True
+        id = text(payload.get("response_id")) or f"{payload.get('turn_id')}/{at}"
+        _answer(id, at, table(payload.get("usage")), state, found)
+    elif kind == "event_msg" and payload.get("type") == "token_count":
+        _token_count(table(payload.get("info")), at, source, state, found)
+    elif kind == "event_msg" and payload.get("type") == "error":
+        found.errors[f"{source['agent']}/{at}"] = text(payload.get("message")) or "error"
+
+
+def _answer(id: str, at: str, usage: dict[str, Any], state: dict[str, Any], found: Found) -> None:
+    answer = message(id, at, state.get("model", ""), provider=state.get("provider", ""))
+    found.messages[id] = answer
+    cached = count(usage.get("cached_input_tokens"))
+    written = count(usage.get("cache_write_input_tokens"))
+    answer["input"] = max(0, count(usage.get("input_tokens")) - cached - written)
+    answer["output"] = count(usage.get("output_tokens"))
+    answer["cache_read"] = cached
+    answer["cache_write"] = written
+    answer["counted"] = bool(usage)
+
+
+def _token_count(
+    info: dict[str, Any], at: str, source: Source, state: dict[str, Any], found: Found
+) -> None:
+    last, total = table(info.get("last_token_usage")), table(info.get("total_token_usage"))
+    if last and not source["agent"]:
+        found.context = {
+            "at": at,
+            "tokens": count(last.get("total_tokens")),
+            "window": count(info.get("model_context_window")),
+            "model": state.get("model", ""),
+            "provider": state.get("provider", ""),
+        }
+    # Before there were usage records, a count whose total has grown was one answer.
+    if not state.get("records") and count(total.get("total_tokens")) > state.get("total", 0):
+        state["total"] = count(total.get("total_tokens"))
+        _answer(f"total-{source['agent']}-{state['total']}", at, last, state, found)

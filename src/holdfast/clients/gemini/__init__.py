@@ -1,0 +1,1 @@
+"""Gemini: install, hook events, transcript, usage."""

@@ -1,0 +1,61 @@
+"""Gemini CLI: names of its own, decisions at the top of the answer, and nothing but JSON."""
+
+from __future__ import annotations
+
+from holdfast.clients.events import common
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.clients.events import Event, Means, Outcome
+
+NAME = "gemini"
+EVENTS: dict[str, Means] = {
+    "SessionStart": "start",
+    "BeforeAgent": "prompt",
+    "BeforeTool": "tool",
+    "AfterTool": "used",
+    # Before every call of the model, whether there is something to compress or not.
+    "PreCompress": "may compact",
+    "AfterAgent": "stop",
+    "SessionEnd": "end",
+    **dict.fromkeys(
+        ("BeforeModel", "AfterModel", "BeforeToolSelection", "Notification"), "nothing"
+    ),
+}
+# No limit was seen with 40,000 characters; ours is the usual length of a pack.
+LONGEST_CONTEXT = 9_500
+ALONE = True
+_WITH_CONTEXT = ("SessionStart", "BeforeAgent", "AfterTool")
+# What these say of going on is not listened to.
+_ADVISORY = ("SessionStart", "SessionEnd", "PreCompress")
+
+
+def read(name: str, payload: dict[str, Any]) -> Event:
+    return common(name, EVENTS.get(name, "unknown"), payload)
+
+
+def length(text: str) -> int:
+    return len(text)
+
+
+def answer(event: Event, outcome: Outcome) -> dict[str, Any]:
+    said: dict[str, Any] = {}
+    if outcome.get("context") and event.name in _WITH_CONTEXT:
+        said["hookSpecificOutput"] = {
+            "hookEventName": event.name,
+            "additionalContext": outcome["context"],
+        }
+    if outcome.get("tell"):
+        said["systemMessage"] = outcome["tell"]
+    if "halt" in outcome:
+        said["systemMessage"] = outcome["halt"]
+        if event.name not in _ADVISORY:
+            said["continue"], said["stopReason"] = False, outcome["halt"]
+            said["reason"] = outcome["halt"]
+    # Claude Code's `permissionDecision` means nothing here: the tool would be used.
+    reason = outcome.get("deny") or outcome.get("prompt")
+    if reason:
+        said["decision"], said["reason"] = "deny", reason
+    return said

@@ -1,0 +1,284 @@
+"""Gemini CLI: `~/.gemini/tmp/<project>/chats/session-<time>-<id>.jsonl`, one record per line.
+
+The client only appends. It writes a message again, under the same id, when a tool call ends, and
+`$set` may repeat the whole history. So a call counts once by its id, and a message that is older
+than the newest one says nothing new. Versions before 0.39 rewrite one JSON object per session
+(`.json`): `read_whole` takes that.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from stat import S_ISREG
+
+from holdfast.clients.conversation import (
+    LONGEST_OUTPUT,
+    LONGEST_TEXT,
+    Event,
+    flat,
+    is_new,
+    list_of,
+    shortened,
+    table_of,
+    task_of,
+    text_of,
+    words_of_the_person,
+)
+from holdfast.clients.lines import Unread
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.clients.conversation import Change, ReaderState
+
+    class GeminiState(ReaderState, total=False):
+        """`newest` is the time of the newest message that was read."""
+
+        newest: str
+
+
+# A session that is one object is read as a whole; a larger one than this is none.
+LARGEST_OBJECT = 256 << 20
+_ONLY_TIMES = b'{"$set":{"lastUpdated":'
+_TOOL_ANSWER = b'"type":"user","content":[{"functionResponse":'
+_NO_WORDS = frozenset(("info", "warning", "error"))
+_ENDED = frozenset(("success", "error", "cancelled"))
+_GREETINGS = (
+    "This is the Gemini CLI.",
+    "Got it. Thanks for the context!",
+    "Got it. Thanks for the additional context!",
+)
+_SNAPSHOT = "<state_snapshot>"
+_FOLDER = re.compile(
+    r"(?:Workspace Directories:\*\*\n\s+- |currently working in the directory: )([^\n]{1,4096})"
+)
+_EXIT_CODE = re.compile(r"^(?:\[)?Exit Code: (-?\d+)", re.MULTILINE)
+_SIGNAL = re.compile(r"^Signal: (?!\(none\))\S", re.MULTILINE)
+_SHELL_NOTES = re.compile(
+    r"^(?:</?untrusted_context>|Process Group PGID: .*|Background PIDs: .*|Signal: \(none\)|"
+    r"Error: \(none\)|Exit Code: 0)\n?",
+    re.MULTILINE,
+)
+_TRACKED = re.compile(r"(?:Created|Updated) task (\S+?)[:.]")
+_TRACKER_STATES = {"closed": "completed", "blocked": "open"}
+
+
+def is_telling(line: bytes) -> bool:
+    """All but the clock and a second copy of a tool's answer."""
+    return not line.startswith(_ONLY_TIMES) and _TOOL_ANSWER not in line[:300]
+
+
+def peek(line: bytes, state: ReaderState, events: list[Event]) -> bool:
+    """Every telling line has to be decoded."""
+    return False
+
+
+def parse(record: dict[str, Any], state: ReaderState, events: list[Event]) -> None:
+    """One record: the session's head, a message, or a `$set` that may hold the whole history."""
+    if "$rewindTo" in record:
+        return
+    patch = table_of(record.get("$set"))
+    if patch or "sessionId" in record:
+        _folder(patch.get("directories") or record.get("directories"), "", state, events)
+        for message in list_of(patch.get("messages") or record.get("messages")):
+            _message(table_of(message), state, events)
+    elif text_of(record.get("id")):
+        _message(record, state, events)
+    else:
+        state["unknown"] += 1
+
+
+def read_whole(path: str, mark: str | None, state: ReaderState, events: list[Event]) -> str:
+    """Read a session of an older version, which is one object; the mark for the next time.
+
+    Nothing is read while the file is as `mark` says. `Unread` when there is no such file.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        raise Unread(error.strerror or "unreadable") from error
+    try:
+        found = os.fstat(descriptor)
+        if not S_ISREG(found.st_mode):
+            raise Unread("is no file")
+        identity = f"{found.st_ino}:{found.st_size}:{found.st_mtime_ns}"
+        if mark == identity:
+            return identity
+        if found.st_size > LARGEST_OBJECT:
+            raise Unread("is too large")
+        with open(descriptor, "rb", closefd=False) as file:
+            content = file.read(LARGEST_OBJECT)
+    except OSError as error:
+        raise Unread(error.strerror or "unreadable") from error
+    finally:
+        os.close(descriptor)
+    try:
+        record = json.loads(content.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        # The client is writing it just now, or it is none of its files.
+        state["unknown"] += 1
+        return identity
+    if isinstance(record, dict) and "sessionId" in record:
+        parse(record, state, events)
+    else:
+        state["unknown"] += 1
+    return identity
+
+
+def _message(message: dict[str, Any], state: ReaderState, events: list[Event]) -> None:
+    known: GeminiState = state  # type: ignore[assignment]
+    at, kind = text_of(message.get("timestamp")), message.get("type")
+    newest = known.get("newest", "")
+    if at and at < newest:
+        return
+    known["newest"] = max(at, newest)
+    if kind == "user":
+        if is_new(state, text_of(message.get("id"))):
+            _prompt(message, at, state, events)
+    elif kind == "gemini":
+        _answer(message, at, state, events)
+    elif kind not in _NO_WORDS:
+        state["unknown"] += 1
+
+
+def _prompt(message: dict[str, Any], at: str, state: ReaderState, events: list[Event]) -> None:
+    # What the person typed; `content` has the files that `@name` stands for as well.
+    text = flat(message.get("displayContent")) or flat(message.get("content"))
+    if _SNAPSHOT in text:
+        events.append(Event("compact", at=at))
+        events.append(Event("summary", at=at, text=text.partition(_SNAPSHOT)[2].strip()))
+        return
+    if text.lstrip().startswith(("<session_context>", _GREETINGS[0])):
+        found = _FOLDER.search(text)
+        _folder([found[1].strip()] if found else [], at, state, events)
+    words = words_of_the_person(text)
+    is_command = words.startswith(("/", "?")) and " " not in words
+    if words and not is_command and not words.startswith(_GREETINGS):
+        events.append(Event("prompt", at=at, text=words))
+
+
+def _folder(folders: Any, at: str, state: ReaderState, events: list[Event]) -> None:
+    first = text_of(next(iter(list_of(folders)), ""))
+    if os.path.isabs(first) and state.get("cwd") != first:
+        state["cwd"] = first
+        events.append(Event("place", at=at, path=first))
+
+
+def _answer(message: dict[str, Any], at: str, state: ReaderState, events: list[Event]) -> None:
+    id, text = text_of(message.get("id")), flat(message.get("content")).strip()
+    if text and text not in _GREETINGS and is_new(state, f"{id} said"):
+        events.append(Event("said", at=at, text=text))
+    for each in list_of(message.get("toolCalls")):
+        call = table_of(each)
+        name = text_of(call.get("id"))
+        when = text_of(call.get("timestamp")) or at
+        # The client writes a call again with its result, if it wrote it before that came.
+        if is_new(state, f"{name} called"):
+            _called(call, name, when, events)
+        if call.get("status") in _ENDED and is_new(state, f"{name} ended"):
+            _ended(call, name, when, events)
+
+
+def _called(call: dict[str, Any], id: str, at: str, events: list[Event]) -> None:
+    tool, args = text_of(call.get("name")), table_of(call.get("args"))
+    path = _first(args, "file_path", "absolute_path", "path")
+    folder = _first(args, "dir_path", "directory", "path")
+    if tool == "run_shell_command":
+        events.append(Event("run", at=at, id=id, text=text_of(args.get("command")), path=folder))
+    elif tool in ("replace", "write_file", "edit"):
+        events.append(_edit(call, args, path, id, at))
+    elif tool == "read_file":
+        events.append(Event("read", at=at, id=id, path=path))
+    elif tool == "read_many_files":
+        names = list_of(args.get("include")) or list_of(args.get("paths"))
+        for place, each in enumerate(names[:50]):
+            events.append(Event("read", at=at, id=id, path=text_of(each), again=place > 0))
+    elif tool in ("grep_search", "search_file_content", "glob", "list_directory"):
+        pattern = text_of(args.get("pattern"))
+        events.append(Event("search", at=at, id=id, text=pattern, path=folder))
+    elif tool == "write_todos":
+        events.append(Event("tasks", at=at, id=id, tasks=_todos(args)))
+    elif tool in ("invoke_agent", "codebase_investigator", "delegate_to_agent"):
+        asked = _first(args, "prompt", "objective", "query", "description")
+        events.append(Event("agent", at=at, id=id, text=asked or tool))
+    elif tool == "exit_plan_mode":
+        plan = _first(args, "plan", "plan_filename", "plan_path")
+        events.append(Event("plan", at=at, id=id, text=plan))
+    else:
+        said = json.dumps(args, ensure_ascii=False, default=str)
+        events.append(Event("call", at=at, id=id, text=shortened(f"{tool} {said}", 2000)))
+
+
+def _edit(call: dict[str, Any], args: dict[str, Any], path: str, id: str, at: str) -> Event:
+    shown = table_of(call.get("resultDisplay"))
+    change: Change = "created" if shown.get("isNewFile") is True else "edited"
+    old = text_of(args.get("old_string"))
+    new = text_of(args.get("new_string")) or text_of(args.get("content"))
+    text = shortened(f"{old}\n{new}" if old else new, LONGEST_TEXT)
+    # The arguments may name the file from the project's folder; the display names it in full.
+    whole = text_of(shown.get("filePath")) or path
+    return Event("edit", at=at, id=id, path=whole, text=text, change=change)
+
+
+def _todos(args: dict[str, Any]) -> list[Any]:
+    return [
+        task_of(place, table_of(each).get("description"), table_of(each).get("status"))
+        for place, each in enumerate(list_of(args.get("todos"))[:200], 1)
+    ]
+
+
+def _ended(call: dict[str, Any], id: str, at: str, events: list[Event]) -> None:
+    tool, status = text_of(call.get("name")), call.get("status")
+    output = _output(call)
+    # A call that the person refused or interrupted has not failed.
+    failed = {"error": True, "success": False}.get(str(status))
+    if tool == "run_shell_command" and status == "success":
+        code = _EXIT_CODE.findall(output)
+        failed = bool(_SIGNAL.search(output)) or bool(code and code[-1] != "0")
+        output = _SHELL_NOTES.sub("", output).removeprefix("Output: ")
+    text = shortened(output.strip(), LONGEST_OUTPUT)
+    events.append(Event("result", at=at, id=id, text=text, failed=failed))
+    if status != "success":
+        return
+    if tool == "ask_user":
+        _answers(call, output, at, events)
+    elif tool in ("tracker_create_task", "tracker_update_task"):
+        args = table_of(call.get("args"))
+        named = _TRACKED.search(output)
+        key = named[1] if named else text_of(args.get("id"))
+        state = text_of(args.get("status")) or ("open" if tool.endswith("create_task") else "")
+        task = task_of(key, args.get("title"), _TRACKER_STATES.get(state, state))
+        events.append(Event("task", at=at, tasks=[task]))
+    elif tool in ("invoke_agent", "codebase_investigator", "delegate_to_agent"):
+        events.append(Event("agent_end", at=at, id=id))
+
+
+def _answers(call: dict[str, Any], output: str, at: str, events: list[Event]) -> None:
+    """What the person chose: the output maps the number of each question to its answer."""
+    try:
+        answers = table_of(table_of(json.loads(output)).get("answers"))
+    except ValueError:
+        return
+    questions = list_of(table_of(call.get("args")).get("questions"))
+    for place, each in enumerate(questions[:20]):
+        given = answers.get(str(place))
+        if isinstance(given, str) and given:
+            about = text_of(table_of(each).get("question"))
+            events.append(Event("answer", at=at, text=given, about=about))
+
+
+def _output(call: dict[str, Any]) -> str:
+    """What the tool answered to the model; else what the client showed to the person."""
+    parts = []
+    for each in list_of(call.get("result")):
+        response = table_of(table_of(table_of(each).get("functionResponse")).get("response"))
+        parts.append(text_of(response.get("output")) or text_of(response.get("error")))
+    said = "\n".join(part for part in parts if part)
+    return said or text_of(call.get("resultDisplay"))
+
+
+def _first(args: dict[str, Any], *names: str) -> str:
+    return next((args[name] for name in names if text_of(args.get(name))), "")

@@ -1,0 +1,173 @@
+"""Letting agents' clients call holdfast by themselves, and taking that back byte for byte.
+
+Only files of the project are touched: a hook for all projects would make a journal in each of them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from holdfast.clients.claude import install as claude
+from holdfast.clients.codex import install as codex
+from holdfast.clients.gemini import install as gemini
+from holdfast.clients.opencode import install as opencode
+from holdfast.clients.settings import files
+from holdfast.kernel.errors import HoldfastError
+from holdfast.processes import relaunch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, TypedDict
+
+    from holdfast.clients.settings.files import Change, Part, Status
+    from holdfast.kernel.workspace import Workspace
+
+    class FileDone(TypedDict):
+        """What `init` or `uninstall` did to one file."""
+
+        path: str
+        status: Status
+
+    class Done(TypedDict):
+        """What they did for one client. `notes` are for its user to read."""
+
+        client: str
+        status: Status
+        files: list[FileDone]
+        notes: list[str]
+
+    class Found(TypedDict):
+        """A client, and by what it was noticed; empty when it was not."""
+
+        client: str
+        because: str
+
+
+_MODULES: dict[str, Any] = {
+    "claude": claude,
+    "codex": codex,
+    "gemini": gemini,
+    "opencode": opencode,
+}
+CLIENTS = tuple(_MODULES)
+NO_SERVER = "No MCP server is registered: pip install 'holdfast[mcp]', then run this again."
+
+
+def server() -> list[str]:
+    """How our MCP server is started; nothing where its library is not installed."""
+    from importlib.util import find_spec
+
+    return relaunch.command("mcp") if find_spec("mcp") else []
+
+
+def detect() -> list[Found]:
+    """Which clients this user has."""
+    found: list[Found] = []
+    for name, module in _MODULES.items():
+        program, home = shutil.which(module.PROGRAM), module.home()
+        because = program or (home if os.path.isdir(home) else "")
+        found.append({"client": name, "because": because})
+    return found
+
+
+def install(
+    workspace: Workspace,
+    clients: Iterable[str],
+    command: Callable[..., list[str]],
+    server: list[str],
+    *,
+    dry_run: bool = False,
+) -> list[Done]:
+    """Add ours to clients' settings; everything else in them stays. `command` says how a hook is
+    started, `server` how our MCP server is (nothing: it cannot be)."""
+    parts = parts_of(workspace, clients, command, server)
+    changes = _change(workspace, parts, files.plan_install, dry_run)
+    done: list[Done] = []
+    for client in parts:
+        ours = changes[client]
+        statuses = {change["status"] for change in ours}
+        done.append(
+            {
+                "client": client,
+                "status": "installed" if "installed" in statuses else "already",
+                "files": _shown(ours),
+                "notes": [
+                    *(note for change in ours for note in change["notes"]),
+                    *_MODULES[client].notes(workspace),
+                    *([] if server else [NO_SERVER]),
+                ],
+            }
+        )
+    return done
+
+
+def uninstall(
+    workspace: Workspace,
+    clients: Iterable[str],
+    command: Callable[..., list[str]],
+    *,
+    dry_run: bool = False,
+) -> list[Done]:
+    """Put clients' files back as they were; in those that somebody changed since, only ours goes."""
+    # The last first, as their folders were made: the first one's are gone when they are empty.
+    parts = {
+        client: ours[::-1]
+        for client, ours in parts_of(workspace, clients, command, ["holdfast"]).items()
+    }
+    changes = _change(workspace, parts, files.plan_uninstall, dry_run)
+    done: list[Done] = []
+    for client in parts:
+        ours = changes[client][::-1]
+        statuses: set[Status] = {change["status"] for change in ours} - {"absent"}
+        status: Status = "removed" if "removed" in statuses else "restored"
+        done.append(
+            {
+                "client": client,
+                "status": status if statuses else "absent",
+                "files": _shown(ours),
+                "notes": [note for change in ours for note in change["notes"]],
+            }
+        )
+    return done
+
+
+def parts_of(
+    workspace: Workspace,
+    clients: Iterable[str],
+    command: Callable[..., list[str]],
+    server: list[str],
+) -> dict[str, list[Part]]:
+    """The files of each client, with what we want of them."""
+    return {client: _MODULES[client].parts(workspace, command, server) for client in clients}
+
+
+def _change(
+    workspace: Workspace,
+    parts: dict[str, list[Part]],
+    plan: Callable[[Workspace, Part], Change],
+    dry_run: bool,
+) -> dict[str, list[Change]]:
+    """Do as planned. A file that cannot be understood is refused before any client's is written."""
+    planned = {client: [plan(workspace, part) for part in ours] for client, ours in parts.items()}
+    if dry_run:
+        return planned
+    done: list[str] = []
+    for client, changes in planned.items():
+        for place, part in enumerate(parts[client]):
+            try:
+                if files.is_outdated(changes[place]):
+                    changes[place] = plan(workspace, part)
+                files.carry_out(workspace, changes[place])
+            except HoldfastError as error:
+                if done:
+                    error.message += f" Changed before that: {', '.join(done)}."
+                raise
+            if changes[place]["status"] in ("installed", "removed", "restored"):
+                done.append(changes[place]["path"])
+    return planned
+
+
+def _shown(changes: list[Change]) -> list[FileDone]:
+    return [{"path": change["path"], "status": change["status"]} for change in changes]

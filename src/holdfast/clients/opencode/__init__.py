@@ -1,0 +1,1 @@
+"""Opencode: install, hook events, transcript, usage."""

@@ -1,0 +1,69 @@
+"""opencode: a plugin of its own in `.opencode/plugins/`, and the server in `opencode.json`."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from holdfast.clients.settings.json_part import JsonPart, programs_of
+from holdfast.clients.settings.whole_part import WholePart
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.clients.settings.files import Part
+    from holdfast.kernel.workspace import Workspace
+
+PROGRAM = "opencode"
+PLUGIN = os.path.join(".opencode", "plugins", "holdfast.js")
+MARK = "// Holdfast in opencode"
+# The line of the shim that says how to start a hook, wherever holdfast is on the path.
+_BEGIN = "const COMMAND = "
+_COMMAND = f'{_BEGIN}["holdfast", "hook"]'
+
+
+def home() -> str:
+    folder = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return os.path.join(folder, "opencode")
+
+
+def parts(workspace: Workspace, command: Callable[..., list[str]], server: list[str]) -> list[Part]:
+    found: list[Part] = [
+        WholePart(os.path.join(workspace.root, PLUGIN), _shim(command()), MARK, _programs),
+    ]
+    if server:
+        entry = {"type": "local", "command": server, "enabled": True}
+        found.append(JsonPart(_settings(workspace), members=[(["mcp", "holdfast"], entry)]))
+    return found
+
+
+def _shim(words: list[str]) -> str:
+    folder = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    with open(os.path.join(folder, "hooks", "opencode.js"), encoding="utf-8") as file:
+        text = file.read()
+    if text.count(_COMMAND) != 1:
+        raise RuntimeError("opencode.js does not say how it starts a hook")
+    return text.replace(_COMMAND, f"{_BEGIN}{json.dumps(words)}")
+
+
+def _programs(text: str) -> list[str]:
+    for line in text.splitlines():
+        if line.startswith(_BEGIN):
+            try:
+                return programs_of(json.loads(line.removeprefix(_BEGIN)))
+            except ValueError:
+                return []
+    return []
+
+
+def _settings(workspace: Workspace) -> str:
+    """The file that is there, or the plain one."""
+    with_comments = os.path.join(workspace.root, "opencode.jsonc")
+    if os.path.exists(with_comments):
+        return with_comments
+    return os.path.join(workspace.root, "opencode.json")
+
+
+def notes(workspace: Workspace) -> list[str]:
+    return []

@@ -1,0 +1,510 @@
+"""opencode: the tables `message` and `part` of `opencode.db`, or one JSON file each before 1.2.
+
+A message is a row of its own, and what was said and done in it are its parts. A part changes until
+its message is complete, so the next look begins with the oldest message that was not. Parts that
+were read whole are told apart by their ids, which grow.
+
+The database is only read: no lock that hinders the client, and no file beside it is made. See
+`rows_of`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from stat import S_ISREG
+from urllib.parse import quote
+
+import apsw
+
+from holdfast.clients.conversation import (
+    LONGEST_OUTPUT,
+    LONGEST_TEXT,
+    Event,
+    list_of,
+    shortened,
+    table_of,
+    task_of,
+    text_of,
+    words_of_the_person,
+)
+from holdfast.clients.lines import Unread
+from holdfast.kernel import clock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any, TypedDict
+
+    from holdfast.clients.conversation import Change, Kind, ReaderState
+
+    class OpencodeMark(TypedDict):
+        """How far a session was read: from which message on (time and id) to look again, and what
+        was told of each part since then."""
+
+        since: int
+        message: str
+        parts: dict[str, int]
+
+    class Message(TypedDict):
+        """One message with its parts, by their ids."""
+
+        id: str
+        created: int
+        data: dict[str, Any]
+        parts: list[tuple[str, dict[str, Any]]]
+
+
+BUSY_MILLISECONDS = 1000
+LARGEST_FILE = 32 << 20
+# What was told of a part that was not complete: nothing, or that it began. A complete one is done.
+WAITING, BEGUN, DONE = 1, 2, 3
+_ENDED = ("completed", "error")
+_SILENT_PARTS = frozenset(
+    ("step-start", "step-finish", "snapshot", "patch", "reasoning", "file", "agent", "retry")
+)
+_SEARCHES = frozenset(("grep", "glob", "list", "codesearch"))
+_EDITS = frozenset(("edit", "write", "multiedit"))
+_FILE_CHANGES: dict[str, Change] = {"add": "created", "delete": "deleted"}
+_SINCE = (
+    "FROM message {} WHERE message.session_id = ? AND message.time_created >= ? "
+    "ORDER BY message.time_created, message.id"
+)
+_MESSAGES = "SELECT message.id, message.time_created, message.data " + _SINCE.format("")
+_PARTS = (
+    "SELECT part.message_id, part.id, part.data "
+    + _SINCE.format("JOIN part ON part.message_id = message.id")
+    + ", part.id"
+)
+
+
+def read(
+    path: str,
+    session: str,
+    mark: OpencodeMark | None,
+    state: ReaderState,
+    events: list[Event],
+) -> OpencodeMark:
+    """Append what happened in a session since `mark`; the mark for the next time.
+
+    `path` is the database, or the session's own JSON file. `Unread` when it cannot be read now.
+    """
+    before: OpencodeMark = mark or {"since": 0, "message": "", "parts": {}}
+    messages: Iterable[Message]
+    if path.endswith(".json"):
+        undone = _undone(read_object(path).get("revert"))
+        messages = _messages_in_files(path, session, before["message"])
+    else:
+        with opened(path) as store:
+            undone = _undone_in_database(store, session)
+            messages = _messages_in_database(store, session, before["since"], state)
+    return _read_messages(messages, before, undone, state, events)
+
+
+def _read_messages(
+    messages: Iterable[Message],
+    before: OpencodeMark,
+    undone: str,
+    state: ReaderState,
+    events: list[Event],
+) -> OpencodeMark:
+    """The model's newest message may still change; those before it do not."""
+    since, first, parts = before["since"], before["message"], dict(before["parts"])
+    for message in messages:
+        id, created, data = message["id"], message["created"], message["data"]
+        if (created, id) < (before["since"], before["message"]):
+            continue
+        if undone and id >= undone:
+            break
+        if data.get("role") == "assistant" and id != first:
+            since, first, parts = created, id, {}
+        _place(data, created, state, events)
+        for part_id, part in message["parts"]:
+            told = parts.get(part_id, 0)
+            if told != DONE:
+                parts[part_id] = _part(part, data, created, told, state, events)
+    return {"since": since, "message": first, "parts": parts}
+
+
+def _is_complete(message: dict[str, Any]) -> bool:
+    if message.get("role") != "assistant":
+        return True
+    return bool(table_of(message.get("time")).get("completed")) or bool(message.get("error"))
+
+
+def _place(message: dict[str, Any], created: Any, state: ReaderState, events: list[Event]) -> None:
+    cwd = text_of(table_of(message.get("path")).get("cwd"))
+    if cwd and state.get("cwd") != cwd:
+        state["cwd"] = cwd
+        events.append(Event("place", at=_time(created), path=cwd))
+
+
+# Parts
+
+
+def _part(
+    part: dict[str, Any],
+    message: dict[str, Any],
+    created: Any,
+    told: int,
+    state: ReaderState,
+    events: list[Event],
+) -> int:
+    """Append what a part says that was not told yet; what was told of it by now."""
+    kind, role = part.get("type"), message.get("role")
+    if kind == "text":
+        return _text(part, message, created, told, events)
+    if kind == "tool":
+        return _tool(part, created, told, events)
+    if kind == "compaction":
+        events.append(Event("compact", at=_time(created)))
+    elif kind == "subtask":
+        text = text_of(part.get("prompt")) or text_of(part.get("description"))
+        events.append(Event("agent", at=_time(created), text=shortened(text, LONGEST_TEXT)))
+    elif kind not in _SILENT_PARTS or role not in ("user", "assistant"):
+        state["unknown"] += 1
+    return DONE
+
+
+def _text(
+    part: dict[str, Any], message: dict[str, Any], created: Any, told: int, events: list[Event]
+) -> int:
+    text, times = text_of(part.get("text")), table_of(part.get("time"))
+    at = _time(times.get("start") or created)
+    if message.get("role") == "user":
+        words = words_of_the_person(_unquoted(text))
+        if words and not part.get("synthetic"):
+            events.append(Event("prompt", at=at, text=shortened(words, LONGEST_TEXT)))
+        return DONE
+    is_whole = bool(times.get("end")) or _is_complete(message)
+    # A client that was killed leaves its last words without an end: they are told as they are.
+    if text.strip() and (is_whole or told != BEGUN):
+        kind: Kind = "summary" if message.get("summary") is True else "said"
+        events.append(Event(kind, at=at, text=shortened(text.strip(), LONGEST_TEXT)))
+        told = BEGUN
+    return DONE if is_whole else told or WAITING
+
+
+def _unquoted(text: str) -> str:
+    """`opencode run` puts its words in quotes when one of them has blanks."""
+    text = text.strip()
+    is_quoted = len(text) > 1 and text[0] == text[-1] == '"' and '"' not in text[1:-1]
+    return text[1:-1] if is_quoted else text
+
+
+def _tool(part: dict[str, Any], created: Any, told: int, events: list[Event]) -> int:
+    tool, id = text_of(part.get("tool")), text_of(part.get("callID"))
+    did = table_of(part.get("state"))
+    status, times = did.get("status"), table_of(did.get("time"))
+    given, details = table_of(did.get("input")), table_of(did.get("metadata"))
+    if status == "pending" and not given:
+        return WAITING
+    if told != BEGUN:
+        at = _time(times.get("start") or created)
+        _called(tool, id, given, details, at, events)
+    if status not in _ENDED:
+        return BEGUN
+    at = _time(times.get("end") or times.get("start") or created)
+    _ended(tool, id, did, given, details, at, events)
+    return DONE
+
+
+def _called(
+    tool: str,
+    id: str,
+    given: dict[str, Any],
+    details: dict[str, Any],
+    at: str,
+    events: list[Event],
+) -> None:
+    path = text_of(given.get("filePath"))
+    folder = text_of(given.get("workdir")) or text_of(given.get("path"))
+    if tool in ("bash", "shell"):
+        events.append(Event("run", at=at, id=id, text=text_of(given.get("command")), path=folder))
+    elif tool in _EDITS:
+        change: Change = "created" if details.get("exists") is False else "edited"
+        text = shortened(_changed(given), LONGEST_TEXT)
+        events.append(Event("edit", at=at, id=id, path=path, text=text, change=change))
+    elif tool in ("apply_patch", "patch"):
+        _patch(given, details, id, at, events)
+    elif tool == "read":
+        events.append(Event("read", at=at, id=id, path=path or folder))
+    elif tool in _SEARCHES:
+        pattern = text_of(given.get("pattern")) or text_of(given.get("query"))
+        events.append(Event("search", at=at, id=id, text=pattern, path=folder))
+    elif tool == "todowrite":
+        events.append(Event("tasks", at=at, id=id, tasks=_todos(given)))
+    elif tool == "task":
+        text = text_of(given.get("prompt")) or text_of(given.get("description"))
+        events.append(Event("agent", at=at, id=id, text=shortened(text, LONGEST_TEXT)))
+    elif tool == "plan_exit":
+        events.append(Event("plan", at=at, id=id, text=text_of(given.get("plan"))))
+    else:
+        said = json.dumps(given, ensure_ascii=False, default=str)
+        events.append(Event("call", at=at, id=id, text=shortened(f"{tool} {said}", 2000)))
+
+
+def _changed(given: dict[str, Any]) -> str:
+    edits = list_of(given.get("edits")) or [given]
+    texts = [
+        text_of(table_of(each).get(name))
+        for each in edits[:100]
+        for name in ("oldString", "newString", "content")
+    ]
+    return "\n".join(text for text in texts if text)
+
+
+def _patch(
+    given: dict[str, Any], details: dict[str, Any], id: str, at: str, events: list[Event]
+) -> None:
+    """One event a file. What a patch did is known when it has ended; before, its text tells."""
+    text = text_of(given.get("patchText"))
+    files = [
+        (text_of(each.get("filePath")), text_of(each.get("type")))
+        for each in map(table_of, list_of(details.get("files"))[:200])
+    ]
+    if not files:
+        for line in text.splitlines():
+            action, _, name = line.removeprefix("*** ").partition(" File: ")
+            if line.startswith("*** ") and name:
+                files.append((name.strip(), action.lower()))
+    for place, (path, what) in enumerate(files):
+        change = _FILE_CHANGES.get(what, "edited")
+        kept = shortened(text, LONGEST_TEXT) if not place else ""
+        events.append(
+            Event("edit", at=at, id=id, path=path, text=kept, change=change, again=place > 0)
+        )
+    if not files:
+        events.append(Event("call", at=at, id=id, text=shortened(f"patch {text}", 2000)))
+
+
+def _todos(given: dict[str, Any]) -> list[Any]:
+    return [
+        task_of(place, table_of(each).get("content"), table_of(each).get("status"))
+        for place, each in enumerate(list_of(given.get("todos"))[:200], 1)
+    ]
+
+
+def _ended(
+    tool: str,
+    id: str,
+    did: dict[str, Any],
+    given: dict[str, Any],
+    details: dict[str, Any],
+    at: str,
+    events: list[Event],
+) -> None:
+    failed: bool | None = did.get("status") == "error"
+    output = text_of(did.get("output")) or text_of(did.get("error"))
+    if tool in ("bash", "shell") and not failed:
+        code = details.get("exit")
+        # Without a code the command was stopped, or runs on behind the session.
+        failed = code != 0 if isinstance(code, int) else None
+    text = shortened(output.strip(), LONGEST_OUTPUT)
+    events.append(Event("result", at=at, id=id, text=text, failed=failed))
+    if tool == "task":
+        events.append(Event("agent_end", at=at, id=id))
+    elif tool == "question":
+        _answers(given, details, at, events)
+
+
+def _answers(given: dict[str, Any], details: dict[str, Any], at: str, events: list[Event]) -> None:
+    answers = list_of(details.get("answers"))
+    for each, chosen in zip(list_of(given.get("questions"))[:20], answers, strict=False):
+        words = [text_of(one) for one in list_of(chosen)] or [text_of(chosen)]
+        text = ", ".join(word for word in words if word)
+        if text:
+            about = text_of(table_of(each).get("question"))
+            events.append(Event("answer", at=at, text=text, about=about))
+
+
+# The store
+
+
+def databases() -> list[str]:
+    """Where opencode keeps its sessions; one file for each channel of releases."""
+    named = os.environ.get("OPENCODE_DB", "")
+    folder = data_folder()
+    if named and named != ":memory:":
+        return [os.path.join(folder, named)]
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    return [
+        os.path.join(folder, name)
+        for name in names
+        if name == "opencode.db" or (name.startswith("opencode-") and name.endswith(".db"))
+    ]
+
+
+def data_folder() -> str:
+    data = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
+    return os.path.join(data, "opencode")
+
+
+class opened:
+    """A database to put questions to. `Unread` when it is away, busy or another's.
+
+    A database without a log beside it is read as a file that nobody changes: to open it in any other
+    way would make the log. With one, SQLite reads both, and the client can go on writing. Where the
+    log cannot be opened, the file alone is read: what is in it is true, though not the newest.
+    """
+
+    def __init__(self, path: str) -> None:
+        _need_file(path)
+        self._address = f"file:{quote(os.path.abspath(path))}?mode=ro"
+        self._has_log = _has_log(path)
+        self._connection: apsw.Connection | None = None
+
+    def __enter__(self) -> opened:
+        ways = ("", "&immutable=1") if self._has_log else ("&immutable=1",)
+        problem: apsw.Error | None = None
+        for way in ways:
+            try:
+                self._connect(self._address + way)
+                return self
+            except apsw.Error as error:
+                self.__exit__()
+                problem = error
+        raise Unread(f"cannot be read: {problem}")
+
+    def _connect(self, address: str) -> None:
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        self._connection = apsw.Connection(address, flags=flags)
+        self._connection.set_busy_timeout(BUSY_MILLISECONDS)
+        # A transaction: all answers are of one moment.
+        self._connection.execute("BEGIN")
+        self._connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+
+    def __exit__(self, *_: object) -> None:
+        if self._connection is not None:
+            self._connection.close(True)
+            self._connection = None
+
+    def ask(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        assert self._connection is not None
+        try:
+            return self._connection.execute(sql, tuple(values)).fetchall()
+        except (apsw.Error, UnicodeDecodeError) as error:
+            raise Unread(f"cannot be read: {error}") from error
+
+
+def _need_file(path: str) -> None:
+    """SQLite would wait for a pipe to be written to."""
+    try:
+        if not S_ISREG(os.stat(path).st_mode):
+            raise Unread("is no file")
+    except OSError as error:
+        raise Unread(error.strerror or "unreadable") from error
+
+
+def _has_log(path: str) -> bool:
+    try:
+        found = os.stat(f"{path}-wal")
+    except OSError:
+        return False
+    if not S_ISREG(found.st_mode):
+        raise Unread("its log is no file")
+    return found.st_size > 0
+
+
+def _undone_in_database(store: opened, session: str) -> str:
+    """The first message that the person has taken back; empty when there is none."""
+    try:
+        rows = store.ask("SELECT revert FROM session WHERE id = ?", (session,))
+    except Unread:
+        rows = store.ask("SELECT NULL FROM session WHERE id = ?", (session,))
+    if not rows:
+        raise Unread("has no such session")
+    return _undone(rows[0][0])
+
+
+def _messages_in_database(
+    store: opened, session: str, since: int, state: ReaderState
+) -> list[Message]:
+    found: dict[str, Message] = {}
+    for id, created, data in store.ask(_MESSAGES, (session, since)):
+        found[id] = {
+            "id": id,
+            "created": _whole(created),
+            "data": _object(data, state),
+            "parts": [],
+        }
+    for message, id, data in store.ask(_PARTS, (session, since)):
+        found[message]["parts"].append((id, _object(data, state)))
+    return list(found.values())
+
+
+def _undone(revert: Any) -> str:
+    if isinstance(revert, str):
+        try:
+            revert = json.loads(revert)
+        except (ValueError, RecursionError):
+            return ""
+    return text_of(table_of(revert).get("messageID"))
+
+
+def _messages_in_files(path: str, session: str, since: str) -> Iterator[Message]:
+    """`storage/session/<project>/<session>.json`, with `message/` and `part/` beside `session/`."""
+    storage = os.path.dirname(os.path.dirname(os.path.dirname(path)))
+    if "/" in session or session in ("", ".", ".."):
+        return
+    for id in _names(os.path.join(storage, "message", session)):
+        if id < since:
+            continue
+        data = read_object(os.path.join(storage, "message", session, f"{id}.json"))
+        folder = os.path.join(storage, "part", id)
+        yield {
+            "id": id,
+            "created": _whole(table_of(data.get("time")).get("created")),
+            "data": data,
+            "parts": [
+                (part, read_object(os.path.join(folder, f"{part}.json"))) for part in _names(folder)
+            ],
+        }
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    return [name.removesuffix(".json") for name in names if name.endswith(".json")]
+
+
+def read_object(path: str) -> dict[str, Any]:
+    """The object in a JSON file; empty when there is none or it cannot be read."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return {}
+    try:
+        found = os.fstat(descriptor)
+        if not S_ISREG(found.st_mode) or found.st_size > LARGEST_FILE:
+            return {}
+        with open(descriptor, "rb", closefd=False) as file:
+            return table_of(json.loads(file.read(LARGEST_FILE)))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    finally:
+        os.close(descriptor)
+
+
+def _object(data: Any, state: ReaderState) -> dict[str, Any]:
+    try:
+        value = json.loads(data) if data else {}
+    except (TypeError, ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        state["unknown"] += 1
+        return {}
+    return value
+
+
+def _whole(value: Any) -> int:
+    return value if isinstance(value, int) and 0 <= value < 2**53 else 0
+
+
+def _time(milliseconds: Any) -> str:
+    return clock.precise(_whole(milliseconds)) if _whole(milliseconds) else ""

@@ -1,0 +1,1 @@
+"""Settings: install, hook events, transcript, usage."""

@@ -1,0 +1,262 @@
+"""One file of a client's settings: with what is ours, without it, and as it was before.
+
+What a file was is kept in the workspace's home. As long as nobody touched the file since, taking ours
+out puts those bytes back; otherwise the pieces that were put in are taken out, and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+
+from holdfast.kernel.atomic import write_synced
+from holdfast.kernel.digest import id_of
+from holdfast.kernel.errors import HoldfastError, from_os_error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal, Protocol, TypedDict
+
+    from holdfast.kernel.workspace import Workspace
+
+    Status = Literal["installed", "already", "left", "removed", "restored", "absent"]
+
+    class Put(TypedDict):
+        """A file's text with what is ours in it, the pieces that were put in, and what the user should
+        know about what was not."""
+
+        text: str
+        pieces: list[str]
+        notes: list[str]
+
+    class Part(Protocol):
+        """What we want of one file, and how its format takes it."""
+
+        path: str
+
+        def put(self, text: str) -> Put:
+            """Idempotent; HoldfastError when the file is not what it should be."""
+            ...
+
+        def take(self, text: str) -> str:
+            """Without ours, wherever it stands; the same text when nothing of ours is there."""
+            ...
+
+        def programs(self, text: str) -> list[str]:
+            """What the commands of ours in it start, and the scripts that they give it."""
+            ...
+
+    class Kept(TypedDict):
+        """What a file was, and what we made of it. `created`: it was not there before the first time,
+        nor were so many of the folders around it."""
+
+        original: str
+        installed: str
+        pieces: list[str]
+        created: bool
+        folders: int
+
+    class Change(TypedDict):
+        """What is to be done to a file. None: it is not there. `kept` is what to remember of it."""
+
+        path: str
+        status: Status
+        before: str | None
+        after: str | None
+        kept: Kept | None
+        notes: list[str]
+
+
+def plan_install(workspace: Workspace, part: Part) -> Change:
+    """Put in what is missing; everything else in the file stays."""
+    path = os.path.realpath(part.path)
+    before = read(path)
+    put = part.put(before or "")
+    change: Change = {
+        "path": path,
+        "status": "already",
+        "before": before,
+        "after": put["text"],
+        "kept": None,
+        "notes": put["notes"],
+    }
+    if put["text"] == (before or ""):
+        is_ours = part.take(put["text"]) != put["text"]
+        return {**change, "status": "already" if is_ours else "left"}
+    return {**change, "status": "installed", "kept": _to_keep(workspace, part, path, before, put)}
+
+
+def _to_keep(workspace: Workspace, part: Part, path: str, before: str | None, put: Put) -> Kept:
+    known = _kept(workspace, path)
+    if known is not None and known["installed"] == before:
+        original = known["original"]
+    else:
+        # Edited since, or installed by somebody else: without ours is the best to be given back.
+        original = part.take(before or "")
+    # A file that we made stays one that we made, however often it is edited and installed again.
+    made = known if known is not None and before is not None else None
+    return {
+        "original": original,
+        "installed": put["text"],
+        "pieces": put["pieces"],
+        # Also one in which there is nothing but ours, though nobody remembers who made it.
+        "created": made["created"] if made else before is None or bool(before and not original),
+        "folders": made["folders"] if made else _missing_folders(path),
+    }
+
+
+def plan_uninstall(workspace: Workspace, part: Part) -> Change:
+    """Put the file back as it was; when somebody changed it since, only ours is taken out."""
+    path = os.path.realpath(part.path)
+    present, kept = read(path), _kept(workspace, path)
+    change: Change = {
+        "path": path,
+        "status": "absent",
+        "before": present,
+        "after": present,
+        "kept": kept,
+        "notes": [],
+    }
+    if present is None:
+        return change
+    untouched = kept is not None and kept["installed"] == present
+    without = kept["original"] if kept and untouched else _without(part, present, kept)
+    if not untouched and without == present:
+        return change
+    if _is_empty(without) and (kept["created"] if kept else not without):
+        return {**change, "status": "restored", "after": None}
+    return {**change, "status": "restored" if untouched else "removed", "after": without}
+
+
+def _without(part: Part, present: str, kept: Kept | None) -> str:
+    """The very pieces, where they still stand as they were put in; else whatever is ours."""
+    text = present
+    # The last one first: a later piece may stand inside an earlier one.
+    for piece in reversed(kept["pieces"]) if kept is not None else ():
+        if text.count(piece) != 1:
+            return part.take(present)
+        text = text.replace(piece, "")
+    try:
+        if part.take(text) == text:
+            return text
+    except HoldfastError:
+        pass  # what others wrote around a piece of ours needs another comma
+    return part.take(present)
+
+
+def _is_empty(text: str) -> bool:
+    return "".join(text.strip("\ufeff").split()) in ("", "{}")
+
+
+def is_outdated(change: Change) -> bool:
+    """Whether its file is another one by now: somebody wrote it, or two clients' files are one."""
+    return read(change["path"]) != change["before"]
+
+
+def carry_out(workspace: Workspace, change: Change) -> None:
+    path, status = change["path"], change["status"]
+    if status in ("already", "left"):
+        return
+    kept, after = change["kept"], change["after"]
+    if status == "installed" and kept is not None:
+        # Before the file: after a crash in between it is still known how to take ours out.
+        _keep(workspace, path, kept)
+    try:
+        if after is None:
+            if change["before"] is not None:
+                _remove(path, kept["folders"] if kept else 0)
+        elif after != change["before"]:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            write_synced(path, _bytes(after), _mode_of(path))
+    except OSError as error:
+        raise from_os_error(error, f"writing {path}") from error
+    if status != "installed" and kept is not None:
+        _forget(workspace, change)
+
+
+def _keep(workspace: Workspace, path: str, kept: Kept) -> None:
+    record = _record(workspace, path)
+    try:
+        os.makedirs(os.path.dirname(record), 0o700, exist_ok=True)
+        write_synced(record, json.dumps(kept).encode())
+    except OSError as error:
+        raise from_os_error(error, f"writing {record}") from error
+
+
+def _forget(workspace: Workspace, change: Change) -> None:
+    """What is left of a record does no harm: the client's file is as it should be."""
+    record = _record(workspace, change["path"])
+    try:
+        os.unlink(record)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        change["notes"].append(f"{record} is of no more use, and stays: {error.strerror}.")
+
+
+def _remove(path: str, folders: int) -> None:
+    os.unlink(path)
+    for _ in range(folders):
+        path = os.path.dirname(path)
+        try:
+            os.rmdir(path)
+        except OSError:
+            return  # somebody put something into it
+
+
+def _missing_folders(path: str) -> int:
+    """How many folders have to be made for a file."""
+    count, folder = 0, os.path.dirname(path)
+    while not os.path.isdir(folder):
+        count, folder = count + 1, os.path.dirname(folder)
+    return count
+
+
+def _mode_of(path: str) -> int:
+    try:
+        return stat.S_IMODE(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return 0o644
+
+
+def _record(workspace: Workspace, path: str) -> str:
+    # By the way from the workspace's home: a repository that is moved or copied takes that along.
+    way = os.path.relpath(path, os.path.realpath(workspace.home))
+    return os.path.join(workspace.home, "clients", f"{id_of(way)}.json")
+
+
+def _kept(workspace: Workspace, path: str) -> Kept | None:
+    try:
+        with open(_record(workspace, path), "rb") as file:
+            value: Any = json.loads(file.read())
+        return {
+            "original": str(value["original"]),
+            "installed": str(value["installed"]),
+            "pieces": [str(piece) for piece in value["pieces"]],
+            "created": bool(value["created"]),
+            "folders": int(value["folders"]),
+        }
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def read(path: str) -> str | None:
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise from_os_error(error, f"reading {path}") from error
+    return content.decode(errors="surrogateescape")
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode(errors="surrogateescape")
+
+
+def not_settings(path: str, why: str) -> HoldfastError:
+    return HoldfastError(
+        f"{path} {why}.", hint="Correct it first; nothing was changed.", kind="bad_settings"
+    )

@@ -1,0 +1,221 @@
+"""Our part of a client's JSON settings: items of lists, and members of objects."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+from holdfast.clients.settings.files import not_settings
+from holdfast.clients.settings.text_edit import Malformed, Node, insert, parse, remove
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from holdfast.clients.settings.files import Put
+
+    # A list or an object, and the position of one of its items.
+    Spot = tuple[Node, int]
+
+# What a command of ours has in it, whatever machine it is from. The last one stands in the HTTP hooks
+# that an older `init --http` wrote.
+MARKS = ("holdfast/hooks/entry.py", '"-m", "holdfast", "mcp"', "$HOLDFAST_AGENTS_TOKEN")
+# A text without any of them has nothing of ours.
+TRACES = ("holdfast", "HOLDFAST")
+HOOKS = "hooks"
+
+
+class JsonPart:
+    """`hooks` are groups for the lists of events; `members` are set where nobody has set them, and
+    `items` are put at the end of a list."""
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        hooks: dict[str, Any] | None = None,
+        members: list[tuple[list[str], Any]] | None = None,
+        items: list[tuple[list[str], Any]] | None = None,
+    ) -> None:
+        self.path = path
+        self._hooks = hooks or {}
+        self._members = members or []
+        self._items = items or []
+
+    def put(self, text: str) -> Put:
+        text = f"{text}{{}}\n" if _is_blank(text) else text
+        found = self._parsed(text)
+        if self._is_complete(found):
+            return {"text": text, "pieces": [], "notes": self._notes(found.value)}
+        # What an older installation put in goes first, so that nothing of ours is there twice.
+        taken = self.take(text)
+        root = found.value if taken == text else self._parsed(taken).value
+        text, pieces = taken, []
+        lists = [([HOOKS, event], group) for event, group in self._hooks.items()]
+        if lists and HOOKS not in root:  # at once: each time the whole text is read
+            every = {event: [group] for event, group in self._hooks.items()}
+            text, piece = insert(text, [HOOKS], every)
+            pieces.append(piece)
+            lists = []
+        for path, value in (*lists, *self._items):
+            text, piece = insert(text, path, value, into_list=True)
+            pieces.append(piece)
+        for path, value in self._members:
+            if _at(root, path) is None:
+                text, piece = insert(text, path, value)
+                pieces.append(piece)
+        return {"text": text, "pieces": pieces, "notes": self._notes(root)}
+
+    def _notes(self, root: dict[str, Any]) -> list[str]:
+        """What somebody else has set, and we leave."""
+        return [
+            f"{'.'.join(path)} in {self.path} is not ours, and stays; ours was not added."
+            for path, wanted in self._members
+            if _at(root, path) not in (None, wanted)
+        ]
+
+    def _is_complete(self, node: Node) -> bool:
+        root = node.value
+        lists = [([HOOKS, event], group) for event, group in self._hooks.items()]
+        return all(value in (_at(root, path) or []) for path, value in (*lists, *self._items)) and (
+            all(self._is_settled(_at(root, path), value) for path, value in self._members)
+        )
+
+    @staticmethod
+    def _is_settled(found: Any, wanted: Any) -> bool:
+        """As we want it, or set by somebody else, which stays."""
+        return found == wanted or (found is not None and not _is_ours(found))
+
+    def take(self, text: str) -> str:
+        if not any(trace in text for trace in TRACES):
+            return text
+        while (spot := self._find(self._parsed(text))) is not None:
+            text = remove(text, *spot)
+        return text
+
+    def _find(self, root: Node) -> Spot | None:
+        """Something of ours, with the lists and objects around it that hold nothing else."""
+        for chain in (*self._in_hooks(root), *self._in_items(root), *self._in_members(root)):
+            while len(chain) > 1 and len(chain[-1][0].items) == 1:
+                chain.pop()
+            return chain[-1]
+        return None
+
+    @staticmethod
+    def _in_hooks(root: Node) -> list[list[Spot]]:
+        hooks = root.member(HOOKS)
+        for place, groups in enumerate(hooks.items if hooks else []):
+            for position, group in enumerate(groups.items):
+                handlers = group.member(HOOKS)
+                ours = [_is_ours(one.value) for one in handlers.items] if handlers else []
+                if hooks is None or handlers is None or not any(ours):
+                    continue
+                if not all(ours):
+                    return [[(handlers, ours.index(True))]]
+                return [[(root, _place(root, HOOKS)), (hooks, place), (groups, position)]]
+        return []
+
+    def _in_items(self, root: Node) -> list[list[Spot]]:
+        for path, value in self._items:
+            chain, found = _chain(root, path)
+            for position, item in enumerate(found.items if found else []):
+                if item.value == value and found is not None:
+                    return [[*chain, (found, position)]]
+        return []
+
+    def _in_members(self, root: Node) -> list[list[Spot]]:
+        for path, _ in self._members:
+            chain, found = _chain(root, path)
+            if found is not None and _is_ours(found.value):
+                return [chain]
+        return []
+
+    def _parsed(self, text: str) -> Node:
+        try:
+            root = parse(text)
+        except Malformed as problem:
+            raise not_settings(self.path, f"is not JSON: {problem}") from None
+        if not isinstance(root.value, dict):
+            raise not_settings(self.path, "does not hold settings")
+        self._refuse_repeated(root)
+        hooks = root.value.get(HOOKS, {})
+        if not isinstance(hooks, dict) or not all(isinstance(one, list) for one in hooks.values()):
+            raise not_settings(self.path, f"does not hold settings: {HOOKS}")
+        for path, is_list in [(path, True) for path, _ in self._items] + [
+            (path[:-1], False) for path, _ in self._members
+        ]:
+            found = _at(root.value, path)
+            if found is not None and not isinstance(found, list if is_list else dict):
+                raise not_settings(self.path, f"does not hold settings: {'.'.join(path)}")
+        return root
+
+    def _refuse_repeated(self, root: Node) -> None:
+        """Of two values of one name, a client takes the last; which one is meant is not ours to say."""
+        hooks = [[HOOKS, event] for event in self._hooks]
+        for path in (*hooks, *(path for path, _ in (*self._members, *self._items))):
+            node: Node | None = root
+            for depth, name in enumerate(path):
+                if node is not None and name in node.repeated:
+                    raise not_settings(self.path, f"has {'.'.join(path[: depth + 1])} twice")
+                node = node.member(name) if node is not None else None
+
+    def programs(self, text: str) -> list[str]:
+        if _is_blank(text):
+            return []
+        return [
+            path for words in _commands(self._parsed(text).value) for path in programs_of(words)
+        ]
+
+
+def _commands(value: Any) -> Iterator[list[Any]]:
+    """The words of each command of ours, in whichever of the clients' forms."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _commands(item)
+    elif isinstance(value, dict):
+        command = value.get("command")
+        if command and _is_ours(value):
+            arguments = value.get("args")
+            if isinstance(arguments, list):
+                yield [command, *arguments]
+            else:
+                yield command if isinstance(command, list) else shlex.split(str(command))
+        for item in value.values():
+            yield from _commands(item)
+
+
+def programs_of(words: list[Any]) -> list[str]:
+    """The files that a command of ours needs: its program, and the script or libraries it is given."""
+    return [word for word in words if isinstance(word, str) and word.startswith("/")]
+
+
+def _is_blank(text: str) -> bool:
+    return not text.strip("\ufeff \t\r\n")
+
+
+def _is_ours(value: Any) -> bool:
+    written = json.dumps(value)
+    return any(mark in written for mark in MARKS)
+
+
+def _at(value: Any, path: list[str]) -> Any:
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _chain(root: Node, path: list[str]) -> tuple[list[Spot], Node | None]:
+    """The way to a value: each object on it, with the position of the next step."""
+    chain: list[Spot] = []
+    node: Node | None = root
+    for name in path:
+        if node is None or node.member(name) is None:
+            return [], None
+        chain.append((node, _place(node, name)))
+        node = node.member(name)
+    return chain, node
+
+
+def _place(node: Node, name: str) -> int:
+    return [key for key, _ in node.keys].index(name)

@@ -1,0 +1,278 @@
+"""What was read so far: how far each file, every message once, and running totals.
+
+A small SQLite file beside the journal, made again from the transcripts when it is lost. With it a
+look at a transcript costs what is new in it. What a deleted transcript said stays counted: the money
+is spent.
+"""
+
+from __future__ import annotations
+
+import apsw
+
+from holdfast.clients.usage.model import TOKENS
+from holdfast.kernel import canonical_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, TypedDict
+
+    from holdfast.clients.usage.model import Message
+
+    class Total(TypedDict):
+        """A sum of messages. `own` have the client's figure, `unpriced` have none at all."""
+
+        messages: int
+        own: int
+        unpriced: int
+        input: int
+        output: int
+        cache_read: int
+        cache_write: int
+        cost: float
+
+
+FORMAT = 1
+# Sessions that nobody asked for in so many milliseconds are forgotten; their files are read anew.
+FORGOTTEN_AFTER = 30 * 86_400_000
+SUMS = ("messages", "own", "unpriced", *TOKENS, "cost")
+_AGGREGATE = (
+    "SELECT count(*), ifnull(sum(own), 0), ifnull(sum(cost IS NULL), 0), "
+    + ", ".join(f"ifnull(sum({name}), 0)" for name in TOKENS)
+    + ", ifnull(sum(cost), 0.0) FROM message WHERE session = ?"
+)
+_MESSAGE = (
+    *("at", "model", "provider", "agent", *TOKENS, "cache_write_hour", "counted", "own", "cost"),
+)
+SCHEMA = f"""
+CREATE TABLE source(path TEXT, session TEXT, mark TEXT, state TEXT,
+    PRIMARY KEY (path, session)) WITHOUT ROWID;
+CREATE TABLE session(key TEXT PRIMARY KEY, data TEXT, asked INTEGER) WITHOUT ROWID;
+CREATE TABLE total(session TEXT, scope TEXT, {", ".join(SUMS)},
+    PRIMARY KEY (session, scope)) WITHOUT ROWID;
+CREATE TABLE message(session TEXT, id TEXT, {", ".join(_MESSAGE)},
+    PRIMARY KEY (session, id)) WITHOUT ROWID;
+CREATE TABLE error(session TEXT, id TEXT, said TEXT, number INTEGER,
+    PRIMARY KEY (session, id)) WITHOUT ROWID;
+CREATE INDEX message_time ON message(session, at);
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+PRAGMA user_version = {FORMAT};
+"""
+
+
+class Tally:
+    """The numbers of all sessions that were ever asked for here."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.connection = connection
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def __enter__(self) -> Tally:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def begin(self) -> bool:
+        """Take the right to write; False when somebody else keeps it for too long."""
+        try:
+            self.connection.execute("BEGIN IMMEDIATE")
+        except (apsw.BusyError, apsw.ReadOnlyError, apsw.FullError, apsw.IOError):
+            return False
+        return True
+
+    def end(self, *, keep: bool) -> None:
+        if self.connection.in_transaction:
+            self.connection.execute("COMMIT" if keep else "ROLLBACK")
+
+    # Whole rows
+
+    def session(self, key: str) -> dict[str, Any]:
+        row = self._row("SELECT data FROM session WHERE key = ?", key)
+        return dict(canonical_json.loads(row[0])) if row else {}
+
+    def keep_session(self, key: str, data: dict[str, Any], now: int) -> None:
+        self.connection.execute(
+            "INSERT OR REPLACE INTO session VALUES (?, ?, ?)",
+            (key, canonical_json.dumps(data), now),
+        )
+
+    def keys(self, session: str) -> list[str]:
+        """The known sessions with this id, whatever client's they are."""
+        return [key for key in self._column("SELECT key FROM session") if _id_of(key) == session]
+
+    def source(self, path: str, key: str) -> tuple[Any, dict[str, Any]]:
+        """How far a file was read, and what its reader has to remember of it."""
+        row = self._row("SELECT mark, state FROM source WHERE path = ? AND session = ?", path, key)
+        return (canonical_json.loads(row[0]), canonical_json.loads(row[1])) if row else (None, {})
+
+    def sources(self, key: str) -> list[str]:
+        return self._column("SELECT path FROM source WHERE session = ?", key)
+
+    def keep_source(self, path: str, key: str, mark: Any, state: dict[str, Any]) -> None:
+        self.connection.execute(
+            "INSERT OR REPLACE INTO source VALUES (?, ?, ?, ?)",
+            (path, key, canonical_json.dumps(mark), canonical_json.dumps(state)),
+        )
+
+    # Messages and totals
+
+    def count(self, key: str, agent: str, message: Message, cost: float | None, since: str) -> None:
+        """Count a message once: what was counted for its id before is taken back."""
+        told: dict[str, Any] = {**message, "agent": agent, "cost": cost}
+        told["own"] = int(message["cost"] is not None)
+        told["counted"] = int(message["counted"])
+        values = [told[name] for name in _MESSAGE]
+        row = self._row(
+            f"SELECT {', '.join(_MESSAGE)} FROM message WHERE session = ? AND id = ?",
+            key,
+            message["id"],
+        )
+        if row == tuple(values):
+            return
+        marks = ", ".join("?" * (len(values) + 2))
+        self.connection.execute(
+            f"INSERT OR REPLACE INTO message VALUES ({marks})", (key, message["id"], *values)
+        )
+        for sign, counted in ((-1, row), (1, values)):
+            if counted is not None:
+                self._add(key, "all", counted, sign)
+                if counted[0] > since:
+                    self._add(key, "since", counted, sign)
+
+    def _add(self, key: str, scope: str, counted: Any, sign: int) -> None:
+        told = dict(zip(_MESSAGE, counted, strict=True))
+        sums = [sign, sign * told["own"], sign * (told["cost"] is None)]
+        sums += [sign * told[name] for name in TOKENS] + [sign * (told["cost"] or 0.0)]
+        marks = ", ".join("?" * (len(sums) + 2))
+        changes = ", ".join(f"{name} = {name} + excluded.{name}" for name in SUMS)
+        self.connection.execute(
+            f"INSERT INTO total VALUES ({marks}) ON CONFLICT DO UPDATE SET {changes}",
+            (key, scope, *sums),
+        )
+
+    def total(self, key: str, scope: str) -> Total:
+        """All messages of a session, or those since its client's own total."""
+        names = ", ".join(SUMS)
+        row = self._row(f"SELECT {names} FROM total WHERE session = ? AND scope = ?", key, scope)
+        return _total(row or (0,) * len(SUMS))
+
+    def recount(self, key: str, since: str) -> None:
+        """Both totals anew, from the messages."""
+        for scope, after in (("all", None), ("since", since)):
+            sql, values = _AGGREGATE, [key]
+            if after is not None:
+                sql, values = f"{sql} AND at > ?", [key, after]
+            row = self._row(sql, *values) or ()
+            marks = ", ".join("?" * (len(row) + 2))
+            self.connection.execute(
+                f"INSERT OR REPLACE INTO total VALUES ({marks})", (key, scope, *row)
+            )
+
+    def between(self, key: str, after: str, until: str, *, agent: str | None = None) -> Total:
+        """The messages of a stretch of time, its end included; all of them, or one agent's."""
+        sql, values = f"{_AGGREGATE} AND at > ? AND at <= ?", [key, after, until]
+        if agent is not None:
+            sql, values = f"{sql} AND agent = ?", [*values, agent]
+        return _total(self._row(sql, *values) or ())
+
+    def agents(self, key: str) -> list[str]:
+        return self._column(
+            "SELECT agent FROM message WHERE session = ? GROUP BY agent ORDER BY min(at)", key
+        )
+
+    def unpriced_models(self, key: str) -> list[str]:
+        return self._column(
+            "SELECT DISTINCT model FROM message WHERE session = ? AND cost IS NULL ORDER BY 1",
+            key,
+        )
+
+    # Errors
+
+    def note_error(self, key: str, id: str, said: str) -> None:
+        """An error, once; the newest have the highest numbers."""
+        self.connection.execute(
+            "INSERT OR IGNORE INTO error SELECT ?, ?, ?, count(*) FROM error WHERE session = ?",
+            (key, id, said, key),
+        )
+
+    def errors(self, key: str) -> int:
+        row = self._row("SELECT count(*) FROM error WHERE session = ?", key)
+        return int(row[0]) if row else 0
+
+    def recent_errors(self, key: str, most: int) -> list[str]:
+        newest = self._column(
+            "SELECT said FROM error WHERE session = ? ORDER BY number DESC LIMIT ?", key, most
+        )
+        return newest[::-1]
+
+    def scrub_errors(self, said: str, mark: str) -> int:
+        """Replace a secret in the errors for good; in how many of them it was."""
+        self.connection.execute(
+            "UPDATE error SET said = replace(said, ?, ?) WHERE instr(said, ?)", (said, mark, said)
+        )
+        changed = self.connection.changes()
+        if changed:
+            # What was freed is in the file, and in the log, until both are written anew.
+            exhaust(self.connection, "VACUUM")
+            exhaust(self.connection, "PRAGMA wal_checkpoint(TRUNCATE)")
+        return changed
+
+    # Upkeep
+
+    def has_prices_of(self, date: str) -> bool:
+        row = self._row("SELECT value FROM meta WHERE key = 'prices'")
+        return row is not None and row[0] == date
+
+    def price_anew(self, date: str, price: Callable[[dict[str, Any]], float | None]) -> None:
+        """With another price list, what was estimated by the last one is estimated again."""
+        if self.has_prices_of(date):
+            return
+        fields = ("session", "id", *_MESSAGE)
+        rows = self.connection.execute(
+            f"SELECT {', '.join(fields)} FROM message WHERE own = 0 AND counted = 1"
+        ).fetchall()
+        for each in rows:
+            told = dict(zip(fields, each, strict=True))
+            self.connection.execute(
+                "UPDATE message SET cost = ? WHERE session = ? AND id = ?",
+                (price(told), told["session"], told["id"]),
+            )
+        for key in self._column("SELECT key FROM session"):
+            self.recount(key, self.session(key).get("report", {}).get("at", ""))
+        self.connection.execute("INSERT OR REPLACE INTO meta VALUES ('prices', ?)", (date,))
+
+    def forget(self, now: int) -> None:
+        """Leave out what nobody asked for in a month."""
+        old = "SELECT key FROM session WHERE asked < ?"
+        before = (now - FORGOTTEN_AFTER,)
+        for table in ("source", "total", "message", "error"):
+            self.connection.execute(f"DELETE FROM {table} WHERE session IN ({old})", before)
+        self.connection.execute("DELETE FROM session WHERE asked < ?", before)
+
+    def _column(self, sql: str, *values: Any) -> list[str]:
+        rows: list[Any] = self.connection.execute(sql, values).fetchall()
+        return [row[0] for row in rows]
+
+    def _row(self, sql: str, *values: Any) -> tuple[Any, ...] | None:
+        row: tuple[Any, ...] | None = self.connection.execute(sql, values).fetchone()
+        return row
+
+
+def _total(row: tuple[Any, ...]) -> Total:
+    total: Any = dict(zip(SUMS, row, strict=True))
+    total["cost"] = float(total["cost"])
+    return total  # type: ignore[no-any-return]
+
+
+def _id_of(key: str) -> str:
+    return key.partition(":")[2]
+
+
+def exhaust(connection: apsw.Connection, sql: str) -> None:
+    """Run every statement of a text: one stops at its first row until that is fetched."""
+    rows: Iterable[Any] = connection.execute(sql)
+    for _ in rows:
+        pass

@@ -1,0 +1,1 @@
+"""The pure rules of estop: no I/O, no clock."""

@@ -1,0 +1,252 @@
+"""EPIC_README.md, edited under its lock, so that nobody's edit is lost.
+
+Those who keep to the lock wait for each other. Those who do not are seen all the same: the new file
+is exchanged with the present one, and what was displaced is compared with what had been read.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+
+from holdfast.fleet.epic_lock import EpicLock
+from holdfast.fleet.rules import epic_readme
+from holdfast.fleet.rules.merge import merged
+from holdfast.fleet.rules.model import PRIMARY, README
+from holdfast.kernel import clock
+from holdfast.kernel.errors import HoldfastError, StoreAway
+from holdfast.kernel.views import edits, quarantine
+from holdfast.kernel.views.exchange import exchange, place_new
+from holdfast.kernel.views.files import Unreadable, identity_of, read_file, target_of
+from holdfast.kernel.views.projection import aside_of, stage, stem_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from holdfast.fleet.epic import Epic
+    from holdfast.journal.interface import Effect
+
+LOCK = "epic_readme.lock"
+# How long an effect waits for the lock; it is tried again later.
+PATIENCE_SECONDS = 2.0
+# How long we wait for a program that has the file open, once we hold an edit of somebody else's.
+OWING_SECONDS = 10.0
+# How long we look whether somebody had read the file while an edit was out of it.
+WATCH_SECONDS = 0.2
+# How often an edit that came in between is taken in before we let others go first.
+TRIES = 50
+
+
+def edit(
+    epic: Epic,
+    change: Callable[[str], str],
+    *,
+    holder: str,
+    session: str,
+    operation: str,
+    now: int,
+    patience: float = PATIENCE_SECONDS,
+) -> bool:
+    """Change the file; False when there is none. `change` is called again on top of what others
+    wrote meanwhile, so making it twice must be the same as making it once."""
+    path = epic.path(README)
+    target = target_of(epic.workspace, path)
+    if identity_of(target) is None:
+        return False
+    with EpicLock(epic.file(".epic_locks"), LOCK, holder, session, operation, now, patience):
+        return _Edit(epic, path, target, now).run(change)
+
+
+class _Edit:
+    """One edit, from reading the file to the moment when nothing is displaced that was not read."""
+
+    def __init__(self, epic: Epic, path: str, target: str, now: int) -> None:
+        self.workspace = epic.workspace
+        self.target = target
+        self.stem = stem_of(epic.workspace, path, target)
+        self.now = now
+        # Displaced files whose edits are not in the file yet: then we cannot just let go.
+        self.owed: list[str] = []
+
+    def run(self, change: Callable[[str], str]) -> bool:
+        self._keep_leftovers()
+        found = _read(self.target)
+        if found is None:
+            return False
+        seen, base = found
+        wanted = change(base)
+        try:
+            for _ in range(TRIES):
+                if wanted == base:
+                    return self._done()
+                if not self._is_quiet(self.target):
+                    break
+                aside = self._stage(wanted)
+                placed = identity_of(aside)
+                if identity_of(self.target) != seen and (found := _read(self.target)):
+                    os.unlink(aside)  # somebody was faster, and nothing is displaced yet
+                    seen, theirs = found
+                    base, wanted = theirs, change(self._both(base, wanted, theirs))
+                    continue
+                try:
+                    if not exchange(aside, self.target):
+                        return self._done()  # this file system cannot tell what was displaced
+                except FileNotFoundError:
+                    if not self._place_anew(aside):
+                        return False
+                    continue
+                if not self._is_quiet(aside):
+                    wanted = self._swap_back(aside, placed, wanted)
+                    continue
+                displaced = _read(aside)
+                theirs = displaced[1] if displaced else base
+                both = self._both(base, wanted, theirs)
+                is_late = bool(self.owed)
+                self.owed.append(aside)
+                if theirs != base:
+                    seen, base, wanted = placed or "", wanted, change(both)
+                    continue
+                found = self._watch(placed) if is_late else None
+                if found is None:
+                    return self._done()
+                # Read before our last exchange, written after it: it lacks what we had brought back.
+                seen, theirs = found
+                base, wanted = theirs, change(merged(base, wanted, theirs))
+        except BaseException:
+            self._keep_owed()
+            raise
+        raise self._keep_owed() or _busy()
+
+    def _both(self, base: str, ours: str, theirs: str) -> str:
+        """Theirs with what we owe to others; our own change can be made once more on top of it."""
+        return merged(base, ours, theirs) if self.owed else theirs
+
+    def _watch(self, placed: str | None) -> tuple[str, str] | None:
+        """What somebody writes over our file, right after an edit had been out of it for a moment."""
+        deadline = time.monotonic() + WATCH_SECONDS
+        while time.monotonic() < deadline:
+            if identity_of(self.target) != placed:
+                edits.wait_until_quiet(self.target)
+                return _read(self.target)
+            time.sleep(0.001)
+        return None
+
+    def _is_quiet(self, place: str) -> bool:
+        """Whether nobody has the file open for writing, after a while."""
+        deadline = time.monotonic() + (OWING_SECONDS if self.owed else 0.0)
+        edits.wait_until_quiet(place)
+        while not edits.is_quiet(place):
+            if time.monotonic() > deadline:
+                return False
+            edits.wait_until_quiet(place)
+        return True
+
+    def _stage(self, text: str) -> str:
+        """The new content aside, with the mode of the file that it will replace."""
+        content = text.encode("utf-8", "surrogateescape")
+        aside = aside_of(self.stem, stage(self.workspace, self.target, self.stem, content))
+        try:
+            os.chmod(aside, stat.S_IMODE(os.lstat(self.target).st_mode))
+        except FileNotFoundError:
+            pass
+        return aside
+
+    def _place_anew(self, aside: str) -> bool:
+        """The file was deleted under our hands. It stays so, unless it would take an edit with it."""
+        if self.owed:
+            try:
+                place_new(aside, self.target)
+            except FileExistsError:
+                os.unlink(aside)
+            return True
+        os.unlink(aside)
+        return False
+
+    def _swap_back(self, aside: str, placed: str | None, wanted: str) -> str:
+        """Somebody has the displaced file open, and will write to it: let them have it in its place.
+        What we want now, with what was written into ours in the meantime."""
+        exchange(aside, self.target)
+        if identity_of(aside) == placed:
+            os.unlink(aside)
+            return wanted
+        self.owed.append(aside)
+        found = _read(aside)
+        return found[1] if found else wanted
+
+    def _done(self) -> bool:
+        for aside in self.owed:
+            os.unlink(aside)
+        self.owed = []
+        return True
+
+    def _keep_owed(self) -> HoldfastError | None:
+        if not self.owed:
+            return None
+        kept = [quarantine.keep(self.workspace, aside, self.now) for aside in self.owed]
+        self._done()
+        return HoldfastError(
+            f"{README} changes faster than it can be edited.",
+            hint=f"What others wrote into it is kept: {', '.join(kept)}",
+            kind="epic_readme_busy",
+        )
+
+    def _keep_leftovers(self) -> None:
+        """What a process that was killed had displaced: nobody knows on top of what it was made."""
+        folder, name = os.path.split(self.stem)
+        try:
+            left = [each for each in os.listdir(folder) if each.startswith(f"{name}.")]
+        except FileNotFoundError:
+            return
+        for each in left:
+            quarantine.keep(self.workspace, os.path.join(folder, each), self.now)
+            os.unlink(os.path.join(folder, each))
+
+
+def _read(place: str) -> tuple[str, str] | None:
+    """Identity and text of a file."""
+    try:
+        seen, content = read_file(place)
+    except FileNotFoundError:
+        return None
+    except Unreadable as problem:
+        raise HoldfastError(
+            f"{place} cannot be edited: {problem}.", kind="epic_readme_unreadable"
+        ) from None
+    return seen, content.decode("utf-8", "surrogateescape")
+
+
+def _busy() -> StoreAway:
+    return StoreAway(
+        f"{README} is being written by another program.",
+        hint="Close it there; the edit is tried again by itself.",
+        kind="epic_readme_busy",
+    )
+
+
+def handler(epic: Epic) -> Callable[[Effect], None]:
+    """What delivers the effects of this kind. An epic without the file wants nothing written."""
+
+    def deliver(effect: Effect) -> None:
+        body = effect["body"]
+        edit(
+            epic,
+            lambda text: _changed(text, body),
+            holder=body.get("holder") or PRIMARY,
+            session=body.get("session") or effect["id"],
+            operation=f"{body['change']}: {body['agent']}",
+            now=clock.now(),
+        )
+
+    return deliver
+
+
+def _changed(text: str, body: Any) -> str:
+    what, agent = body["change"], body["agent"]
+    if what == "progress":
+        return epic_readme.progress(text, agent, body["lines"])
+    if what == "deferred":
+        return epic_readme.deferred(text, agent, body["feature"])
+    return epic_readme.stale(text, agent, gone=what == "recovered")

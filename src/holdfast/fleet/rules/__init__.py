@@ -1,0 +1,1 @@
+"""The pure rules of fleet: no I/O, no clock."""

@@ -1,0 +1,415 @@
+"""FLEET: many agents at once; heartbeats, staleness, takeover, backups, messages.
+
+The rules of the `agent:<epic>/<agent>` streams: one agent, its checkpoint file, and its lives. What a
+feature knows is in `feature`, what is said in `comms`. Files, processes and the people around them
+are composed in `holdfast.fleet`.
+"""
+
+from __future__ import annotations
+
+from holdfast.fleet.rules import checkpoint as file
+from holdfast.fleet.rules import updates
+from holdfast.fleet.rules.model import FIELDS
+from holdfast.fleet.rules.names import agent_of, checkpoint_path, stem_of
+from holdfast.kernel import clock
+from holdfast.kernel.errors import Conflict, NotFound, Usage
+from holdfast.kernel.rules import Decision
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.fleet.rules.model import AgentState, Ending, Life
+    from holdfast.journal.interface import Event
+    from holdfast.kernel.rules import Wish
+    from holdfast.kernel.views.reconcile import Change
+
+# So many earlier lives are remembered, to tell a late write of theirs.
+LIVES_REMEMBERED = 50
+
+
+def initial(stream: str) -> AgentState:
+    folder, _, stem = stream.partition(":")[2].rpartition("/")
+    return {
+        "agent": agent_of(stem),
+        "folder": folder,
+        "worktree": "",
+        "checkpoint": None,
+        "text": "",
+        "life": None,
+        "past": [],
+        "file_notes": {},
+        "has_status_file": False,
+        "ready_for_sync": False,
+        "sync": None,
+    }
+
+
+def decide(state: AgentState, command: Any, now: int) -> Decision:
+    """`adopt`, `start`, `resume`, `end`, `restore`, `pushed`, and the updates of a life: see `updates`."""
+    what = command["do"]
+    if what == "adopt":
+        return _adopt(state, command)
+    if what == "start":
+        body = _begun(state, command, now)
+        begun = {**state, "agent": body["agent"], "worktree": body["worktree"]}
+        told = _wishes(begun, command, body["checkpoint"], now)  # type: ignore[arg-type]
+        return Decision([("started", body)], told)
+    if what == "resume":
+        return _resume(state, command, now)
+    if what == "end":
+        return _end(state, command, now)
+    if what == "restore":
+        if state["checkpoint"] is None and state["past"]:
+            raise over(state)
+        return Decision([("restored_backup", _restored(state, command))])
+    if what not in (*updates.KINDS, "pushed"):
+        raise Usage(f"An agent cannot {what!r}.")
+    if is_late(state, command.get("session", "")):
+        # Of a life that is over: kept for reading, and of no effect.
+        return Decision([("late", {"command": command})])
+    if state["checkpoint"] is None:
+        raise NotFound(
+            f"{state['agent']} has no checkpoint.",
+            hint=f"Begin with: holdfast agent start {state['agent']} --feature FEATURE",
+        )
+    if what == "pushed":
+        pushed, known = command["snapshot"], state.get("snapshot")
+        is_known = known is not None and known["commit"] == pushed["commit"]
+        return Decision([] if is_known else [(what, {"snapshot": pushed})])
+    body = updates.body_of(state, command, now)
+    checkpoint = {**state["checkpoint"], **body["set"]}
+    return Decision([(what, body)], _wishes(state, command, checkpoint, now))
+
+
+def _wishes(state: AgentState, command: Any, checkpoint: dict[str, Any], now: int) -> list[Wish]:
+    """What an update wants in EPIC_README.md, if there is one; a heartbeat seldom wants anything."""
+    if not command.get("readme"):
+        return []
+    from holdfast.fleet.rules.wishes import of_update
+
+    return of_update(state, command, checkpoint, now)
+
+
+def _last_wishes(state: AgentState, command: Any) -> list[Wish]:
+    if not command.get("readme"):
+        return []
+    from holdfast.fleet.rules.wishes import of_ending
+
+    return of_ending(state, command)
+
+
+def over(state: AgentState) -> Conflict:
+    """What is said of an agent whose last life ended."""
+    last = state["past"][-1]
+    by = f" by {last['by']}" if last["by"] and last["by"] != state["agent"] else ""
+    archive = f" Its file is {last['archive']}." if last["archive"] else ""
+    return Conflict(
+        f"{state['agent']} was {last['how'].replace('_', ' ')}{by} at {last['at']}.{archive}",
+        hint=f"A new life: holdfast agent start {state['agent']} --feature FEATURE",
+        kind="agent_over",
+    )
+
+
+def is_late(state: AgentState, session: str) -> bool:
+    """Whether a session is not the one that lives."""
+    return bool(session) and (state["life"] is None or state["life"]["session"] != session)
+
+
+def is_over(state: AgentState, session: str) -> bool:
+    """Whether a session is one of those that ended."""
+    return any(ending["session"] == session for ending in state["past"])
+
+
+def _adopt(state: AgentState, command: Any) -> Decision:
+    """A file that an agent wrote by itself: from now on it is one of ours."""
+    saved = file.parse(command["text"])
+    if state["checkpoint"] is not None or is_over(state, str(saved.get("session_id", ""))):
+        return Decision()
+    body = {
+        "path": _path(state),
+        "set": saved,
+        "unset": [],
+        "text": command["text"],
+        "worktree": command["worktree"],
+        **_machine(command),
+    }
+    return Decision([("edited_outside", body)])
+
+
+def _begun(state: AgentState, command: Any, now: int) -> dict[str, Any]:
+    """A new life. While one lives there is no second."""
+    present = state["checkpoint"]
+    if present is not None and present.get("status") != "COMPLETE":
+        life = state["life"]
+        since = f" since {life['started_at']}" if life else ""
+        takes_over = "from" in command
+        raise Conflict(
+            f"{state['agent']} is at work{since} on {present.get('feature')}.",
+            hint="Choose an agent that is free, or a new id."
+            if takes_over
+            else f"The same agent again: holdfast agent resume {state['agent']}. "
+            f"Another: holdfast agent takeover {state['agent']} --by NEW",
+            kind="agent_at_work",
+        )
+    agent, session = command["agent"], command["life"]["session"]
+    saved = command.get("from")
+    if saved is None:
+        checkpoint = file.first(agent, session, command["feature"], now)
+    else:
+        checkpoint = _continued(saved, agent, session, now)
+    file.refuse_invalid(checkpoint)
+    ended = [] if present is None else [_ending(state, "completed", agent, now)]
+    return {
+        "agent": agent,
+        "worktree": command["worktree"],
+        "checkpoint": checkpoint,
+        "life": command["life"],
+        "ended": ended,
+        "file_notes": command.get("file_notes", {}),
+        "has_status_file": command["has_status_file"],
+        **_machine(command),
+    }
+
+
+def _machine(said: Any) -> dict[str, Any]:
+    """Where the worktree is; nothing where there is one machine only."""
+    return {"machine": said["machine"]} if said.get("machine") else {}
+
+
+def _continued(saved: dict[str, Any], agent: str, session: str, now: int) -> dict[str, Any]:
+    """A checkpoint in the hands of a new session: same feature, same stage; FLEET-64, FLEET-72."""
+    taken = file.healed(saved, agent, session, now)
+    taken.update(file.times(now))
+    taken.update(session_id=session, status="IN_PROGRESS", can_resume=True)
+    return taken
+
+
+def _resume(state: AgentState, command: Any, now: int) -> Decision:
+    """The same agent in a fresh session: scenario 1, FLEET-64."""
+    saved = state["checkpoint"]
+    if saved is None:
+        raise NotFound(f"{state['agent']} has no checkpoint to resume from.")
+    if saved.get("can_resume") is False:
+        raise Conflict(
+            f"{state['agent']} cannot be resumed: its checkpoint says can_resume false "
+            f"(status {saved.get('status')}).",
+            hint=f"Begin anew: holdfast agent restart {state['agent']}",
+            kind="cannot_resume",
+        )
+    feature = saved.get("feature") or command["feature"]
+    if not feature:
+        raise Usage(f"The feature of {state['agent']} is not known.", hint="Say it: --feature NAME")
+    session = command["life"]["session"]
+    checkpoint = _continued({**saved, "feature": feature}, state["agent"], session, now)
+    file.refuse_invalid(checkpoint)
+    body = {
+        "life": command["life"],
+        "worktree": command["worktree"],
+        "checkpoint": checkpoint,
+        "has_status_file": command["has_status_file"],
+        "ended": _ending(state, "resumed", state["agent"], now),
+        **_machine(command),
+    }
+    return Decision([("resumed", body)], _wishes(state, command, checkpoint, now))
+
+
+def _end(state: AgentState, command: Any, now: int) -> Decision:
+    """A life is over by somebody's decision: its file becomes an archive, and the same id may begin
+    again at once (`then`)."""
+    seen = (state["checkpoint"] or {}).get("last_checkpoint")
+    if seen != command["seen"]:
+        raise Conflict(
+            f"{state['agent']} has just updated its checkpoint ({seen}): it lives.",
+            hint="Look again: holdfast agent list",
+            kind="agent_lives",
+        )
+    ending = _ending(state, command["how"], command["by"], now, command["archive"])
+    records: list[tuple[str, Any]] = [("ended", ending)]
+    if "then" in command:
+        over: AgentState = {**state, "checkpoint": None, "life": None}
+        records.append(("started", _begun(over, command["then"], now)))
+    moves = [(_path(state), _in_folder(state, command["archive"]))]
+    return Decision(records, _last_wishes(state, command), moves)
+
+
+def _ending(state: AgentState, how: str, by: str, now: int, archive: str = "") -> Ending:
+    session = str((state["checkpoint"] or {}).get("session_id", ""))
+    at = clock.stamp(now)
+    return {"how": how, "by": by, "at": at, "session": session, "archive": archive}
+
+
+def _restored(state: AgentState, command: Any) -> dict[str, Any]:
+    """The content of a backup, in the hands of the life that is. Of a life that goes on (`keep`) no step
+    that was done is forgotten."""
+    present = state["checkpoint"] or {}
+    known = {name: present[name] for name in FIELDS if name in present}
+    restored = {**known, **command["checkpoint"]}
+    if state["life"] is not None:
+        restored["session_id"] = state["life"]["session"]
+    if command.get("keep"):
+        for name in ("completed_steps", "files_modified"):
+            restored[name] = updates.joined(restored.get(name), present.get(name) or [])
+    return {"checkpoint": restored, "backup": command["backup"]}
+
+
+def apply(state: AgentState, event: Event) -> AgentState:
+    kind, body = event["kind"], event["body"]
+    if kind == "started":
+        return {
+            **initial(f"agent:{state['folder']}/{stem_of(body['agent'])}"),
+            "agent": body["agent"],
+            "worktree": body["worktree"],
+            "checkpoint": body["checkpoint"],
+            "life": body["life"],
+            "past": [*state["past"], *body["ended"]][-LIVES_REMEMBERED:],
+            "file_notes": body["file_notes"],
+            "has_status_file": body["has_status_file"],
+            "machine": body.get("machine"),
+        }
+    if kind == "resumed":
+        past = [*state["past"], body["ended"]][-LIVES_REMEMBERED:]
+        return {
+            **state,
+            "worktree": body["worktree"],
+            "life": body["life"],
+            "checkpoint": body["checkpoint"],
+            "text": "",
+            "past": past,
+            "has_status_file": body["has_status_file"],
+            "sync": None,
+            "machine": body.get("machine"),
+        }
+    if kind == "ended":
+        past = [*state["past"], body][-LIVES_REMEMBERED:]
+        return {**state, "life": None, "checkpoint": None, "text": "", "past": past, "sync": None}
+    if kind == "pushed":
+        return {**state, "snapshot": body["snapshot"]}
+    if kind == "restored_backup":
+        return {**state, "checkpoint": body["checkpoint"], "text": ""}
+    if kind == "edited_outside":
+        return _edited(state, body)
+    return updates.apply(state, kind, body)
+
+
+def _edited(state: AgentState, body: Any) -> AgentState:
+    checkpoint = _merged(state["checkpoint"] or {}, body["set"], body["unset"])
+    life = state["life"]
+    session = checkpoint.get("session_id")
+    if isinstance(session, str) and (life is None or life["session"] != session):
+        life = _life_from_outside(session, str(checkpoint.get("last_checkpoint", "")))
+    agent = checkpoint.get("agent_id")
+    known = isinstance(agent, str) and stem_of(agent) == stem_of(state["agent"])
+    return {
+        **state,
+        "agent": agent if known and isinstance(agent, str) else state["agent"],
+        "worktree": state["worktree"] or body.get("worktree", ""),
+        "machine": state.get("machine") if state["worktree"] else body.get("machine"),
+        "checkpoint": checkpoint,
+        "text": body.get("text", "") if body["path"] == _path(state) else state["text"],
+        "life": life,
+        "ready_for_sync": body.get("ready_for_sync", state["ready_for_sync"]),
+    }
+
+
+def _life_from_outside(session: str, at: str) -> Life:
+    """An agent that writes its file itself: all that is known of it stands there."""
+    return {
+        "session": session,
+        "started_at": at,
+        "worktree": "",
+        "process": None,
+        "transcript": "",
+        "busy_until": "",
+        "doing": "",
+    }
+
+
+def absorb(state: AgentState, base: AgentState, change: Change, now: int) -> list[tuple[str, Any]]:
+    """A file written by the agent itself, or by a person. One of a life that is over is kept in the
+    journal and has no effect."""
+    if change["kind"] != "edited":
+        return []
+    if change["path"] != _path(state):
+        return _status_edits(state, change)
+    theirs = file.parse(change["text"])
+    session = theirs.get("session_id")
+    if isinstance(session, str) and is_over(state, session):
+        return [("late", {"session": session, "text": change["text"]})]
+    seen, ours = base["checkpoint"] or {}, state["checkpoint"] or {}
+    if _is_earlier_copy(theirs, seen, ours):
+        return [("late", {"session": session, "text": change["text"], "earlier": True})]
+    done = ours.get("completed_steps")
+    if done and isinstance(theirs.get("completed_steps", []), list):
+        # Steps that are done only grow, whoever writes: a script may write what it read before.
+        theirs = {**theirs, "completed_steps": updates.joined(theirs.get("completed_steps"), done)}
+    changed = {
+        name: value
+        for name, value in theirs.items()
+        if value != seen.get(name) and value != ours.get(name)
+        if name not in ours or file.is_plausible(name, value)
+    }
+    # A field of ours that is missing was forgotten; one of theirs was taken out.
+    gone = [name for name in seen if name not in theirs and name in ours]
+    gone = [name for name in gone if name not in FIELDS]
+    if not changed and not gone:
+        return []
+    body = {"path": change["path"], "set": changed, "unset": gone}
+    if _merged(ours, changed, gone) == file.parse(change["text"]):
+        body["text"] = change["text"]
+    return [("edited_outside", body)]
+
+
+def _is_earlier_copy(theirs: dict[str, Any], seen: dict[str, Any], ours: dict[str, Any]) -> bool:
+    """Whether a file is one of ours from before, as git checks it out: an older time than the one that
+    stood there, and nothing done that is not known."""
+    from holdfast.fleet.rules.liveness import instant_of
+
+    earlier, shown, present = (
+        instant_of(each.get("last_checkpoint")) for each in (theirs, seen, ours)
+    )
+    if earlier is None or present is None or theirs.get("session_id") != ours.get("session_id"):
+        return False
+    done, known = theirs.get("completed_steps"), ours.get("completed_steps") or []
+    is_subset = isinstance(done, list) and all(step in known for step in done)
+    return earlier != shown and earlier < present and is_subset
+
+
+def _merged(ours: dict[str, Any], changed: dict[str, Any], gone: list[str]) -> dict[str, Any]:
+    return {name: value for name, value in {**ours, **changed}.items() if name not in gone}
+
+
+def _status_edits(state: AgentState, change: Change) -> list[tuple[str, Any]]:
+    """What somebody wrote into the feature's STATUS file. One that was there before us is kept."""
+    if state["checkpoint"] is None:
+        return [("found_status", {"path": change["path"], "said": change["text"]})]
+    from holdfast.fleet.rules.status_file import parse
+
+    said = parse(change["text"])
+    changed = {}
+    if said.get("STATUS") and said["STATUS"] != (state["checkpoint"] or {}).get("status"):
+        changed["status"] = said["STATUS"]
+    ready = said.get("READY_FOR_SYNC", "").lower() == "true"
+    body = {"path": change["path"], "said": change["text"], "set": changed, "unset": []}
+    return [("edited_outside", {**body, "ready_for_sync": ready})]
+
+
+def _path(state: AgentState) -> str:
+    return _in_folder(state, checkpoint_path(state["agent"]))
+
+
+def _in_folder(state: AgentState, path: str) -> str:
+    return f"{state['folder']}/{path}" if state["folder"] else path
+
+
+def render(state: AgentState) -> dict[str, str]:
+    saved = state["checkpoint"]
+    if saved is None:
+        return {}
+    views = {_path(state): state["text"] or file.write(saved)}
+    if state["has_status_file"]:
+        from holdfast.fleet.rules import status_file
+
+        path = _in_folder(state, f"{saved.get('feature')}/STATUS")
+        views[path] = status_file.render(saved, state["ready_for_sync"])
+    return views

@@ -1,0 +1,169 @@
+"""An agent's checkpoint: the file `agent_checkpoints/<agent>.json`, its fields and their rules."""
+
+from __future__ import annotations
+
+from holdfast.fleet.rules.model import (
+    CADENCE,
+    COORDINATION_FIELDS,
+    FIELDS,
+    PHASES,
+    STAGES,
+    STATUSES,
+    TASKS,
+    TYPES,
+)
+from holdfast.fleet.rules.names import type_of
+from holdfast.kernel import canonical_json, clock
+from holdfast.kernel.errors import Usage
+from holdfast.kernel.rules import Unparsable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_LISTS = ("blockers", "files_modified", "completed_steps", "next_steps")
+_TEXTS = ("agent_id", "session_id", "feature", "phase", "recovery_instructions", "current_step")
+_CHOICES = {"agent_type": TYPES, "stage": STAGES, "status": STATUSES}
+_TIMES = ("last_checkpoint", "next_checkpoint_expected")
+
+
+def first(agent: str, session: str, feature: str, now: int) -> dict[str, Any]:
+    """What a new agent's file says; FLEET-28 to FLEET-31."""
+    at = clock.stamp(now)
+    return {
+        "agent_id": agent,
+        "agent_type": type_of(agent),
+        "session_id": session,
+        "feature": feature,
+        "stage": "S2.P1",
+        "phase": PHASES["S2.P1"],
+        **times(now),
+        "status": "IN_PROGRESS",
+        "can_resume": True,
+        "blockers": [],
+        "files_modified": [],
+        "recovery_instructions": "Just started S2.P1. No work done yet. "
+        "Start from beginning of S2.P1 Research Phase guide.",
+        "current_step": "Reading S2.P1 guide",
+        "completed_steps": [
+            "Received handoff package",
+            "Verified epic path",
+            "Created checkpoint file",
+        ],
+        "next_steps": list(TASKS["S2.P1"]),
+        "coordination_state": {
+            "last_inbox_check": at,
+            "unread_messages": 0,
+            "last_epic_readme_update": at,
+            "last_status_update": at,
+        },
+    }
+
+
+def healed(saved: dict[str, Any], agent: str, session: str, now: int) -> dict[str, Any]:
+    """A checkpoint as our own file may say it: what others wrote is kept as long as it is valid, and
+    what is missing or wrong begins anew."""
+    whole = first(agent, session, "-", now)
+    good = {name: value for name, value in saved.items() if _fits(name, value, whole)}
+    return {**whole, **good, "agent_id": agent, "agent_type": type_of(agent)}
+
+
+def _fits(name: str, value: Any, whole: dict[str, Any]) -> bool:
+    return name not in whole or not problems({**whole, name: value})
+
+
+def times(now: int) -> dict[str, str]:
+    """The two times that every update moves; FLEET-36."""
+    return {
+        "last_checkpoint": clock.stamp(now),
+        "next_checkpoint_expected": clock.stamp(now + CADENCE),
+    }
+
+
+def problems(checkpoint: Any) -> list[str]:
+    """What is wrong with a checkpoint by the strict rules of the writer; FLEET-03 to FLEET-18."""
+    if not isinstance(checkpoint, dict):
+        return ["it is no JSON object"]
+    found = [f"{name} is missing" for name in FIELDS if name not in checkpoint]
+    for name in _LISTS:
+        value = checkpoint.get(name, [])
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            found.append(f"{name} is no list of texts")
+    found += [f"{name} is empty" for name in _TEXTS if not _is_text(checkpoint.get(name, "-"))]
+    for name, choices in _CHOICES.items():
+        if checkpoint.get(name, choices[0]) not in choices:
+            found.append(f"{name} is none of {', '.join(choices)}")
+    found += [f"{name} is no UTC time" for name in _TIMES if not _is_time(checkpoint.get(name))]
+    if not isinstance(checkpoint.get("can_resume", True), bool):
+        found.append("can_resume is neither true nor false")
+    return found + _coordination_problems(checkpoint.get("coordination_state"))
+
+
+def _coordination_problems(state: Any) -> list[str]:
+    if not isinstance(state, dict):
+        return ["coordination_state is no object"]
+    found = []
+    for name in COORDINATION_FIELDS:
+        value = state.get(name)
+        is_good = type(value) is int and value >= 0 if "unread" in name else _is_time(value)
+        if not is_good:
+            found.append(f"coordination_state.{name} is missing or wrong")
+    return found
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _is_time(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and len(value) == 20 and clock.parse(value) >= 0
+    except ValueError:
+        return False
+
+
+def is_plausible(name: str, value: Any) -> bool:
+    """Whether somebody may have meant it: of a field's kind, though perhaps not one of its values."""
+    if name in _LISTS:
+        return isinstance(value, list)
+    if name == "can_resume":
+        return isinstance(value, bool)
+    if name == "coordination_state":
+        return isinstance(value, dict)
+    return name not in FIELDS or _is_text(value)
+
+
+def refuse_invalid(checkpoint: dict[str, Any]) -> None:
+    """The writer is strict, though the reader is not; AMB-FLEET-24."""
+    found = problems(checkpoint)
+    if found:
+        raise Usage(
+            f"The checkpoint would not be valid: {'; '.join(found)}.",
+            hint="Give what is missing: `holdfast agent beat --help` names the fields.",
+            kind="invalid_checkpoint",
+        )
+
+
+def parse(text: str) -> dict[str, Any]:
+    """What somebody wrote, whatever it holds besides; only what is no JSON object is refused."""
+    try:
+        value = canonical_json.loads(text)
+    except ValueError as error:
+        raise Unparsable(str(error)) from None
+    if not isinstance(value, dict):
+        raise Unparsable("not a JSON object")
+    return value
+
+
+def write(checkpoint: dict[str, Any]) -> str:
+    """Two-space JSON: our fields in their order, then whatever others added; FLEET-03."""
+    ordered = _ordered(checkpoint, FIELDS)
+    state = ordered.get("coordination_state")
+    if isinstance(state, dict):
+        ordered["coordination_state"] = _ordered(state, COORDINATION_FIELDS)
+    return canonical_json.indented(ordered) + "\n"
+
+
+def _ordered(value: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    known = {name: value[name] for name in names if name in value}
+    return {**known, **{name: item for name, item in value.items() if name not in known}}

@@ -1,0 +1,95 @@
+"""Edits of EPIC_README.md: one line or one section of ours, and everything else byte for byte.
+
+The text is as it was read, with its own line ends and with bytes that are no UTF-8 as surrogates.
+Each edit made twice is the same as made once, so that it can be repeated on top of somebody else's.
+"""
+
+from __future__ import annotations
+
+from holdfast.fleet.rules.merge import joined, lines_of, newline_of
+from holdfast.fleet.rules.names import plain, short_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+STALE_AGENTS = "Stale agents"
+DEFERRED = "Deferred to Wave 2"
+
+
+def stale(text: str, agent: str, gone: bool = False) -> str:
+    """`Secondary-A: STALE (likely crashed)` in the area of stale agents; `gone` takes that line out,
+    because the agent is back. FLEET-56, AMB-FLEET-25"""
+    line = "" if gone else f"{agent}: STALE (likely crashed)"
+    return _with_line(text, STALE_AGENTS, f"{agent}: STALE", line)
+
+
+def deferred(text: str, agent: str, feature: str) -> str:
+    """One line that a feature, which an agent had, waits for the second wave."""
+    line = f"{_one_line(feature)}: deferred to Wave 2 (was {agent}'s)"
+    return _with_line(text, DEFERRED, f"{_one_line(feature)}: deferred", line)
+
+
+def progress(text: str, agent: str, lines: Sequence[str]) -> str:
+    """The agent's own section, between its two marks."""
+    name = short_of(agent).upper()
+    begin, end = (f"<!-- {word} {name} PROGRESS -->" for word in ("BEGIN", "END"))
+    newline = newline_of(text)
+    section = [f"{_one_line(line).replace('<!--', '<! --')}{newline}" for line in lines]
+    existing = lines_of(text)
+    opening = _find(existing, begin)
+    if opening < 0:
+        section = [f"{begin}{newline}", *section, f"{end}{newline}"]
+        return joined([*_with_blank_end(existing, newline), *section], newline)
+    closing = _find(existing, end, opening)
+    if closing < 0:  # nobody knows how far it went: what follows stays
+        section.append(f"{end}{newline}")
+        closing = opening + 1
+    return joined([*existing[: opening + 1], *section, *existing[closing:]], newline)
+
+
+def _with_line(text: str, title: str, beginning: str, line: str) -> str:
+    """The text with one line in the area under a heading: added, replaced, or without a line removed."""
+    newline = newline_of(text)
+    lines = lines_of(text)
+    start = next((at for at, each in enumerate(lines) if _is_heading(each, title)), -1)
+    if start < 0:
+        if not line:
+            return text
+        area = [f"## {title}{newline}", newline, f"{line}{newline}"]
+        return joined([*_with_blank_end(lines, newline), *area], newline)
+    end = next(
+        (at for at in range(start + 1, len(lines)) if lines[at].startswith(("#", "<!--", "---"))),
+        len(lines),
+    )
+    area = lines[start + 1 : end]
+    own = [at for at, each in enumerate(area) if each.removeprefix("- ").startswith(beginning)]
+    if own:
+        area = [each for at, each in enumerate(area) if at not in own[1:]]
+        area[own[0] : own[0] + 1] = [f"{line}{newline}"] if line else []
+    elif line:
+        last = max((at for at, each in enumerate(area) if each.strip()), default=-1)
+        if last >= 0:
+            area.insert(last + 1, f"{line}{newline}")
+        else:
+            area = [newline, f"{line}{newline}", *area]
+    if own or line:
+        lines[start + 1 : end] = area
+    return joined(lines, newline)
+
+
+def _is_heading(line: str, title: str) -> bool:
+    return line.startswith("#") and line.lstrip("#").strip().lower() == title.lower()
+
+
+def _find(lines: list[str], mark: str, start: int = 0) -> int:
+    return next((at for at in range(start, len(lines)) if lines[at].strip() == mark), -1)
+
+
+def _with_blank_end(lines: list[str], newline: str) -> list[str]:
+    """The lines, and a blank one below them, unless there is nothing or one already."""
+    return [*lines, newline] if lines and lines[-1].strip() else lines
+
+
+def _one_line(text: str) -> str:
+    return plain(" ".join(text.split()))

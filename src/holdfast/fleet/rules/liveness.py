@@ -1,0 +1,83 @@
+"""How long an agent has been silent, and what the protocol makes of it."""
+
+from __future__ import annotations
+
+from holdfast.fleet.rules.model import CADENCE, MINIMAL_WORK, STALE_AFTER, WARNING_AFTER
+from holdfast.kernel import clock
+from holdfast.kernel.clock import HOUR, MINUTE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    ByClock = Literal["ACTIVE", "WARNING", "STALE"]
+    Liveness = Literal["ACTIVE", "WARNING", "STALE", "COMPLETE"]
+
+
+def instant_of(value: Any) -> int | None:
+    """The time that a checkpoint names; None when it names none.
+
+    Agents write times themselves, some with an offset in place of the `Z`, or with neither. Without
+    either it is UTC, as FLEET-10 says of the field.
+    """
+    if not isinstance(value, str):
+        return None
+    text, offset = value.strip().replace(" ", "T").replace("z", "Z"), 0
+    sign, zone = text[-6:-5], text[-5:]
+    if sign and sign in "+-" and zone[2] == ":" and zone.replace(":", "").isdecimal():
+        offset = (int(zone[:2]) * HOUR + int(zone[3:]) * MINUTE) * (-1 if sign == "-" else 1)
+        text = text[:-6]
+    try:
+        return clock.parse(text if text.endswith("Z") else f"{text}Z") - offset
+    except ValueError:
+        return None
+
+
+def age_minutes(last_checkpoint_ms: int, now_ms: int) -> int:
+    """Whole minutes since a checkpoint; a time in the future is no age. FLEET-43"""
+    return (now_ms - last_checkpoint_ms) // MINUTE if now_ms > last_checkpoint_ms else 0
+
+
+def by_clock(age: int, inclusive: bool = False) -> ByClock:
+    """What an age in minutes says, whatever the agent's status."""
+    if inclusive:
+        age += 1  # `30 or more` of whole minutes is `more than 30` of one minute later
+    if age <= WARNING_AFTER:
+        return "ACTIVE"
+    return "STALE" if age > STALE_AFTER else "WARNING"
+
+
+def liveness(age: int, status: str, inclusive: bool = False) -> Liveness:
+    """A complete agent is not missed, however long it says nothing; AMB-FLEET-04."""
+    return "COMPLETE" if status == "COMPLETE" else by_clock(age, inclusive)
+
+
+def line(agent: str, age: int, inclusive: bool = False) -> str:
+    """What the protocol's scan prints of an agent, also of a complete one; FLEET-47."""
+    said = by_clock(age, inclusive)
+    if said == "STALE":
+        return f"❌ {agent}: STALE ({age} min) - Likely crashed"
+    if said == "WARNING":
+        return f"⚠️ {agent}: WARNING ({age} min) - May be slow"
+    return f"✅ {agent}: ACTIVE ({age} min ago)"
+
+
+def is_due(last_ms: int, now_ms: int) -> bool:
+    """Whether a heartbeat is due; FLEET-20. A time so far ahead that the clock must have stepped
+    back says nothing of when the last one was."""
+    return abs(now_ms - last_ms) >= CADENCE
+
+
+def too_old_lines(age: int) -> list[str]:
+    """What is said to whoever comes back to a checkpoint that is too old; FLEET-89."""
+    if age <= STALE_AFTER:
+        return []
+    return [
+        f"ERROR: Checkpoint is {age} minutes old",
+        "Agent likely crashed. Requires recovery procedure.",
+    ]
+
+
+def is_minimal_work(began_ms: int, last_ms: int) -> bool:
+    """Whether so little was done that a restart from scratch loses nothing much; FLEET-73."""
+    return last_ms - began_ms < MINIMAL_WORK

@@ -1,0 +1,158 @@
+"""Whether an agent is alive, judged from more than its heartbeat, and from what.
+
+A clock alone declares nobody dead: a build may take two hours, a laptop sleeps over night. Nothing is
+replaced unless two signals that do not depend on each other agree, and none speaks for life.
+"""
+
+from __future__ import annotations
+
+from holdfast.fleet.rules.liveness import instant_of
+from holdfast.fleet.rules.model import STALE_AFTER, WARNING_AFTER
+from holdfast.kernel.clock import MINUTE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal, TypedDict
+
+    ProcessState = Literal["alive", "gone", "unknown"]
+    Word = Literal[
+        "active", "slow", "busy", "waiting", "blocked", "quiet", "dead", "done", "corrupted"
+    ]
+
+    class Signals(TypedDict):
+        """What can be seen of an agent. `worktree` and `transcript` are the times of their last
+        change, `activity` is when a hook saw it at work; None where that is not known."""
+
+        heartbeat: str
+        process: ProcessState
+        worktree: int | None
+        transcript: int | None
+        activity: int | None
+        busy_until: str
+        doing: str
+        waiting: bool
+
+    class Verdict(TypedDict):
+        verdict: Word
+        because: list[str]
+        """The signals that it rests on, as short phrases."""
+        dead_signals: list[str]
+        life_signals: list[str]
+
+
+SIGNALS_NEEDED = 2
+# Declared by the agent or for it: nobody expects it to go on by itself. PAUSED is AMB-FLEET-24.
+_WAITING = ("WAITING", "PAUSED")
+
+
+def verdict(liveness: str, status: str, signals: Signals, now: int) -> Verdict:
+    """What an agent is up to, as far as the signals tell.
+
+    `liveness` is what the protocol's clock says, or CORRUPTED.
+    """
+    is_busy = _is_ahead(signals["busy_until"], now)
+    dead, alive = _dead_signals(liveness, signals, now), _life_signals(liveness, signals, now)
+    word = _word(liveness, status, signals, is_busy=is_busy, dead=dead, alive=alive)
+    return {
+        "verdict": word,
+        "because": _because(word, signals, dead, alive),
+        "dead_signals": dead,
+        "life_signals": alive,
+    }
+
+
+def may_replace(verdict: Verdict) -> bool:
+    """Whether an agent may be replaced without a person's word."""
+    return len(verdict["dead_signals"]) >= SIGNALS_NEEDED and not verdict["life_signals"]
+
+
+def _word(
+    liveness: str,
+    status: str,
+    signals: Signals,
+    *,
+    is_busy: bool,
+    dead: list[str],
+    alive: list[str],
+) -> Word:
+    if liveness == "CORRUPTED":
+        return "corrupted"
+    if status == "COMPLETE":
+        return "done"
+    if len(dead) >= SIGNALS_NEEDED and not alive:
+        return "dead"
+    if signals["process"] == "gone":
+        return "quiet"
+    if status == "BLOCKED":
+        return "blocked"
+    if signals["waiting"] or status in _WAITING:
+        return "waiting"
+    if is_busy:
+        return "busy"
+    if liveness == "ACTIVE":
+        return "active"
+    return "slow" if alive or liveness == "WARNING" else "quiet"
+
+
+def _dead_signals(liveness: str, signals: Signals, now: int) -> list[str]:
+    """Each of another source: the agent's word, the operating system, the disk."""
+    found = []
+    if liveness == "STALE":
+        found.append(_heartbeat(signals))
+    if signals["process"] == "gone":
+        found.append("process gone")
+    age = _change_age(signals, now)
+    if age is not None and age > STALE_AFTER:
+        found.append(f"no change for {age} min")
+    return found
+
+
+def _life_signals(liveness: str, signals: Signals, now: int) -> list[str]:
+    found = []
+    if liveness == "ACTIVE":
+        found.append(_heartbeat(signals))
+    if signals["process"] == "alive":
+        found.append("process alive")
+    age = _change_age(signals, now)
+    if age is not None and age <= WARNING_AFTER:
+        found.append(f"changed {max(0, age)} min ago")
+    if _is_ahead(signals["busy_until"], now):
+        found.append(_busy(signals))
+    return found
+
+
+def _because(word: Word, signals: Signals, dead: list[str], alive: list[str]) -> list[str]:
+    """What speaks for the word first."""
+    if word == "dead":
+        return dead
+    declared = {"done": "complete", "blocked": "says so", "waiting": "says so"}.get(word)
+    first = [declared] if declared else []
+    heartbeat = _heartbeat(signals)
+    if word in ("slow", "quiet") and heartbeat not in dead + alive:
+        first.append(heartbeat)
+    if word == "quiet":
+        return [*first, *dead, *alive]
+    return [*first, *alive, *dead]
+
+
+def _heartbeat(signals: Signals) -> str:
+    return f"heartbeat {signals['heartbeat']}" if signals["heartbeat"] else "no heartbeat"
+
+
+def _busy(signals: Signals) -> str:
+    until = f"busy until {signals['busy_until'][11:16]} UTC"
+    return f"{until}: {signals['doing']}" if signals["doing"] else until
+
+
+def _change_age(signals: Signals, now: int) -> int | None:
+    """Minutes since the newest change that is known; negative when that lies in the future."""
+    times = (signals["worktree"], signals["transcript"], signals["activity"])
+    # So far ahead as no two clocks differ, a time says nothing.
+    latest = now + WARNING_AFTER * MINUTE
+    known = [time for time in times if time is not None and time <= latest]
+    return (now - max(known)) // MINUTE if known else None
+
+
+def _is_ahead(time: str, now: int) -> bool:
+    instant = instant_of(time)
+    return instant is not None and instant > now

@@ -1,0 +1,159 @@
+"""Which gates there are, which one is meant, and what became of it."""
+
+from __future__ import annotations
+
+from holdfast.gates.rules import gate as rules
+from holdfast.kernel import clock, inbox
+from holdfast.kernel.errors import HoldfastError, NotFound
+from holdfast.kernel.state import fold, load
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from holdfast.gates.rules.gate import GateState
+    from holdfast.journal.interface import Event, Head
+    from holdfast.kernel.workspace import Workspace
+
+STREAMS = "gate:"
+
+
+def read(workspace: Workspace, id: str) -> GateState:
+    """A gate by its whole id; NotFound when nobody asked it."""
+    stream = rules.stream_of(id)
+    state: GateState = rules.initial(stream)
+    if workspace.exists():
+        state = load(workspace.journal, rules, stream)[0]
+    if state["content"] is None:
+        state = _queued(workspace, stream) or state
+    if state["content"] is None:
+        raise NotFound(f"There is no gate {id}.", hint="`holdfast gate list` lists them.")
+    return state
+
+
+def _queued(workspace: Workspace, stream: str) -> GateState | None:
+    """A gate that a sandboxed agent asked, and that no process could take in yet."""
+    for path in inbox.waiting(workspace.root):
+        queued = inbox.read(path)
+        if queued is None or queued["stream"] != stream:
+            continue
+        try:
+            at = clock.parse(queued["at"])
+            decision = rules.decide(rules.initial(stream), queued["command"], at)
+        except (HoldfastError, KeyError, TypeError):
+            continue
+        start = rules.initial(stream)
+        return after(start, decision.records, queued["at"], queued["actor"])
+    return None
+
+
+def named(workspace: Workspace, word: str) -> str:
+    """The id that a name or a unique beginning means; of a name that was asked several times, the
+    latest."""
+    rules.stream_of(word)
+    known = [head["stream"].removeprefix(STREAMS) for head in _heads(workspace)]
+    known += [
+        queued["stream"].removeprefix(STREAMS)
+        for path in inbox.waiting(workspace.root)
+        if (queued := inbox.read(path)) is not None and queued["stream"].startswith(STREAMS)
+    ]
+    if word in known:
+        return latest_round(word, known)
+    bases = sorted({base_of(id) for id in known if id.startswith(word)})
+    if len(bases) == 1:
+        return latest_round(bases[0], known)
+    if not bases:
+        raise NotFound(f"There is no gate {word}.", hint="`holdfast gate list` lists them.")
+    raise NotFound(
+        f"{len(bases)} gates begin with {word}: {', '.join(bases[:5])}.", hint="Give more letters."
+    )
+
+
+def base_of(id: str) -> str:
+    """A gate's name without the number of its round."""
+    base, dot, number = id.rpartition(".")
+    return base if dot and number.isascii() and number.isdigit() else id
+
+
+def latest_round(id: str, known: list[str]) -> str:
+    if base_of(id) != id:
+        return id
+    rounds = [int(one.rpartition(".")[2]) for one in known if one != id and base_of(one) == id]
+    return f"{id}.{max(rounds)}" if rounds else id
+
+
+def open_gates(workspace: Workspace) -> list[GateState]:
+    """Those that nobody answered yet, the longest waiting first."""
+    found = [
+        load(workspace.journal, rules, head["stream"])[0]
+        for head in _heads(workspace)
+        if head["closed_at"] is None
+    ]
+    return sorted((one for one in found if rules.is_open(one)), key=asked_at)
+
+
+def every_gate(workspace: Workspace) -> Iterator[GateState]:
+    for head in _heads(workspace):
+        state: GateState = load(workspace.journal, rules, head["stream"])[0]
+        if state["content"] is not None:
+            yield state
+
+
+def answered_since(workspace: Workspace, at: str, *, limit: int) -> list[GateState]:
+    """Those with the latest answers after an instant, newest first. By their states: a hook on a machine
+    with a server has no records of them."""
+    after = clock.parse(at) if at else 0
+    heads = [head for head in _heads(workspace) if clock.parse(head["seen_at"]) >= after]
+    found: list[GateState] = []
+    for head in sorted(heads, key=lambda head: head["seen_at"], reverse=True):
+        state: GateState = load(workspace.journal, rules, head["stream"])[0]
+        if state["answer"] is not None:
+            found.append(state)
+        if len(found) == limit:
+            break
+    return found
+
+
+def asked_at(state: GateState) -> tuple[str, str]:
+    return (state["asked"]["at"] if state["asked"] else "", state["id"])
+
+
+def title_of(state: GateState) -> str:
+    return state["content"]["title"] if state["content"] else ""
+
+
+def settled(workspace: Workspace, id: str, *, now: int) -> GateState:
+    """A gate, after its own time did what it had to do."""
+    state = read(workspace, id)
+    decision = rules.decide(state, {"do": "expire"}, now)
+    if not decision.records:
+        return state
+    if not workspace.exists() or workspace.journal.read_only:
+        # Whoever may write will record it; for this reader, time has passed all the same.
+        return after(state, decision.records, clock.stamp(now), "holdfast")
+    from holdfast.writing import writer_of
+
+    stream = rules.stream_of(id)
+    writer_of(workspace).execute(stream, {"do": "expire"}, actor="holdfast", now=now)
+    close(workspace, id, now=now)
+    return read(workspace, id)
+
+
+def after(state: GateState, records: Sequence[tuple[str, Any]], at: str, actor: str) -> GateState:
+    """A state with records that are not in the journal yet."""
+    events: list[Event] = [
+        {"id": "", "kind": kind, "body": body, "at": at, "actor": actor} for kind, body in records
+    ]
+    folded: GateState = fold(rules, state, events)
+    return folded
+
+
+def close(workspace: Workspace, id: str, *, now: int) -> None:
+    """End the stream of a gate that has its answer: nothing more is to be said, and a list of open
+    gates need not look at it. A crash before this only costs that look."""
+    workspace.journal.end(rules.stream_of(id), clock.precise(now))
+
+
+def _heads(workspace: Workspace) -> list[Head]:
+    return workspace.journal.heads(STREAMS) if workspace.exists() else []

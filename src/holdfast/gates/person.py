@@ -1,0 +1,244 @@
+"""The person's channels: a terminal, where what only a person may do is asked for and typed back; and
+the page, whose sign-in is shown on a terminal and nowhere else.
+
+A process without a controlling terminal, one in an agent's environment, and one that does not type
+back the word it is shown, is refused, and the attempt is recorded. docs/how-to/gates.md says what
+this holds against and what it does not.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from holdfast.kernel import clock
+from holdfast.kernel.errors import HoldfastError, NotAllowed
+from holdfast.kernel.text import safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import TypedDict
+
+    from holdfast.kernel.workspace import Workspace
+
+    class Person(TypedDict):
+        """Who spoke, through what, from which terminal, and when."""
+
+        name: str
+        channel: str
+        terminal: str
+        at: str
+
+
+# How the variables begin that clients give to what they start, and that our own agents have.
+AGENT_VARIABLES = (
+    *("CLAUDECODE", "CLAUDE_CODE_", "CLAUDE_PROJECT_DIR", "CLAUDE_PID", "CLAUDE_EFFORT"),
+    *("CLAUDE_ENV_FILE", "CLAUDE_PLUGIN_", "CODEX_", "GEMINI_CLI", "GEMINI_SESSION_ID"),
+    *("GEMINI_PROJECT_DIR", "GEMINI_CWD", "GEMINI_PLANS_DIR", "OPENCODE"),
+    *("HOLDFAST_AGENT_PID", "HOLDFAST_FENCE", "HOLDFAST_RUN"),
+)
+TERMINAL = "/dev/tty"
+LONGEST_LINE = 4096
+NARROWEST = 20
+WORDS = (
+    *("amber", "anchor", "basil", "beacon", "birch", "breeze", "cedar", "cliff"),
+    *("clover", "copper", "coral", "cove", "crane", "delta", "dune", "ember"),
+    *("fern", "fjord", "flint", "forest", "gale", "garnet", "glade", "granite"),
+    *("harbor", "hazel", "heron", "indigo", "island", "ivory", "jasper", "kelp"),
+    *("lagoon", "lantern", "larch", "lichen", "linen", "maple", "marble", "meadow"),
+    *("mist", "moss", "nutmeg", "oak", "olive", "opal", "orchid", "otter"),
+    *("pebble", "pine", "quartz", "raven", "reed", "river", "saffron", "sail"),
+    *("slate", "spruce", "tide", "topaz", "violet", "willow", "wren", "zephyr"),
+)
+
+
+def require(workspace: Workspace, purpose: str, shown: Sequence[str], *, now: int) -> Person:
+    """A person who has seen these lines and wants `purpose`, such as "answer gate 3f2a"; or NotAllowed."""
+    began = time.monotonic()
+    terminal = _seat(workspace, purpose, now)
+    try:
+        word = _challenge()
+        _show(terminal, ["", *_framed(shown, terminal), ""])
+        _discard_typed_ahead(terminal)
+        typed = _ask(terminal, f"To {safe(purpose)}, type {word} and Enter: ")
+        if typed is None or typed.strip().lower() != word:
+            raise _refused(workspace, purpose, now, "the word shown was not typed back")
+        name = _terminal_name()
+    finally:
+        os.close(terminal)
+    elapsed = int((time.monotonic() - began) * 1000)
+    return {
+        "name": _user(),
+        "channel": "terminal",
+        "terminal": name,
+        "at": clock.precise(now + elapsed),
+    }
+
+
+def seated(workspace: Workspace, purpose: str, *, now: int) -> str:
+    """The name of the terminal that a person sits at, for what is to be shown to them alone; or
+    NotAllowed."""
+    os.close(_seat(workspace, purpose, now))
+    return _terminal_name()
+
+
+def tell(lines: Sequence[str]) -> None:
+    """Lines on the terminal itself, which no pipe and no log of this process's output keeps."""
+    terminal = os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY)
+    try:
+        _show(terminal, lines)
+    finally:
+        os.close(terminal)
+
+
+def at_page(terminal: str, *, now: int) -> Person:
+    """Whoever signed in to the page with what was shown on a terminal."""
+    return {"name": _user(), "channel": "page", "terminal": terminal, "at": clock.precise(now)}
+
+
+def refuse(workspace: Workspace, purpose: str, why: str, *, now: int) -> NotAllowed:
+    """The refusal of an attempt to speak for a person, which is recorded."""
+    return _refused(workspace, purpose, now, why)
+
+
+def _seat(workspace: Workspace, purpose: str, now: int) -> int:
+    """The terminal, opened, of a process that a person can have started."""
+    seen = agent_environment(os.environ)
+    if seen:
+        raise _refused(
+            *(workspace, purpose, now, f"an agent's environment ({', '.join(seen)})"), seen=seen
+        )
+    try:
+        terminal = os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY)
+    except OSError:
+        raise _refused(workspace, purpose, now, "no terminal") from None
+    if os.tcgetpgrp(terminal) != os.getpgrp():
+        os.close(terminal)
+        raise _refused(workspace, purpose, now, "in the background of its terminal")
+    return terminal
+
+
+def ask(question: str) -> str:
+    """A line that is typed at the terminal, after `require`; empty when there is none."""
+    terminal = os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY)
+    try:
+        return (_ask(terminal, safe(question)) or "").strip()
+    finally:
+        os.close(terminal)
+
+
+def agent_environment(environment: Mapping[str, str]) -> list[str]:
+    """The variables that say: an agent started this."""
+    return sorted(name for name in environment if name.startswith(AGENT_VARIABLES))
+
+
+def _refused(
+    workspace: Workspace, purpose: str, now: int, why: str, *, seen: Sequence[str] = ()
+) -> NotAllowed:
+    recorded = _record(workspace, purpose, why, seen, now)
+    kept = "The attempt is recorded." if recorded else "The attempt could not be recorded."
+    return NotAllowed(
+        f"Only a person may {purpose}: {why}. {kept}",
+        hint="A person runs this in a terminal of their own, and no agent around it.",
+        kind="no_person",
+    )
+
+
+def _record(workspace: Workspace, purpose: str, why: str, seen: Sequence[str], now: int) -> bool:
+    from holdfast.gates.rules.people import STREAM
+    from holdfast.writing import actor, writer_of
+
+    command = {"do": "refuse", "purpose": purpose, "why": why, "seen": list(seen)}
+    try:
+        writer_of(workspace).execute(STREAM, command, actor=actor(), now=now)
+    except HoldfastError:
+        return False
+    return True
+
+
+def _challenge() -> str:
+    from secrets import choice
+
+    return f"{choice(WORDS)}-{choice(WORDS)}"
+
+
+def _framed(lines: Sequence[str], terminal: int) -> list[str]:
+    """Each line behind a bar of ours, folded by us: a line that the terminal folds would go on
+    without the bar, and could look like a question of holdfast's."""
+    try:
+        width = os.get_terminal_size(terminal).columns or 80
+    except OSError:
+        width = 80
+    room = max(width - 3, NARROWEST)
+    return [
+        f"┃ {part}"
+        for line in lines
+        for piece in safe(line).expandtabs(4).split("\n")
+        for part in _folded(piece, room)
+    ]
+
+
+def _folded(line: str, room: int) -> list[str]:
+    """In pieces that fit, between words where that is possible."""
+    from unicodedata import east_asian_width
+
+    parts, part, taken = [], "", 0
+    for letter in line:
+        wide = 2 if east_asian_width(letter) in ("W", "F") else 1
+        if taken + wide > room:
+            head, blank, tail = part.rpartition(" ")
+            whole = blank and len(head) > room // 2
+            parts.append(head if whole else part)
+            part = tail if whole else ""
+            taken = sum(2 if east_asian_width(one) in ("W", "F") else 1 for one in part)
+        part, taken = part + letter, taken + wide
+    return [*parts, part]
+
+
+def _show(terminal: int, lines: Sequence[str]) -> None:
+    rest = ("\n".join(lines) + "\n").encode("utf-8", "replace")
+    while rest:
+        rest = rest[os.write(terminal, rest) :]
+
+
+def _discard_typed_ahead(terminal: int) -> None:
+    """What was typed, or pushed in, before the question stood there does not answer it."""
+    import termios
+
+    termios.tcflush(terminal, termios.TCIFLUSH)
+
+
+def _ask(terminal: int, question: str) -> str | None:
+    os.write(terminal, question.encode("utf-8", "replace"))
+    typed = b""
+    while len(typed) < LONGEST_LINE:
+        try:
+            piece = os.read(terminal, 1024)
+        except OSError:  # the terminal was closed
+            return None
+        if not piece:
+            return None
+        typed += piece
+        if b"\n" in typed or b"\r" in typed:
+            return typed.decode("utf-8", "replace").splitlines()[0]
+    return None
+
+
+def _terminal_name() -> str:
+    for descriptor in (0, 1, 2):
+        try:
+            return os.ttyname(descriptor)
+        except OSError:
+            continue
+    return TERMINAL
+
+
+def _user() -> str:
+    """The account, not HOLDFAST_ACTOR or USER: those are anybody's to set."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid-{os.getuid()}"

@@ -1,0 +1,1 @@
+"""The pure rules of gates: no I/O, no clock."""

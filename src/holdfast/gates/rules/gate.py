@@ -1,0 +1,376 @@
+"""Gates: a question for a person is a row, never a parked process. The rules of `gate:<id>` streams.
+
+What was asked never changes; it is answered once, by a person or, where the gate says so, by time.
+"""
+
+from __future__ import annotations
+
+from holdfast.gates.rules.answer import declined, understood
+from holdfast.gates.rules.content import DECISION, is_sound
+from holdfast.gates.rules.picture import are_sound
+from holdfast.kernel import clock
+from holdfast.kernel.errors import Conflict, HoldfastError, NotAllowed, Usage
+from holdfast.kernel.rules import Decision
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypedDict
+
+    from holdfast.gates.rules.answer import Answer
+    from holdfast.gates.rules.content import Content
+    from holdfast.gates.rules.picture import Picture
+    from holdfast.journal.interface import Event
+    from holdfast.kernel.rules import Wish
+    from holdfast.kernel.views.reconcile import Change
+
+    class Asked(TypedDict):
+        """Who asks, from where, and when."""
+
+        by: str
+        session: str
+        agent: str
+        worktree: str
+        at: str
+
+    class Withdrawn(TypedDict):
+        """Who took a question back, and why."""
+
+        by: str
+        why: str
+        at: str
+
+    class GateState(TypedDict):
+        """One gate. `phase` collects it for the end of that phase when it is a `batch` one;
+        `presented_at` is when a person could first be asked. `pictures` stand beside the question."""
+
+        id: str
+        content: Content | None
+        digest: str
+        pictures: list[Picture]
+        asked: Asked | None
+        batch: bool
+        phase: str
+        holds: str
+        cost_tokens: int | None
+        expires_at: str
+        default: str
+        presented_at: str
+        notified: int
+        notified_at: str
+        answer: Answer | None
+        withdrawn: Withdrawn | None
+
+
+NOTICE = "gate_notice"
+# A client's dialogue. Programs can answer those, too.
+ELICITATION = "elicitation"
+LONGEST_ID = 64
+LARGEST_CONTENT = 100_000
+NOTICE_TITLE = 120
+LONGEST_WHY = 500
+
+
+def stream_of(id: str) -> str:
+    """The stream of a gate; an id that could not be one is refused."""
+    plain = id.replace("-", "").replace("_", "").replace(".", "")
+    if not plain.isascii() or not plain.isalnum() or id.startswith(".") or len(id) > LONGEST_ID:
+        raise Usage(
+            f"{id!r} cannot name a gate.",
+            hint=f"Letters, digits, '-', '_' and '.', at most {LONGEST_ID}, no '.' in front.",
+        )
+    return f"gate:{id}"
+
+
+def initial(stream: str) -> GateState:
+    return {
+        "id": stream.partition(":")[2],
+        "content": None,
+        "digest": "",
+        "pictures": [],
+        "asked": None,
+        "batch": False,
+        "phase": "",
+        "holds": "",
+        "cost_tokens": None,
+        "expires_at": "",
+        "default": "",
+        "presented_at": "",
+        "notified": 0,
+        "notified_at": "",
+        "answer": None,
+        "withdrawn": None,
+    }
+
+
+def is_open(state: GateState) -> bool:
+    return state["content"] is not None and not is_over(state)
+
+
+def is_over(state: GateState) -> bool:
+    """Whether a gate was answered, or its question taken back."""
+    return state["answer"] is not None or withdrawn_of(state) is not None
+
+
+def withdrawn_of(state: GateState) -> Withdrawn | None:
+    """None of a gate whose state was kept before there was such a thing."""
+    return state.get("withdrawn")
+
+
+def pictures_of(state: GateState) -> list[Picture]:
+    """None of a gate whose state was kept before there were any."""
+    return state.get("pictures", [])
+
+
+def is_blocking(state: GateState) -> bool:
+    """Whether something waits for the answer: all but what is collected for later, and holds nothing
+    up until then."""
+    return not state["batch"] or bool(state["presented_at"]) or bool(state["holds"])
+
+
+def decide(state: GateState, command: Any, now: int) -> Decision:
+    """`open`, `present`, `notify`, `expire`, `withdraw`. An `answer` only through `Answering`."""
+    if command["do"] == "open":
+        return _open(state, command, now)
+    if command["do"] == "answer":
+        raise NotAllowed("Only a person may answer a gate.", kind="no_person")
+    if command["do"] == "withdraw" and state["answer"] is not None:
+        raise already(state)
+    if not is_open(state):
+        return Decision()
+    if command["do"] == "withdraw":
+        why, by = str(command["why"])[:LONGEST_WHY], str(command["by"])
+        return Decision([("withdrawn", {"by": by, "why": why, "at": clock.stamp(now)})])
+    if command["do"] == "present":
+        return Decision([] if state["presented_at"] else [("presented", {"at": clock.stamp(now)})])
+    if command["do"] == "notify":
+        return _notify(state, command, now)
+    return _expire(state, now)
+
+
+class Answering:
+    """The rules for the one answer of a person who was seen.
+
+    The rules above refuse every answer: a command may come from an inbox, and whoever can write into a
+    worktree can put one there. Only the process that saw the person has the `key`, and no longer than
+    it runs.
+    """
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+
+    def decide(self, state: GateState, command: Any, now: int) -> Decision:
+        if command["do"] != "answer" or command.get("key") != self._key:
+            return decide(state, command, now)
+        return _answer(state, command, now)
+
+    def initial(self, stream: str) -> GateState:
+        return initial(stream)
+
+    def apply(self, state: GateState, event: Event) -> GateState:
+        return apply(state, event)
+
+    def absorb(
+        self, state: GateState, base: GateState, change: Change, now: int
+    ) -> list[tuple[str, Any]]:
+        return absorb(state, base, change, now)
+
+    def render(self, state: GateState) -> dict[str, str]:
+        return render(state)
+
+
+def _open(state: GateState, command: Any, now: int) -> Decision:
+    from holdfast.kernel import canonical_json
+
+    refuse_unsound(command)
+    content: Content = command["content"]
+    refuse_unfit(content, strict=command["strict"])
+    digest = digest_of(content)
+    if state["content"] is not None:
+        if state["digest"] == digest and not is_over(state):
+            return Decision()
+        raise Conflict(
+            f"There is a gate {state['id']} that asks something else, or is over.",
+            hint="Give this one another name.",
+            kind="gate_taken",
+        )
+    if len(canonical_json.dumps(content)) > LARGEST_CONTENT:
+        raise Usage(
+            f"The gate has more than {LARGEST_CONTENT} characters.",
+            hint="A person should be able to read it in a minute.",
+        )
+    default = _default_of(content, command["expires_at"], command["default"], now)
+    names = ("by", "session", "agent", "worktree")
+    asked = {**{name: command["asked"][name] for name in names}, "at": clock.stamp(now)}
+    kept = ("batch", "phase", "holds", "cost_tokens", "expires_at")
+    body = {name: command[name] for name in kept}
+    body.update(content=content, digest=digest, default=default, asked=asked)
+    body.update(pictures=command.get("pictures", []))
+    return Decision([("opened", body)])
+
+
+def refuse_unsound(command: Any) -> None:
+    texts = [command[name] for name in ("phase", "holds", "expires_at", "default")]
+    texts += [command["asked"][name] for name in ("by", "session", "agent", "worktree")]
+    cost = command["cost_tokens"]
+    if not (
+        is_sound(command["content"])
+        and all(isinstance(text, str) for text in texts)
+        and isinstance(command["batch"], bool)
+        and are_sound(command.get("pictures", []))
+        and (cost is None or (type(cost) is int and cost >= 0))
+    ):
+        raise Usage("This is no gate.", kind="bad_gate")
+
+
+def digest_of(content: Content) -> str:
+    """Of what was asked, before anything in it was redacted."""
+    from holdfast.kernel import canonical_json
+    from holdfast.kernel.digest import id_of
+
+    return id_of(canonical_json.dumps(content))
+
+
+def refuse_unfit(content: Content, *, strict: bool) -> None:
+    """A gate that breaks the automation-first rule is not opened."""
+    from holdfast.gates.rules.lint import findings
+
+    wrong = [one for one in findings(content, strict=strict) if one["level"] == "error"]
+    if wrong:
+        said = "; ".join(f"{one['what']} ({one['clause']})" for one in wrong)
+        instead = " ".join(dict.fromkeys(one["instead"] for one in wrong))
+        raise HoldfastError(f"Not a gate: {said}.", hint=instead, kind="gate_refused")
+
+
+def _default_of(content: Content, expires_at: str, default: str, now: int) -> str:
+    """What silence means, where the gate says so. Silence is not a look: it approves nothing."""
+    if not expires_at and not default:
+        return ""
+    if not expires_at or not default:
+        raise Usage(
+            "An expiry and a default belong together.", hint="Give both --expires and --default."
+        )
+    if clock.parse(expires_at) <= now:
+        raise Usage("The gate would expire at once.", hint="Give --expires a time to come.")
+    read = understood(content, default)
+    if content["type"] != DECISION and read["verdict"] == "yes":
+        raise HoldfastError(
+            f"Silence cannot mean {read['answer']}: nobody would have looked.",
+            hint="A default may be an issue's text here; of a decision, one of its options.",
+            kind="gate_refused",
+        )
+    return default
+
+
+def _answer(state: GateState, command: Any, now: int) -> Decision:
+    content = state["content"]
+    if content is None:
+        raise Usage(f"There is no gate {state['id']}.")
+    if is_over(state):
+        raise already(state)
+    if command["person"]["channel"] == ELICITATION and is_blocking(state):
+        raise beyond_elicitation(state["id"])
+    no = command.get("no")
+    read = declined(command["answer"]) if no else understood(content, command["answer"])
+    if read["verdict"] == "yes" and command.get("note"):
+        read["text"] = command["note"]
+    answer: Answer = {
+        **read,
+        "person": command["person"],
+        "saw": command["saw"],
+        "at": clock.stamp(now),
+    }
+    return Decision([("answered", answer)])
+
+
+def beyond_elicitation(id: str) -> NotAllowed:
+    return NotAllowed(
+        f"Gate {id} holds work up: what a client's dialogue says does not answer it.",
+        hint=f"A person answers in a terminal of their own: holdfast gate answer {id}",
+        kind="no_person",
+    )
+
+
+def already(state: GateState) -> Conflict:
+    """Somebody else was first, and the other is told who and what."""
+    answer, taken_back = state["answer"], withdrawn_of(state)
+    if answer is None and taken_back is not None:
+        return Conflict(
+            f"Gate {state['id']} was withdrawn by {taken_back['by']} at {taken_back['at']}: "
+            f"{taken_back['why']}.",
+            hint=f"holdfast gate show {state['id']}",
+            kind="gate_withdrawn",
+        )
+    assert answer is not None
+    who = answer["person"]["name"] if answer["person"] else "its own expiry"
+    said = answer["answer"] if answer["verdict"] == "yes" else f"no: {answer['text']}"
+    return Conflict(
+        f"Gate {state['id']} was answered by {who} at {answer['at']}: {said}. Yours does not count.",
+        hint=f"holdfast gate show {state['id']}",
+        kind="gate_answered",
+    )
+
+
+def _expire(state: GateState, now: int) -> Decision:
+    content, expires_at = state["content"], state["expires_at"]
+    if content is None or not expires_at or clock.parse(expires_at) > now:
+        return Decision()
+    answer: Answer = {**understood(content, state["default"]), "at": clock.stamp(now)}
+    return Decision([("expired", answer)])
+
+
+def _notify(state: GateState, command: Any, now: int) -> Decision:
+    """Say once that a gate waits, and again after each interval; never for one that is collected."""
+    if not notice_is_due(state, command["interval"], now):
+        return Decision()
+    body: dict[str, object] = {
+        "gate": state["id"],
+        "title": _title(state),
+        "number": state["notified"] + 1,
+    }
+    # An effect each: when one address fails and is tried again, the others are not told twice.
+    wishes: list[Wish] = [
+        {"kind": NOTICE, "key": f"{state['id']}/{address}", "body": {**body, "address": address}}
+        for address in range(command["addresses"])
+    ]
+    return Decision([("notified", {"at": clock.precise(now)})], effects=wishes)
+
+
+def notice_is_due(state: GateState, interval: int, now: int) -> bool:
+    """`interval` in milliseconds; 0 is no reminder after the first word."""
+    if not is_open(state) or (state["batch"] and not state["presented_at"]):
+        return False
+    if not state["notified"]:
+        return True
+    return interval > 0 and now - clock.parse(state["notified_at"]) >= interval
+
+
+def _title(state: GateState) -> str:
+    from holdfast.gates.rules.gate_text import inert
+
+    assert state["content"] is not None
+    title = inert(state["content"]["title"])
+    return title if len(title) <= NOTICE_TITLE else title[: NOTICE_TITLE - 1] + "…"
+
+
+def apply(state: GateState, event: Event) -> GateState:
+    body = event["body"]
+    if event["kind"] == "opened":
+        presented = "" if body["batch"] else body["asked"]["at"]
+        return {**state, **body, "presented_at": presented}
+    if event["kind"] == "presented":
+        return {**state, "presented_at": body["at"]}
+    if event["kind"] == "notified":
+        return {**state, "notified": state["notified"] + 1, "notified_at": body["at"]}
+    if event["kind"] in ("answered", "expired"):
+        return {**state, "answer": body}
+    if event["kind"] == "withdrawn":
+        return {**state, "withdrawn": body}
+    return state
+
+
+def absorb(state: GateState, base: GateState, change: Change, now: int) -> list[tuple[str, Any]]:
+    return []
+
+
+def render(state: GateState) -> dict[str, str]:
+    return {}

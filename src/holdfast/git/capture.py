@@ -1,0 +1,149 @@
+"""The work tree as a tree object, by way of the shadow index: one look, and only changes are read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TypedDict
+
+from holdfast.git.errors import GitError
+from holdfast.git.path_filter import Candidates, Skipped
+from holdfast.git.run import Running
+from holdfast.git.shadow_index import GITLINK, SECONDS, Shadow, joined
+from holdfast.kernel.errors import from_os_error
+
+LIMIT = 50_000_000
+CHANGED = ("ls-files", "-z", "-t", "-m", "-o", "--exclude-standard")
+IGNORED = ("ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
+UPDATE = ("-z", "--add", "--remove", "--replace", "--stdin")
+FORGET = ("update-index", "--force-remove", "-z", "--stdin")
+# When more files than this cannot be taken in, it is the disk and not the files.
+GIVE_UP_AFTER = 20
+
+
+class Capture(TypedDict):
+    """The work tree as a tree object."""
+
+    tree: str
+    changed: int
+    skipped: list[Skipped]
+    submodules: list[str]
+    """Submodules with changes of their own, which a tree cannot hold."""
+
+
+def capture(
+    shadow: Shadow, limit: int = LIMIT, meanwhile: Callable[[], None] = lambda: None
+) -> Capture:
+    """Bring the index up to the work tree, and write it as a tree.
+
+    `meanwhile` is called once git is busy with its look at the work tree.
+    An index that git cannot use, for whatever reason, is not worth a repair: it is made anew.
+    """
+    try:
+        try:
+            if not shadow.load():
+                shadow.seed()
+            return _capture(shadow, limit, meanwhile)
+        except GitError as error:
+            if error.kind != "git_failed":
+                raise
+            shadow.seed()
+            return _capture(shadow, limit, meanwhile)
+    except OSError as error:
+        raise from_os_error(error, "taking a snapshot") from error
+
+
+def _capture(shadow: Shadow, limit: int, meanwhile: Callable[[], None]) -> Capture:
+    seen = shadow.look()
+    moved = seen != shadow.facts["seen"]
+    candidates = Candidates(shadow.place.top, limit)
+    # The user's git was at work: what it touched without changing is learned again.
+    options = ("-q", "--unmerged", "--refresh", *UPDATE) if moved else UPDATE
+    # Started before the look, which it has no part in: it reads the index meanwhile.
+    with (
+        shadow.start("update-index", *options) as update,
+        shadow.start(*CHANGED, fed=False) as look,
+    ):
+        meanwhile()
+        candidates.add_listing(look.answer(seconds=SECONDS))
+        _expect_no_new_repository(shadow, candidates)
+        candidates.add(shadow.facts["unmerged"])
+        candidates.add(path for path in shadow.facts["gone"] if shadow.has_file(path))
+        rules = seen[1:] != shadow.facts["seen"][1:] or candidates.touches_ignore_rules()
+        if moved or rules:
+            _follow_ignored(shadow, candidates, rules=rules)
+        candidates.sort_out()
+        _take_in(shadow, candidates, candidates.for_git(), update)
+    if candidates.removed:
+        shadow.git(*FORGET, input=joined(candidates.removed))
+    tree = shadow.git("write-tree").decode("ascii").strip()
+    gitlinks = shadow.facts["gitlinks"] or bool(candidates.repositories)
+    gone = _absent(shadow, candidates)
+    shadow.facts.update({"seen": seen, "gone": gone, "gitlinks": gitlinks, "unmerged": []})
+    return {
+        "tree": tree,
+        "changed": len(candidates.updated) + len(candidates.removed),
+        "skipped": sorted(candidates.skipped, key=lambda skipped: skipped["path"]),
+        "submodules": _dirty_submodules(shadow) if gitlinks else [],
+    }
+
+
+def _expect_no_new_repository(shadow: Shadow, candidates: Candidates) -> None:
+    """A folder that we followed may have become a submodule: only the user's index can tell.
+
+    An index that was just made from it is right, whatever it says.
+    """
+    found = candidates.inner_repositories() - set(shadow.facts["inner"])
+    if found and shadow.facts["seen"]:
+        raise GitError(f"A folder became a repository: {', '.join(sorted(found))}.")
+    shadow.facts["inner"] += sorted(found)
+
+
+def _follow_ignored(shadow: Shadow, candidates: Candidates, *, rules: bool) -> None:
+    """Keep what the user tracks although it is ignored, and nothing else that is ignored."""
+    before = set(shadow.facts["forced"])
+    forced = set()
+    if os.path.exists(shadow.theirs):
+        try:
+            forced = _names(shadow.git(*IGNORED, index=shadow.theirs))
+        except GitError:
+            # A broken index of the user's is no reason to have no snapshot.
+            forced = before
+    candidates.add(forced - before)
+    shadow.facts["forced"] = sorted(forced)
+    if rules or before - forced:
+        candidates.remove(_names(shadow.git(*IGNORED)) - forced)
+
+
+def _absent(shadow: Shadow, candidates: Candidates) -> list[str]:
+    """The forced paths that the index has not got, to be looked for next time."""
+    skipped = {left["path"] for left in candidates.skipped}
+    return [path for path in shadow.facts["forced"] if path in skipped or not shadow.has_file(path)]
+
+
+def _take_in(shadow: Shadow, candidates: Candidates, paths: list[str], update: Running) -> None:
+    """Hand files to git. One that it cannot read (a filter fails) must not cost all the others.
+
+    Git writes the index only at its end, so halves can be tried one after the other.
+    """
+    try:
+        update.answer(joined(paths), SECONDS)
+    except GitError as error:
+        if error.kind != "git_failed" or not paths or candidates.given_up > GIVE_UP_AFTER:
+            raise
+        if len(paths) == 1:
+            candidates.give_up(paths[0], error.message)
+            return
+        middle = len(paths) // 2
+        for half in (paths[:middle], paths[middle:]):
+            _take_in(shadow, candidates, half, shadow.start("update-index", *UPDATE))
+
+
+def _dirty_submodules(shadow: Shadow) -> list[str]:
+    fields = os.fsdecode(shadow.git("diff-files", "-z", "--ignore-submodules=none")).split("\0")
+    pairs = zip(fields[::2], fields[1::2], strict=False)
+    return sorted(path for facts, path in pairs if facts.startswith(f":{GITLINK} {GITLINK}"))
+
+
+def _names(output: bytes) -> set[str]:
+    return {name for name in os.fsdecode(output).split("\0") if name}

@@ -1,0 +1,201 @@
+"""The one door to the git program: argument lists, a clean environment, a bound on time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from holdfast.git.errors import GitError, not_a_repository
+
+SECONDS = 30.0
+# How long git may take to remove its lock files after it was told to end.
+GRACE_SECONDS = 2.0
+LAST_STEPS = 20
+GLOBAL_OPTIONS = ("-c", "core.quotepath=off")
+# All other GIT_* are dropped: inside a hook of git's they point at one repository and index, and a
+# trace would be taken for an error message.
+KEPT = (
+    *("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_CONFIG_", "GIT_SSH", "GIT_ASKPASS", "GIT_EXEC_PATH"),
+    *("GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM"),
+)
+
+listeners: list[Callable[[Sequence[str]], None]] = []
+"""Each is told the argument list of every git process before it starts."""
+
+
+class Finished(NamedTuple):
+    """How a git process ended and what it said."""
+
+    code: int
+    output: bytes
+    errors: str
+
+    @property
+    def reason(self) -> str:
+        """The line of stderr that says why, without git's `fatal: `."""
+        lines = [line.strip() for line in self.errors.splitlines() if line.strip()]
+        blamed = [line for line in lines if line.startswith(("fatal: ", "error: "))]
+        line = (blamed or lines or [f"it ended with {self.code}"])[0]
+        return line.removeprefix("fatal: ").removeprefix("error: ")
+
+
+def git(
+    root: str,
+    *arguments: str,
+    input: bytes | None = None,
+    environment: Mapping[str, str] | None = None,
+    seconds: float = SECONDS,
+    check: bool = True,
+) -> bytes:
+    """What git printed. With `check`, a git that failed is a GitError."""
+    done = run(root, *arguments, input=input, environment=environment, seconds=seconds)
+    if check and done.code:
+        raise failure(root, arguments, done)
+    return done.output
+
+
+def run(
+    root: str,
+    *arguments: str,
+    input: bytes | None = None,
+    environment: Mapping[str, str] | None = None,
+    seconds: float = SECONDS,
+) -> Finished:
+    """How git ended, whatever the end was."""
+    return Running(root, arguments, environment, fed=input is not None).finish(input, seconds)
+
+
+class Process(subprocess.Popen[bytes]):
+    """A process that is near its end when it has closed its pipes."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its exit code. The original sleeps longer than git needs for its last steps."""
+        for _ in range(LAST_STEPS):
+            code = self.poll()
+            if code is not None:
+                return code
+            time.sleep(0.000_05)
+        return super().wait(timeout)
+
+
+class Running:
+    """A git process that was started, and may still wait for its input."""
+
+    def __init__(
+        self,
+        root: str,
+        arguments: Sequence[str],
+        environment: Mapping[str, str] | None = None,
+        *,
+        fed: bool = True,
+    ) -> None:
+        command = ["git", *GLOBAL_OPTIONS, *arguments]
+        for listener in listeners:
+            listener(command)
+        self.root = root
+        self.arguments = arguments
+        try:
+            self._process = Process(
+                command,
+                cwd=root,
+                env=surroundings(environment),
+                stdin=subprocess.PIPE if fed else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                # A hook of the user's may hang: it is ended with git, as one group.
+                start_new_session=True,
+            )
+        except FileNotFoundError as error:
+            if not os.path.isdir(root):
+                raise not_a_repository(root) from error
+            raise GitError(
+                "There is no `git` on this machine's PATH.",
+                hint="Install git, or leave out what needs it.",
+                kind="git_missing",
+            ) from error
+        except OSError as error:
+            raise GitError(f"Git could not be started: {error.strerror}.") from error
+
+    def finish(self, input: bytes | None = None, seconds: float = SECONDS) -> Finished:
+        """Give it its input, and wait for its end."""
+        try:
+            output, errors = self._process.communicate(input, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            self.end()
+            late = GitError(
+                f"`git {verb(self.arguments)}` took longer than {seconds:g} s.",
+                hint="Look for a hook or a prompt that waits, then try again.",
+                kind="git_timeout",
+            )
+            late.retryable = True
+            raise late from None
+        except BaseException:
+            self.end()
+            raise
+        return Finished(self._process.returncode, output, errors.decode("utf-8", "replace"))
+
+    def answer(self, input: bytes | None = None, seconds: float = SECONDS) -> bytes:
+        """What it printed, once it has ended well; a GitError when it has not."""
+        done = self.finish(input, seconds)
+        if done.code:
+            raise failure(self.root, self.arguments, done)
+        return done.output
+
+    def __enter__(self) -> Running:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """End it if it runs: first politely, so that git removes its locks; then for sure."""
+        if self._process.returncode is not None:
+            return
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                os.killpg(self._process.pid, number)
+            except ProcessLookupError:
+                pass
+            try:
+                self._process.communicate(timeout=GRACE_SECONDS)
+                return
+            except subprocess.TimeoutExpired:
+                continue
+
+
+def failure(root: str, arguments: Sequence[str], done: Finished) -> GitError:
+    """The error of a git that ended badly."""
+    if "not a git repository" in done.errors or "must be run in a work tree" in done.errors:
+        return not_a_repository(root)
+    hint = ""
+    if "dubious ownership" in done.errors:
+        hint = "Another user owns this repository; see `git help config`, safe.directory."
+    elif ".lock': File exists" in done.errors:
+        hint = "Another git is at work, or one was killed: look, then remove the named lock file."
+    return GitError(f"`git {verb(arguments)}` failed: {done.reason}", hint=hint)
+
+
+def verb(arguments: Sequence[str]) -> str:
+    """The git command in an argument list, after its global options."""
+    words = iter(arguments)
+    for word in words:
+        if word in ("-c", "-C"):
+            next(words, "")
+        elif not word.startswith("-"):
+            return word
+    return ""
+
+
+def surroundings(changes: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment of a git process."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or name.startswith(KEPT)
+    }
+    ours = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    return {**kept, **ours, **(changes or {})}

@@ -1,0 +1,241 @@
+"""An index of our own: it follows the work tree from snapshot to snapshot, the user's never moves.
+
+It begins as a copy of the user's index, so that nothing is hashed twice. In `<git common dir>/
+holdfast/index-<worktree>/` are the index, under a name of its own each time it is made anew (a git
+that outlived its killed parent may still write to the old one), what we know of it, and the lock.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any, TypedDict
+
+from holdfast.git.errors import GitError
+from holdfast.git.repository import Place
+from holdfast.git.run import Running
+from holdfast.kernel.digest import new_id
+from holdfast.kernel.errors import from_os_error
+from holdfast.kernel.lock import WorkspaceLock
+
+SCHEMA = 1
+# The first snapshot hashes the whole tree.
+SECONDS = 600.0
+LOCK_SECONDS = 60.0
+SETTINGS = (
+    *("-c", "core.fsync=committed,reference"),
+    # Hooks and reflogs are the user's; what we do is none of their business.
+    *("-c", "core.hooksPath=/dev/null", "-c", "core.logAllRefUpdates=false"),
+    *("-c", "core.splitIndex=false", "-c", "submodule.recurse=false", "-c", "core.safecrlf=false"),
+    *("-c", "i18n.commitEncoding=UTF-8"),
+)
+GITLINK = "160000"
+KNOWN = "facts.json"
+LOCK = "lock"
+
+
+class Facts(TypedDict):
+    """What we remember of the index between two runs."""
+
+    schema: int
+    index: str
+    seen: list[Any]
+    """Identities of the user's index and of the files that decide what is ignored."""
+    forced: list[str]
+    """Tracked by the user although ignored; `--others` would never name them."""
+    gone: list[str]
+    """The forced ones that this index has not got."""
+    unmerged: list[str]
+    """What was in conflict in the user's index when this one began."""
+    inner: list[str]
+    """Repositories inside this one whose files the user tracks one by one."""
+    sparse: bool
+    gitlinks: bool
+    newest: Any
+    """The last snapshot, as it was returned."""
+
+
+class Shadow:
+    """The shadow index of one worktree, held: `with Shadow(place) as shadow`."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.folder = os.path.join(place.common_dir, "holdfast", f"index-{place.key}")
+        self.facts = _empty()
+        self._lock = WorkspaceLock(self.folder, LOCK_SECONDS)
+
+    def __enter__(self) -> Shadow:
+        try:
+            self._lock.__enter__()
+        except OSError as error:
+            raise from_os_error(error, "taking a snapshot") from error
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if error is None:
+                self._remember()
+        finally:
+            self._lock.__exit__()
+
+    @property
+    def index(self) -> str:
+        """Where the index is."""
+        return os.path.join(self.folder, self.facts["index"])
+
+    @property
+    def theirs(self) -> str:
+        """Where the user's index is."""
+        return os.path.join(self.place.git_dir, "index")
+
+    def git(self, *arguments: str, input: bytes | None = None, index: str = "") -> bytes:
+        """Git on this index, or on another."""
+        return self.start(*arguments, fed=input is not None, index=index).answer(input, SECONDS)
+
+    def start(self, *arguments: str, fed: bool = True, index: str = "") -> Running:
+        """The same, begun before its input is known."""
+        environment = {"GIT_INDEX_FILE": index or self.index, "GIT_LITERAL_PATHSPECS": "1"}
+        return Running(self.place.top, (*SETTINGS, *arguments), environment, fed=fed)
+
+    def has_file(self, path: str) -> bool:
+        """Whether there is something in the work tree under this name."""
+        return os.path.lexists(os.path.join(self.place.top, path))
+
+    def copy(self, name: str) -> str:
+        """A scratch copy of the index, for building another tree from it."""
+        path = os.path.join(self.folder, name)
+        _copy(self.index, path)
+        return path
+
+    def load(self) -> bool:
+        """Whether there is an index to go on with."""
+        try:
+            with open(os.path.join(self.folder, KNOWN), encoding="ascii") as file:
+                facts = json.load(file)
+        except (OSError, ValueError):
+            return False
+        if not isinstance(facts, dict) or facts.keys() != _empty().keys():
+            return False
+        if facts["schema"] != SCHEMA:
+            return False
+        self.facts = facts  # type: ignore[assignment]
+        # We hold the lock, so whoever left git's own is dead, or an orphan that must not be met.
+        usable = os.path.exists(self.index) and not os.path.exists(f"{self.index}.lock")
+        moved = facts["sparse"] and facts["seen"] != self.look()
+        return usable and not moved
+
+    def seed(self) -> None:
+        """Begin anew from the user's index; from nothing when that is broken or not there."""
+        for name in os.listdir(self.folder):
+            if name != LOCK:
+                _remove(os.path.join(self.folder, name))
+        self.facts = _empty()
+        if os.path.exists(self.theirs):
+            _copy(self.theirs, self.index)
+            try:
+                self._adopt()
+            except GitError:
+                _remove(self.index)
+        if not os.path.exists(self.index):
+            self.git("read-tree", "--empty")
+
+    def look(self) -> list[Any]:
+        """The identities of what decides which files belong to a snapshot."""
+        home = os.path.expanduser("~")
+        settings = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+        return [
+            _identity(path)
+            for path in (
+                self.theirs,
+                os.path.join(self.place.common_dir, "info", "exclude"),
+                os.path.join(self.place.common_dir, "config"),
+                os.path.join(home, ".gitconfig"),
+                os.path.join(settings, "git", "config"),
+                os.path.join(settings, "git", "ignore"),
+            )
+        ]
+
+    def _remember(self) -> None:
+        """Keep what is known. Not synced: when it is lost, the index is made anew."""
+        path = os.path.join(self.folder, KNOWN)
+        with open(f"{path}.new", "w", encoding="ascii") as file:
+            json.dump(self.facts, file)
+        os.rename(f"{path}.new", path)
+
+    def _adopt(self) -> None:
+        """Lift the flags by which the user's index looks away from changes."""
+        assumed, present = [], []
+        for entry in os.fsdecode(self.git("ls-files", "-z", "-v", "--stage")).split("\0"):
+            facts, _, path = entry.partition("\t")
+            if not path:
+                continue
+            tag, mode, _, stage = facts.split(" ")
+            if tag.islower():
+                assumed.append(path)
+            if tag.upper() == "S":
+                self.facts["sparse"] = True
+                if self.has_file(path):
+                    present.append(path)
+            if mode == GITLINK:
+                self.facts["gitlinks"] = True
+            if stage != "0":
+                self.facts["unmerged"].append(path)
+        for option, paths in (("--no-assume-unchanged", assumed), ("--no-skip-worktree", present)):
+            if paths:
+                self.git("update-index", option, "-z", "--stdin", input=joined(paths))
+
+
+def joined(paths: Iterable[str]) -> bytes:
+    """Names for `-z --stdin`."""
+    return b"".join(os.fsencode(path) + b"\0" for path in paths)
+
+
+def _empty() -> Facts:
+    return {
+        "schema": SCHEMA,
+        "index": f"index.{new_id()[:8]}",
+        "seen": [],
+        "forced": [],
+        "gone": [],
+        "unmerged": [],
+        "inner": [],
+        "sparse": False,
+        "gitlinks": False,
+        "newest": None,
+    }
+
+
+def _identity(path: str) -> list[int]:
+    try:
+        facts = os.stat(path)
+    except OSError:
+        return []
+    return [facts.st_dev, facts.st_ino, facts.st_mtime_ns, facts.st_size]
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        # An orphan removed its own lock between our look and this.
+        pass
+
+
+def _copy(source: str, target: str) -> None:
+    """The same bytes with the same time of change: git compares it with those of the files.
+
+    A newer time would make it trust an entry whose file changed in the instant after it was added.
+    """
+    with open(source, "rb") as file:
+        facts = os.fstat(file.fileno())
+        data = file.read()
+    with open(target, "wb") as file:
+        file.write(data)
+    os.utime(target, ns=(facts.st_atime_ns, facts.st_mtime_ns))

@@ -1,0 +1,107 @@
+"""What differs from HEAD and the index, and a digest by which a later session knows it again."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Sequence
+from typing import TypedDict
+
+from holdfast.git.errors import GitError
+from holdfast.git.head import read_head
+from holdfast.git.repository import Place, locate
+from holdfast.git.run import git
+from holdfast.kernel.digest import digest
+
+# Every untracked file by itself: `folder/` could not be excluded, nor its contents be digested.
+OPTIONS = ("-c", "status.showUntrackedFiles=all", "-c", "status.renames=true")
+# Larger files are known by size and time: reading them would take longer than the checkpoint.
+READ_BELOW = 1_000_000
+UNTRACKED = "?"
+
+
+class Change(TypedDict):
+    """One entry of `git status --porcelain`, paths seen from the asked folder."""
+
+    path: str
+    index: str
+    """The first letter: what is staged. `?` when untracked."""
+    worktree: str
+    """The second letter: what is not."""
+    origin: str
+    """The earlier path of what was renamed or copied, otherwise empty."""
+
+
+def read_status(root: str, exclude: Iterable[str] = ()) -> list[Change]:
+    """All changes of the work tree but the excluded files and folders; submodules count as files."""
+    place = locate(root)
+    hidden = [place.from_top(path) for path in exclude]
+    output = git(place.top, *OPTIONS, "status", "--porcelain", "-z")
+    return [
+        {**change, "path": place.from_root(change["path"]), "origin": _origin(place, change)}
+        for change in parse(output)
+        if not covered(change["path"], hidden)
+    ]
+
+
+def parse(output: bytes) -> list[Change]:
+    """The entries of `git status --porcelain -z`: a rename's origin is a field of its own."""
+    fields = iter(os.fsdecode(output).split("\0"))
+    changes: list[Change] = []
+    for field in fields:
+        if len(field) < 4:
+            continue
+        origin = next(fields, "") if "R" in field[:2] or "C" in field[:2] else ""
+        changes.append(
+            {"path": field[3:], "index": field[0], "worktree": field[1], "origin": origin}
+        )
+    return changes
+
+
+def covered(path: str, names: Sequence[str]) -> bool:
+    """Whether a path is one of these, or is in a folder that is."""
+    return any(
+        path == name or path.startswith(f"{name.rstrip('/')}/") or name == "" for name in names
+    )
+
+
+def digest_of(root: str, changes: Sequence[Change]) -> str:
+    """The same for the same dirty state: entries, types, contents. Of a clean tree, a constant."""
+    parts = []
+    for change in sorted(changes, key=lambda change: (change["path"], change["index"])):
+        entry = f"{change['index']}{change['worktree']}\0{change['path']}\0{change['origin']}\0"
+        parts.append(os.fsencode(entry) + _contents(os.path.join(root, change["path"])) + b"\n")
+    return digest(*parts).hex()
+
+
+def _origin(place: Place, change: Change) -> str:
+    return place.from_root(change["origin"]) if change["origin"] else ""
+
+
+def _contents(path: str) -> bytes:
+    try:
+        facts = os.lstat(path)
+        if stat.S_ISLNK(facts.st_mode):
+            return b"link " + digest(os.fsencode(os.readlink(path)))
+        if stat.S_ISDIR(facts.st_mode):
+            return b"folder " + _submodule(path)
+        kind = b"program " if facts.st_mode & stat.S_IXUSR else b"file "
+        if not stat.S_ISREG(facts.st_mode) or facts.st_size >= READ_BELOW:
+            return kind + f"{facts.st_size} {facts.st_mtime_ns}".encode()
+        with open(path, "rb") as file:
+            return kind + digest(file.read())
+    except (FileNotFoundError, NotADirectoryError):
+        return b"gone"
+    except OSError as error:
+        return f"unreadable {error.errno}".encode()
+
+
+def _submodule(path: str) -> bytes:
+    """The commit a submodule is on, and what is dirty in it."""
+    if not os.path.lexists(os.path.join(path, ".git")):
+        return b"plain"
+    try:
+        inner = digest_of(path, read_status(path))
+        return f"{read_head(path)['commit']} {inner}".encode()
+    except GitError:
+        return b"unknown"

@@ -1,0 +1,43 @@
+"""What the few cheap events tell of an agent at work: that it lives, and what it spends.
+
+A look costs more than a hook should, so that each session has one a minute at most; a budget is only
+looked at where one is kept.
+"""
+
+from __future__ import annotations
+
+from holdfast.hooks.handlers import has_budget
+from holdfast.kernel import clock
+from holdfast.session import session_files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.kernel.workspace import Workspace
+
+EVERY = clock.MINUTE
+# Held at an alert, an agent is looked at more often: a person may have raised a limit.
+EVERY_WHEN_HELD = 10_000
+LOOKED = "looked"
+
+
+def look(session: str, workspace: Workspace, now: int, *, every: int = EVERY) -> str:
+    """Write down that a session was seen, and check its budget; what to remind the agent of."""
+    if not session_files.is_due(workspace, session, LOOKED, every, now):
+        return ""
+    from holdfast.fleet.activity import saw
+
+    reminder = saw(workspace, session, now)
+    if has_budget(workspace):
+        check(workspace, session, now)
+    return reminder
+
+
+def check(workspace: Workspace, session: str, now: int) -> None:
+    """Hold what a session spent against its limits; alerts and stops are set by it."""
+    from holdfast.budgets.check import Budget
+    from holdfast.kernel.errors import Stopped
+
+    try:
+        Budget(workspace, actor="hook").check(session=session, now=now, tells=False)
+    except Stopped:
+        return  # by somebody else, which the latch says

@@ -1,0 +1,236 @@
+"""What is done about each meaning, for every client.
+
+Everything heavy is imported where it is needed: a hook that has nothing to do loads nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from holdfast.kernel import clock
+from holdfast.session import session_files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.clients.events import Client, Event, Outcome
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.session.checkpoint import Request, Result
+
+BUDGET_FOLDER = ".autopilot"
+# A client that may or may not compact is captured so often.
+MAY_COMPACT_EVERY = 10 * clock.MINUTE
+# Claude Code gives all hooks at a session's end 1.5 s together, Codex 1 s.
+LONGEST_END = 0.7
+_POLL = 0.005
+
+
+def act(event: Event, client: Client, workspace: Workspace, now: int, may_leave: bool) -> Outcome:
+    if event.means == "start":
+        from holdfast.hooks.session_start import start
+
+        return start(event, client, workspace, now)
+    if event.means == "prompt":
+        return _prompt(event, workspace, now)
+    if event.means == "used":
+        from holdfast.hooks.activity import look
+
+        return _reminded({}, look(event.session, workspace, now))
+    if event.means == "stop":
+        return _stop(event, client, workspace, now)
+    if event.means == "end":
+        _finish(lambda: _end(event, client, workspace, now), event, client, workspace, may_leave)
+        return {}
+    return _compacting(event, client, workspace, now)
+
+
+def _prompt(event: Event, workspace: Workspace, now: int) -> Outcome:
+    from holdfast.budgets import alerts
+    from holdfast.hooks import stop
+    from holdfast.hooks.activity import look
+
+    stop.prompted(workspace, event.session, event.prompt)
+    outcome = _reminded({}, look(event.session, workspace, now, every=0))
+    waiting = alerts.read(workspace, event.session)
+    if waiting:
+        from holdfast.hooks.pre_tool_use import words
+
+        return _reminded(outcome, words(waiting))
+    return outcome
+
+
+def _reminded(outcome: Outcome, reminder: str) -> Outcome:
+    """What a hook says, and below it what the agent has forgotten."""
+    if not reminder:
+        return outcome
+    context, told = outcome.get("context", ""), outcome.get("tell", "")
+    return {
+        **outcome,
+        "context": f"{context}\n\n{reminder}" if context else reminder,
+        "tell": f"{told}\n{reminder}" if told else reminder,
+    }
+
+
+def _compacting(event: Event, client: Client, workspace: Workspace, now: int) -> Outcome:
+    if event.means == "may compact" and not session_files.is_due(
+        workspace, event.session, "captured", MAY_COMPACT_EVERY, now
+    ):
+        return {}
+    capture(workspace, client, event.session, "context-threshold", now)
+    if event.means == "compacting":
+        _snapshot(workspace)
+    return _reminded({}, _seen(event, workspace, now))
+
+
+def _stop(event: Event, client: Client, workspace: Workspace, now: int) -> Outcome:
+    from holdfast.hooks import stop
+
+    ruling, loop = stop.ruling_of(workspace, event.session)
+    at_gate = ruling["why"] == "gate"
+    result = capture(workspace, client, event.session, "handoff", now, at_gate=at_gate)
+    outcome: Outcome = {}
+    if ruling["blocks"]:
+        stop.count(workspace, event.session, loop.get("taskIndex"), result["prompt"])
+        outcome["prompt"] = result["prompt"]
+    elif ruling["why"] != "enough":
+        stop.forget(workspace, event.session)
+    _check_later(event, workspace)
+    return _reminded(outcome, _seen(event, workspace, now))
+
+
+def _seen(event: Event, workspace: Workspace, now: int) -> str:
+    """That the session's agents are at work; what to remind them of. Most sessions are no agents."""
+    if not os.path.isdir(os.path.join(workspace.tool_folder, "lives")):
+        return ""
+    from holdfast.fleet.activity import saw
+
+    return saw(workspace, event.session, now)
+
+
+def has_budget(workspace: Workspace) -> bool:
+    """Whether somebody keeps a budget here: whoever never did is stopped by none."""
+    return os.path.isdir(os.path.join(workspace.root, BUDGET_FOLDER))
+
+
+def _check_later(event: Event, workspace: Workspace) -> None:
+    """The budget after a turn, by another process: nobody waits for it, and by then Claude Code has
+    written the last answer down."""
+    if has_budget(workspace):
+        from holdfast.hooks.run import command
+
+        _leave(workspace, command("check", event.session))
+
+
+def _end(event: Event, client: Client, workspace: Workspace, now: int) -> None:
+    from holdfast.session.rules import session as rules
+    from holdfast.writing import writer_of
+
+    # A payload without an id means the session at work here, whichever that is.
+    session = capture(workspace, client, event.session, "session-split", now)["session"]
+    command = {"do": "ended", "reason": event.source}
+    # Later than the capture: what is left in the inbox is taken in by its time.
+    after = now + 1
+    writer_of(workspace).execute(rules.stream_of(session), command, actor=client.NAME, now=after)
+    session_files.end(workspace, session)
+    _snapshot(workspace)
+
+
+def _snapshot(workspace: Workspace) -> None:
+    from holdfast.processes.relaunch import command
+
+    _leave(workspace, command("snapshot", "create"))
+
+
+def capture(
+    workspace: Workspace,
+    client: Client,
+    session: str,
+    reason: str,
+    now: int,
+    *,
+    at_gate: bool = False,
+) -> Result:
+    """The automated profile of a checkpoint."""
+    from holdfast.session.checkpoint import checkpoint
+
+    request: Request = {
+        "profile": "automated",
+        "reason": reason,
+        "session": session,
+        "at_gate": at_gate,
+    }
+    result = checkpoint(workspace, request, actor=client.NAME, now=now)
+    # Standard output is the host's: what went wrong is written down instead (AMB-CCC-25).
+    for step in result["steps"]:
+        if step["status"] == "failed":
+            from holdfast.kernel import failures
+            from holdfast.kernel.errors import HoldfastError
+
+            if not failures.note(workspace, client.NAME, step["message"], now):
+                raise HoldfastError(step["message"])  # somebody has to say it
+    return result
+
+
+# What outlives a hook
+
+
+def _finish(
+    work: Callable[[], None], event: Event, client: Client, workspace: Workspace, may_leave: bool
+) -> None:
+    """Do it, within the client's patience; what takes longer is finished by a process that the client
+    does not know."""
+    if not may_leave:
+        work()
+        return
+    process = os.fork()
+    if process == 0:
+        _work_alone(work, event, client, workspace)
+    deadline = time.monotonic() + LONGEST_END
+    while time.monotonic() < deadline:
+        ended, status = os.waitpid(process, os.WNOHANG)
+        if ended and status:
+            from holdfast.kernel.errors import HoldfastError
+
+            raise HoldfastError("The session's end could not be kept.")
+        if ended:
+            return
+        time.sleep(_POLL)
+
+
+def _work_alone(
+    work: Callable[[], None], event: Event, client: Client, workspace: Workspace
+) -> None:
+    """In a session of its own: a client that ends kills its own group of processes, and waits for
+    whoever holds its pipes."""
+    is_noted = True
+    try:
+        os.setsid()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(nothing, descriptor)
+        from holdfast.kernel.lock import PATIENCE_SECONDS
+
+        workspace.patience = PATIENCE_SECONDS  # nobody waits any more
+        work()
+        from holdfast.hooks.run import forward
+
+        forward(workspace)
+    except Exception as error:
+        from holdfast.kernel import failures
+
+        described = f"{type(error).__name__}: {error}"
+        message = str(getattr(error, "message", "") or described)
+        is_noted = failures.note(workspace, f"{client.NAME} {event.name}", message, clock.now())
+    finally:
+        os._exit(0 if is_noted else 1)
+
+
+def _leave(workspace: Workspace, command: list[str]) -> None:
+    """Start a command of ours that outlives this hook: nobody waits for it."""
+    from holdfast.processes.relaunch import leave
+
+    # Where the client says that it works; by itself it may have started us elsewhere.
+    os.chdir(workspace.root)
+    leave(command)

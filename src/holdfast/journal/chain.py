@@ -1,0 +1,95 @@
+"""The hash chain of a stream, and the walk that checks it."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.kernel import canonical_json
+from holdfast.kernel.digest import digest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TypedDict
+
+    from holdfast.journal.interface import Anchored, Draft, Event, Journal
+
+    class Finding(TypedDict):
+        """What the walk over one stream found."""
+
+        stream: str
+        records: int
+        erased: int
+        removed: int
+        broken: str
+        record: str
+
+
+ORIGIN = bytes(32)
+
+
+def seal(
+    previous: bytes, stream: str, version: int, fence: int | None, draft: Draft
+) -> tuple[bytes, bytes, bytes]:
+    """Salt, hash of the body, and hash of the record."""
+    salt = os.urandom(16)
+    body_hash = digest(salt, draft["text"].encode())
+    header = _header(draft, stream, version, fence)
+    return salt, body_hash, digest(previous, header, body_hash)
+
+
+def _header(event: Event, stream: str, version: int, fence: int | None) -> bytes:
+    return canonical_json.dumps(
+        [event["id"], stream, version, event["at"], event["actor"], fence, event["kind"]]
+    ).encode()
+
+
+def verify(journal: Journal) -> Iterator[Finding]:
+    """One finding a stream; `broken` says what is wrong with the first record that is."""
+    for ends in journal.anchors():
+        finding = _walk(journal, ends)
+        if finding["broken"]:
+            # Or did `gc` move the anchor under our feet? Then the ends are others by now.
+            now = {end["stream"]: end for end in journal.anchors()}
+            if now.get(ends["stream"], ends) != ends:
+                finding = _walk(journal, now[ends["stream"]])
+        yield finding
+
+
+def _walk(journal: Journal, ends: Anchored) -> Finding:
+    finding: Finding = {
+        "stream": ends["stream"],
+        "records": 0,
+        "erased": 0,
+        "removed": ends["anchor_version"],
+        "broken": "",
+        "record": "",
+    }
+    previous, version = ends["anchor_hash"], ends["anchor_version"]
+    for item in journal.sealed(ends["stream"]):
+        record = item["record"]
+        if record["version"] > ends["version"]:
+            break  # came while we walk
+        finding["records"] += 1
+        finding["erased"] += record["erased"]
+        version += 1
+        body_is_there = item["salt"] is not None and item["body_text"] is not None
+        if record["version"] != version:
+            finding["broken"] = f"version {version} is missing"
+        elif body_is_there and item["body_hash"] != digest(
+            item["salt"] or b"", (item["body_text"] or "").encode()
+        ):
+            finding["broken"] = "its body was changed"
+        elif item["hash"] != digest(
+            previous,
+            _header(record, record["stream"], record["version"], record["fence"]),
+            item["body_hash"],
+        ):
+            finding["broken"] = "its header was changed, or the record before it"
+        if finding["broken"]:
+            finding["record"] = record["id"]
+            return finding
+        previous = item["hash"]
+    if version != ends["version"] or previous != ends["hash"]:
+        finding["broken"] = f"the chain ends at version {version}, not {ends['version']}"
+    return finding

@@ -1,0 +1,413 @@
+"""What a journal is, whatever keeps it: the words, and the contract that every store proves."""
+
+from __future__ import annotations
+
+from holdfast.kernel import canonical_json
+from holdfast.kernel.errors import Conflict, FenceLost, StreamClosed, VersionConflict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from typing import Any, Protocol, TypedDict
+
+    class Event(TypedDict):
+        """What a protocol sees of a record."""
+
+        id: str
+        kind: str
+        body: Any
+        at: str
+        actor: str
+
+    class Draft(Event):
+        """A record before it has its place: redacted, named by its writer, body spelled out."""
+
+        text: str
+
+    class Record(TypedDict):
+        """One change, as it stands in the journal. `body` is None when `erased`."""
+
+        seq: int
+        id: str
+        stream: str
+        version: int
+        at: str
+        actor: str
+        fence: int | None
+        kind: str
+        body: Any
+        erased: bool
+        hash: str
+
+    class Head(TypedDict):
+        """Where a stream stands."""
+
+        stream: str
+        version: int
+        fence: int
+        seen_at: str
+        closed_at: str | None
+        anchor_version: int
+
+    class Sealed(TypedDict):
+        """A record with what is needed to check its hash."""
+
+        record: Record
+        salt: bytes | None
+        body_text: str | None
+        body_hash: bytes
+        hash: bytes
+
+    class Anchored(TypedDict):
+        """A stream's two ends: where its chain begins, and the hash it must end with."""
+
+        stream: str
+        anchor_version: int
+        anchor_hash: bytes
+        version: int
+        hash: bytes
+
+    class Loaded(TypedDict):
+        """What a stream's state is made of: a snapshot, if any, and the records after it."""
+
+        head: Head | None
+        snapshot: Any
+        snapshot_version: int
+        records: list[Record]
+
+    class ViewRow(TypedDict):
+        """What the last write knew of one view's file."""
+
+        worktree: str
+        path: str
+        stream: str
+        found: str | None
+        found_version: int
+        placed: str | None
+        placed_version: int
+        digest: str
+        removed: bool
+
+    class Effect(TypedDict):
+        """Something to be done outside, kept until it is done."""
+
+        id: str
+        stream: str
+        kind: str
+        key: str
+        body: Any
+        queued_at: str
+        due_at: str
+        attempts: int
+        error: str
+
+    class Refusal(TypedDict):
+        """What a writer without the right to it tried to write."""
+
+        id: str
+        stream: str
+        at: str
+        actor: str
+        fence: int | None
+        reason: str
+        drafts: list[Draft]
+
+    class Receipt(TypedDict):
+        """What became of one append."""
+
+        stream: str
+        version: int
+        fence: int
+        records: list[Record]
+        duplicate: bool
+
+    class Collected(TypedDict):
+        """What `gc` removed."""
+
+        records: int
+        streams: int
+
+    class Journal(Protocol):
+        """The append-only store of everything that happened. `place` says where, without secrets."""
+
+        @property
+        def place(self) -> str: ...
+        @property
+        def read_only(self) -> bool: ...
+        def commit(
+            self,
+            appends: Sequence[Append],
+            *,
+            views: Sequence[ViewRow] = (),
+            effects: Sequence[Effect] = (),
+        ) -> list[Receipt]:
+            """All or nothing, durable on return. A known first id makes it a no-op."""
+
+        def alone(self, lost: int) -> AbstractContextManager[None]:
+            """For a writer that lost so often: once it is enough, nobody else appends from its load
+            to its next commit. Where the workspace's lock covers all writers, that holds anyway."""
+
+        def load(self, stream: str) -> Loaded: ...
+        def load_all(self, prefix: str) -> list[Loaded]:
+            """Every stream whose name begins like this and goes on without a `/`, by name."""
+
+        def read(
+            self, stream: str, *, after: int = 0, limit: int | None = None
+        ) -> list[Record]: ...
+        def latest(
+            self,
+            *,
+            stream: str = "",
+            kind: str = "",
+            before: int | None = None,
+            limit: int = 50,
+        ) -> list[Record]:
+            """The newest records first; `stream` may end in `*`."""
+
+        def since(self, seq: int, *, limit: int = 1000) -> list[Record]:
+            """What was committed after `seq`, in order. Never skips one that commits late."""
+
+        def wait(self, seq: int, seconds: float) -> bool:
+            """Until something was committed after `seq`, at most so long; whether it was."""
+
+        def find(self, prefix: str, *, limit: int = 2) -> list[Record]: ...
+        def heads(self, prefix: str = "") -> list[Head]: ...
+        def head(self, stream: str) -> Head | None: ...
+        def touch(self, stream: str, at: str) -> None:
+            """Seen alive: moves `seen_at` and leaves no record."""
+
+        def end(self, stream: str, at: str) -> None:
+            """Tombstone: from now on every append to the stream is refused."""
+
+        def snapshot(self, stream: str, version: int, state: Any) -> None: ...
+        def erase(self, ids: Sequence[str]) -> int:
+            """Remove the bodies of these records for good; their hashes stay."""
+
+        def collect(self, *, before: str, keep: int) -> Collected:
+            """Remove what is older than `before`, keeping `keep` of each stream and its state."""
+
+        def anchors(self) -> list[Anchored]: ...
+        def sealed(self, stream: str) -> Iterator[Sealed]: ...
+        def views(
+            self, *, worktree: str = "", stream: str = "", path: str = ""
+        ) -> list[ViewRow]: ...
+        def effects(
+            self, *, due: str = "", kinds: Sequence[str] = (), limit: int = 100
+        ) -> list[Effect]: ...
+        def claim(self, effect: str, *, now: str, until: str) -> bool:
+            """Take one due effect for oneself until then; False when somebody else has it."""
+
+        def settle(self, effect: str, *, error: str = "", due_at: str = "") -> None:
+            """Delivered (no error), or to be tried again at `due_at`."""
+
+        def refusals(self, stream: str = "") -> list[Refusal]: ...
+        def scrub(self, text: str, mark: str) -> int:
+            """Replace a secret in what waits and what was refused; says in how many rows."""
+
+        def get(self, key: str) -> str | None: ...
+        def put(self, key: str, value: str) -> None: ...
+        def size(self) -> int:
+            """Bytes that the store takes."""
+
+        def damage(self) -> list[str]:
+            """What the engine's own check complains about."""
+
+        def compact(self, *, always: bool = False) -> int:
+            """Give unused space back; the bytes freed."""
+
+        def close(self) -> None: ...
+
+
+# Effects on the files of the machine that decided them; no other machine may carry them out.
+LOCAL_EFFECTS = ("epic_readme", "move")
+
+# The streams of one life each: a session of a client, an agent behind its fence. Nobody else writes to
+# them meanwhile, so they alone may be written on a machine first and on the server later; ADR 0027.
+LIVES = ("session:", "agent:")
+# Of these, the one whose lives have a fence each, which one journal gives.
+FENCED = "agent:"
+# Everybody's streams that hooks read: a machine keeps them as the server last told them.
+MIRRORED = ("stop:", "budget:", "gate:", "rfc:")
+
+
+def is_of_one_life(stream: str) -> bool:
+    return stream.startswith(LIVES)
+
+
+# A snapshot is written when the deltas since the last outweigh it. The floor keeps small streams
+# from writing one at every step, and bounds how much is read for a state; ADR 0004.
+SNAPSHOT_FLOOR = 16 * 1024
+
+
+# What a record costs its reader besides its body, in bytes of a body: the row, and the parser's start.
+RECORD_WEIGHT = 512
+
+
+def weight_of(text: str) -> int:
+    """How much a record adds to what is read for a state."""
+    return len(text) + RECORD_WEIGHT
+
+
+def snapshot_is_due(delta_bytes: int, snapshot_bytes: int) -> bool:
+    return delta_bytes > max(snapshot_bytes, SNAPSHOT_FLOOR)
+
+
+RECORD_FIELDS = ("seq", "id", "stream", "version", "at", "actor", "fence", "kind")
+HEAD_FIELDS = ("stream", "version", "fence", "seen_at", "closed_at", "anchor_version")
+ANCHOR_FIELDS = ("stream", "anchor_version", "anchor_hash", "version", "hash")
+VIEW_FIELDS = (
+    *("worktree", "path", "stream", "found", "found_version"),
+    *("placed", "placed_version", "digest", "removed"),
+)
+EFFECT_FIELDS = (
+    *("id", "stream", "kind", "key", "body", "queued_at", "due_at", "attempts", "error"),
+)
+REFUSAL_FIELDS = ("id", "stream", "at", "actor", "fence", "reason", "drafts")
+
+
+def named(fields: Iterable[str], row: Sequence[Any]) -> Any:
+    return dict(zip(fields, row, strict=True))
+
+
+def record_of(row: Sequence[Any]) -> Record:
+    """A record from the columns RECORD_FIELDS, body and hash."""
+    record: Record = named(RECORD_FIELDS, row[:8])
+    body, record_hash = row[8:]
+    record["body"] = None if body is None else canonical_json.loads(body)
+    record["erased"] = body is None
+    record["hash"] = record_hash.hex()
+    return record
+
+
+def sealed_of(row: Sequence[Any]) -> Sealed:
+    """A record with its seal, from the columns of a record, salt and hash of the body."""
+    *fields, text, record_hash, salt, body_hash = row
+    return {
+        "record": record_of((*fields, text, record_hash)),
+        "salt": salt,
+        "body_text": text,
+        "body_hash": body_hash,
+        "hash": record_hash,
+    }
+
+
+def head_of(row: Sequence[Any]) -> Head:
+    head: Head = named(HEAD_FIELDS, row)
+    return head
+
+
+def effect_of(row: Sequence[Any]) -> Effect:
+    effect: Effect = named(EFFECT_FIELDS, row)
+    effect["body"] = canonical_json.loads(effect["body"])
+    return effect
+
+
+def refusal_of(row: Sequence[Any]) -> Refusal:
+    refusal: Refusal = named(REFUSAL_FIELDS, (*row[:-1], canonical_json.loads(row[-1])))
+    return refusal
+
+
+def receipt_of(
+    stream: str, version: int, fence: int, records: list[Record], *, duplicate: bool
+) -> Receipt:
+    return {
+        "stream": stream,
+        "version": version,
+        "fence": fence,
+        "records": records,
+        "duplicate": duplicate,
+    }
+
+
+class Unguarded:
+    """Nothing to hold: `alone` of a store whose writers share one machine."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class Append:
+    """What one writer wants to add to one stream.
+
+    `expected` is the version that the writer saw (None: whatever it is) and `after` the hash of its
+    record, `fence` the number of the writer's life, `grant` asks for a new one, and `state` is the
+    stream's state afterwards.
+    """
+
+    __slots__ = ("after", "drafts", "expected", "fence", "grant", "state", "stream")
+
+    def __init__(
+        self,
+        stream: str,
+        drafts: list[Draft],
+        *,
+        expected: int | None,
+        after: str = "",
+        fence: int | None = None,
+        grant: bool = False,
+        state: Any = None,
+    ) -> None:
+        self.stream = stream
+        self.drafts = drafts
+        self.expected = expected
+        self.after = after
+        self.fence = fence
+        self.grant = grant
+        self.state = state
+
+
+def refuse_unless_current(append: Append, head: Head | None) -> None:
+    """Whether this writer may write at all: the stream lives, and so does the writer."""
+    if head is None:
+        if append.fence is not None:
+            raise FenceLost(
+                f"{append.stream} has no life with fence {append.fence}.",
+                hint="Start anew: a fence is given by the start of a life.",
+            )
+        return
+    if head["closed_at"] is not None:
+        raise StreamClosed(
+            f"{append.stream} was ended at {head['closed_at']}; a late write does not reopen it.",
+            hint="What was tried is kept; `holdfast doctor` lists it.",
+        )
+    if append.fence is not None and append.fence != head["fence"]:
+        raise FenceLost(
+            f"{append.stream} was taken over: fence {head['fence']} holds it now, "
+            f"this writer has {append.fence}.",
+            hint="This life can write no more. What it tried is kept; `holdfast doctor` lists it.",
+        )
+
+
+def is_expected(append: Append, version: int, head_hash: bytes) -> bool:
+    """Whether the stream is as the writer saw it; the hash tells a journal that was restored."""
+    return (append.expected is None or append.expected == version) and (
+        not append.after or append.after == head_hash.hex()
+    )
+
+
+def id_taken(append: Append) -> Conflict:
+    """The refusal of an append that hides a known id behind a new one."""
+    return Conflict(
+        f"An append to {append.stream} holds an id that another record has already.",
+        hint="Give every record an id of its own; the same command again begins with the same id.",
+        kind="id_taken",
+    )
+
+
+def version_conflict(append: Append, version: int, lost_to: Record | None) -> VersionConflict:
+    """The refusal of a writer who saw an older version, naming what it lost against."""
+    winner = (
+        f"{lost_to['kind']} {lost_to['id'][:8]} by {lost_to['actor']} at {lost_to['at']}"
+        if lost_to
+        else f"version {version}"
+    )
+    return VersionConflict(
+        f"{append.stream} is at version {version}, not {append.expected}: it lost against {winner}.",
+        hint="Read the stream again and decide again.",
+    )

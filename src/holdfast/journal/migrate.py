@@ -1,0 +1,51 @@
+"""Numbered migrations: `NNNN_name.sql`, each in one transaction, never changed once released."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import apsw
+
+from holdfast.journal.sqlite_rows import BUSY_SECONDS
+
+FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
+
+
+def migrate(connection: apsw.Connection, target: int, application_id: int) -> None:
+    """Bring the file from whatever format it has to `target`; safe when two try at once."""
+    # Two records of 2 KB do not fit a page of 4 KB, four fit one of 8 KB. Only a new file takes it.
+    connection.execute("PRAGMA page_size = 8192").fetchall()
+    _switch_to_wal(connection)
+    for name in sorted(os.listdir(FOLDER)):
+        number = int(name.split("_")[0])
+        if number > target:
+            break
+        with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
+            script = file.read()
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            # Read again under the write lock: another process may have been here meanwhile.
+            (current,) = connection.execute("PRAGMA user_version").fetchone() or (0,)
+            if current < number:
+                for _ in connection.execute(script):
+                    pass
+                connection.execute(f"PRAGMA application_id = {application_id}").fetchall()
+                connection.execute(f"PRAGMA user_version = {number}").fetchall()
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+
+
+def _switch_to_wal(connection: apsw.Connection) -> None:
+    """The pragma does not wait for another process that is making the same file, so we do."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").fetchall()
+            return
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.005)

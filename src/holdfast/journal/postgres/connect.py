@@ -1,0 +1,186 @@
+"""Connections: what every session is told first, and the schema brought up to date."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from holdfast.journal.postgres.errors import (
+    PATIENCE_SECONDS,
+    in_our_words,
+    is_passing,
+    refused_connection,
+)
+from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.remote import server_time
+from holdfast.remote.address import shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+FORMAT = 1
+MIGRATIONS = os.path.join(os.path.dirname(__file__), "migrations")
+# Seconds without an answer after which a server counts as away, though its machine still answers.
+ANSWER_SECONDS = 60.0
+# A network that swallows everything is noticed after half a minute.
+_NETWORK = {
+    "connect_timeout": 10,
+    "application_name": "holdfast",
+    "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+# A client that vanished in the middle of a transaction lets go of the workspace's row before those
+# who wait for it lose their patience; from a machine that is cut off, two or three vanish at once.
+_GREETING = """SELECT
+ set_config('idle_in_transaction_session_timeout', '5s', false),
+ set_config('lock_timeout', '20s', false),
+ set_config('default_transaction_isolation', 'read committed', false),
+ set_config('search_path', 'pg_catalog', false),
+ CASE WHEN current_setting('synchronous_commit') = 'off'
+  THEN set_config('synchronous_commit', 'on', false) END,
+ (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+ current_setting('server_encoding'), to_regclass('holdfast.format') IS NOT NULL"""
+_MIGRATION_LOCK = 0x486F6C64  # "Hold"
+
+
+# What psycopg would say of a dying connection on a program's standard error, we say ourselves.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
+
+
+class Session(psycopg.Connection):
+    """A connection that does not wait for ever for a server that has stopped thinking. `anchor` is what
+    the server's clock said when it was made."""
+
+    anchor: server_time.Anchor
+
+    def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
+        if timeout is not None:
+            return super().wait(gen, interval, timeout)
+        start = time.monotonic()
+        try:
+            return super().wait(gen, interval, ANSWER_SECONDS)
+        except psycopg.OperationalError as error:
+            if time.monotonic() - start < ANSWER_SECONDS:
+                raise
+            self.pgconn.finish()
+            raise psycopg.OperationalError(f"no answer for {ANSWER_SECONDS:.0f} s") from error
+
+
+def connect(url: str) -> Session:
+    """A session on a database whose schema this holdfast knows."""
+    given = _read(url)
+    settings = {key: value for key, value in _NETWORK.items() if key not in given}
+    session = _dial(url, settings)
+    try:
+        _greet(session, shown(url))
+    except psycopg.Error as error:
+        session.close()
+        raise in_our_words(error, "opening the journal", shown(url)) from None
+    except BaseException:
+        session.close()
+        raise
+    return session
+
+
+def _read(url: str) -> dict[str, Any]:
+    """What a URL says. libpq's own complaints quote what they do not understand, and where a sign in
+    a password was not escaped, that is a part of it."""
+    try:
+        given: dict[str, Any] = {**conninfo_to_dict(url)}
+    except psycopg.ProgrammingError:
+        given = {"host": "@"}
+    host, port, database = (str(given.get(name) or "") for name in ("host", "port", "dbname"))
+    if "@" in host + database or not (port.replace(",", "") or "0").isdigit():
+        raise Usage(
+            f"The journal's URL cannot be read: {shown(url)}.",
+            hint="It is postgresql://USER@HOST:PORT/DATABASE; in a password, @ is %40, / is %2F, "
+            "% is %25.",
+            kind="bad_url",
+        )
+    return given
+
+
+def _dial(url: str, settings: dict[str, Any]) -> Session:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return Session.connect(url, autocommit=True, client_encoding="utf8", **settings)
+        except psycopg.Error as error:
+            if not is_passing(error) or time.monotonic() > deadline:
+                raise refused_connection(error, shown(url)) from None
+            time.sleep(0.05)
+
+
+def _greet(session: Session, place: str) -> None:
+    asked = server_time.since_boot()
+    row: Any = session.execute(_GREETING).fetchone()
+    *_, instant, encoding, exists = row
+    # Half way between question and answer: wrong by no more than half of what the way takes.
+    session.anchor = server_time.Anchor(instant, (asked + server_time.since_boot()) // 2)
+    if encoding != "UTF8":
+        raise HoldfastError(
+            f"{place} stores text as {encoding}.",
+            hint="Create the database with ENCODING 'UTF8'.",
+            kind="bad_encoding",
+        )
+    number, oldest = _format(session) if exists else (0, 0)
+    if number < FORMAT:
+        number, oldest = migrate(session, FORMAT, MIGRATIONS)
+    if oldest > FORMAT:
+        raise HoldfastError(
+            f"The journal has format {number}; this holdfast knows formats up to {FORMAT}.",
+            hint="Install the newer holdfast that is in use there. Nothing was changed.",
+            kind="newer_format",
+        )
+
+
+def _format(session: Session) -> tuple[int, int]:
+    row: Any = session.execute("SELECT number, oldest FROM holdfast.format").fetchone()
+    return row[0], row[1]
+
+
+def migrate(session: Session, target: int, folder: str) -> tuple[int, int]:
+    """Bring the schema to `target`, one at a time; the format, and the oldest that still works.
+
+    A migration adds: the holdfast before it goes on beside the new one. `-- oldest: N` on its first
+    line says from which format on; raised by a later one, once nobody uses the old any more.
+    """
+    with session.transaction():
+        session.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
+        # Not to_regclass, which may remember from before the lock that there was none.
+        tables: Any = session.execute(
+            "SELECT n.nspname, c.relname FROM pg_namespace n LEFT JOIN pg_class c"
+            " ON c.relnamespace = n.oid AND c.relname = 'format' WHERE n.nspname = 'holdfast'"
+        ).fetchone()
+        if tables is None:
+            session.execute("CREATE SCHEMA holdfast")
+        if tables is None or tables[1] is None:
+            session.execute(
+                "CREATE TABLE holdfast.format (number integer NOT NULL, oldest integer NOT NULL)"
+            )
+            session.execute("INSERT INTO holdfast.format VALUES (0, 0)")
+        current, _ = _format(session)
+        for number, oldest, script in _scripts(folder):
+            if current < number <= target:
+                session.execute(script)
+                session.execute(
+                    "UPDATE holdfast.format SET number = %s, oldest = %s", (number, oldest)
+                )
+        return _format(session)
+
+
+def _scripts(folder: str) -> Iterator[tuple[int, int, bytes]]:
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".sql"):
+            with open(os.path.join(folder, name), "rb") as file:
+                script = file.read()
+            first = script.partition(b"\n")[0]
+            yield int(name.partition("_")[0]), int(first.removeprefix(b"-- oldest: ")), script

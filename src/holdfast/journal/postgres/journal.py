@@ -1,0 +1,491 @@
+"""The journal in PostgreSQL, through psycopg: many workspaces in one database, many machines on one
+workspace.
+
+The workspace's lock on this machine covers its own files only; between machines, the version that an
+append expects decides. A connection that dies in the middle of a commit is replaced and the commit
+repeated: its first record's id tells whether it had landed.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import psycopg
+
+from holdfast.journal.interface import (
+    ANCHOR_FIELDS,
+    VIEW_FIELDS,
+    Append,
+    effect_of,
+    head_of,
+    id_taken,
+    named,
+    receipt_of,
+    record_of,
+    refusal_of,
+    sealed_of,
+)
+from holdfast.journal.postgres import bulk, rows, upkeep
+from holdfast.journal.postgres.commit import append_all, append_one, keep_refused, store_snapshot
+from holdfast.journal.postgres.notify import Bell
+from holdfast.journal.postgres.pool import Sessions
+from holdfast.kernel import canonical_json
+from holdfast.kernel.digest import new_id
+from holdfast.kernel.errors import Conflict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+    from holdfast.journal.interface import (
+        Anchored,
+        Collected,
+        Effect,
+        Head,
+        Loaded,
+        Receipt,
+        Record,
+        Refusal,
+        Sealed,
+        ViewRow,
+    )
+    from holdfast.journal.postgres.commit import Tip
+    from holdfast.journal.postgres.connect import Session
+    from holdfast.remote.server_time import Anchor
+
+IDLE = psycopg.pq.TransactionStatus.IDLE
+# How many streams' tips are remembered for the short way.
+REMEMBERED = 4096
+# So many times a writer loses to other machines before it keeps them waiting.
+OFTEN = 2
+# Records that the walk over a chain reads at once.
+BATCH = 500
+
+
+class PostgresJournal(Sessions):
+    """One workspace in one database."""
+
+    def __init__(
+        self,
+        url: str,
+        workspace: str,
+        machine: str,
+        *,
+        settle: Callable[[str, str], tuple[str, str]] | None = None,
+        named: Callable[[], str] | None = None,
+        heard: Callable[[Anchor], None] | None = None,
+    ) -> None:
+        """`settle` is told both names before the first record, and says which they are; `named` says
+        what the workspace is called by now. `heard` is told the server's time."""
+        super().__init__(url, heard)
+        self.workspace = workspace
+        self.machine = machine
+        self._settle = settle
+        self._named = named
+        self._tips: dict[str, Tip] = {}
+        self._bell = Bell()
+        self._number = 0
+        self._reads_only: bool | None = None
+        self.session()
+
+    def number(self) -> int:
+        """The workspace's number in this database; 0 while it has none, which nothing has."""
+        if not self._number:
+            if self._named is not None and self._settle is not None:
+                # Opened before anybody wrote: another process may have chosen the name meanwhile.
+                self.workspace = self._named() or self.workspace
+            found = self._rows(
+                "SELECT number FROM holdfast.workspaces WHERE id = %s", self.workspace
+            )
+            self._number = found[0][0] if found else 0
+        return self._number
+
+    def register(self) -> int:
+        """Give the workspace its number, if it has none yet."""
+        return self.steadily("writing the journal", self._registered)
+
+    def _registered(self, session: Session) -> int:
+        if self._settle is not None:
+            self.workspace, self.machine = self._settle(self.workspace, self.machine)
+            self._settle = None
+        if not self._number:
+            session.execute(
+                "INSERT INTO holdfast.workspaces (id) VALUES (%s) ON CONFLICT (id) DO NOTHING",
+                (self.workspace,),
+            )
+            row: Any = session.execute(
+                "SELECT number FROM holdfast.workspaces WHERE id = %s", (self.workspace,)
+            ).fetchone()
+            self._number = row[0]
+        return self._number
+
+    @property
+    def read_only(self) -> bool:
+        """A role that may not append, or a copy of the server that follows another."""
+        if self._reads_only is None:
+            [(may_write,)] = self._rows(
+                "SELECT has_table_privilege('holdfast.records', 'INSERT')"
+                " AND NOT pg_is_in_recovery()"
+            )
+            self._reads_only = not may_write
+        return self._reads_only
+
+    # Writing
+
+    def commit(
+        self,
+        appends: Sequence[Append],
+        *,
+        views: Sequence[ViewRow] = (),
+        effects: Sequence[Effect] = (),
+    ) -> list[Receipt]:
+        tries, attempt = 0, new_id()
+
+        def once(session: Session) -> list[Receipt]:
+            nonlocal tries
+            tries += 1
+            tried: list[Append] = []
+            try:
+                receipts = self._commit(session, appends, views, effects, tried)
+                self._let_go(done=True)
+                if any(receipt["records"] for receipt in receipts):
+                    self._bell.ring(session, self._number)
+                return receipts
+            except (Conflict, psycopg.errors.UniqueViolation) as error:
+                self._let_go()
+                # Perhaps it was written before: by this very call, on a connection that died with
+                # the answer, or by an earlier one whose answer was lost.
+                repeated = self._repeated(session, appends, duplicate=tries == 1)
+                if repeated:
+                    return repeated
+                if not tried:
+                    raise
+                conflict = error if isinstance(error, Conflict) else id_taken(tried[-1])
+                if not conflict.retryable:
+                    keep_refused(session, self._number, attempt, tried[-1], conflict.message)
+                raise conflict from None
+
+        return self.steadily("writing the journal", once)
+
+    @contextmanager
+    def alone(self, lost: int) -> Iterator[None]:
+        if lost < OFTEN:
+            yield
+            return
+        number = self.register()
+
+        def hold(session: Session) -> None:
+            session.execute("BEGIN")
+            session.execute(rows.ALONE, (number,))
+
+        self.steadily("writing the journal", hold)
+        try:
+            yield
+        finally:
+            self._let_go()
+
+    def _let_go(self, *, done: bool = False) -> None:
+        """End the transaction of a writer that is alone, if this one is."""
+        session = self.present()
+        if session is None or session.info.transaction_status == IDLE:
+            return
+        if done:
+            session.commit()
+            return
+        try:
+            session.rollback()
+        except psycopg.Error:
+            session.close()
+
+    def _commit(
+        self,
+        session: Session,
+        appends: Sequence[Append],
+        views: Sequence[ViewRow],
+        effects: Sequence[Effect],
+        tried: list[Append],
+    ) -> list[Receipt]:
+        number = self._registered(session)
+        if len(appends) == 1 and not views and not effects:
+            tip = self._tip(appends[0])
+            if tip:
+                tried.append(appends[0])
+                receipt = append_one(session, number, appends[0], tip)
+                if receipt is not None:
+                    return self._remembered([receipt])
+        return self._remembered(
+            append_all(session, number, self.machine, appends, views, effects, tried)
+        )
+
+    def _tip(self, append: Append) -> Tip | None:
+        """Where the writer believes the stream to end, if it is one record that comes after it."""
+        if append.grant or append.expected is None or len(append.drafts) != 1:
+            return None
+        if append.after:
+            return append.expected, bytes.fromhex(append.after)
+        tip = self._tips.get(append.stream)
+        return tip if tip and tip[0] == append.expected else None
+
+    def _remembered(self, receipts: list[Receipt]) -> list[Receipt]:
+        for receipt in receipts:
+            if receipt["records"]:
+                last = receipt["records"][-1]
+                self._remember(receipt["stream"], last["version"], bytes.fromhex(last["hash"]))
+        return receipts
+
+    def _remember(self, stream: str, version: int, record_hash: bytes) -> None:
+        if len(self._tips) >= REMEMBERED:
+            self._tips.clear()
+        self._tips[stream] = version, record_hash
+
+    def _repeated(
+        self, session: Session, appends: Sequence[Append], *, duplicate: bool
+    ) -> list[Receipt]:
+        first = next((append.drafts[0]["id"] for append in appends if append.drafts), "")
+        before = self._by_ids(session, [first]) if first else []
+        if not before or before[0]["stream"] not in [append.stream for append in appends]:
+            return []
+        receipts: list[Receipt] = []
+        for append in appends:
+            known = self._by_ids(session, [draft["id"] for draft in append.drafts])
+            head: Any = session.execute(
+                f"{rows.HEAD} AND name = %s", (self._number, append.stream)
+            ).fetchone()
+            receipts.append(receipt_of(append.stream, head[1], head[2], known, duplicate=duplicate))
+        return receipts
+
+    def _by_ids(self, session: Session, ids: Sequence[str]) -> list[Record]:
+        found = session.execute(
+            f"{rows.RECORD} WHERE r.workspace = %s AND r.id = ANY(%s) ORDER BY r.seq",
+            (self._number, list(ids)),
+        )
+        return [record_of(row) for row in found]
+
+    def touch(self, stream: str, at: str) -> None:
+        number = self.number()
+        self.steadily(
+            "writing the journal", lambda session: upkeep.touch(session, number, stream, at)
+        )
+
+    def end(self, stream: str, at: str) -> None:
+        self._write(
+            "UPDATE holdfast.streams SET closed_at = %s WHERE workspace = %s AND name = %s",
+            *(at, self.number(), stream),
+        )
+
+    def snapshot(self, stream: str, version: int, state: Any) -> None:
+        [(number,)] = self._rows(
+            "SELECT number FROM holdfast.streams WHERE workspace = %s AND name = %s",
+            *(self.number(), stream),
+        )
+
+        def store(session: Session) -> None:
+            with session.pipeline(), session.transaction():
+                store_snapshot(session, number, version, state)
+
+        self.steadily("writing the journal", store)
+
+    def erase(self, ids: Sequence[str]) -> int:
+        return self._write(
+            "UPDATE holdfast.records SET salt = NULL, body = NULL"
+            " WHERE workspace = %s AND id = ANY(%s) AND salt IS NOT NULL",
+            *(self.number(), list(ids)),
+        )
+
+    def collect(self, *, before: str, keep: int) -> Collected:
+        number = self.number()
+        return self.steadily(
+            "applying the retention",
+            lambda session: upkeep.collect(session, number, before, keep),
+        )
+
+    def scrub(self, text: str, mark: str) -> int:
+        number = self.number()
+        return self.steadily("erasing", lambda session: upkeep.scrub(session, number, text, mark))
+
+    def compact(self, *, always: bool = False) -> int:
+        # The server's own housekeeping does the rest; an erased text must go now.
+        if always:
+            self.steadily("compacting the journal", upkeep.vacuum)
+        return 0
+
+    def size(self) -> int:
+        return self.steadily("reading the journal", upkeep.size)
+
+    def damage(self) -> list[str]:
+        return []  # the server looks after its pages; the chains tell what was changed
+
+    def put(self, key: str, value: str) -> None:
+        self._write(
+            "INSERT INTO holdfast.meta (workspace, key, value) VALUES (%s, %s, %s)"
+            " ON CONFLICT (workspace, key) DO UPDATE SET value = excluded.value",
+            *(self.register(), key, value),
+        )
+
+    def _write(self, sql: str, *values: Any) -> int:
+        return self.steadily(
+            "writing the journal", lambda session: session.execute(sql, values).rowcount
+        )
+
+    # Reading
+
+    def _rows(self, sql: str, *values: Any) -> list[Any]:
+        return self.steadily(
+            "reading the journal", lambda session: session.execute(sql, values).fetchall()
+        )
+
+    def _records(self, where: str, *values: Any) -> list[Record]:
+        found = self._rows(
+            f"{rows.RECORD} WHERE r.workspace = %s AND {where}", self.number(), *values
+        )
+        return [record_of(row) for row in found]
+
+    def load(self, stream: str) -> Loaded:
+        found = self._rows(rows.LOAD, self.number(), stream)
+        if not found:
+            return {"head": None, "snapshot": None, "snapshot_version": 0, "records": []}
+        first = found[0]
+        self._remember(stream, first[0], first[5])
+        return {
+            "head": head_of((stream, *first[:5])),
+            "snapshot": canonical_json.loads(first[7]) if first[7] is not None else None,
+            "snapshot_version": first[6] or 0,
+            "records": [
+                record_of((row[8], row[9], stream, *row[10:]))
+                for row in found
+                if row[8] is not None
+            ],
+        }
+
+    def read(self, stream: str, *, after: int = 0, limit: int | None = None) -> list[Record]:
+        return self._records(
+            "s.name = %s AND s.workspace = r.workspace AND r.version > %s"
+            " ORDER BY r.version LIMIT %s",
+            *(stream, after, limit),
+        )
+
+    def latest(
+        self, *, stream: str = "", kind: str = "", before: int | None = None, limit: int = 50
+    ) -> list[Record]:
+        wanted, values = ["true"], []
+        if stream.endswith("*"):
+            wanted.append("s.name >= %s AND s.name < %s")
+            values += [*rows.prefix_range(stream[:-1])]
+        elif stream:
+            wanted.append("s.name = %s")
+            values.append(stream)
+        if kind:
+            wanted.append("r.kind = %s")
+            values.append(kind)
+        where = " AND ".join(wanted)
+        return self._records(
+            f"{where} AND (%s::bigint IS NULL OR r.seq < %s) ORDER BY r.seq DESC LIMIT %s",
+            *(*values, before, before, limit),
+        )
+
+    def since(self, seq: int, *, limit: int = 1000) -> list[Record]:
+        return self._records("r.seq > %s ORDER BY r.seq LIMIT %s", seq, limit)
+
+    def wait(self, seq: int, seconds: float) -> bool:
+        from holdfast.journal.postgres.listen import wait
+
+        return wait(self, seq, seconds)
+
+    def find(self, prefix: str, *, limit: int = 2) -> list[Record]:
+        return self._records("r.id = %s", prefix) or self._records(
+            "r.id >= %s AND r.id < %s ORDER BY r.id LIMIT %s", *rows.prefix_range(prefix), limit
+        )
+
+    def heads(self, prefix: str = "") -> list[Head]:
+        number = self.number()
+        return self.steadily(
+            "reading the journal", lambda session: bulk.heads(session, number, prefix)
+        )
+
+    def load_all(self, prefix: str) -> list[Loaded]:
+        number = self.number()
+        return self.steadily(
+            "reading the journal", lambda session: bulk.load_all(session, number, prefix)
+        )
+
+    def head(self, stream: str) -> Head | None:
+        found = self._rows(f"{rows.HEAD} AND name = %s", self.number(), stream)
+        return head_of(found[0]) if found else None
+
+    def anchors(self) -> list[Anchored]:
+        found = self._rows(f"{rows.ANCHOR} ORDER BY name", self.number())
+        return [named(ANCHOR_FIELDS, row) for row in found]
+
+    def sealed(self, stream: str) -> Iterator[Sealed]:
+        after = 0
+        while True:
+            found = self._rows(
+                f"{rows.SEALED} WHERE s.workspace = %s AND s.name = %s AND r.version > %s"
+                " ORDER BY r.version LIMIT %s",
+                *(self.number(), stream, after, BATCH),
+            )
+            for row in found:
+                yield sealed_of(row)
+            if len(found) < BATCH:
+                return
+            after = found[-1][3]
+
+    def views(self, *, worktree: str = "", stream: str = "", path: str = "") -> list[ViewRow]:
+        wanted = {
+            "workspace": self.number(),
+            "machine": self.machine,
+            "worktree": worktree,
+            "stream": stream,
+            "path": path,
+        }
+        found = self.steadily(
+            "reading the journal", lambda session: session.execute(rows.VIEWS, wanted).fetchall()
+        )
+        return [named(VIEW_FIELDS, row) for row in found]
+
+    def refusals(self, stream: str = "") -> list[Refusal]:
+        found = self._rows(
+            f"{rows.REFUSALS} AND (%s = '' OR stream = %s) ORDER BY at",
+            *(self.number(), stream, stream),
+        )
+        return [refusal_of(row) for row in found]
+
+    def get(self, key: str) -> str | None:
+        found = self._rows(
+            "SELECT value FROM holdfast.meta WHERE workspace = %s AND key = %s",
+            *(self.number(), key),
+        )
+        return found[0][0] if found else None
+
+    # The outbox
+
+    def effects(
+        self, *, due: str = "", kinds: Sequence[str] = (), limit: int = 100
+    ) -> list[Effect]:
+        wanted = " AND kind = ANY(%s)" if kinds else ""
+        found = self._rows(
+            f"{rows.EFFECTS}{wanted} ORDER BY due_at LIMIT %s",
+            *(self.number(), self.machine, due, due, *([list(kinds)] if kinds else []), limit),
+        )
+        return [effect_of(row) for row in found]
+
+    def claim(self, effect: str, *, now: str, until: str) -> bool:
+        claimed = self._write(
+            "UPDATE holdfast.outbox SET due_at = %s, attempts = attempts + 1"
+            " WHERE workspace = %s AND id = %s AND due_at <= %s",
+            *(until, self.number(), effect, now),
+        )
+        return claimed == 1
+
+    def settle(self, effect: str, *, error: str = "", due_at: str = "") -> None:
+        if error:
+            self._write(
+                "UPDATE holdfast.outbox SET error = %s, due_at = %s WHERE workspace = %s AND id = %s",
+                *(rows.plain(error), due_at, self.number(), effect),
+            )
+        else:
+            self._write(
+                "DELETE FROM holdfast.outbox WHERE workspace = %s AND id = %s",
+                *(self.number(), effect),
+            )

@@ -1,0 +1,164 @@
+"""The journal's tables as SQL: what is selected, and how it is stored."""
+
+from __future__ import annotations
+
+from holdfast.journal.interface import EFFECT_FIELDS, LOCAL_EFFECTS, REFUSAL_FIELDS, VIEW_FIELDS
+from holdfast.kernel import canonical_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    import psycopg
+
+    from holdfast.journal.interface import Effect, Refusal, ViewRow
+
+RECORD = (
+    "SELECT r.seq, r.id, s.name, r.version, r.at, r.actor, r.fence, r.kind, r.body, r.hash"
+    " FROM holdfast.records r JOIN holdfast.streams s ON s.number = r.stream"
+)
+SEALED = RECORD.replace(" FROM", ", r.salt, r.body_hash FROM", 1)
+HEAD = (
+    "SELECT name, version, fence, seen_at, closed_at, anchor_version FROM holdfast.streams"
+    " WHERE workspace = %s"
+)
+ANCHOR = (
+    "SELECT name, anchor_version, anchor_hash, version, hash FROM holdfast.streams"
+    " WHERE workspace = %s"
+)
+# One statement is one instant. The snapshot comes with its first record only: it may be large.
+LOAD = (
+    "SELECT s.version, s.fence, s.seen_at, s.closed_at, s.anchor_version, s.hash, n.version,"
+    " CASE WHEN row_number() OVER (ORDER BY r.version) = 1 THEN n.state END,"
+    " r.seq, r.id, r.version, r.at, r.actor, r.fence, r.kind, r.body, r.hash"
+    " FROM holdfast.streams s LEFT JOIN holdfast.snapshots n ON n.stream = s.number"
+    " LEFT JOIN holdfast.records r ON r.stream = s.number AND r.version > coalesce(n.version, 0)"
+    " WHERE s.workspace = %s AND s.name = %s ORDER BY r.version"
+)
+# The counter first, and everything else behind the lock of its row: the order of the numbers is the
+# order of the commits. A workspace that is being moved gives no numbers.
+COUNT = (
+    "UPDATE holdfast.workspaces SET seq = seq + %s, fence = fence + %s"
+    " WHERE number = %s AND held = '' RETURNING seq, fence"
+)
+ALONE = "SELECT FROM holdfast.workspaces WHERE number = %s FOR UPDATE"
+HELD = "SELECT held FROM holdfast.workspaces WHERE number = %s"
+NOTIFY = "SELECT set_config('synchronous_commit', 'off', true), pg_notify(%s, '')"
+STREAMS = (
+    "SELECT name, number, version, hash, fence, seen_at, closed_at, delta_bytes, snapshot_bytes"
+    " FROM holdfast.streams WHERE workspace = %s AND name = ANY(%s) FOR UPDATE"
+)
+NEW_STREAM = (
+    "INSERT INTO holdfast.streams (workspace, name, version, hash, fence, seen_at, anchor_hash)"
+    " VALUES (%s, %s, 0, %s, 0, '', %s) RETURNING number"
+)
+INSERT = (
+    "INSERT INTO holdfast.records (workspace, seq, id, stream, version, at, actor, fence, kind,"
+    " salt, body, body_hash, hash) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+)
+ADVANCE = (
+    "UPDATE holdfast.streams SET version = %s, hash = %s, fence = %s, seen_at = greatest(seen_at, %s),"
+    " delta_bytes = %s, snapshot_bytes = %s WHERE number = %s"
+)
+# The short way, for one record after one that this writer knows: everything in one statement. The
+# stream's row is locked after the counter's, because it is joined to what the counter gave.
+APPEND = (
+    "WITH counter AS (UPDATE holdfast.workspaces SET seq = seq + 1"
+    "  WHERE number = %(workspace)s AND held = '' RETURNING seq),"
+    " stream AS (UPDATE holdfast.streams s SET version = %(version)s, hash = %(hash)s,"
+    "  seen_at = greatest(seen_at, %(at)s), delta_bytes = delta_bytes + %(weight)s FROM counter"
+    "  WHERE s.workspace = %(workspace)s AND s.name = %(stream)s AND s.version = %(version)s - 1"
+    "  AND s.hash = %(previous)s AND s.closed_at IS NULL"
+    "  AND (%(fence)s::bigint IS NULL OR s.fence = %(fence)s::bigint)"
+    "  RETURNING s.number, s.fence, s.delta_bytes, s.snapshot_bytes, counter.seq),"
+    " written AS (INSERT INTO holdfast.records (workspace, seq, id, stream, version, at, actor,"
+    "  fence, kind, salt, body, body_hash, hash)"
+    "  SELECT %(workspace)s, stream.seq, %(id)s, stream.number, %(version)s, %(at)s, %(actor)s,"
+    "  %(fence)s::bigint, %(kind)s, %(salt)s, %(body)s, %(body_hash)s, %(hash)s FROM stream)"
+    " SELECT seq, fence, delta_bytes, snapshot_bytes, number FROM stream"
+)
+# Never back to an older one: retention may have removed the records between the two.
+SNAPSHOT = (
+    "INSERT INTO holdfast.snapshots AS kept (stream, version, state) VALUES (%s, %s, %s)"
+    " ON CONFLICT (stream) DO UPDATE SET version = excluded.version, state = excluded.state"
+    " WHERE kept.version <= excluded.version"
+)
+WEIGHED = "UPDATE holdfast.streams SET delta_bytes = 0, snapshot_bytes = %s WHERE number = %s"
+
+_VIEW_COLUMNS = ", ".join(VIEW_FIELDS)
+VIEWS = (
+    f"SELECT {_VIEW_COLUMNS} FROM holdfast.views WHERE workspace = %(workspace)s"
+    " AND machine = %(machine)s AND (%(worktree)s = '' OR worktree = %(worktree)s)"
+    " AND (%(stream)s = '' OR stream = %(stream)s) AND (%(path)s = '' OR path = %(path)s)"
+    " ORDER BY worktree, path"
+)
+_STORE_VIEW = (
+    f"INSERT INTO holdfast.views (workspace, machine, {_VIEW_COLUMNS})"
+    " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+    " ON CONFLICT (workspace, machine, worktree, path) DO UPDATE SET "
+    + ", ".join(f"{field} = excluded.{field}" for field in VIEW_FIELDS[2:])
+)
+_EFFECT_COLUMNS = ", ".join(EFFECT_FIELDS)
+EFFECTS = (
+    f"SELECT {_EFFECT_COLUMNS} FROM holdfast.outbox WHERE workspace = %s"
+    " AND machine IN ('', %s) AND (%s = '' OR due_at <= %s)"
+)
+_STORE_EFFECT = (
+    f"INSERT INTO holdfast.outbox (workspace, machine, {_EFFECT_COLUMNS})"
+    " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+)
+_REFUSAL_COLUMNS = ", ".join(REFUSAL_FIELDS)
+REFUSALS = f"SELECT {_REFUSAL_COLUMNS} FROM holdfast.refused WHERE workspace = %s"
+_STORE_REFUSAL = (
+    f"INSERT INTO holdfast.refused (workspace, {_REFUSAL_COLUMNS})"
+    " VALUES (%s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (workspace, id) DO NOTHING"
+)
+
+
+def channel_of(workspace: int) -> str:
+    return f"holdfast_{workspace}"
+
+
+def plain(text: str) -> str:
+    """PostgreSQL has no place for a NUL in a text; one in the words of an error says nothing."""
+    return text.replace("\0", "\ufffd")
+
+
+def store_views(
+    cursor: psycopg.Cursor, workspace: int, machine: str, views: Sequence[ViewRow]
+) -> None:
+    for row in views:
+        values: Any = row
+        cursor.execute(_STORE_VIEW, (workspace, machine, *(values[name] for name in VIEW_FIELDS)))
+
+
+def store_effects(
+    cursor: psycopg.Cursor, workspace: int, machine: str, effects: Sequence[Effect]
+) -> None:
+    for effect in effects:
+        owner = machine if effect["kind"] in LOCAL_EFFECTS else ""
+        cursor.execute(
+            "DELETE FROM holdfast.outbox"
+            " WHERE workspace = %s AND kind = %s AND key = %s AND machine = %s",
+            (workspace, effect["kind"], effect["key"], owner),
+        )
+        values: Any = {
+            **effect,
+            "body": canonical_json.dumps(effect["body"]),
+            "error": plain(effect["error"]),
+        }
+        cursor.execute(_STORE_EFFECT, (workspace, owner, *(values[name] for name in EFFECT_FIELDS)))
+
+
+def store_refusal(cursor: psycopg.Cursor, workspace: int, refusal: Refusal) -> None:
+    values: Any = {
+        **refusal,
+        "reason": plain(refusal["reason"]),
+        "drafts": canonical_json.dumps(refusal["drafts"]),
+    }
+    cursor.execute(_STORE_REFUSAL, (workspace, *(values[name] for name in REFUSAL_FIELDS)))
+
+
+def prefix_range(prefix: str) -> tuple[str, str]:
+    return prefix, prefix + "\U0010ffff"

@@ -1,0 +1,108 @@
+"""Looking after the tables: retention, erased texts, sizes, and who may do what."""
+
+from __future__ import annotations
+
+from holdfast.journal.scrub import scrubbed
+from holdfast.kernel import canonical_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    import psycopg
+
+    from holdfast.journal.interface import Collected
+
+TABLES = ("workspaces", "meta", "streams", "records", "snapshots", "views", "outbox", "refused")
+
+# The same rule as in SQLite (`journal.upkeep.collect`), over all streams at once.
+_COLLECT = """
+WITH ends AS (
+ SELECT s.number, s.version, CASE WHEN s.closed_at < %(before)s THEN s.version
+  ELSE least(s.version - %(keep)s, coalesce(n.version, 0)) END AS last
+ FROM holdfast.streams s LEFT JOIN holdfast.snapshots n ON n.stream = s.number
+ WHERE s.workspace = %(workspace)s
+), kept AS (
+ SELECT e.number, coalesce((
+  SELECT min(r.version) - 1 FROM holdfast.records r WHERE r.stream = e.number
+  AND (r.version > e.last OR r.at >= %(before)s OR r.seq = %(newest)s)), e.version) AS final
+ FROM ends e
+), anchors AS (
+ SELECT k.number, k.final, r.hash FROM kept k
+ JOIN holdfast.records r ON r.stream = k.number AND r.version = k.final
+), gone AS (
+ DELETE FROM holdfast.records r USING anchors a
+ WHERE r.stream = a.number AND r.version <= a.final RETURNING 1
+), moved AS (
+ UPDATE holdfast.streams s SET anchor_version = a.final, anchor_hash = a.hash
+ FROM anchors a WHERE s.number = a.number RETURNING 1
+)
+SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM moved)
+"""
+
+
+def collect(connection: psycopg.Connection, workspace: int, before: str, keep: int) -> Collected:
+    """Remove old records from the front of each stream, and leave the anchor of its chain."""
+    with connection.transaction():
+        newest: Any = connection.execute(
+            "SELECT max(seq) FROM holdfast.records WHERE workspace = %s", (workspace,)
+        ).fetchone()
+        values = {"workspace": workspace, "before": before, "keep": keep, "newest": newest[0]}
+        row: Any = connection.execute(_COLLECT, values).fetchone()
+    return {"records": row[0], "streams": row[1]}
+
+
+def touch(connection: psycopg.Connection, workspace: int, stream: str, at: str) -> None:
+    """Seen alive. A sign of life that a crash takes is soon followed by the next."""
+    with connection.pipeline(), connection.transaction():
+        connection.execute("SET LOCAL synchronous_commit = off")
+        connection.execute(
+            "UPDATE holdfast.streams SET seen_at = %s"
+            " WHERE workspace = %s AND name = %s AND seen_at < %s",
+            (at, workspace, stream, at),
+        )
+
+
+def scrub(connection: psycopg.Connection, workspace: int, text: str, mark: str) -> int:
+    """Replace a text in the effects that wait and the writes that were refused."""
+    changed = 0
+    tables = {"outbox": ("body", "error"), "refused": ("drafts", "reason")}
+    with connection.transaction():
+        for table, (structured, plain) in tables.items():
+            found: Any = connection.execute(
+                f"SELECT id, {structured}, {plain} FROM holdfast.{table}"
+                " WHERE workspace = %s FOR UPDATE",
+                (workspace,),
+            ).fetchall()
+            for id, value, words in found:
+                before = [canonical_json.loads(value), words]
+                after = scrubbed(before, text, mark)
+                if after != before:
+                    connection.execute(
+                        f"UPDATE holdfast.{table} SET {structured} = %s, {plain} = %s"
+                        " WHERE workspace = %s AND id = %s",
+                        (canonical_json.dumps(after[0]), after[1], workspace, id),
+                    )
+                    changed += 1
+    return changed
+
+
+def vacuum(connection: psycopg.Connection) -> None:
+    for table in ("records", "snapshots", "outbox", "refused"):
+        connection.execute(f"VACUUM holdfast.{table}")
+
+
+def size(connection: psycopg.Connection) -> int:
+    """Bytes of all tables: of one workspace alone they could only be counted by reading it."""
+    total = " + ".join(f"pg_total_relation_size('holdfast.{table}')" for table in TABLES)
+    row: Any = connection.execute(f"SELECT {total}").fetchone()
+    return int(row[0])
+
+
+def described(connection: psycopg.Connection) -> str:
+    """The server in one line: its version, its format, and whether the way to it is encrypted."""
+    row: Any = connection.execute(
+        "SELECT current_setting('server_version'), number FROM holdfast.format"
+    ).fetchone()
+    way = "over TLS" if connection.pgconn.ssl_in_use else "not encrypted"
+    return f"PostgreSQL {str(row[0]).partition(' ')[0]}, format {row[1]}, {way}"

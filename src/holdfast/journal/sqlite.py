@@ -1,0 +1,482 @@
+"""The journal in SQLite, through apsw: WAL kept, synchronous=FULL, one writer at a time.
+
+Traps that shaped it, each with a test: connections keep the WAL and do not checkpoint when they
+close, so that a process whose locks were dropped loses nothing; nobody ever opens the database
+files by other means than SQLite.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from _thread import get_ident
+
+import apsw
+
+from holdfast.journal.chain import ORIGIN, seal
+from holdfast.journal.interface import (
+    ANCHOR_FIELDS,
+    EFFECT_FIELDS,
+    REFUSAL_FIELDS,
+    VIEW_FIELDS,
+    Append,
+    Unguarded,
+    effect_of,
+    head_of,
+    id_taken,
+    is_expected,
+    named,
+    receipt_of,
+    record_of,
+    refusal_of,
+    refuse_unless_current,
+    sealed_of,
+    snapshot_is_due,
+    version_conflict,
+    weight_of,
+)
+from holdfast.journal.sqlite_rows import (
+    ANCHOR,
+    HEAD,
+    RECORD,
+    SEALED,
+    Transaction,
+    next_fence,
+    patience,
+    prefix_range,
+    store_effects,
+    store_snapshot,
+    store_views,
+    translated,
+)
+from holdfast.kernel import canonical_json
+from holdfast.kernel.digest import new_id
+from holdfast.kernel.errors import Conflict, HoldfastError, NotFound
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from holdfast.journal.interface import (
+        Anchored,
+        Collected,
+        Effect,
+        Head,
+        Loaded,
+        Receipt,
+        Record,
+        Refusal,
+        Sealed,
+        ViewRow,
+    )
+
+FORMAT = 1
+APPLICATION_ID = 0x486F6C64  # "Hold"
+# A checkpoint copies the WAL back after so many pages; it bounds the WAL to about half a megabyte.
+CHECKPOINT_PAGES = 64
+# Seconds between two looks of a reader who waits for the next record.
+WAIT_PAUSE = 0.05
+
+
+class SqliteJournal:
+    """One file; a connection for each thread of each process that uses it."""
+
+    def __init__(self, path: str, *, read_only: bool = False) -> None:
+        self.path = path
+        self.read_only = read_only
+        self._connections: dict[tuple[int, int], apsw.Connection] = {}
+        self.connection()
+
+    # Connections and transactions
+
+    @property
+    def place(self) -> str:
+        return self.path
+
+    def connection(self) -> apsw.Connection:
+        # A forked child must not touch its parent's connection, so the key holds the process too.
+        key = (os.getpid(), get_ident())
+        connection = self._connections.get(key)
+        if connection is None:
+            with translated("opening the journal", self.path):
+                connection = self._connections[key] = self._open()
+        return connection
+
+    def _open(self) -> apsw.Connection:
+        if self.read_only:
+            flags = apsw.SQLITE_OPEN_READONLY
+        else:
+            flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        connection = apsw.Connection(self.path, flags=flags)
+        connection.set_busy_handler(patience())
+        # Also keeps the WAL and its index in place, which read-only readers need.
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        row: Any = connection.execute("PRAGMA user_version").fetchone()
+        version: int = row[0]
+        if version > FORMAT:
+            connection.close()
+            raise HoldfastError(
+                f"The journal has format {version}; this holdfast knows formats up to {FORMAT}.",
+                hint="Install the newer holdfast that wrote it. Nothing was changed.",
+                kind="newer_format",
+            )
+        if version < FORMAT:
+            if self.read_only:
+                connection.close()
+                raise NotFound("There is no journal yet.", hint="Write something first.")
+            from holdfast.journal.migrate import migrate
+
+            migrate(connection, FORMAT, APPLICATION_ID)
+        connection.wal_autocheckpoint(CHECKPOINT_PAGES)
+        return connection
+
+    def close(self) -> None:
+        process = os.getpid()
+        for (owner, _), connection in list(self._connections.items()):
+            if owner == process:
+                connection.close()
+        self._connections.clear()
+
+    def transaction(self, *, durable: bool = True) -> Transaction:
+        return Transaction(self.connection(), self.path, durable)
+
+    # Writing
+
+    def commit(
+        self,
+        appends: Sequence[Append],
+        *,
+        views: Sequence[ViewRow] = (),
+        effects: Sequence[Effect] = (),
+    ) -> list[Receipt]:
+        refused: Append | None = None
+        try:
+            with self.transaction() as connection:
+                receipts = []
+                for append in appends:
+                    refused = append
+                    receipts.append(self._append(connection, append))
+                store_views(connection, views)
+                store_effects(connection, effects)
+            return receipts
+        except (Conflict, apsw.ConstraintError) as error:
+            # Perhaps it was written before, and only the answer was lost.
+            repeated = self._repeated(appends)
+            if repeated:
+                return repeated
+            if refused is None:
+                raise
+            conflict = error if isinstance(error, Conflict) else id_taken(refused)
+            if not conflict.retryable:
+                self._keep_refused(refused, conflict.message)
+            raise conflict from None
+
+    def _append(self, connection: apsw.Connection, append: Append) -> Receipt:
+        stream = append.stream
+        row: Any = connection.execute(
+            "SELECT number, version, hash, fence, seen_at, closed_at, delta_bytes, snapshot_bytes"
+            " FROM streams WHERE name = ?",
+            (stream,),
+        ).fetchone()
+        if row is None:
+            refuse_unless_current(append, None)
+            connection.execute(
+                "INSERT INTO streams (name, version, hash, fence, seen_at, anchor_hash)"
+                " VALUES (?, 0, ?, 0, '', ?)",
+                (stream, ORIGIN, ORIGIN),
+            )
+            row = (connection.last_insert_rowid(), 0, ORIGIN, 0, "", None, 0, 0)
+        number, version, previous, held, seen_at, closed_at, deltas, snapshot_bytes = row
+        refuse_unless_current(append, head_of((stream, version, held, seen_at, closed_at, 0)))
+        if not is_expected(append, version, previous):
+            lost_to = self.read(stream, after=append.expected or 0, limit=1)
+            raise version_conflict(append, version, lost_to[0] if lost_to else None)
+        if append.grant:
+            held = next_fence(connection)
+        fence = held if append.grant else append.fence
+        written: list[Record] = []
+        for draft in append.drafts:
+            version += 1
+            text = draft["text"]
+            salt, body_hash, record_hash = seal(previous, stream, version, fence, draft)
+            id, at, actor, kind = draft["id"], draft["at"], draft["actor"], draft["kind"]
+            connection.execute(
+                "INSERT INTO records"
+                " (id, stream, version, at, actor, fence, kind, salt, body, body_hash, hash)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (id, number, version, at, actor, fence, kind, salt, text, body_hash, record_hash),
+            )
+            written.append(
+                {
+                    "seq": connection.last_insert_rowid(),
+                    "id": id,
+                    "stream": stream,
+                    "version": version,
+                    "at": at,
+                    "actor": actor,
+                    "fence": fence,
+                    "kind": kind,
+                    "body": draft["body"],
+                    "erased": False,
+                    "hash": record_hash.hex(),
+                }
+            )
+            previous = record_hash
+            deltas += weight_of(text)
+            seen_at = max(seen_at, at)
+        if append.state is not None and snapshot_is_due(deltas, snapshot_bytes):
+            snapshot_bytes, deltas = store_snapshot(connection, number, version, append.state), 0
+        connection.execute(
+            "UPDATE streams SET version = ?, hash = ?, fence = ?, seen_at = ?, delta_bytes = ?,"
+            " snapshot_bytes = ? WHERE number = ?",
+            (version, previous, held, seen_at, deltas, snapshot_bytes, number),
+        )
+        return receipt_of(stream, version, held, written, duplicate=False)
+
+    def _repeated(self, appends: Sequence[Append]) -> list[Receipt]:
+        first = next((append.drafts[0]["id"] for append in appends if append.drafts), "")
+        before = self._by_ids([first]) if first else []
+        if not before or before[0]["stream"] not in [append.stream for append in appends]:
+            return []
+        receipts: list[Receipt] = []
+        for append in appends:
+            known = self._by_ids([draft["id"] for draft in append.drafts])
+            head: Any = self.head(append.stream)
+            receipts.append(
+                receipt_of(append.stream, head["version"], head["fence"], known, duplicate=True)
+            )
+        return receipts
+
+    def _by_ids(self, ids: list[str]) -> list[Record]:
+        marks = ",".join("?" * len(ids))
+        return self._records(f"{RECORD} WHERE r.id IN ({marks}) ORDER BY r.seq", ids)
+
+    def _keep_refused(self, append: Append, reason: str) -> None:
+        first = append.drafts[0] if append.drafts else None
+        at, actor = (first["at"], first["actor"]) if first else ("", "")
+        drafts = canonical_json.dumps(append.drafts)
+        with self.transaction() as connection:
+            connection.execute(
+                "INSERT INTO refused VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (new_id(), append.stream, at, actor, append.fence, reason, drafts),
+            )
+
+    def touch(self, stream: str, at: str) -> None:
+        with self.transaction(durable=False) as connection:
+            connection.execute(
+                "UPDATE streams SET seen_at = max(seen_at, ?) WHERE name = ?", (at, stream)
+            )
+
+    def end(self, stream: str, at: str) -> None:
+        with self.transaction() as connection:
+            connection.execute("UPDATE streams SET closed_at = ? WHERE name = ?", (at, stream))
+
+    def snapshot(self, stream: str, version: int, state: Any) -> None:
+        with self.transaction() as connection:
+            row: Any = connection.execute(
+                "SELECT number FROM streams WHERE name = ?", (stream,)
+            ).fetchone()
+            size = store_snapshot(connection, row[0], version, state)
+            connection.execute(
+                "UPDATE streams SET delta_bytes = 0, snapshot_bytes = ? WHERE number = ?",
+                (size, row[0]),
+            )
+
+    def erase(self, ids: Sequence[str]) -> int:
+        with self.transaction() as connection:
+            connection.execute("PRAGMA secure_delete = ON").fetchall()
+            before = connection.total_changes()
+            connection.executemany(
+                "UPDATE records SET salt = NULL, body = NULL WHERE id = ? AND salt IS NOT NULL",
+                [(id,) for id in ids],
+            )
+            return connection.total_changes() - before
+
+    def collect(self, *, before: str, keep: int) -> Collected:
+        from holdfast.journal import upkeep
+
+        with self.transaction() as connection:
+            return upkeep.collect(connection, before, keep)
+
+    def scrub(self, text: str, mark: str) -> int:
+        from holdfast.journal import upkeep
+
+        with self.transaction() as connection:
+            return upkeep.scrub(connection, text, mark)
+
+    def put(self, key: str, value: str) -> None:
+        with self.transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def size(self) -> int:
+        from holdfast.journal import upkeep
+
+        return upkeep.size(self)
+
+    def damage(self) -> list[str]:
+        from holdfast.journal import upkeep
+
+        return upkeep.integrity(self.connection())
+
+    def compact(self, *, always: bool = False) -> int:
+        from holdfast.journal import upkeep
+
+        return upkeep.compact(self, always=always)
+
+    # Reading
+
+    def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        with translated("reading the journal", self.path):
+            return self.connection().execute(sql, values).fetchall()
+
+    def _records(self, sql: str, values: Sequence[Any] = ()) -> list[Record]:
+        return [record_of(row) for row in self._rows(sql, values)]
+
+    def alone(self, lost: int) -> Unguarded:
+        return Unguarded()
+
+    def load(self, stream: str) -> Loaded:
+        # One statement, so that snapshot and records are of one instant without a transaction.
+        rows = self._rows(
+            "SELECT s.version, s.fence, s.seen_at, s.closed_at, s.anchor_version,"
+            " n.version, n.state, r.seq, r.id, r.version, r.at, r.actor, r.fence, r.kind, r.body,"
+            " r.hash FROM streams s LEFT JOIN snapshots n ON n.stream = s.number"
+            " LEFT JOIN records r ON r.stream = s.number AND r.version > coalesce(n.version, 0)"
+            " WHERE s.name = ? ORDER BY r.version",
+            (stream,),
+        )
+        if not rows:
+            return {"head": None, "snapshot": None, "snapshot_version": 0, "records": []}
+        first = rows[0]
+        return {
+            "head": head_of((stream, *first[:5])),
+            "snapshot": canonical_json.loads(first[6]) if first[6] is not None else None,
+            "snapshot_version": first[5] or 0,
+            "records": [
+                record_of((row[7], row[8], stream, *row[9:])) for row in rows if row[7] is not None
+            ],
+        }
+
+    def load_all(self, prefix: str) -> list[Loaded]:
+        names = (head["stream"] for head in self.heads(prefix))
+        return [self.load(name) for name in names if "/" not in name[len(prefix) :]]
+
+    def read(self, stream: str, *, after: int = 0, limit: int | None = None) -> list[Record]:
+        return self._records(
+            f"{RECORD} WHERE s.name = ? AND r.version > ? ORDER BY r.version LIMIT ?",
+            (stream, after, -1 if limit is None else limit),
+        )
+
+    def latest(
+        self, *, stream: str = "", kind: str = "", before: int | None = None, limit: int = 50
+    ) -> list[Record]:
+        wanted = ["1"]
+        values: list[str | int] = []
+        if stream.endswith("*"):
+            wanted.append("s.name >= ? AND s.name < ?")
+            values += prefix_range(stream[:-1])
+        elif stream:
+            wanted.append("s.name = ?")
+            values.append(stream)
+        if kind:
+            wanted.append("r.kind = ?")
+            values.append(kind)
+        if before is not None:
+            wanted.append("r.seq < ?")
+            values.append(before)
+        return self._records(
+            f"{RECORD} WHERE {' AND '.join(wanted)} ORDER BY r.seq DESC LIMIT ?", [*values, limit]
+        )
+
+    def since(self, seq: int, *, limit: int = 1000) -> list[Record]:
+        # SQLite has one writer at a time and the number is given inside the transaction, so the
+        # order of the numbers is the order of the commits.
+        return self._records(f"{RECORD} WHERE r.seq > ? ORDER BY r.seq LIMIT ?", (seq, limit))
+
+    def wait(self, seq: int, seconds: float) -> bool:
+        deadline = time.monotonic() + seconds
+        while not self.since(seq, limit=1):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            time.sleep(min(left, WAIT_PAUSE))
+        return True
+
+    def find(self, prefix: str, *, limit: int = 2) -> list[Record]:
+        return self._by_ids([prefix]) or self._records(
+            f"{RECORD} WHERE r.id >= ? AND r.id < ? ORDER BY r.id LIMIT ?",
+            (*prefix_range(prefix), limit),
+        )
+
+    def heads(self, prefix: str = "") -> list[Head]:
+        rows = self._rows(
+            f"{HEAD} WHERE name >= ? AND name < ? ORDER BY name", prefix_range(prefix)
+        )
+        return [head_of(row) for row in rows]
+
+    def head(self, stream: str) -> Head | None:
+        rows = self._rows(f"{HEAD} WHERE name = ?", (stream,))
+        return head_of(rows[0]) if rows else None
+
+    def anchors(self) -> list[Anchored]:
+        return [named(ANCHOR_FIELDS, row) for row in self._rows(f"{ANCHOR} ORDER BY name")]
+
+    def sealed(self, stream: str) -> Iterator[Sealed]:
+        with translated("reading the journal", self.path):
+            rows: Any = self.connection().execute(
+                f"{SEALED} WHERE s.name = ? ORDER BY r.version", (stream,)
+            )
+            for row in rows:
+                yield sealed_of(row)
+
+    def views(self, *, worktree: str = "", stream: str = "", path: str = "") -> list[ViewRow]:
+        rows = self._rows(
+            f"SELECT {', '.join(VIEW_FIELDS)} FROM views WHERE (?1 = '' OR worktree = ?1)"
+            " AND (?2 = '' OR stream = ?2) AND (?3 = '' OR path = ?3) ORDER BY worktree, path",
+            (worktree, stream, path),
+        )
+        return [named(VIEW_FIELDS, (*row[:-1], bool(row[-1]))) for row in rows]
+
+    def refusals(self, stream: str = "") -> list[Refusal]:
+        rows = self._rows(
+            f"SELECT {', '.join(REFUSAL_FIELDS)} FROM refused WHERE ?1 = '' OR stream = ?1"
+            " ORDER BY at",
+            (stream,),
+        )
+        return [refusal_of(row) for row in rows]
+
+    def get(self, key: str) -> str | None:
+        rows = self._rows("SELECT value FROM meta WHERE key = ?", (key,))
+        return rows[0][0] if rows else None
+
+    # The outbox
+
+    def effects(
+        self, *, due: str = "", kinds: Sequence[str] = (), limit: int = 100
+    ) -> list[Effect]:
+        marks = ",".join("?" * len(kinds))
+        wanted = f" AND kind IN ({marks})" if kinds else ""
+        rows = self._rows(
+            f"SELECT {', '.join(EFFECT_FIELDS)} FROM outbox WHERE (? = '' OR due_at <= ?){wanted}"
+            " ORDER BY due_at LIMIT ?",
+            (due, due, *kinds, limit),
+        )
+        return [effect_of(row) for row in rows]
+
+    def claim(self, effect: str, *, now: str, until: str) -> bool:
+        with self.transaction() as connection:
+            connection.execute(
+                "UPDATE outbox SET due_at = ?, attempts = attempts + 1 WHERE id = ? AND due_at <= ?",
+                (until, effect, now),
+            )
+            return connection.changes() == 1
+
+    def settle(self, effect: str, *, error: str = "", due_at: str = "") -> None:
+        with self.transaction() as connection:
+            if error:
+                connection.execute(
+                    "UPDATE outbox SET error = ?, due_at = ? WHERE id = ?", (error, due_at, effect)
+                )
+            else:
+                connection.execute("DELETE FROM outbox WHERE id = ?", (effect,))

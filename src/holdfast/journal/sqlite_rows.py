@@ -1,0 +1,179 @@
+"""How the words of the journal stand in SQLite's tables, and how its errors read in ours."""
+
+from __future__ import annotations
+
+import time
+
+import apsw
+
+from holdfast.journal.interface import EFFECT_FIELDS, VIEW_FIELDS
+from holdfast.kernel import canonical_json
+from holdfast.kernel.errors import HoldfastError, StoreAway
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from holdfast.journal.interface import Effect, ViewRow
+
+BUSY_SECONDS = 5.0
+
+RECORD = (
+    "SELECT r.seq, r.id, s.name, r.version, r.at, r.actor, r.fence, r.kind, r.body, r.hash"
+    " FROM records r JOIN streams s ON s.number = r.stream"
+)
+SEALED = RECORD.replace(" FROM", ", r.salt, r.body_hash FROM", 1)
+HEAD = "SELECT name, version, fence, seen_at, closed_at, anchor_version FROM streams"
+ANCHOR = "SELECT name, anchor_version, anchor_hash, version, hash FROM streams"
+
+
+def patience() -> Callable[[int], bool]:
+    """A busy handler that asks again every few milliseconds. SQLite's own sleeps ever longer, so that
+    of 32 writers at once some never get their turn."""
+    deadline = 0.0
+
+    def wait(tries: int) -> bool:
+        nonlocal deadline
+        if tries == 0:
+            deadline = time.monotonic() + BUSY_SECONDS
+        elif time.monotonic() > deadline:
+            return False
+        time.sleep(0.001 + tries % 4 * 0.001)
+        return True
+
+    return wait
+
+
+def prefix_range(prefix: str) -> tuple[str, str]:
+    return prefix, prefix + "\U0010ffff"
+
+
+def next_fence(connection: apsw.Connection) -> int:
+    row: Any = connection.execute(
+        "INSERT INTO meta VALUES ('fence', '1')"
+        " ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1 RETURNING value"
+    ).fetchone()
+    return int(row[0])
+
+
+def store_snapshot(connection: apsw.Connection, number: int, version: int, state: Any) -> int:
+    text = canonical_json.dumps(state)
+    connection.execute(
+        "INSERT INTO snapshots VALUES (?, ?, ?)"
+        " ON CONFLICT (stream) DO UPDATE SET version = excluded.version, state = excluded.state",
+        (number, version, text),
+    )
+    return len(text)
+
+
+def store_views(connection: apsw.Connection, views: Sequence[ViewRow]) -> None:
+    for row in views:
+        values: Any = row
+        connection.execute(
+            "INSERT OR REPLACE INTO views VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [values[field] for field in VIEW_FIELDS],
+        )
+
+
+def store_effects(connection: apsw.Connection, effects: Sequence[Effect]) -> None:
+    for effect in effects:
+        connection.execute(
+            "DELETE FROM outbox WHERE kind = ? AND key = ?", (effect["kind"], effect["key"])
+        )
+        values: Any = {**effect, "body": canonical_json.dumps(effect["body"])}
+        connection.execute(
+            "INSERT INTO outbox VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [values[field] for field in EFFECT_FIELDS],
+        )
+
+
+class Transaction:
+    """BEGIN IMMEDIATE to COMMIT; whatever goes wrong rolls back and gets our own words."""
+
+    __slots__ = ("_connection", "_durable", "_path")
+
+    def __init__(self, connection: apsw.Connection, path: str, durable: bool) -> None:
+        self._connection = connection
+        self._path = path
+        self._durable = durable
+
+    def __enter__(self) -> apsw.Connection:
+        try:
+            if not self._durable:
+                self._connection.execute("PRAGMA synchronous = NORMAL").fetchall()
+            self._connection.execute("BEGIN IMMEDIATE")
+        except apsw.Error as error:
+            self._end()
+            raise _in_our_words(error, "writing the journal", self._path) from error
+        return self._connection
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        try:
+            if error is None:
+                self._connection.execute("COMMIT")
+        except apsw.Error as failure:
+            raise _in_our_words(failure, "writing the journal", self._path) from failure
+        finally:
+            self._end()
+        if isinstance(error, apsw.Error) and not isinstance(error, apsw.ConstraintError):
+            raise _in_our_words(error, "writing the journal", self._path) from error
+
+    def _end(self) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+        if not self._durable:
+            self._connection.execute("PRAGMA synchronous = FULL").fetchall()
+
+
+class translated:
+    """SQLite's errors, in our words."""
+
+    __slots__ = ("_doing", "_path")
+
+    def __init__(self, doing: str, path: str) -> None:
+        self._doing = doing
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, apsw.Error):
+            raise _in_our_words(error, self._doing, self._path) from error
+
+
+def _in_our_words(error: apsw.Error, doing: str, path: str) -> HoldfastError:
+    if isinstance(error, (apsw.BusyError, apsw.LockedError)):
+        return StoreAway(
+            f"The journal is busy: {doing} waited {BUSY_SECONDS:.0f} s for another process.",
+            hint="Try again in a moment.",
+            kind="store_busy",
+        )
+    if isinstance(error, apsw.FullError):
+        return StoreAway(
+            f"The disk is full: {doing} failed. Nothing that was acknowledged is lost.",
+            hint="Free some space and run the same command again.",
+            kind="disk_full",
+        )
+    if isinstance(error, (apsw.ReadOnlyError, apsw.PermissionsError)):
+        return StoreAway(
+            f"No permission to write the journal at {path}.",
+            hint="Make the folder writable for this user, or run as its owner.",
+            kind="read_only",
+        )
+    if isinstance(error, apsw.CantOpenError):
+        return StoreAway(
+            f"The journal at {path} cannot be opened.",
+            hint="Look at the folder's permissions; `holdfast doctor` checks it.",
+            kind="cannot_open",
+        )
+    if isinstance(error, (apsw.CorruptError, apsw.NotADBError)):
+        return HoldfastError(
+            f"The journal at {path} is damaged: {error}.",
+            hint="Run `holdfast doctor`, then bring back a copy with `holdfast backup --restore`.",
+            kind="journal_damaged",
+        )
+    if isinstance(error, apsw.IOError):
+        return StoreAway(f"{doing} failed: {error}.", kind="io_error")
+    return HoldfastError(f"{doing} failed: {error}.", kind="journal_error")

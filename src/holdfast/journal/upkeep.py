@@ -1,0 +1,207 @@
+"""Looking after the SQLite file: retention, compaction, copies, and its health."""
+
+from __future__ import annotations
+
+import os
+
+import apsw
+
+from holdfast.journal.scrub import scrubbed
+from holdfast.journal.sqlite import APPLICATION_ID, FORMAT, SqliteJournal
+from holdfast.journal.sqlite_rows import translated
+from holdfast.kernel import canonical_json
+from holdfast.kernel.errors import HoldfastError, NotFound, from_os_error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.journal.interface import Collected
+
+# Names of the copies that a restore leaves in the journal's folder.
+COPY_PREFIXES = ("before-restore-", "damaged-")
+# Below this share of unused pages, rewriting the file is not worth its time.
+COMPACT_ABOVE = 0.1
+# Versions with the fix of the WAL-reset race, by branch; everything from 3.51.3 on has it.
+FIXED_SINCE = (3, 51, 3)
+FIXED_BRANCHES = ((3, 44, 6), (3, 50, 7))
+
+
+def collect(connection: apsw.Connection, before: str, keep: int) -> Collected:
+    """Remove old records from the front of each stream, and leave the anchor of its chain.
+
+    Kept are the records that a state is made of, the newest `keep`, and the newest of all: its
+    number is the next one's predecessor, and a follower must never see a number twice.
+    """
+    collected: Collected = {"records": 0, "streams": 0}
+    newest: Any = connection.execute("SELECT max(seq) FROM records").fetchone()
+    streams: Any = connection.execute(
+        "SELECT s.number, s.version, s.closed_at, coalesce(n.version, 0) FROM streams s"
+        " LEFT JOIN snapshots n ON n.stream = s.number"
+    ).fetchall()
+    for number, version, closed_at, snapshot_version in streams:
+        long_ended = closed_at is not None and closed_at < before
+        last = version if long_ended else min(version - keep, snapshot_version)
+        first_kept: Any = connection.execute(
+            "SELECT min(version) FROM records"
+            " WHERE stream = ? AND (version > ? OR at >= ? OR seq = ?)",
+            (number, last, before, newest[0]),
+        ).fetchone()
+        end = version if first_kept[0] is None else first_kept[0] - 1
+        anchor = connection.execute(
+            "SELECT hash FROM records WHERE stream = ? AND version = ?", (number, end)
+        ).fetchone()
+        if anchor is None:
+            continue
+        connection.execute("DELETE FROM records WHERE stream = ? AND version <= ?", (number, end))
+        collected["records"] += connection.changes()
+        collected["streams"] += 1
+        connection.execute(
+            "UPDATE streams SET anchor_version = ?, anchor_hash = ? WHERE number = ?",
+            (end, anchor[0], number),
+        )
+    return collected
+
+
+def scrub(connection: apsw.Connection, text: str, mark: str) -> int:
+    """Replace a text in the effects that wait and the writes that were refused."""
+    changed = 0
+    tables = {"outbox": ("body", "error"), "refused": ("drafts", "reason")}
+    for table, (structured, plain) in tables.items():
+        rows: Any = connection.execute(f"SELECT id, {structured}, {plain} FROM {table}").fetchall()
+        for id, value, words in rows:
+            before = [canonical_json.loads(value), words]
+            after = scrubbed(before, text, mark)
+            if after != before:
+                connection.execute(
+                    f"UPDATE {table} SET {structured} = ?, {plain} = ? WHERE id = ?",
+                    (canonical_json.dumps(after[0]), after[1], id),
+                )
+                changed += 1
+    return changed
+
+
+def compact(journal: SqliteJournal, *, always: bool = False) -> int:
+    """Give unused pages back to the disk; the bytes freed, which can be negative for a WAL."""
+    connection = journal.connection()
+    before = size(journal)
+    with translated("compacting the journal", journal.path):
+        (unused,) = connection.execute("PRAGMA freelist_count").fetchone() or (0,)
+        (pages,) = connection.execute("PRAGMA page_count").fetchone() or (0,)
+        if always or unused > pages * COMPACT_ABOVE:
+            connection.execute("VACUUM")
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    return before - size(journal)
+
+
+def size(journal: SqliteJournal) -> int:
+    """Bytes on disk, by `stat`: the files themselves must not be opened."""
+    total = 0
+    for suffix in ("", "-wal"):
+        try:
+            total += os.stat(journal.path + suffix).st_size
+        except FileNotFoundError:
+            continue
+    return total
+
+
+def backup(journal: SqliteJournal, destination: str) -> None:
+    """A consistent copy while others write, whole or not at all."""
+    refuse_existing(destination)
+    folder = os.path.dirname(destination) or "."
+    if not os.path.isdir(folder):
+        raise NotFound(f"There is no folder {folder}.")
+    unfinished = f"{destination}.unfinished"
+    try:
+        if os.path.exists(unfinished):
+            os.unlink(unfinished)
+        copy = apsw.Connection(unfinished)
+        with translated("copying the journal", journal.path):
+            # In one step: SQLite begins a copy anew whenever somebody wrote between two steps.
+            with copy.backup("main", journal.connection(), "main") as steps:
+                steps.step(-1)
+            copy.execute("PRAGMA journal_mode = DELETE").fetchall()
+        copy.close()
+        descriptor = os.open(unfinished, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.rename(unfinished, destination)
+    except OSError as error:
+        raise from_os_error(error, f"writing {destination}") from error
+
+
+def refuse_existing(destination: str) -> None:
+    if os.path.exists(destination):
+        raise HoldfastError(
+            f"{destination} exists already.", hint="Name a file that does not exist yet."
+        )
+
+
+def restore(journal: SqliteJournal, source: str) -> None:
+    """Make the journal what the copy is. The caller has kept a copy of what it was."""
+    check_copy(source)
+    copy = apsw.Connection(source, flags=apsw.SQLITE_OPEN_READONLY)
+    connection = journal.connection()
+    fence = journal.get("fence") or "0"
+    with translated("restoring the journal", journal.path):
+        with connection.backup("main", copy, "main") as steps:
+            steps.step(-1)
+        connection.execute("PRAGMA journal_mode = WAL").fetchall()
+    copy.close()
+    # A fence is given once: a life of the time after the copy must not find its number free again.
+    if int(fence) > int(journal.get("fence") or "0"):
+        journal.put("fence", fence)
+
+
+def set_aside(path: str, stamp: str) -> str:
+    """Rename a journal that cannot be opened any more, log and index too; its new name."""
+    aside = os.path.join(os.path.dirname(path), f"{COPY_PREFIXES[1]}{stamp}.db")
+    for suffix in ("", "-wal", "-shm"):
+        if os.path.exists(path + suffix):
+            os.rename(path + suffix, aside + suffix)
+    return aside
+
+
+def check_copy(source: str) -> None:
+    """Refuse what is not a whole journal of a format that this holdfast knows."""
+    if not os.path.isfile(source):
+        raise NotFound(f"There is no file {source}.")
+    try:
+        copy = apsw.Connection(source, flags=apsw.SQLITE_OPEN_READONLY)
+        (application_id,) = copy.execute("PRAGMA application_id").fetchone() or (0,)
+        (version,) = copy.execute("PRAGMA user_version").fetchone() or (0,)
+        problems = integrity(copy)
+        copy.close()
+    except apsw.CorruptError as error:
+        raise HoldfastError(f"{source} is damaged: {error}.", kind="journal_damaged") from error
+    except apsw.Error as error:
+        raise HoldfastError(f"{source} is not a journal: {error}.", kind="not_a_journal") from error
+    if application_id != APPLICATION_ID:
+        raise HoldfastError(f"{source} is not a journal of holdfast.", kind="not_a_journal")
+    if version > FORMAT:
+        raise HoldfastError(
+            f"{source} has format {version}; this holdfast knows formats up to {FORMAT}.",
+            hint="Install the newer holdfast that wrote it.",
+            kind="newer_format",
+        )
+    if problems:
+        raise HoldfastError(f"{source} is damaged: {problems[0]}.", kind="journal_damaged")
+
+
+def integrity(connection: apsw.Connection) -> list[str]:
+    """What SQLite's own check complains about."""
+    try:
+        rows: Any = connection.execute("PRAGMA integrity_check(20)").fetchall()
+    except apsw.Error as error:
+        return [str(error)]
+    return [row[0] for row in rows if row[0] != "ok"]
+
+
+def has_reset_race(version: str) -> bool:
+    """Whether this SQLite can lose a commit that races a checkpoint (fixed in 3.51.3)."""
+    parts = tuple(int(part) for part in version.split(".")[:3])
+    if parts >= FIXED_SINCE:
+        return False
+    return not any(parts[:2] == fixed[:2] and parts >= fixed for fixed in FIXED_BRANCHES)

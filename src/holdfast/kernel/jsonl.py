@@ -1,0 +1,77 @@
+"""Files of JSON lines beside a stream: made from the journal, appended to and never rewritten.
+
+What a crash kept from such a file, the next command appends. How a line is recognised is its owner's
+business.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+
+from holdfast.kernel import canonical_json
+from holdfast.kernel.atomic import write_all
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+# Enough for the last line, unless somebody wrote a very long one.
+TAIL = 4096
+
+
+class LineFile:
+    """One such file, opened for one process at a time. `is_ours` tells a line of its owner from any
+    other JSON."""
+
+    def __init__(self, path: str, is_ours: Callable[[Any], bool]) -> None:
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        self._descriptor = os.open(path, flags, 0o666)
+        self._is_ours = is_ours
+
+    def __enter__(self) -> LineFile:
+        # Two processes that miss the same line must not both append it.
+        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
+
+    def last(self) -> Any:
+        """The last whole line of its owner's; None when there is none."""
+        size = os.fstat(self._descriptor).st_size
+        length = TAIL
+        while size:
+            text = os.pread(self._descriptor, length, max(size - length, 0))
+            for piece in reversed(text.split(b"\n")[:-1]):
+                value = self._value(piece)
+                if value is not None:
+                    return value
+            if length >= size:
+                return None
+            length *= 4
+        return None
+
+    def all(self) -> list[Any]:
+        size = os.fstat(self._descriptor).st_size
+        pieces = os.pread(self._descriptor, size, 0).split(b"\n")
+        return [value for value in map(self._value, pieces) if value is not None]
+
+    def append(self, lines: Sequence[Any]) -> None:
+        import json
+
+        text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
+        # What a crash cut off stays a line of its own, which no reader takes for one of ours.
+        write_all(self._descriptor, ("\n" + text if self._is_torn() else text).encode())
+
+    def _is_torn(self) -> bool:
+        size = os.fstat(self._descriptor).st_size
+        return bool(size) and os.pread(self._descriptor, 1, size - 1) != b"\n"
+
+    def _value(self, piece: bytes) -> Any:
+        try:
+            value = canonical_json.loads(piece.decode())
+        except ValueError:
+            return None
+        return value if isinstance(value, dict) and self._is_ours(value) else None

@@ -1,0 +1,107 @@
+"""Putting a view's new content in place: staged and synced before the commit, exchanged after.
+
+Because the file exists before the commit, the journal can store its identity in the same
+transaction. That is what later tells "our projection did not happen" from "somebody edited".
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+
+from holdfast.kernel.atomic import write_all
+from holdfast.kernel.digest import digest
+from holdfast.kernel.views import edits
+from holdfast.kernel.views.exchange import exchange, place_new
+from holdfast.kernel.views.files import identity, identity_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from holdfast.kernel.workspace import Workspace
+
+    # placed: ours is there. raced: it is, and an edit that we had not seen was displaced.
+    # removed: the file was deleted under our hands, and stays deleted.
+    Placement = Literal["placed", "raced", "removed", "blocked"]
+
+
+def stem_of(workspace: Workspace, path: str, target: str) -> str:
+    """What the names of a view's files aside begin with.
+
+    They are in `.holdfast/`, so that no second file appears beside the view; beside it only when
+    that is another file system.
+    """
+    try:
+        if os.stat(os.path.dirname(target)).st_dev != os.stat(workspace.root).st_dev:
+            return os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.holdfast")
+    except FileNotFoundError:
+        pass
+    return os.path.join(workspace.tool_folder, "views", digest(path.encode()).hex()[:16])
+
+
+def aside_of(stem: str, placed: str) -> str:
+    """Where the content with this identity waits before the exchange, and the displaced file after.
+
+    The name follows from the identity, so that what a process staged and never committed cannot be
+    taken for a displaced file.
+    """
+    return f"{stem}.{placed.split(':')[2]}"
+
+
+def stage(workspace: Workspace, target: str, stem: str, content: bytes) -> str:
+    """Write and sync the new content aside; the identity it will have in place."""
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    if stem.startswith(workspace.tool_folder):
+        workspace.prepare_tool_folder("views")
+    # The kernel's file times move in steps of milliseconds. A random remainder makes sure that an
+    # edit in the same step cannot leave the file with the identity that we remember.
+    when = time.time_ns() // 1_000_000 * 1_000_000 + int.from_bytes(os.urandom(3), "big") % 999_983
+    aside = f"{stem}.{when}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    descriptor = os.open(aside, flags, _mode_of(target))
+    try:
+        write_all(descriptor, content)
+        os.utime(descriptor, ns=(when, when))
+        os.fsync(descriptor)
+        return identity(os.fstat(descriptor))
+    except BaseException:
+        os.unlink(aside)
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def _mode_of(target: str) -> int:
+    try:
+        status = os.lstat(target)
+    except FileNotFoundError:
+        return 0o666
+    return stat.S_IMODE(status.st_mode) & 0o777 if stat.S_ISREG(status.st_mode) else 0o666
+
+
+def put_in_place(target: str, stem: str, placed: str, found: str | None, base: int) -> Placement:
+    """Exchange the staged content with what stands there, and look at what was displaced.
+
+    `found` is what we expect to displace, and `base` the version that it shows.
+    """
+    aside = aside_of(stem, placed)
+    if found is None:
+        try:
+            place_new(aside, target)
+            return "placed"
+        except FileExistsError:
+            pass
+    if os.path.isdir(target) and not os.path.islink(target):
+        return "blocked"
+    try:
+        if not exchange(aside, target):
+            return "placed"
+    except FileNotFoundError:
+        os.unlink(aside)
+        return "removed"
+    if identity_of(aside) == found:
+        return "placed"
+    edits.keep(stem, aside, base)
+    return "raced"

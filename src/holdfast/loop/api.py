@@ -1,0 +1,166 @@
+"""The library's way into a track: `with ws.loop("t").step("EXECUTE", tasks=[...]) as step`."""
+
+from __future__ import annotations
+
+from holdfast.kernel.errors import HoldfastError, NotFound, Usage
+from holdfast.loop.rules.checkpoint import checkpoint_of, status_of
+from holdfast.loop.rules.model import EXECUTE, IN_PROGRESS, PASSED
+from holdfast.loop.rules.tasks import accounted, plain_tasks, remaining
+from holdfast.loop.rules.transitions import step_named
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+    from typing import Any
+
+    from holdfast.loop.rules.model import LoopState
+    from holdfast.loop.rules.tasks import Task
+    from holdfast.loop.track import Track
+
+
+class Loop:
+    """One track: its steps, and where it stands."""
+
+    def __init__(self, track: Track) -> None:
+        self._track = track
+
+    @property
+    def state(self) -> LoopState:
+        """The track as its file says it is now."""
+        return self._track.read()
+
+    def step(
+        self, name: str, *, tasks: Sequence[str] | None = None, agent: str = "", again: bool = False
+    ) -> Step:
+        """A step, to be entered with `with`: begun, or gone on with after a crash.
+
+        Without `tasks`, EXECUTE takes those of the track's plan.md. `again` begins a new attempt at a
+        step that has passed.
+        """
+        return Step(self._track, step_named(name), tasks, agent, again)
+
+    def advance(self) -> str:
+        """Go to the next step by the protocol's table; its name."""
+        done = self._track.execute({"do": "advance"})
+        return str(done.state["document"]["loop_state"]["current_step"])
+
+
+class Step:
+    """A step at work. An exception fails it; leaving it unfinished keeps it for the next process."""
+
+    def __init__(
+        self, track: Track, name: str, tasks: Sequence[str] | None, agent: str, again: bool
+    ) -> None:
+        self.name = name
+        self._track = track
+        self._agent = agent
+        self._again = again
+        self._tasks = None if tasks is None else _checked(tasks)
+
+    @property
+    def checkpoint(self) -> dict[str, Any]:
+        """The step's checkpoint, as the file says it is now."""
+        return dict(checkpoint_of(self._track.read(), self.name))
+
+    @property
+    def status(self) -> str:
+        """The step's status, whoever set it."""
+        return status_of(self._track.read(), self.name)
+
+    def remaining(self) -> list[str]:
+        """The tasks that are not done, in their order."""
+        return [task["id"] for task in remaining(self._known(), self.checkpoint)]
+
+    def done(self, task: str, *, commit: str = "", message: str = "") -> bool:
+        """A task is accepted, durably. False when it was reported before."""
+        command = {"do": "task_done", "task": task, "commit": commit, "message": message}
+        return self._execute(command)
+
+    def progress(self, *, notes: str = "", **fields: int | str) -> None:
+        """How far it is: current_phase, total_phases, current_task, tasks_completed, and such."""
+        self._execute({"do": "progress", "fields": fields, "notes": notes})
+
+    def passed(self, *, outputs: Sequence[str] = (), notes: str = "") -> None:
+        """The step is done, with the files that it wrote."""
+        done = accounted(self._known(), self.checkpoint)[0] if self.name == EXECUTE else []
+        command = {"do": "pass", "output_files": list(outputs), "notes": notes}
+        self._execute({**command, "done_tasks": done})
+
+    def failed(self, reason: str) -> None:
+        self._execute({"do": "fail", "reason": reason})
+
+    def blocked(self, reason: str) -> None:
+        """Something has to happen elsewhere first; a person is needed."""
+        self._execute({"do": "block", "reason": reason})
+
+    def __enter__(self) -> Step:
+        state = self._state()
+        has_passed = status_of(state, self.name) == PASSED
+        if has_passed and not self._again and not self._has_more():
+            return self
+        reset = has_passed and self._again
+        command: dict[str, Any] = {"do": "start", "step": self.name, "agent": self._agent}
+        if self.name == EXECUTE and (self._tasks is not None or self._known()):
+            known = {} if reset else checkpoint_of(state, self.name)
+            done, total = accounted(self._known(), known)
+            command |= {"done_tasks": done, "tasks_total": total, "reset": reset}
+        self._track.execute(command)
+        if self.status != IN_PROGRESS:
+            raise HoldfastError(
+                f"{self.name} cannot begin: {self.checkpoint.get('notes')}", kind="blocked"
+            )
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if isinstance(error, Exception):
+            # Interrupts and exits are no failures of the work: it goes on in the next process.
+            self._fail_with(error)
+        elif error is None and self._is_finished():
+            self.passed()
+
+    def _is_finished(self) -> bool:
+        """Whether all tasks are done, and nobody has ended the step."""
+        if self.name != EXECUTE or self.status != IN_PROGRESS:
+            return False
+        return bool(self._known()) and not self.remaining()
+
+    def _fail_with(self, error: Exception) -> None:
+        """The exception is what its reader wants to see, even where it cannot be recorded."""
+        try:
+            if self.status == IN_PROGRESS:
+                said = f": {error}" if str(error) else ""
+                self.failed(f"{type(error).__name__}{said}")
+        except HoldfastError as problem:
+            error.add_note(f"holdfast could not record it: {problem.message}")
+
+    def _state(self) -> LoopState:
+        """The track as it is; the library makes one that is not there yet."""
+        try:
+            return self._track.read()
+        except NotFound:
+            return self._track.recorded()
+
+    def _has_more(self) -> bool:
+        return bool(self._tasks) and bool(self.remaining())
+
+    def _known(self) -> list[Task]:
+        return self._track.plan() if self._tasks is None else self._tasks
+
+    def _execute(self, command: dict[str, Any]) -> bool:
+        """Whether it changed anything, now or once the inbox is taken in."""
+        outcome = self._track.execute({**command, "step": self.name}).outcome
+        return bool(outcome["records"] or outcome["queued"])
+
+
+def _checked(tasks: Sequence[str]) -> list[Task]:
+    if isinstance(tasks, str) or not all(isinstance(task, str) and task.strip() for task in tasks):
+        raise Usage("The tasks of a step are a list of names.")
+    if len(set(tasks)) < len(tasks):
+        raise Usage("Two tasks of a step have the same name.", hint="Give each a name of its own.")
+    return plain_tasks(tasks)

@@ -1,0 +1,185 @@
+"""The track's lock: `mkdir .metadata.lock`, tried every 0.1 s, `rmdir`; the one that shell scripts take.
+
+A crash leaves the folder behind, so each of our holders first takes a lock of the kernel's own, which
+no crash leaves behind, and writes down who it is. A folder of ours (it has no right to write, which no
+plain `mkdir` makes) whose holder is gone is then broken at once. Anybody else's is broken when it is
+older than `loop.stale_lock_seconds`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+import time
+
+from holdfast.kernel import canonical_json
+from holdfast.kernel.digest import new_id
+from holdfast.kernel.errors import StoreAway, from_os_error
+from holdfast.processes.identity import lives, own
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    class Broken(TypedDict):
+        """A lock that was broken, and why that was right."""
+
+        lock: str
+        age_seconds: int
+        holder: str
+
+
+NAME = ".metadata.lock"
+RETRY_SECONDS = 0.1
+# A folder that its owner may not write to is ours, and stays empty.
+OUR_MODE = 0o500
+_OWNER_WRITES = stat.S_IWUSR
+
+
+class LockTimeout(StoreAway):
+    """Somebody else holds the track's lock for too long."""
+
+    kind = "lock_timeout"
+
+
+class TrackLock:
+    """One track's lock, held from before the workspace's lock until the file is written."""
+
+    def __init__(self, folder: str, guard: str, *, patience: float, stale_after: float) -> None:
+        self.path = os.path.join(folder, NAME)
+        self._guard = guard
+        self._patience = patience
+        self._stale_after = stale_after
+        self._descriptor = -1
+        # The locks that were broken on the way, for the record.
+        self.broken: list[Broken] = []
+
+    def __enter__(self) -> TrackLock:
+        deadline = time.monotonic() + self._patience
+        self._take_guard(deadline)
+        try:
+            self._make(deadline)
+        except OSError as error:
+            self._let_go()
+            raise from_os_error(error, f"taking the lock {self.path}") from error
+        except BaseException:
+            self._let_go()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            os.rmdir(self.path)
+        except OSError:
+            # Broken by somebody who took us for dead, or moved with its track: no longer ours.
+            pass
+        self._let_go()
+
+    def _take_guard(self, deadline: float) -> None:
+        """The kernel's lock among ourselves; without it, where the journal's folder is read-only."""
+        try:
+            os.makedirs(os.path.dirname(self._guard), 0o700, exist_ok=True)
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+            self._descriptor = os.open(self._guard, flags, 0o600)
+        except OSError:
+            return
+        pause = 0.0005
+        while True:
+            try:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    os.close(self._descriptor)
+                    self._descriptor = -1
+                    raise self._timeout("another holdfast process") from None
+            time.sleep(pause)
+            pause = min(pause * 2, 0.02)
+
+    def _make(self, deadline: float) -> None:
+        left_by = ""
+        if self._descriptor >= 0:
+            left_by = _holder(self._descriptor)
+            process, since = own()
+            os.ftruncate(self._descriptor, 0)
+            text = canonical_json.dumps({"pid": process, "started": since})
+            os.pwrite(self._descriptor, text.encode("ascii"), 0)
+        while True:
+            try:
+                os.mkdir(self.path, OUR_MODE)
+                return
+            except FileExistsError:
+                if self._break_if_dead(left_by):
+                    continue
+            if time.monotonic() > deadline:
+                raise self._timeout("another tool")
+            time.sleep(RETRY_SECONDS)
+
+    def _break_if_dead(self, left_by: str) -> bool:
+        """Break the lock that stands there if the rule allows it; whether it did."""
+        try:
+            status = os.lstat(self.path)
+        except FileNotFoundError:
+            return True
+        is_folder = stat.S_ISDIR(status.st_mode)
+        ours = is_folder and not status.st_mode & _OWNER_WRITES
+        age = time.time() - status.st_mtime
+        if not (ours and left_by) and age <= self._stale_after:
+            return False
+        aside = f"{self.path}.broken-{new_id()[:8]}"
+        try:
+            os.rename(self.path, aside)
+        except FileNotFoundError:
+            return True
+        if os.lstat(aside).st_ino != status.st_ino:
+            _put_back(aside, self.path)
+            return False
+        try:
+            (os.rmdir if is_folder else os.unlink)(aside)
+        except OSError:
+            pass  # somebody keeps things in it; they stay there, out of the way
+        holder = left_by if ours and left_by else "another tool"
+        self.broken.append({"lock": self.path, "age_seconds": max(int(age), 0), "holder": holder})
+        return True
+
+    def _timeout(self, holder: str) -> LockTimeout:
+        try:
+            age = f"it is {max(int(time.time() - os.lstat(self.path).st_mtime), 0)} s old"
+        except OSError:
+            age = "it is free right now"
+        return LockTimeout(
+            f"The lock {self.path} could not be had for {self._patience:g} s: {holder} holds it, "
+            f"{age}.",
+            hint=f"Try again. If its holder is gone: rmdir {self.path}; "
+            f"after {self._stale_after:g} s holdfast breaks it by itself.",
+        )
+
+    def _let_go(self) -> None:
+        if self._descriptor >= 0:
+            try:
+                os.ftruncate(self._descriptor, 0)
+            finally:
+                os.close(self._descriptor)
+                self._descriptor = -1
+
+
+def _put_back(aside: str, path: str) -> None:
+    """A lock that somebody took between our look and the rename: theirs, and given back."""
+    from holdfast.kernel.views.exchange import place_new
+
+    try:
+        place_new(aside, path)
+    except OSError:
+        os.rmdir(aside)
+
+
+def _holder(descriptor: int) -> str:
+    """Whoever wrote itself down, never took it back, and lives no more; empty when nobody did."""
+    text = os.pread(descriptor, 200, 0).decode("ascii", "replace")
+    try:
+        known = canonical_json.loads(text)
+        process, since = int(known["pid"]), str(known["started"])
+    except (ValueError, KeyError, TypeError):
+        return ""
+    return "" if lives(process, since) else f"holdfast process {process}, which is gone"

@@ -1,0 +1,1 @@
+"""The pure rules of loop: no I/O, no clock."""

@@ -1,0 +1,155 @@
+"""The text of a track's file: read strictly, written with its keys where they stood."""
+
+from __future__ import annotations
+
+from holdfast.kernel import canonical_json
+from holdfast.loop.rules.model import RANK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    Order = Mapping[str, list[str]]
+
+INDENT = "  "
+DEEPEST = 100
+
+
+class Corrupt(ValueError):
+    """Why a text is not a track's file."""
+
+
+def parse(text: str) -> dict[str, Any]:
+    """The document of a text, keys in their order; Corrupt says what is wrong with it."""
+    try:
+        document = canonical_json.loads(text)
+    except ValueError as error:
+        raise Corrupt(_where(text, str(error))) from None
+    _must_be(document, dict, "the file")
+    if _is_deep(document):
+        raise Corrupt(f"nested more than {DEEPEST} levels deep")
+    for place, kind in (("loop_state", dict), ("blockers", list)):
+        _must_be(document.get(place), kind, place)
+    loop = document.get("loop_state") or {}
+    _must_be(loop.get("checkpoints"), dict, "loop_state.checkpoints")
+    for step, checkpoint in (loop.get("checkpoints") or {}).items():
+        place = f"loop_state.checkpoints.{step}"
+        _must_be(checkpoint, dict, place)
+        for name, kind in _PARTS:
+            _must_be((checkpoint or {}).get(name), kind, f"{place}.{name}")
+    result: dict[str, Any] = document
+    return result
+
+
+_PARTS = (
+    ("progress", dict),
+    ("commits", list),
+    ("output_files", list),
+    ("completed_tasks", list),
+    ("fixes_applied", list),
+)
+_NAMES: dict[type, str] = {dict: "an object", list: "a list"}
+
+
+def _must_be(value: Any, kind: type, place: str) -> None:
+    is_root = place == "the file"
+    if (value is not None or is_root) and not isinstance(value, kind):
+        raise Corrupt(f"{place} is not {_NAMES[kind]}")
+
+
+def _is_deep(document: Any) -> bool:
+    """Whether it is nested so deeply that a walk through it could fail."""
+    level = [document]
+    for _ in range(DEEPEST):
+        inner = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [item for items in inner for item in items if isinstance(item, (dict, list))]
+    return bool(level)
+
+
+def _where(text: str, reason: str) -> str:
+    """Line and column of what is wrong, which our own fast reader does not say."""
+    import json
+
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return f"{error.msg} at line {error.lineno}, column {error.colno}"
+    except (ValueError, RecursionError):
+        pass
+    return reason
+
+
+def pointer(path: Iterable[str | int]) -> str:
+    """A path as one text, after RFC 6901."""
+    return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in path)
+
+
+def orders(value: Any, place: str = "") -> dict[str, list[str]]:
+    """The order of keys of each object, where it is not the one that we would choose."""
+    found: dict[str, list[str]] = {}
+    if isinstance(value, dict):
+        keys = list(value)
+        if keys != _ranked(keys):
+            found[place] = keys
+        for key, item in value.items():
+            if isinstance(item, (dict, list)):
+                found.update(orders(item, place + pointer([key])))
+    elif isinstance(value, list):
+        for position, item in enumerate(value):
+            if isinstance(item, (dict, list)):
+                found.update(orders(item, f"{place}/{position}"))
+    return found
+
+
+def _ranked(keys: Iterable[str]) -> list[str]:
+    """Our own order. Remembered, because the objects of one file are of a few kinds."""
+    kind = tuple(keys)
+    known = _kinds.get(kind)
+    if known is None:
+        known = sorted(kind, key=lambda key: (RANK.get(key, len(RANK)), key))
+        if len(_kinds) >= MOST_KINDS:
+            _kinds.clear()
+        _kinds[kind] = known
+    return known
+
+
+_kinds: dict[tuple[str, ...], list[str]] = {}
+MOST_KINDS = 256
+
+
+def write(document: dict[str, Any], order: Order) -> str:
+    """The file: two blanks of indentation, as `jq` writes it."""
+    from json.encoder import encode_basestring as spell
+
+    parts: list[str] = []
+    add = parts.append
+
+    def put(value: Any, place: str, margin: str) -> None:
+        inner = margin + INDENT
+        is_object = isinstance(value, dict)
+        lead = ("{\n" if is_object else "[\n") + inner
+        keys: Iterable[Any] = _keys(value, order.get(place)) if is_object else range(len(value))
+        for key in keys:
+            item = value[key]
+            add(f"{lead}{spell(key)}: " if is_object else lead)
+            lead = ",\n" + inner
+            if isinstance(item, str):
+                add(spell(item))
+            elif isinstance(item, (dict, list)) and item:
+                put(item, place + pointer([key]) if order else "", inner)
+            else:
+                add(canonical_json.dumps(item))
+        add(f"\n{margin}}}" if is_object else f"\n{margin}]")
+
+    if document:
+        put(document, "", "")
+    return "".join(parts) + "\n" if parts else "{}\n"
+
+
+def _keys(value: dict[str, Any], stored: list[str] | None) -> list[str]:
+    """As they stood; what came since goes to the end, in our own order."""
+    if not stored:
+        return _ranked(value)
+    known = dict.fromkeys(key for key in stored if key in value)
+    return [*known, *_ranked(key for key in value if key not in known)]

@@ -1,0 +1,147 @@
+"""LOOP: a step machine (plan, execute, evaluate, fix) that resumes at the exact task.
+
+The rules of the `loop:<track>` streams, whose view is the track's `metadata.json`. Taking part in the
+track's lock, running programs and finding plans is composed in `holdfast.loop`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.loop.rules import document as text_of
+from holdfast.loop.rules.changes import apply as changed
+from holdfast.loop.rules.changes import joined, joined_unseen
+from holdfast.loop.rules.checkpoint import newest
+from holdfast.loop.rules.decisions import decide
+from holdfast.loop.rules.model import LONGEST_TRACK, METADATA, TRACKS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.journal.interface import Event
+    from holdfast.kernel.views.reconcile import Change
+    from holdfast.loop.rules.model import LoopState
+
+__all__ = ["absorb", "apply", "decide", "initial", "render", "stream_of"]
+
+
+def stream_of(track: str) -> str:
+    """The stream of a track; an id that could lead elsewhere is refused."""
+    plain = track.replace("-", "").replace("_", "").replace(".", "")
+    if not plain.isalnum() or track.startswith((".", "-")) or len(track) > LONGEST_TRACK:
+        raise Usage(
+            f"{track!r} cannot be the id of a track.",
+            hint=f"Letters, digits, '-', '_' and '.', at most {LONGEST_TRACK}, no '.' in front.",
+        )
+    return f"loop:{track}"
+
+
+def initial(stream: str) -> LoopState:
+    track = stream.partition(":")[2]
+    return {
+        "track": track,
+        "folder": f"{TRACKS}/{track}",
+        "opened": False,
+        "document": {},
+        "order": {},
+        "last": "",
+        "attempts": 0,
+        "escalated": None,
+    }
+
+
+def apply(state: LoopState, event: Event) -> LoopState:
+    kind, body = event["kind"], event["body"]
+    after: LoopState = {**state, "last": event["id"]}
+    if not isinstance(body, dict):
+        return after
+    if body.get("folder"):
+        after = {**after, "opened": True, "folder": body["folder"]}
+    if "changes" in body:
+        after["opened"] = True
+        after["document"] = changed(state["document"], body["changes"])
+    if kind == "edited_outside":
+        known = {**state["order"], **body["order"]}
+        after["order"] = {place: keys for place, keys in known.items() if keys}
+    elif kind == "attempt_begun":
+        after["attempts"] = body["number"]
+    elif kind == "escalated":
+        after["escalated"] = {"step": body["step"], "reason": body["reason"]}
+    elif kind in ("started", "advanced"):
+        after["escalated"] = None
+    return after
+
+
+def absorb(state: LoopState, base: LoopState, change: Change, now: int) -> list[tuple[str, Any]]:
+    """What somebody else wrote into the file, key by key. A file that cannot be read is refused, so
+    that it is never written over."""
+    if change["kind"] == "removed":
+        return []
+    try:
+        if change["kind"] == "broken":
+            raise text_of.Corrupt(change["reason"])
+        theirs = text_of.parse(change["text"])
+    except text_of.Corrupt as problem:
+        raise corrupt(state, change["path"], str(problem)) from None
+    ours = state["document"]
+    if change["base"] >= 0 or not ours:
+        changes = joined(ours, base["document"] if ours else {}, theirs)
+    else:
+        is_newer = newest(theirs) >= newest(ours)
+        changes = joined_unseen(ours, theirs, theirs_is_newer=is_newer)
+    order = _order_changes(state, theirs)
+    if not changes and not order and state["opened"]:
+        return []
+    body = {"path": change["path"], "changes": changes, "order": order}
+    return [("edited_outside", body)]
+
+
+def _order_changes(state: LoopState, theirs: dict[str, Any]) -> dict[str, list[str]]:
+    """Where their keys stand otherwise than ours did; an empty list forgets."""
+    found = text_of.orders(theirs)
+    changes = {place: keys for place, keys in found.items() if state["order"].get(place) != keys}
+    gone: dict[str, list[str]] = {place: [] for place in state["order"] if place not in found}
+    return {**changes, **gone}
+
+
+def corrupt(state: LoopState, path: str, reason: str) -> HoldfastError:
+    """The refusal to touch a file that nobody can read, with the way back to a good one."""
+    if state["last"]:
+        good = state["last"][:8]
+        way = (
+            f"The last good version is record {good}: `holdfast restore {good}` writes it again and "
+            f"keeps a copy of the broken file. `holdfast show {good}` shows it."
+        )
+    else:
+        way = f"No version of it is in the journal; git may have one: git log -- {path}"
+    return HoldfastError(
+        f"{path} is corrupt and was left as it is: {reason}.", hint=way, kind="corrupt_metadata"
+    )
+
+
+class Views(Mapping[str, str]):
+    """The one view of a track. Its text is made when it is asked for: most only ask for its path."""
+
+    def __init__(self, state: LoopState) -> None:
+        self._path = f"{state['folder']}/{METADATA}"
+        self._state = state
+        self._text: str | None = None
+
+    def __getitem__(self, path: str) -> str:
+        if path != self._path:
+            raise KeyError(path)
+        if self._text is None:
+            self._text = text_of.write(self._state["document"], self._state["order"])
+        return self._text
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((self._path,))
+
+    def __len__(self) -> int:
+        return 1
+
+
+def render(state: LoopState) -> Mapping[str, str]:
+    return Views(state) if state["opened"] else {}

@@ -1,0 +1,190 @@
+"""The changes that each event of a step makes to its checkpoint, and to the loop around it."""
+
+from __future__ import annotations
+
+from holdfast.kernel import clock
+from holdfast.loop.rules.changes import ADD, CUT, PUT
+from holdfast.loop.rules.checkpoint import checkpoint_of, checkpoints_of, current_step, loop_of
+from holdfast.loop.rules.model import (
+    ACTIVE,
+    BLOCKED,
+    BLOCKED_PREFIX,
+    COUNTERS,
+    DONE_TASKS,
+    ERROR_PREFIX,
+    FAILED,
+    IN_PROGRESS,
+    LONGEST_TEXT,
+    MAX_FIX_CYCLES,
+    NOT_STARTED,
+    PLAN,
+    RESOLVED,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from holdfast.loop.rules.changes import Change
+    from holdfast.loop.rules.model import LoopState
+
+# What belongs to one attempt at a step, and not to the next one.
+OF_ONE_ATTEMPT = (
+    *("progress", *COUNTERS, DONE_TASKS, "last_task", "last_commit", "commits"),
+    *("current_issue", "fixes_applied", "fixes_remaining", "cycle"),
+)
+
+
+class Pen:
+    """Collects the changes to one checkpoint of a track: what is cut, then what is put and added."""
+
+    def __init__(self, state: LoopState, step: str, now: int) -> None:
+        self.state = state
+        self.step = step
+        self.checkpoint = checkpoint_of(state, step)
+        self.now = clock.stamp(now)
+        self._first: list[Change] = skeleton(state, now)
+        self._root: dict[str, Any] = {}
+        self._loop: dict[str, Any] = {}
+        self._checkpoint: dict[str, Any] = {}
+        self._progress: dict[str, Any] = {}
+        self._last: list[Change] = []
+
+    def set(self, name: str, value: Any) -> None:
+        if name not in self.checkpoint or self.checkpoint[name] != value:
+            self._checkpoint[name] = value
+
+    def cut(self, name: str) -> None:
+        if name in self.checkpoint:
+            self._first.append([CUT, [*self._place, name]])
+
+    def add(self, name: str, items: Sequence[Any]) -> None:
+        if items:
+            self._last.append([ADD, [*self._place, name], list(items)])
+
+    def count(self, name: str, value: int) -> None:
+        """A counter, at the checkpoint's level and in its progress; AMB-LOOP-03."""
+        self.set(name, value)
+        self.progress(name, value)
+
+    def progress(self, name: str, value: Any) -> None:
+        known = self.checkpoint.get("progress") or {}
+        if name not in known or known[name] != value:
+            self._progress[name] = value
+
+    def loop(self, name: str, value: Any) -> None:
+        if loop_of(self.state).get(name) != value:
+            self._loop[name] = value
+
+    def root(self, name: str, value: Any) -> None:
+        if self.state["document"].get(name) != value:
+            self._root[name] = value
+
+    def status(self, status: str) -> None:
+        self.set("status", status)
+        if current_step(self.state) == self.step or status == IN_PROGRESS:
+            self.loop("current_step", self.step)
+            self.loop("step_status", status)
+
+    def block(self, description: str) -> dict[str, Any]:
+        """A blocker for a person to resolve."""
+        known = self.state["document"].get("blockers") or []
+        blocker = {
+            "id": f"blocker-{len(known) + 1}",
+            "description": description,
+            "blocked_at": self.now,
+            "blocked_step": self.step,
+            "status": ACTIVE,
+        }
+        self._last.append([ADD, ["blockers"], [blocker]])
+        return blocker
+
+    def resolve(self, position: int) -> None:
+        """The blocker at this position stands no more."""
+        resolved = {"status": RESOLVED, "resolved_at": self.now}
+        self._last.append([PUT, ["blockers", position], resolved])
+
+    def end(self, status: str, notes: str = "") -> None:
+        """PASSED, FAILED and BLOCKED are completions alike."""
+        self.status(status)
+        self.set("completed_at", self.updated())
+        if notes:
+            self.set("notes", notes)
+
+    def updated(self) -> str:
+        """The time of this update; never before the last, though a clock may step back."""
+        past = [
+            stamp
+            for stamp in (self.checkpoint.get("last_updated"), self.checkpoint.get("started_at"))
+            if isinstance(stamp, str) and len(stamp) == len(self.now) and stamp.endswith("Z")
+        ]
+        return max(self.now, *past) if past else self.now
+
+    def done(self, *, begun: bool = False) -> list[Change]:
+        """All changes of an update, with its time."""
+        self.set("last_updated", self.now if begun else self.updated())
+        return self.changes()
+
+    def changes(self) -> list[Change]:
+        if "updated_at" in self.state["document"]:
+            self.root("updated_at", self.now)
+        puts: tuple[tuple[list[str | int], dict[str, Any]], ...] = (
+            ([], self._root),
+            (["loop_state"], self._loop),
+            (self._place, self._checkpoint),
+            ([*self._place, "progress"], self._progress),
+        )
+        return [*self._first, *([PUT, place, each] for place, each in puts if each), *self._last]
+
+    @property
+    def _place(self) -> list[str | int]:
+        return ["loop_state", "checkpoints", self.step]
+
+
+def skeleton(state: LoopState, now: int) -> list[Change]:
+    """What a track's file needs to begin with, as far as it is not there."""
+    document, loop = state["document"], loop_of(state)
+    changes: list[Change] = []
+    if not document:
+        first = {
+            "version": 2,
+            "track_id": state["track"],
+            "status": "in_progress",
+            "created_at": clock.stamp(now),
+        }
+        changes.append([PUT, [], first])
+    defaults = {
+        "current_step": PLAN,
+        "step_status": NOT_STARTED,
+        "fix_cycle_count": 0,
+        "max_fix_cycles": MAX_FIX_CYCLES,
+        "checkpoints": {},
+    }
+    lacking = {name: value for name, value in defaults.items() if loop.get(name) is None}
+    if lacking:
+        changes.append([PUT, ["loop_state"], lacking])
+    empty = [step for step, found in checkpoints_of(state).items() if not found]
+    return changes + [
+        [PUT, ["loop_state", "checkpoints", step], {"status": NOT_STARTED}] for step in empty
+    ]
+
+
+def note_of(status: str, text: str) -> str:
+    """`ERROR: what` and `BLOCKED: why`, as the protocol writes them."""
+    prefix = {FAILED: ERROR_PREFIX, BLOCKED: BLOCKED_PREFIX}.get(status, "")
+    text = plain(text)
+    return text if text.startswith(prefix) else f"{prefix}{text}"
+
+
+def plain(text: object) -> str:
+    return str(text).replace("\0", "\N{REPLACEMENT CHARACTER}").strip()[:LONGEST_TEXT]
+
+
+def one_line(text: object) -> str:
+    return " ".join(plain(text).split())
+
+
+def whole(fields: Mapping[str, Any], name: str) -> int | None:
+    value = fields.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

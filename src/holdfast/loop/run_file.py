@@ -1,0 +1,231 @@
+"""The file of `loop run --with`: which program each step is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from holdfast.kernel.errors import HoldfastError, NotFound
+from holdfast.loop.rules.model import (
+    BRAINSTORM,
+    BUSINESS_SYNC,
+    EVALUATE_EXECUTION,
+    EVALUATE_PLAN,
+    EXECUTE,
+    FIX,
+    METADATA,
+    OWNERS,
+    PLAN,
+    RUNNABLE,
+)
+from holdfast.loop.rules.parameters import OUTPUTS, command_of
+from holdfast.loop.rules.tasks import plain_tasks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, TypedDict
+
+    from holdfast.loop.rules.model import LoopState
+    from holdfast.loop.rules.tasks import Task
+
+    class StepPlan(TypedDict, total=False):
+        command: list[str]
+        skip: bool
+        outputs: list[str]
+        tasks: list[str]
+        seconds: int
+
+    class RunPlan(TypedDict):
+        path: str
+        runner: list[str]
+        context_files: list[str]
+        business_sync: bool
+        steps: dict[str, StepPlan]
+
+
+_TOP: Mapping[str, type] = {
+    "runner": list,
+    "context_files": list,
+    "business_sync": bool,
+    "steps": dict,
+}
+_STEP: Mapping[str, type] = {
+    "command": list,
+    "skip": bool,
+    "outputs": list,
+    "tasks": list,
+    "seconds": int,
+}
+_NAMES: Mapping[type, str] = {
+    list: "a list of texts",
+    bool: "true or false",
+    dict: "a table",
+    int: "a whole number above 0",
+}
+SKIPPABLE = (BRAINSTORM, EVALUATE_PLAN, EVALUATE_EXECUTION, BUSINESS_SYNC)
+PER_TASK = "{task}"
+
+
+def read(path: str) -> RunPlan:
+    """The plan of a file; whatever is wrong with it is said before anything runs."""
+    import tomllib
+
+    try:
+        with open(path, "rb") as file:
+            document = tomllib.load(file)
+    except FileNotFoundError:
+        raise NotFound(f"There is no file {path}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise _bad(path, f"it is not TOML: {error}") from None
+    except OSError as error:
+        raise _bad(path, f"it cannot be read: {error.strerror}") from None
+    _check(path, "", document, _TOP)
+    steps: dict[str, StepPlan] = {}
+    for name, table in document.get("steps", {}).items():
+        if name not in RUNNABLE:
+            raise _bad(path, f"there is no step {name!r}", _nearest(name, RUNNABLE))
+        if not isinstance(table, dict):
+            raise _bad(path, f"steps.{name} must be a table")
+        _check(path, f"steps.{name}.", table, _STEP)
+        _check_step(path, name, table)
+        steps[name] = table  # type: ignore[assignment]
+    return {
+        "path": path,
+        "runner": document.get("runner", []),
+        "context_files": document.get("context_files", []),
+        "business_sync": document.get("business_sync", False),
+        "steps": steps,
+    }
+
+
+def _check(path: str, prefix: str, table: Mapping[str, Any], known: Mapping[str, type]) -> None:
+    for name, value in table.items():
+        if name not in known:
+            raise _bad(path, f"there is no setting {prefix}{name}", _nearest(name, known))
+        kind = known[name]
+        wrong = type(value) is not kind or (isinstance(value, int) and kind is int and value < 1)
+        if kind is list and not wrong:
+            wrong = any(not isinstance(item, str) or "\0" in item for item in value)
+        if wrong:
+            raise _bad(path, f"{prefix}{name} must be {_NAMES[kind]}, not {value!r}")
+
+
+def _check_step(path: str, name: str, table: Mapping[str, Any]) -> None:
+    if "command" in table and not table["command"]:
+        raise _bad(path, f"steps.{name}.command is empty")
+    if table.get("skip") and name not in SKIPPABLE:
+        raise _bad(path, f"{name} cannot be skipped")
+    if table.get("skip") and "command" in table:
+        raise _bad(path, f"steps.{name} has a command and is to be skipped")
+    if "tasks" in table and name != EXECUTE:
+        raise _bad(path, f"only {EXECUTE} has tasks, not {name}")
+    tasks = table.get("tasks", [])
+    if len(set(tasks)) < len(tasks) or not all(task.strip() for task in tasks):
+        raise _bad(path, f"steps.{name}.tasks must be names that differ")
+
+
+def _bad(path: str, what: str, hint: str = "") -> HoldfastError:
+    return HoldfastError(f"{path}: {what}.", hint=hint, kind="bad_config")
+
+
+def _nearest(name: str, known: Sequence[str] | Mapping[str, Any]) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"Did you mean {close[0]}?" if close else f"Known are: {', '.join(known)}."
+
+
+def refuse_unfit(plan: RunPlan, root: str, step: str, business_sync: bool) -> None:
+    """Every step that can come from here on has a program, and the program is there."""
+    begun = step not in (BRAINSTORM, PLAN, EVALUATE_PLAN)
+    ahead = [EXECUTE, EVALUATE_EXECUTION, FIX] if begun else [PLAN, EVALUATE_PLAN, EXECUTE]
+    if not begun:
+        ahead += [EVALUATE_EXECUTION, FIX]
+    ahead += [step] if step in RUNNABLE and step not in ahead else []
+    ahead += [BUSINESS_SYNC] if business_sync and BUSINESS_SYNC not in ahead else []
+    for one in ahead:
+        program = program_of(plan, one)
+        if program is None:
+            skip = f", or [steps.{one}] skip = true" if one in SKIPPABLE else ""
+            raise _bad(
+                plan["path"],
+                f"there is no command for {one}",
+                f'Add [steps.{one}] command = ["program", "..."]{skip}.',
+            )
+        if program and not _is_program(program, root):
+            raise NotFound(
+                f"{plan['path']}: the program of {one} is not there: {program}.",
+                hint="A name is looked up in PATH, a path from the workspace's root.",
+                kind="no_program",
+            )
+
+
+def program_of(plan: RunPlan, step: str) -> str | None:
+    """The program that a step starts: empty when it is skipped, None when there is none."""
+    own = plan["steps"].get(step, {})
+    if own.get("skip"):
+        return ""
+    if own.get("command"):
+        return own["command"][0]
+    return plan["runner"][0] if plan["runner"] and step in OWNERS else None
+
+
+def _is_program(program: str, root: str) -> bool:
+    if "{" in program:
+        return True
+    path = os.path.join(root, program) if os.sep in program else program
+    return shutil.which(path) is not None
+
+
+def is_per_task(plan: RunPlan, step: str) -> bool:
+    """Whether EXECUTE is one program a task: its command then names the task."""
+    command = plan["steps"].get(step, {}).get("command", [])
+    return step == EXECUTE and any(PER_TASK in word for word in command)
+
+
+def is_superpower(plan: RunPlan, step: str) -> bool:
+    return not plan["steps"].get(step, {}).get("command")
+
+
+def tasks_of_plan(plan: RunPlan, written: list[Task]) -> list[Task]:
+    """The tasks of the file, else those of plan.md."""
+    named = plan["steps"].get(EXECUTE, {}).get("tasks")
+    return plain_tasks(named) if named else written
+
+
+def command_for(plan: RunPlan, state: LoopState, step: str, task: Task | None) -> list[str]:
+    """The words of the program to start."""
+    own = plan["steps"].get(step, {}).get("command")
+    if not own:
+        return [*plan["runner"], *command_of(state, step, plan["context_files"])]
+    return [_filled(word, state, step, task) for word in own]
+
+
+def outputs_of(plan: RunPlan, state: LoopState, step: str) -> list[str]:
+    """The files that a step is to leave behind, relative to the workspace's root."""
+    own = plan["steps"].get(step, {}).get("outputs")
+    if own is not None:
+        return [_filled(word, state, step, None) for word in own]
+    return [f"{state['folder']}/{name}" for name in OUTPUTS.get(step, ())]
+
+
+def _filled(word: str, state: LoopState, step: str, task: Task | None) -> str:
+    for name, value in words(state, step, task).items():
+        word = word.replace("{" + name + "}", value)
+    return word
+
+
+def words(state: LoopState, step: str, task: Task | None) -> dict[str, str]:
+    """What a program can be told: in braces in its command, and in its environment as LOOP_NAME."""
+    from holdfast.loop.rules.parameters import resume_from
+
+    return {
+        "track": state["track"],
+        "track_dir": state["folder"],
+        "metadata": f"{state['folder']}/{METADATA}",
+        "step": step,
+        "task": task["id"] if task else "",
+        "task_title": task["title"] if task else "",
+        "resume_from": resume_from(state) if step == EXECUTE else "",
+    }

@@ -1,0 +1,338 @@
+"""The orchestrator: drives a track to its end, step by step, and can be killed at any instant.
+
+Nothing is kept in memory that matters: each round begins with what the track's file says.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.kernel.errors import HoldfastError
+from holdfast.loop import run_file
+from holdfast.loop.commits import commit_since, head_now
+from holdfast.loop.driver import Driver, jobs_of
+from holdfast.loop.rules import escalation
+from holdfast.loop.rules.checkpoint import checkpoint_of, counted, current_step, status_of
+from holdfast.loop.rules.model import (
+    BLOCKED,
+    BUSINESS_SYNC,
+    COMPLETE,
+    EVALUATIONS,
+    EXECUTE,
+    FAILED,
+    FIX,
+    IN_PROGRESS,
+    MAX_ROUNDS,
+    OWNERS,
+    PASSED,
+    SKIPPED,
+)
+from holdfast.loop.rules.parameters import (
+    BLOCKED_DEPENDENCY,
+    FILE_NOT_FOUND,
+    INPUTS,
+    MEANINGS,
+    MISSING_PARAMETER,
+    OK,
+)
+from holdfast.loop.rules.tasks import accounted, remaining
+from holdfast.processes.lease import Lease
+from holdfast.processes.programs import end_leftovers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypedDict
+
+    from holdfast.loop.driver import News
+    from holdfast.loop.rules.model import LoopState
+    from holdfast.loop.rules.tasks import Task
+    from holdfast.loop.run_file import RunPlan
+    from holdfast.loop.track import Track
+    from holdfast.processes.supervisor import Ended
+
+    class Result(TypedDict):
+        """How a run ended: complete, paused for a person, or interrupted."""
+
+        track: str
+        ended: str
+        step: str
+        reason: str
+        rounds: int
+        attempts: int
+        escalation: list[str]
+
+
+class Paused(Exception):
+    """The orchestrator cannot go on without a person."""
+
+    def __init__(self, step: str, reason: str) -> None:
+        super().__init__(reason)
+        self.step = step
+        self.reason = reason
+
+
+class Run:
+    """One run of a track, with the programs of a plan."""
+
+    def __init__(self, track: Track, plan: RunPlan, tell: Callable[[News], None]) -> None:
+        self.track = track
+        self.plan = plan
+        self.driver = Driver(track, plan, tell)
+        self.rounds = 0
+        self._said: set[str] = set()
+
+    def to_the_end(self) -> Result:
+        state = self.track.read()
+        sync = self._needs_sync(state)
+        run_file.refuse_unfit(self.plan, self.track.workspace.root, current_step(state), sync)
+        place = self.track.place
+        what, hint = f"The track {place.track}", "`holdfast loop show` shows how far it is."
+        with Lease(os.path.join(place.own, "run"), what, hint):
+            for left in end_leftovers(jobs_of(self.track)):
+                self.driver.say("leftover", current_step(state), text=f"ended process {left}")
+            try:
+                self._begin_again()
+                while self._round():
+                    pass
+            except Paused as paused:
+                return self._paused(paused)
+            finally:
+                # What a step left in the background, such as a server, was there for the next ones.
+                self.driver.programs.end()
+        return self._result("complete", COMPLETE, "")
+
+    def interrupted(self) -> Result:
+        """How far it came, for whoever interrupted it."""
+        return self._result("interrupted", current_step(self.track.recorded()), "Interrupted")
+
+    def _result(self, ended: str, step: str, reason: str) -> Result:
+        return {
+            "track": self.track.place.track,
+            "ended": ended,
+            "step": step,
+            "reason": reason,
+            "rounds": self.rounds,
+            "attempts": self.driver.attempts,
+            "escalation": [],
+        }
+
+    def _paused(self, paused: Paused) -> Result:
+        state = self.track.read()
+        known = state["escalated"]
+        if known is None or (known["step"], known["reason"]) != (paused.step, paused.reason):
+            state = self.driver.execute(
+                {"do": "escalate", "step": paused.step, "reason": paused.reason}
+            )
+        result = self._result("paused", paused.step, paused.reason)
+        result["escalation"] = escalation.text(state, paused.step, paused.reason)
+        return result
+
+    def _needs_sync(self, state: LoopState) -> bool:
+        required = bool(checkpoint_of(state, BUSINESS_SYNC).get("required"))
+        return self.plan["business_sync"] or required
+
+    def _begin_again(self) -> None:
+        """A person who runs a track again wants the step that failed to be tried again."""
+        state = self.track.read()
+        step = current_step(state)
+        escalated = state["escalated"] is not None and state["escalated"]["step"] == step
+        if status_of(state, step) == FAILED and (step not in EVALUATIONS or escalated):
+            self.driver.execute({"do": "start", "step": step})
+
+    def _round(self) -> bool:
+        """What comes next is done; False at the end of the track."""
+        self.driver.refuse_if_stopped()
+        state = self.track.read()
+        step = current_step(state)
+        status = status_of(state, step)
+        if step == COMPLETE:
+            return False
+        if status in (PASSED, SKIPPED, BLOCKED) or (status == FAILED and step in EVALUATIONS):
+            self._advance(step)
+            return True
+        if status == FAILED:
+            notes = str(checkpoint_of(state, step).get("notes") or "")
+            raise Paused(step, notes or f"{step} failed")
+        if self.rounds >= MAX_ROUNDS:
+            raise Paused(step, f"Stopped after {MAX_ROUNDS} rounds without an end")
+        self.rounds += 1
+        self._dispatch(state, step)
+        return True
+
+    def _advance(self, step: str) -> None:
+        state = self.driver.execute({"do": "advance", "business_sync": self.plan["business_sync"]})
+        pause = escalation.pause_of(state)
+        if pause is not None:
+            raise Paused(pause["step"], pause["reason"])
+        self.driver.say("advanced", current_step(state), text=step)
+
+    def _dispatch(self, state: LoopState, step: str) -> None:
+        tasks: list[Task] = []
+        command: dict[str, Any] = {"do": "start", "step": step}
+        if step == EXECUTE:
+            self._refuse_unread()
+            tasks = run_file.tasks_of_plan(self.plan, self.track.plan())
+            if tasks:
+                done, total = accounted(tasks, checkpoint_of(state, step))
+                command |= {"done_tasks": done, "tasks_total": total}
+        if step == FIX and self.track.issues():
+            command["issues_total"] = self.track.issues()
+        state = self.driver.execute(command)
+        if status_of(state, step) == BLOCKED:
+            pause = escalation.pause_of(state)
+            raise Paused(step, pause["reason"] if pause else f"{step} is blocked")
+        self.driver.say("step", step, text=OWNERS.get(step, ""))
+        if self.plan["steps"].get(step, {}).get("skip"):
+            self.driver.execute({"do": "pass", "step": step, "notes": "Skipped by the run's file."})
+        elif self._lacks_input(step):
+            return
+        elif run_file.is_per_task(self.plan, step):
+            self._run_tasks(state, step, tasks)
+        else:
+            self._run_step(state, step, tasks)
+
+    def _refuse_unread(self) -> None:
+        """No task is left out in silence."""
+        if self.plan["steps"].get(EXECUTE, {}).get("tasks"):
+            return
+        path, found = f"{self.track.place.folder}/plan.md", self.track.unread()
+        meant = [one for one in found if one["meant"]]
+        if meant:
+            lines = "; ".join(f"line {one['line']}: {one['text'][:80]}" for one in meant)
+            raise HoldfastError(
+                f"{path} has lines that cannot be read as tasks: {lines}.",
+                hint="A task is `- [ ] Task 1.1: what to do`, in UTF-8.",
+                kind="bad_plan",
+            )
+        for one in found:
+            text = f"{path}, line {one['line']} has no id and is no task: {one['text'][:80]}"
+            if text not in self._said:
+                self._said.add(text)
+                self.driver.say("warning", EXECUTE, text=text)
+
+    def _lacks_input(self, step: str) -> bool:
+        """A superpower without the file that it works on is not started."""
+        name = INPUTS.get(step, "")
+        path = f"{self.track.place.folder}/{name}"
+        is_there = os.path.exists(os.path.join(self.track.workspace.root, path))
+        if not name or is_there or not run_file.is_superpower(self.plan, step):
+            return False
+        reason = f"Missing required {name} file at {path}"
+        self.driver.execute({"do": "fail", "step": step, "reason": reason})
+        raise Paused(step, reason)
+
+    # One program a task
+
+    def _run_tasks(self, state: LoopState, step: str, tasks: list[Task]) -> None:
+        if not tasks:
+            reason = f"There is no task in {self.track.place.folder}/plan.md"
+            self.driver.execute({"do": "fail", "step": step, "reason": reason})
+            raise Paused(step, reason)
+        left = remaining(tasks, checkpoint_of(state, step))
+        while left:
+            task = left[0]
+            self.driver.refuse_if_stopped()
+            before = head_now(self.track.workspace.root)
+            facts, ended = self.driver.attempt(
+                state, step, task, len(tasks) - len(left), len(tasks)
+            )
+            if ended["code"] != OK or ended["too_long"]:
+                return self._end_step(step, facts, ended)
+            following = left[1]["id"] if len(left) > 1 else ""
+            commit, message = commit_since(self.track.workspace.root, before)
+            state = self.driver.execute(
+                {
+                    "do": "task_done",
+                    "step": step,
+                    "task": task["id"],
+                    "next": following,
+                    "attempt": facts,
+                    "commit": commit,
+                    "message": message,
+                }
+            )
+            if status_of(state, step) != IN_PROGRESS:
+                return None  # the program itself, or somebody else, ended the step
+            now = run_file.tasks_of_plan(self.plan, self.track.plan())
+            if [task["id"] for task in now] != [task["id"] for task in tasks]:
+                return None  # the next round counts the tasks anew
+            tasks, left = now, remaining(now, checkpoint_of(state, step))
+        done = accounted(tasks, checkpoint_of(state, step))[0]
+        notes = f"{len(tasks)} tasks done"
+        self.driver.execute({"do": "pass", "step": step, "notes": notes, "done_tasks": done})
+        self.driver.say("ended", step, text=PASSED)
+        return None
+
+    # One program for the whole step
+
+    def _run_step(self, state: LoopState, step: str, tasks: list[Task]) -> None:
+        before = len(remaining(tasks, checkpoint_of(state, step)))
+        facts, ended = self.driver.attempt(state, step, None, len(tasks) - before, len(tasks))
+        after = self.track.read()
+        if status_of(after, step) != IN_PROGRESS:
+            self.driver.say("ended", step, text=status_of(after, step))
+            return
+        if step == EXECUTE and ended["code"] == OK and not ended["too_long"]:
+            left = remaining(
+                run_file.tasks_of_plan(self.plan, self.track.plan()), checkpoint_of(after, step)
+            )
+            if left and len(left) < before:
+                return  # it did a part, and the next round goes on from there
+            if left:
+                reason = f"{self._name(step)} ended with 0, and {len(left)} tasks are open"
+                self.driver.execute(
+                    {"do": "fail", "step": step, "reason": reason, "attempt": facts}
+                )
+                self.driver.say("ended", step, text=FAILED)
+                return
+            total = counted(checkpoint_of(after, step), "tasks_total")
+            if total is not None:
+                fields = {"tasks_completed": total}
+                self.driver.execute({"do": "progress", "step": step, "fields": fields})
+        self._end_step(step, facts, ended)
+
+    def _end_step(self, step: str, facts: dict[str, Any], ended: Ended) -> None:
+        """The exit code, by the protocol's table."""
+        said = f"{ended['last_line']} " if ended["last_line"] else ""
+        what: dict[str, Any] = {"step": step, "attempt": facts}
+        if ended["too_long"]:
+            reason = f"{said}({self._name(step)} had no end after {ended['seconds']:.0f} s)"
+            self.driver.execute({**what, "do": "fail", "reason": reason})
+        elif ended["code"] == OK:
+            self._pass(step, what, ended)
+        elif ended["code"] == BLOCKED_DEPENDENCY:
+            self.driver.execute(
+                {**what, "do": "block", "reason": f"{said}({_meaning(ended['code'])})"}
+            )
+        else:
+            self.driver.execute(
+                {**what, "do": "fail", "reason": f"{said}({_meaning(ended['code'])})"}
+            )
+        status = status_of(self.track.read(), step)
+        self.driver.say("ended", step, text=status)
+        if ended["code"] in (MISSING_PARAMETER, FILE_NOT_FOUND):
+            raise Paused(step, f"{said}({_meaning(ended['code'])})")
+
+    def _pass(self, step: str, what: dict[str, Any], ended: Ended) -> None:
+        state, root = self.track.read(), self.track.workspace.root
+        wanted = run_file.outputs_of(self.plan, state, step)
+        files = [path for path in wanted if os.path.exists(os.path.join(root, path))]
+        known = checkpoint_of(state, step).get("output_files")
+        if wanted and not files and not known and step != FIX:
+            reason = f"{self._name(step)} ended with 0, and wrote no {' and no '.join(wanted)}"
+            self.driver.execute({**what, "do": "fail", "reason": reason})
+            return
+        notes = ended["last_line"] or f"{self._name(step)} ended well"
+        self.driver.execute({**what, "do": "pass", "output_files": files, "notes": notes})
+
+    def _name(self, step: str) -> str:
+        own = self.plan["steps"].get(step, {}).get("command")
+        return os.path.basename(own[0]) if own else OWNERS.get(step, step)
+
+
+def _meaning(code: int) -> str:
+    if code < 0:
+        return f"ended by signal {-code}"
+    meaning = MEANINGS.get(code)
+    return f"exit code {code}: {meaning}" if meaning else f"exit code {code}"

@@ -1,0 +1,262 @@
+"""Commands on a track: under its lock, through the one write path, with the side file after it."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from holdfast.kernel import clock, config
+from holdfast.kernel.errors import HoldfastError, from_os_error
+from holdfast.kernel.state import at_version, load
+from holdfast.kernel.views.files import Unreadable, identity_of, read_file
+from holdfast.kernel.views.files import text_of as text_in
+from holdfast.kernel.views.reconcile import UNKNOWN
+from holdfast.loop import history_file
+from holdfast.loop.location import Place, missing
+from holdfast.loop.lock import TrackLock
+from holdfast.loop.rules import loop as rules
+from holdfast.loop.rules.checkpoint import checkpoint_of, current_step
+from holdfast.loop.rules.model import EXECUTE, METADATA
+from holdfast.loop.rules.tasks import DONE, remaining, tasks_of, unread
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypedDict
+
+    from holdfast.journal.interface import Event, ViewRow
+    from holdfast.kernel.commit import Outcome
+    from holdfast.kernel.views.reconcile import Change
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.kernel.writer import Writer
+    from holdfast.loop.lock import Broken
+    from holdfast.loop.rules.model import LoopState
+    from holdfast.loop.rules.tasks import Task, Unread
+
+    class Following(TypedDict):
+        """Where a track goes on."""
+
+        step: str
+        task: str
+        title: str
+        open: int
+        tasks: int
+
+
+class Done:
+    """What a command on a track made happen, and the track after it, read when asked for."""
+
+    def __init__(self, track: Track, outcome: Outcome) -> None:
+        self.outcome = outcome
+        self.broken: list[Broken] = []
+        self.warnings: list[str] = []
+        self._track = track
+        self._state: LoopState | None = None
+
+    @property
+    def state(self) -> LoopState:
+        if self._state is None:
+            self._state = self._track.recorded()
+        return self._state
+
+
+class Track:
+    """One track of a workspace, for whoever wants to read or change it."""
+
+    def __init__(self, workspace: Workspace, writer: Writer, place: Place, *, actor: str) -> None:
+        self.workspace = workspace
+        self.writer = writer
+        self.place = place
+        self.actor = actor
+        # Whether the journal knows the track; once it does, it always will.
+        self._opened = False
+        journal = workspace.journal if workspace.exists() else None
+        settings = config.load(workspace, journal)
+        self._patience = float(settings["loop.lock_seconds"])
+        self._stale_after = float(settings["loop.stale_lock_seconds"])
+
+    def lock(self) -> TrackLock:
+        return TrackLock(
+            self.place.root,
+            self.place.guard,
+            patience=self._patience,
+            stale_after=self._stale_after,
+        )
+
+    # Reading
+
+    def read(self) -> LoopState:
+        """The track as it is: what the journal knows, and what others wrote into the file since."""
+        state, path = self.recorded(), f"{self.place.folder}/{METADATA}"
+        here = identity_of(self.place.metadata)
+        if here is None:
+            if not state["opened"] and not self.place.exists():
+                raise missing(self.workspace, self.place)
+            return state
+        row = self._row(path)
+        if row is not None and here in (row["placed"], row["found"]):
+            return state  # ours, and perhaps behind: a full disk keeps a file from being written
+        try:
+            text = text_in(read_file(self.place.metadata)[1])
+        except FileNotFoundError:
+            return state
+        except Unreadable as problem:
+            raise rules.corrupt(state, path, str(problem)) from None
+        version = row["placed_version"] if row is not None and row["placed"] else UNKNOWN
+        change: Change = {
+            "kind": "edited",
+            "path": path,
+            "file": "",
+            "text": text,
+            "reason": "",
+            "kept": "",
+            "identity": here,
+            "base": version,
+        }
+        for kind, body in rules.absorb(state, self._at(version), change, clock.now()):
+            event: Event = {"id": "", "kind": kind, "body": body, "at": "", "actor": "outside"}
+            state = {**rules.apply(state, event), "last": state["last"]}
+        return state
+
+    def _row(self, path: str) -> ViewRow | None:
+        """What the last write of this worktree knew of the file."""
+        if not self.workspace.exists():
+            return None
+        journal, root = self.workspace.journal, self.workspace.root
+        rows = journal.views(worktree=root, stream=self.place.stream, path=path)
+        return rows[0] if rows else None
+
+    def _at(self, version: int) -> LoopState:
+        """What the file of a version said; nothing, where nobody knows it any more."""
+        try:
+            if version > UNKNOWN:
+                found: LoopState = at_version(
+                    self.workspace.journal, rules, self.place.stream, version
+                )
+                return found
+        except HoldfastError:
+            pass
+        return rules.initial(self.place.stream)
+
+    def recorded(self) -> LoopState:
+        if not self.workspace.exists():
+            return {**rules.initial(self.place.stream), "folder": self.place.folder}
+        state: LoopState = load(self.workspace.journal, rules, self.place.stream)[0]
+        if not state["opened"]:
+            return {**state, "folder": self.place.folder}
+        if state["folder"] != self.place.folder:
+            raise HoldfastError(
+                f"The track {self.place.track} is kept in {state['folder']}, not in "
+                f"{self.place.folder}.",
+                hint="Two tracks of one workspace need two names.",
+                kind="other_folder",
+            )
+        return state
+
+    def plan(self) -> list[Task]:
+        """The tasks of the track's plan; none where there is no plan."""
+        return self._boxes("plan.md")
+
+    def unread(self) -> list[Unread]:
+        """The lines of the track's plan that look like tasks, and cannot be read as such."""
+        try:
+            with open(os.path.join(self.place.root, "plan.md"), "rb") as file:
+                content = file.read()
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return []
+        try:
+            return unread(content.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, error.start) + 1
+            return [{"line": line, "text": "it is not UTF-8", "meant": True}]
+
+    def issues(self) -> int:
+        """How many issues the last evaluation left open, by the boxes of its report."""
+        return sum(issue["mark"] != DONE for issue in self._boxes("evaluation-report.md"))
+
+    def _boxes(self, name: str) -> list[Task]:
+        try:
+            path = os.path.join(self.place.root, name)
+            with open(path, encoding="utf-8", errors="replace") as file:
+                return tasks_of(file.read())
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return []
+
+    # Changing
+
+    def execute(self, command: dict[str, Any], *, now: int | None = None, id: str = "") -> Done:
+        """Do what a command asks, under the track's lock."""
+        if not self._opened:
+            self._opened = self.recorded()["opened"]
+        if not self.place.exists():
+            if command["do"] != "start" and not self._opened:
+                raise missing(self.workspace, self.place)
+            try:
+                os.makedirs(self.place.root, exist_ok=True)
+            except OSError as error:
+                raise from_os_error(error, f"making the folder {self.place.folder}") from error
+        with self.lock() as lock:
+            done = self._execute(command, clock.now() if now is None else now, id)
+        done.broken = lock.broken
+        for broken in lock.broken:
+            self.writer.record(
+                self.place.stream, "lock_broken", broken, actor=self.actor, now=clock.now()
+            )
+        return done
+
+    def _execute(self, command: dict[str, Any], now: int, id: str) -> Done:
+        stream, folder = self.place.stream, self.place.folder
+
+        def ask(what: dict[str, Any], id: str = "") -> Outcome:
+            return self.writer.execute(
+                stream, what, actor=self.actor, now=now, id=id, raise_removed=True
+            )
+
+        self._refuse_no_file()
+        if not self._opened and os.path.lexists(self.place.metadata):
+            # So that what the file says is known before anything is decided.
+            ask({"do": "open", "folder": folder})
+        done = Done(self, ask({**command, "folder": folder, "actor": self.actor}, id))
+        if not done.outcome["queued"]:
+            self._opened = True
+            done.warnings = [
+                f"{view['path']} was not written: {view['reason']}. The record is safe."
+                for view in done.outcome["views"]
+                if view["status"] == "failed"
+            ]
+            done.warnings += self._write_history(done.outcome)
+        return done
+
+    def _refuse_no_file(self) -> None:
+        """A folder or a pipe in the place of the file is refused, as it is when it is read."""
+        try:
+            mode = os.lstat(self.place.metadata).st_mode
+        except OSError:
+            return
+        if not stat.S_ISREG(mode) and not stat.S_ISLNK(mode):
+            kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
+            raise rules.corrupt(self.recorded(), f"{self.place.folder}/{METADATA}", kind)
+
+    def _write_history(self, outcome: Outcome) -> list[str]:
+        try:
+            fresh = [] if outcome["duplicate"] else outcome["records"]
+            history_file.catch_up(
+                self.place.history, self.workspace.journal, self.place.stream, fresh
+            )
+        except OSError as error:
+            name = os.path.basename(self.place.history)
+            return [f"{name} was not written: {error.strerror}. The next command makes it good."]
+        return []
+
+
+def following(track: Track, state: LoopState) -> Following:
+    """Where a track goes on: its step, the next open task of the plan, and how many are left."""
+    step = current_step(state)
+    known = track.plan() if step == EXECUTE else []
+    left = remaining(known, checkpoint_of(state, step))
+    return {
+        "step": step,
+        "task": left[0]["id"] if left else "",
+        "title": left[0]["title"] if left else "",
+        "open": len(left),
+        "tasks": len(known),
+    }

@@ -1,0 +1,1 @@
+"""Status, history, health and upkeep of a workspace."""

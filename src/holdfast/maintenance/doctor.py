@@ -1,0 +1,461 @@
+"""Check everything that can go wrong with a workspace. Each check says what, why, and what to do."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.journal import chain, upkeep
+from holdfast.kernel import clock, config, failures, filesystem, inbox, latch, lock
+from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.state import load
+from holdfast.kernel.views import quarantine
+from holdfast.kernel.views.exchange import is_supported
+from holdfast.kernel.views.files import content_digest, identity_of, target_of
+from holdfast.kernel.workspace import worktrees
+from holdfast.maintenance.gc import leftovers
+from holdfast.streams import subject_of
+from holdfast.writing import writer_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Literal, TypedDict
+
+    from holdfast.kernel.workspace import Workspace
+
+    class Check(TypedDict):
+        """One check. `fixed` says what `--fix` did about it."""
+
+        id: str
+        status: Literal["ok", "warning", "problem"]
+        what: str
+        why: str
+        fix: str
+        fixed: str
+
+
+UNFINISHED_AGE = clock.HOUR
+
+
+def examine(workspace: Workspace, now: int, *, fix: bool = False) -> list[Check]:
+    """Every check, in the order in which they matter; `fix` repairs what can be repaired."""
+    settings = _settings(workspace)
+    if settings["status"] == "problem" and settings["id"] == "address":
+        return [settings]
+    checks = [settings] if workspace.url else [_sqlite(), _filesystem(workspace), settings]
+    journal_is_whole = True
+    if workspace.exists():
+        for check in (_journal_opens, _integrity, _chains):
+            result = _guarded(check, workspace)
+            checks.append(result)
+            if result["status"] == "problem":
+                journal_is_whole = False
+                break
+    if workspace.exists() and journal_is_whole:
+        checks.append(_views(workspace, now, fix))
+        checks.append(_inboxes(workspace, now, fix))
+        checks.append(_refusals(workspace))
+        checks.append(_outbox(workspace))
+        checks.append(_elsewhere(workspace))
+        checks.append(_leftovers(workspace, now, fix))
+    if workspace.url:
+        checks.append(_spool(workspace, now))
+    checks.append(_lock(workspace))
+    checks.append(_latch(workspace))
+    checks.append(_ignored(workspace, fix))
+    checks.append(_exchange(workspace))
+    checks.append(_quarantine(workspace))
+    checks.append(_hooks(workspace, fix))
+    return checks
+
+
+def _check(
+    id: str,
+    what: str,
+    *,
+    status: Literal["ok", "warning", "problem"] = "ok",
+    why: str = "",
+    fix: str = "",
+    fixed: str = "",
+) -> Check:
+    return {"id": id, "status": status, "what": what, "why": why, "fix": fix, "fixed": fixed}
+
+
+def _guarded(check: Callable[[Workspace], Check], workspace: Workspace) -> Check:
+    try:
+        return check(workspace)
+    except HoldfastError as error:
+        return _check(
+            "journal", error.message, status="problem", why="Nothing can be read.", fix=error.hint
+        )
+
+
+def _sqlite() -> Check:
+    import apsw
+
+    version = apsw.sqlite_lib_version()
+    if upkeep.has_reset_race(version):
+        return _check(
+            "sqlite",
+            f"SQLite {version} can lose a commit that races a checkpoint.",
+            status="problem",
+            why="Fixed in SQLite 3.51.3; apsw's own wheels have it.",
+            fix="Install apsw from its wheel: pip install --upgrade --only-binary apsw apsw",
+        )
+    return _check("sqlite", f"SQLite {version}, apsw {apsw.apsw_version()}")
+
+
+def _filesystem(workspace: Workspace) -> Check:
+    folder = workspace.home if os.path.isdir(workspace.home) else workspace.root
+    kind = filesystem.kind_of(folder)
+    safety = filesystem.safety(kind)
+    if safety == "safe":
+        return _check("filesystem", f"The journal is on {kind}")
+    return _check(
+        "filesystem",
+        f"The journal is on {kind}, which is shared beyond this machine.",
+        status="problem" if safety == "unsafe" else "warning",
+        why="SQLite's log needs one kernel: two machines would overwrite each other.",
+        fix="Set HOLDFAST_HOME to a folder on a local disk.",
+    )
+
+
+def _settings(workspace: Workspace) -> Check:
+    try:
+        _ = workspace.url
+    except HoldfastError as error:
+        return _check(
+            "address",
+            error.message,
+            status="problem",
+            why="Where the journal is cannot be told.",
+            fix=error.hint,
+        )
+    try:
+        config.load(workspace)
+    except HoldfastError as error:
+        return _check(
+            "settings",
+            error.message,
+            status="problem",
+            why="No command that writes works until it is right.",
+            fix=error.hint,
+        )
+    return _check("settings", "Settings are readable")
+
+
+def _journal_opens(workspace: Workspace) -> Check:
+    journal = workspace.journal
+    if journal.read_only:
+        return _check(
+            "journal",
+            f"{journal.place} is read-only here.",
+            status="warning",
+            why="Commands are left in the inbox for the next process that can write.",
+        )
+    return _check("journal", f"{journal.place}")
+
+
+def _integrity(workspace: Workspace) -> Check:
+    problems = workspace.journal.damage()
+    if problems:
+        return _check(
+            "integrity",
+            f"SQLite finds the file damaged: {problems[0]}",
+            status="problem",
+            why="Records may be unreadable.",
+            fix="Bring back a copy: holdfast backup FILE --restore",
+        )
+    if workspace.url:
+        from holdfast.remote.move import server_of
+
+        return _check("server", server_of(workspace.journal))
+    return _check("integrity", "SQLite finds the file whole")
+
+
+def _chains(workspace: Workspace) -> Check:
+    findings = list(chain.verify(workspace.journal))
+    broken = [finding for finding in findings if finding["broken"]]
+    if broken:
+        first = broken[0]
+        return _check(
+            "chains",
+            f"{first['stream']} is broken at {first['record'] or 'its end'}: {first['broken']}.",
+            status="problem",
+            why="Somebody changed the file behind the journal's back, or the disk did.",
+            fix="Compare with a copy: holdfast backup FILE --restore --dry-run",
+        )
+    return _check("chains", f"{sum(found['records'] for found in findings)} records, hashes right")
+
+
+def _views(workspace: Workspace, now: int, fix: bool) -> Check:
+    behind = [
+        (row["stream"], row["path"])
+        for row in workspace.journal.views(worktree=workspace.root)
+        if not row["removed"] and not _is_current(workspace, row["stream"], row["path"])
+    ]
+    if not behind:
+        return _check("views", "Files say what the journal says")
+    fixed, refused = "", None
+    if fix and not workspace.journal.read_only:
+        writer = writer_of(workspace)
+        for stream in dict.fromkeys(stream for stream, _ in behind):
+            try:
+                writer.repair(stream, now=now)
+            except HoldfastError as error:
+                refused = error  # a file that its protocol will not have written over
+        left = [path for stream, path in behind if not _is_current(workspace, stream, path)]
+        fixed = f"{len(behind) - len(left)} of {len(behind)} brought up to date"
+        if not left:
+            return _check("views", "Files say what the journal says", fixed=fixed)
+    return _check(
+        "views",
+        f"Not what the journal says: {', '.join(path for _, path in behind[:5])}",
+        status="warning",
+        why=refused.message
+        if refused
+        else "A crash came before the file, or somebody edited it since.",
+        fix=refused.hint if refused else "holdfast doctor --fix",
+        fixed=fixed,
+    )
+
+
+def _is_current(workspace: Workspace, stream: str, path: str) -> bool:
+    try:
+        subject = subject_of(stream)
+        state, _ = load(workspace.journal, subject, stream)
+        text = subject.render(state).get(path)
+        if text is None:
+            return True
+        target = target_of(workspace, path)
+        if identity_of(target) is None:
+            return False
+        with open(target, "rb") as file:
+            return content_digest(file.read()) == content_digest(text.encode())
+    except (HoldfastError, OSError):
+        return False
+
+
+def _inboxes(workspace: Workspace, now: int, fix: bool) -> Check:
+    roots = worktrees(workspace)
+    waiting = [path for root in roots for path in inbox.waiting(root)]
+    refused = [path for root in roots for path in inbox.refused(root)]
+    if waiting and fix and not workspace.journal.read_only:
+        taken = writer_of(workspace).take_in(roots)
+        return _check("inbox", "No command waits", fixed=f"{taken} taken in")
+    if waiting:
+        return _check(
+            "inbox",
+            f"{len(waiting)} commands of sandboxed agents wait.",
+            status="warning",
+            why="They could not write the journal; any next command here takes them in.",
+            fix="holdfast doctor --fix",
+        )
+    if refused:
+        return _check(
+            "inbox",
+            f"{len(refused)} commands were refused: {refused[0]}",
+            status="warning",
+            why="Their life was taken over, or their text is damaged.",
+            fix="Read them, and remove the files when they are of no more use.",
+        )
+    return _check("inbox", "No command waits")
+
+
+def _refusals(workspace: Workspace) -> Check:
+    refusals = workspace.journal.refusals()
+    if refusals:
+        last = refusals[-1]
+        return _check(
+            "refused",
+            f"{len(refusals)} refused writes are kept; last at {last['at']}: {last['reason']}",
+            status="warning",
+            why="A life that was taken over went on writing. Nothing of it was lost.",
+            fix="holdfast doctor --json shows what they tried to write.",
+        )
+    return _check("refused", "No write was refused")
+
+
+def _outbox(workspace: Workspace) -> Check:
+    failing = [effect for effect in workspace.journal.effects() if effect["error"]]
+    if failing:
+        return _check(
+            "outbox",
+            f"{len(failing)} effects wait; last error: {failing[0]['error']}",
+            status="warning",
+            why="What is outside did not answer. It is tried again with every command.",
+        )
+    return _check("outbox", "Nothing waits to be delivered")
+
+
+def _elsewhere(workspace: Workspace) -> Check:
+    """Whether records are where this workspace's commands do not look."""
+    from holdfast.remote.move import astray
+
+    found = astray(workspace)
+    if found is None:
+        return _check("elsewhere", "All records are in this journal")
+    return _check("elsewhere", found.what, status="warning", why=found.why, fix=found.fix)
+
+
+def _spool(workspace: Workspace, now: int) -> Check:
+    """What hooks wrote on this machine, and how old is what they read."""
+    from holdfast.remote import facts
+
+    known = facts.gather(workspace)
+    waits = facts.in_words(known)
+    at_work = "a forwarder is at work" if known["forwarder"] else "no forwarder runs"
+    if known["refused"]:
+        return _check(
+            "spool",
+            f"The server could not take {known['refused']} writes of this machine; they are kept in "
+            f"{workspace.journal_path}",
+            status="warning",
+            why="Nothing else waits for them.",
+            fix="HOLDFAST_URL= holdfast doctor --json",
+        )
+    if not waits:
+        heard = "" if not known["heard_at"] else f"; heard at {known['heard_at']}"
+        return _check("spool", f"Nothing of this machine's waits for the server; {at_work}{heard}")
+    return _check(
+        "spool",
+        f"{waits}; {at_work}, and has not heard the server {facts.how_long(known['heard_at'], now)}.",
+        status="warning",
+        why="Nothing is lost. Other machines do not see it yet; it is delivered when the server is back.",
+        fix="" if known["forwarder"] else "holdfast journal forward",
+    )
+
+
+def _leftovers(workspace: Workspace, now: int, fix: bool) -> Check:
+    found = leftovers(workspace, now) + _unfinished(workspace, now)
+    if found and fix:
+        for path in found:
+            os.unlink(path)
+        return _check("leftovers", "No leftovers", fixed=f"{len(found)} removed")
+    if found:
+        return _check(
+            "leftovers",
+            f"{len(found)} files of interrupted writes: {found[0]}",
+            status="warning",
+            why="A process was killed in the middle. They are of no use.",
+            fix="holdfast doctor --fix",
+        )
+    return _check("leftovers", "No leftovers of interrupted writes")
+
+
+def _unfinished(workspace: Workspace, now: int) -> list[str]:
+    found = []
+    for folder in (workspace.home, os.path.join(workspace.tool_folder, "inbox")):
+        for name in os.listdir(folder) if os.path.isdir(folder) else []:
+            path = os.path.join(folder, name)
+            old = os.lstat(path).st_mtime * 1000 < now - UNFINISHED_AGE
+            if name.endswith(".unfinished") and old:
+                found.append(path)
+    return found
+
+
+def _lock(workspace: Workspace) -> Check:
+    """Our lock dies with its process, so a held one is a process that is at work, or stuck."""
+    holder = _lock_holder(os.path.join(workspace.home, lock.FILE))
+    if holder:
+        return _check(
+            "lock",
+            f"Process {holder} holds the workspace.",
+            status="warning",
+            why="It is writing right now; if it stays, it is stuck.",
+            fix=f"Look at it: ps -p {holder}",
+        )
+    return _check("lock", "Nobody holds the workspace")
+
+
+def _lock_holder(path: str) -> int:
+    try:
+        inode = f":{os.stat(path).st_ino} "
+        with open("/proc/locks", encoding="ascii") as file:
+            for line in file:
+                fields = line.split()
+                if "FLOCK" in fields and inode in line and "->" not in fields:
+                    return int(fields[4])
+    except (OSError, ValueError, IndexError):
+        pass
+    return 0
+
+
+def _latch(workspace: Workspace) -> Check:
+    stopped = latch.read(workspace)
+    if stopped is None:
+        return _check("latch", "No stop is set")
+    return _check(
+        "latch",
+        f"Stopped: {stopped['reason']}",
+        status="warning",
+        why=f"Set by {stopped['by'] or 'somebody'} at {stopped['at'] or 'an unknown time'}.",
+    )
+
+
+def _ignored(workspace: Workspace, fix: bool) -> Check:
+    ignore = os.path.join(workspace.tool_folder, ".gitignore")
+    if not os.path.isdir(workspace.tool_folder) or os.path.exists(ignore):
+        return _check("ignored", "Git does not see our own files")
+    if fix:
+        workspace.prepare_tool_folder()
+        return _check("ignored", "Git does not see our own files", fixed=".gitignore written")
+    return _check(
+        "ignored",
+        f"{ignore} is missing.",
+        status="warning",
+        why="Git would show our own files as new.",
+        fix="holdfast doctor --fix",
+    )
+
+
+def _exchange(workspace: Workspace) -> Check:
+    try:
+        supported = is_supported(workspace.prepare_tool_folder())
+    except OSError as error:
+        return _check(
+            "exchange",
+            f"{workspace.tool_folder} cannot be written: {error.strerror}.",
+            status="warning",
+            why="No view can be written in this worktree.",
+            fix="Make the folder writable for this user.",
+        )
+    if supported:
+        return _check("exchange", "Edits that race with us are kept")
+    return _check(
+        "exchange",
+        "This file system cannot exchange two files in one step.",
+        status="warning",
+        why="An edit at the very moment of a capture can be lost from the file.",
+        fix="Keep the worktree on ext4, xfs, btrfs, tmpfs or APFS.",
+    )
+
+
+def _quarantine(workspace: Workspace) -> Check:
+    kept = quarantine.listing(workspace)
+    if not kept:
+        return _check("quarantine", "Quarantine is empty")
+    return _check(
+        "quarantine",
+        f"{len(kept)} files in {workspace.quarantine}",
+        status="warning",
+        why="Somebody's edit could not be read; the file as it was is there, unredacted.",
+        fix="Take what you need. `holdfast gc` removes old ones.",
+    )
+
+
+def _hooks(workspace: Workspace, fix: bool) -> Check:
+    failed = failures.read(workspace)
+    if not failed:
+        return _check("hooks", "No hook failed")
+    if fix:
+        failures.forget(workspace)
+        return _check("hooks", "No hook failed", fixed=f"{len(failed)} taken note of")
+    last = failed[-1]
+    return _check(
+        "hooks",
+        f"{len(failed)} hooks failed; last {last['hook']} at {last['at']}: {last['reason']}",
+        status="warning",
+        why="A hook never stops its agent, so this is where it says why.",
+        fix="Mend the cause, then holdfast doctor --fix",
+    )

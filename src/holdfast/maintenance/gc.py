@@ -1,0 +1,126 @@
+"""Retention: what may go, what must stay, and what crashes left behind."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.kernel import clock, config
+from holdfast.kernel.state import load
+from holdfast.streams import subject_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    from holdfast.journal.interface import Journal
+    from holdfast.kernel.workspace import Workspace
+
+    class Freed(TypedDict):
+        """What `gc` removed and gave back."""
+
+        records: int
+        streams: int
+        quarantined: int
+        leftovers: int
+        snapshots: int
+        bytes: int
+
+
+LEFTOVER_AGE = clock.DAY
+
+
+def collect(workspace: Workspace, now: int, *, dry_run: bool = False) -> Freed:
+    """Retention and compaction: snapshots first, so that every state outlives its records."""
+    from holdfast.gates import pictures
+    from holdfast.kernel.views import quarantine
+    from holdfast.loop import logs
+
+    journal = workspace.journal
+    settings = config.load(workspace, journal)
+    oldest = now - settings["retention.days"] * clock.DAY
+    before = clock.precise(oldest)
+    keep = settings["retention.keep"]
+    if dry_run:
+        return _would_free(journal, before, keep)
+    with workspace.lock():
+        for head in journal.heads():
+            first = journal.read(head["stream"], after=head["anchor_version"], limit=1)
+            is_old = bool(first) and first[0]["at"] < before
+            if is_old and head["version"] - head["anchor_version"] > keep:
+                state, _ = load(journal, subject_of(head["stream"]), head["stream"])
+                journal.snapshot(head["stream"], head["version"], state)
+        collected = journal.collect(before=before, keep=keep)
+        removed = quarantine.clear(workspace, now - settings["quarantine.days"] * clock.DAY)
+        leftovers = _remove_leftovers(workspace, now)
+        leftovers += logs.remove_old(workspace, oldest)
+        leftovers += pictures.remove_old(workspace, oldest, now)
+        freed = journal.compact()
+    return {
+        "records": collected["records"],
+        "streams": collected["streams"],
+        "quarantined": removed,
+        "leftovers": leftovers,
+        "snapshots": _prune_snapshots(workspace, int(settings["snapshot.keep"])),
+        "bytes": freed,
+    }
+
+
+def _prune_snapshots(workspace: Workspace, keep: int) -> int:
+    """Old snapshots of this worktree; where there is no git there are none."""
+    if not workspace.git_dir:
+        return 0
+    from holdfast.git.errors import GitError
+    from holdfast.git.snapshot import prune
+
+    try:
+        return len(prune(workspace.root, keep))
+    except GitError:
+        return 0
+
+
+def _would_free(journal: Journal, before: str, keep: int) -> Freed:
+    records = streams = 0
+    for head in journal.heads():
+        old = 0
+        for record in journal.read(head["stream"], after=head["anchor_version"]):
+            if record["at"] >= before or record["version"] > head["version"] - keep:
+                break
+            old += 1
+        records += old
+        streams += bool(old)
+    return {
+        "records": records,
+        "streams": streams,
+        "quarantined": 0,
+        "leftovers": 0,
+        "snapshots": 0,
+        "bytes": 0,
+    }
+
+
+def leftovers(workspace: Workspace, now: int) -> list[str]:
+    """Files aside that no view knows and that are older than a day: crashes left them."""
+    folder = os.path.join(workspace.tool_folder, "views")
+    known = {
+        (row["placed"] or "").split(":")[2]
+        for row in workspace.journal.views(worktree=workspace.root)
+        if row["placed"]
+    }
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    found = []
+    for name in names:
+        path = os.path.join(folder, name)
+        is_old = os.lstat(path).st_mtime * 1000 < now - LEFTOVER_AGE
+        if is_old and not name.endswith(".edited") and name.rpartition(".")[2] not in known:
+            found.append(path)
+    return found
+
+
+def _remove_leftovers(workspace: Workspace, now: int) -> int:
+    old = leftovers(workspace, now)
+    for path in old:
+        os.unlink(path)
+    return len(old)

@@ -1,0 +1,230 @@
+"""Erasing a secret that was found too late, wherever holdfast keeps it.
+
+Bodies, states, what waits and what was refused, views, displaced files, quarantine, a gate's pictures,
+and the copies that a restore made. Snapshots of the work tree that hold it are dropped; git removes what they held at
+its next gc. Git history, backups and exports belong to the user.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.budgets.old_waypoints import waypoints_holding
+from holdfast.fleet.copies import copies_holding
+from holdfast.gates import pictures
+from holdfast.journal import upkeep
+from holdfast.journal.find import find_record
+from holdfast.kernel import canonical_json
+from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.state import fold, load
+from holdfast.kernel.views import quarantine
+from holdfast.kernel.views.files import target_of
+from holdfast.kernel.views.projection import aside_of, stem_of
+from holdfast.kernel.workspace import worktrees
+from holdfast.loop import logs
+from holdfast.session.spending import scrub_errors
+from holdfast.streams import subject_of
+from holdfast.writing import writer_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypedDict
+
+    from holdfast.journal.interface import Journal, Record
+    from holdfast.kernel.workspace import Workspace
+
+    class Purged(TypedDict):
+        """What holds, or held, the secret."""
+
+        records: list[str]
+        streams: list[str]
+        waiting: int
+        files: list[str]
+        snapshots: list[str]
+        elsewhere: list[str]
+
+
+MARK = "[purged]"
+SNAPSHOTS = "refs/holdfast/snapshots"
+
+
+def find(workspace: Workspace, *, id: str = "", text: str = "", now: int) -> Purged:
+    """What would be erased. Outside edits and queued commands are taken in first, to be found."""
+    writer = writer_of(workspace)
+    writer.take_in(worktrees(workspace))
+    journal = workspace.journal
+    for stream in dict.fromkeys(row["stream"] for row in journal.views(worktree=workspace.root)):
+        writer.repair(stream, now=now)
+    records = [find_record(journal, id)] if id else _records_with(journal, text)
+    streams = {record["stream"] for record in records} | _states_with(journal, text)
+    return {
+        "records": [record["id"] for record in records],
+        "streams": sorted(streams),
+        "waiting": 0,
+        "files": [
+            *([*_quarantined_with(workspace, text), *_copies(workspace)] if records else []),
+            *logs.holding(workspace, sorted(streams), text),
+            *pictures.holding(workspace, sorted(streams)),
+            *copies_holding(workspace, sorted(streams), text),
+            *waypoints_holding(workspace, sorted(streams), text),
+        ],
+        "snapshots": _snapshots_with(workspace, text) if text else [],
+        "elsewhere": sorted(
+            os.path.join(row["worktree"], row["path"])
+            for row in journal.views()
+            if row["stream"] in streams and row["worktree"] != workspace.root
+        ),
+    }
+
+
+def erase(workspace: Workspace, found: Purged, *, text: str = "", actor: str, now: int) -> Purged:
+    """Erase what `find` found, for good, and leave a record that says so."""
+    journal = workspace.journal
+    with workspace.lock():
+        # The states first: once a body is gone, a state can no longer be made from it.
+        states = {
+            stream: _state_without(journal, stream, found["records"], text)
+            for stream in found["streams"]
+        }
+        found["waiting"] = journal.scrub(text, MARK) if text else 0
+        found["waiting"] += scrub_errors(workspace, text, MARK) if text else 0
+        journal.erase(found["records"])
+        for stream, (version, state) in states.items():
+            journal.snapshot(stream, version, state)
+    writer = writer_of(workspace)
+    for stream in found["streams"]:
+        erased = sum(journal.find(id)[0]["stream"] == stream for id in found["records"])
+        writer.record(stream, "purged", {"records": erased}, actor=actor, now=now)
+    with workspace.lock():
+        for path in [*found["files"], *_displaced(workspace, found["streams"])]:
+            if os.path.lexists(path):
+                os.unlink(path)
+        _drop_snapshots(workspace, found["snapshots"])
+        # Rewrites the file, so that the freed pages hold nothing any more.
+        journal.compact(always=True)
+        if workspace.url and os.path.exists(workspace.journal_path):
+            _clean_spool(workspace, text)
+    return found
+
+
+def _clean_spool(workspace: Workspace, text: str) -> None:
+    """This machine's file, whose streams were brought anew with the record of the erasing."""
+    file = workspace.file()
+    try:
+        if text:
+            file.scrub(text, MARK)
+        file.compact(always=True)
+    finally:
+        file.close()
+
+
+def _spelled(text: str) -> str:
+    """A text as it stands inside a JSON string."""
+    return canonical_json.dumps(text)[1:-1]
+
+
+def _records_with(journal: Journal, text: str) -> list[Record]:
+    found, last, spelled = [], 0, _spelled(text)
+    while batch := journal.since(last):
+        found += [record for record in batch if spelled in canonical_json.dumps(record["body"])]
+        last = batch[-1]["seq"]
+    return found
+
+
+def _states_with(journal: Journal, text: str) -> set[str]:
+    if not text:
+        return set()
+    return {
+        head["stream"]
+        for head in journal.heads()
+        if _spelled(text) in canonical_json.dumps(journal.load(head["stream"])["snapshot"])
+    }
+
+
+def _state_without(journal: Journal, stream: str, erased: list[str], text: str) -> tuple[int, Any]:
+    subject = subject_of(stream)
+    state, head = load(journal, subject, stream)
+    version = head["version"] if head else 0
+    if text:
+        return version, canonical_json.loads(
+            canonical_json.dumps(state).replace(_spelled(text), MARK)
+        )
+    if head is not None and head["anchor_version"] > 0:
+        raise HoldfastError(
+            f"{stream} cannot be made anew without that record: earlier ones were removed by `gc`.",
+            hint="Erase the text itself instead: `holdfast purge --matching`.",
+            kind="collected",
+        )
+    others = [record for record in journal.read(stream) if record["id"] not in erased]
+    return version, fold(subject, subject.initial(stream), others)
+
+
+def _quarantined_with(workspace: Workspace, text: str) -> list[str]:
+    if not text:
+        return []
+    wanted, found = text.encode(), []
+    for path in quarantine.listing(workspace):
+        with open(path, "rb") as file:
+            tail = b""
+            while chunk := file.read(1 << 20):
+                if wanted in tail + chunk:
+                    found.append(path)
+                    break
+                tail = chunk[-len(wanted) :]
+    return found
+
+
+def _snapshots_with(workspace: Workspace, text: str) -> list[str]:
+    """Refs of the snapshots that hold the text, whole."""
+    if not workspace.git_dir:
+        return []
+    from holdfast.git.errors import GitError
+    from holdfast.git.repository import locate
+    from holdfast.git.run import git
+
+    try:
+        top = locate(workspace.root).top
+        refs = git(top, "for-each-ref", "--format=%(refname)", SNAPSHOTS).decode().split()
+    except GitError:
+        return []
+    return [ref for ref in refs if _holds(top, ref, text)]
+
+
+def _holds(top: str, ref: str, text: str) -> bool:
+    """Git looks for single lines, of which one may be empty and stand everywhere: so it is asked for
+    the longest, and what it names is read. On standard input: others can see a command line."""
+    from holdfast.git.run import git, run
+
+    longest = max(text.splitlines(), key=len, default="")
+    words = ["grep", "-z", "--files-with-matches", "--fixed-strings", "-f", "-", ref]
+    found = run(top, *words, input=longest.encode()).output
+    return any(
+        text.encode() in git(top, "cat-file", "blob", os.fsdecode(name))
+        for name in found.split(b"\0")
+        if name
+    )
+
+
+def _drop_snapshots(workspace: Workspace, refs: list[str]) -> None:
+    from holdfast.git.run import git
+
+    for ref in refs:
+        git(workspace.root, "update-ref", "-d", ref)
+
+
+def _copies(workspace: Workspace) -> list[str]:
+    """The copies that `backup --restore` kept of what the journal was."""
+    return [
+        os.path.join(workspace.home, name)
+        for name in sorted(os.listdir(workspace.home))
+        if name.startswith(upkeep.COPY_PREFIXES)
+    ]
+
+
+def _displaced(workspace: Workspace, streams: list[str]) -> list[str]:
+    """Files that a projection displaced: yesterday's views, which still show the secret."""
+    return [
+        aside_of(stem_of(workspace, row["path"], target_of(workspace, row["path"])), row["placed"])
+        for row in workspace.journal.views(worktree=workspace.root)
+        if row["stream"] in streams and row["placed"]
+    ]

@@ -1,0 +1,69 @@
+"""Which workspaces this user has: `init` writes them down, and the page shows them on one board.
+
+A small file in the user's state folder. It is a convenience: when it cannot be written or read, nothing
+else is lost.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from holdfast.kernel.atomic import write_synced
+from holdfast.kernel.lock import WorkspaceLock
+from holdfast.kernel.user_folder import folder as folder
+from holdfast.kernel.workspace import worktrees
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.kernel.workspace import Workspace
+
+FILE = "workspaces.json"
+SCHEMA = 1
+LONGEST = 1_000_000
+
+
+def remember(workspace: Workspace) -> None:
+    """Write a workspace down; OSError where that cannot be done."""
+    root = _main_root(workspace)
+    _change(lambda roots: roots if root in roots else [*roots, root])
+
+
+def forget(workspace: Workspace) -> None:
+    root = _main_root(workspace)
+    if root in roots():
+        _change(lambda roots: [one for one in roots if one != root])
+
+
+def roots() -> list[str]:
+    """The top folders of the workspaces that were written down and still are there."""
+    return [root for root in _read() if os.path.isdir(root)]
+
+
+def _main_root(workspace: Workspace) -> str:
+    """One name for all worktrees: a linked one may be gone tomorrow."""
+    main = os.path.dirname(workspace.git_dir) if workspace.git_dir else workspace.root
+    return main if main in worktrees(workspace) else workspace.root
+
+
+def _read() -> list[str]:
+    try:
+        with open(os.path.join(folder(), FILE), encoding="utf-8") as file:
+            document = json.loads(file.read(LONGEST))
+    except (OSError, ValueError):
+        return []
+    found = document.get("workspaces") if isinstance(document, dict) else None
+    return [root for root in found if isinstance(root, str)] if isinstance(found, list) else []
+
+
+def _change(change: Callable[[list[str]], list[str]]) -> None:
+    place = folder()
+    os.makedirs(place, 0o700, exist_ok=True)
+    with WorkspaceLock(place):
+        before = _read()
+        after = change(before)
+        if after != before:
+            text = json.dumps({"schema": SCHEMA, "workspaces": after}, indent=2)
+            write_synced(os.path.join(place, FILE), text.encode() + b"\n")

@@ -1,0 +1,174 @@
+"""What a person wants to know first: where the journal is, what it holds, what needs attention."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.estop.stop import lifted_by
+from holdfast.kernel import config, failures, inbox, latch
+from holdfast.kernel.errors import HoldfastError, StoreAway
+from holdfast.kernel.views import quarantine
+from holdfast.kernel.workspace import MOVED_FILE, worktrees
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import TypedDict
+
+    from holdfast.journal.interface import Head
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.remote.facts import Facts
+
+    class Attention(TypedDict):
+        """Something that a person should look at, and the command that does."""
+
+        what: str
+        next: str
+
+    class JournalFacts(TypedDict):
+        path: str
+        exists: bool
+        read_only: bool
+        bytes: int
+        records: int
+        streams: int
+
+    class ServerFacts(Facts):
+        """Where the journal is on a server. While it is away, all else is what this machine knows."""
+
+        place: str
+        reachable: bool
+
+    class Status(TypedDict):
+        workspace: str
+        worktrees: list[str]
+        journal: JournalFacts
+        server: ServerFacts | None
+        streams: list[Head]
+        attention: list[Attention]
+
+
+SHOWN_STREAMS = 10
+BUDGET = "budget:default"
+
+
+def gather(workspace: Workspace, *, streams: int = SHOWN_STREAMS) -> Status:
+    server, away = _server(workspace), ""
+    if server is not None and not server["reachable"]:
+        workspace = workspace.offline()
+        away = server["place"]
+    facts: JournalFacts = {
+        "path": workspace.journal_path,
+        "exists": workspace.exists(),
+        "read_only": False,
+        "bytes": 0,
+        "records": 0,
+        "streams": 0,
+    }
+    heads: list[Head] = []
+    if facts["exists"]:
+        journal = workspace.journal
+        heads = journal.heads()
+        facts["path"] = away or journal.place
+        facts["read_only"] = journal.read_only
+        facts["bytes"] = journal.size()
+        facts["records"] = sum(head["version"] - head["anchor_version"] for head in heads)
+        facts["streams"] = len(heads)
+        heads.sort(key=lambda head: head["seen_at"], reverse=True)
+    return {
+        "workspace": workspace.root,
+        "worktrees": worktrees(workspace),
+        "journal": facts,
+        "server": server,
+        "streams": heads[:streams],
+        "attention": [*_away(server), *attention(workspace)],
+    }
+
+
+def _server(workspace: Workspace) -> ServerFacts | None:
+    """How it stands with the server; None where the journal is a file."""
+    if not workspace.url:
+        return None
+    from holdfast.remote import facts
+    from holdfast.remote.address import shown
+
+    reachable = True
+    try:
+        _ = workspace.journal
+    except StoreAway:
+        reachable = False
+    return {"place": shown(workspace.url), "reachable": reachable, **facts.gather(workspace)}
+
+
+def _away(server: ServerFacts | None) -> list[Attention]:
+    if server is None or server["reachable"]:
+        return []
+    from holdfast.remote.facts import in_words
+
+    what = "The server is away"
+    waits = in_words(server)
+    return [{"what": f"{what}; {waits}" if waits else what, "next": "holdfast doctor"}]
+
+
+def attention(workspace: Workspace) -> list[Attention]:
+    """What cannot wait, gravest first."""
+    found: list[Attention] = []
+
+    def add(what: str, next: str) -> None:
+        found.append({"what": what, "next": next})
+
+    stopped = latch.read(workspace)
+    if stopped is not None:
+        by = f" by {stopped['by']}" if stopped["by"] else ""
+        add(f"Stopped{by}: {stopped['reason']}", lifted_by(stopped))
+    if workspace.exists() and workspace.journal.heads("gate:"):
+        from holdfast.gates.lookup import open_gates, title_of
+
+        gates = [state for state in open_gates(workspace) if state["presented_at"]]
+        if gates:
+            wait = f"{_count(gates, 'gate')} wait{'s' if len(gates) == 1 else ''} for a person"
+            add(f"{wait}; longest: {title_of(gates[0])}", "holdfast gate list")
+    try:
+        config.load(workspace, workspace.journal if workspace.exists() else None)
+    except HoldfastError as error:
+        add(error.message, "holdfast doctor")
+    failed = failures.read(workspace)
+    if failed:
+        add(f"{_count(failed, 'hook')} failed; last: {failed[-1]['reason']}", "holdfast doctor")
+    queued = [path for root in worktrees(workspace) for path in inbox.waiting(root)]
+    if queued and not workspace.spools:
+        add(f"{_count(queued, 'command')} of sandboxed agents wait", "holdfast doctor --fix")
+    kept = quarantine.listing(workspace)
+    if kept:
+        add(f"{_count(kept, 'file')} in quarantine: {os.path.dirname(kept[0])}", "holdfast doctor")
+    if workspace.exists():
+        refused = workspace.journal.refusals()
+        if refused:
+            add(f"{_count(refused, 'write')} refused and kept", "holdfast doctor")
+        if workspace.journal.head(BUDGET) is not None:
+            from holdfast.budgets.summary import waiting
+
+            for what, next in waiting(workspace):
+                add(what, next)
+        failing = [effect for effect in workspace.journal.effects() if effect["error"]]
+        stray = _astray(workspace)
+        if stray:
+            add(stray, "holdfast doctor")
+        if failing:
+            add(f"{_count(failing, 'effect')} could not be delivered yet", "holdfast doctor")
+    return found
+
+
+def _astray(workspace: Workspace) -> str:
+    """Asked only where there may be two journals, for the sake of the many with one."""
+    was_moved = os.path.exists(os.path.join(workspace.home, MOVED_FILE))
+    if workspace.spools or not (workspace.url or was_moved):
+        return ""
+    from holdfast.remote.move import astray
+
+    found = astray(workspace)
+    return found.what if found else ""
+
+
+def _count(items: Sequence[object], noun: str) -> str:
+    return f"{len(items)} {noun}{'s' if len(items) != 1 else ''}"

@@ -1,0 +1,141 @@
+"""One line under the prompt: how full the context is, what was spent, and what waits for a person."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.budgets import alerts
+from holdfast.kernel import failures, latch
+from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.text import safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from holdfast.kernel.workspace import Workspace
+
+BETWEEN = " · "
+LONGEST_REASON = 60
+FULL = 100  # percent
+HIGHEST_COST = 1_000_000  # dollars; more is a mistake of whoever counted
+_COLOURS = {"red": "31", "yellow": "33", "dim": "2"}
+
+
+def write(workspace: Workspace, payload: Mapping[str, Any], *, now: int) -> str:
+    """From what the client tells its status line, and what we know. The numbers are kept, too: the
+    client tells its exact window nowhere else."""
+    session = payload.get("session_id")
+    session = session if isinstance(session, str) else ""
+    _keep_numbers(workspace, payload, now)
+    parts = [
+        *_holding(workspace, session),
+        *_numbers(workspace, payload),
+        *_waiting(workspace),
+        *_unheard(workspace, now),
+    ]
+    return BETWEEN.join(parts) or _coloured("holdfast", "dim")
+
+
+def _holding(workspace: Workspace, session: str) -> Iterator[str]:
+    """What keeps the agent from going on stands first."""
+    stopped = latch.read(workspace)
+    if stopped is not None:
+        yield _coloured(f"STOPPED: {_short(stopped['reason'])}", "red")
+    for type, reached in alerts.read(workspace, session).items():
+        freed = f" (holdfast guard ack {type})" if type else ""
+        yield _coloured(f"ALERT: {_short(reached)}{freed}", "yellow")
+
+
+def _numbers(workspace: Workspace, payload: Mapping[str, Any]) -> Iterator[str]:
+    limits = _limits(workspace)
+    full = _number(_table(payload, "context_window").get("used_percentage"), FULL)
+    if full is not None:
+        yield _level(f"context {full:.0f}%", full, limits, "context")
+    cost = _number(_table(payload, "cost").get("total_cost_usd"), HIGHEST_COST)
+    if cost is not None:
+        most = limits.get("stop", {}).get("cost")
+        of = f" of ${most:g}" if most is not None else ""
+        yield _level(f"${cost:.2f}{of}", cost, limits, "cost")
+
+
+def _limits(workspace: Workspace) -> Mapping[str, Mapping[str, float]]:
+    """Those that the budget's last check went by; none where no budget is kept."""
+    from holdfast.budgets.rules import budget
+    from holdfast.kernel.state import load
+
+    if not workspace.exists() or workspace.journal.head(budget.STREAM) is None:
+        return {}
+    found: Mapping[str, Mapping[str, float]] = load(workspace.journal, budget, budget.STREAM)[0][
+        "limits"
+    ]
+    return found
+
+
+def _level(text: str, value: float, limits: Mapping[str, Mapping[str, float]], type: str) -> str:
+    for level, colour in (("stop", "red"), ("alert", "yellow"), ("warning", "yellow")):
+        limit = limits.get(level, {}).get(type)
+        if limit is not None and value >= limit:
+            return _coloured(text, colour)
+    return text
+
+
+def _waiting(workspace: Workspace) -> Iterator[str]:
+    if workspace.exists() and workspace.journal.heads("gate:"):
+        from holdfast.gates.lookup import open_gates
+
+        count = sum(1 for gate in open_gates(workspace) if gate["presented_at"])
+        if count:
+            text = f"{count} gate{'s wait' if count > 1 else ' waits'}"
+            yield _coloured(f"{text} (holdfast gate list)", "yellow")
+    failed = failures.read(workspace)
+    if failed:
+        text = f"{len(failed)} hook{'s' if len(failed) > 1 else ''} failed (holdfast doctor)"
+        yield _coloured(text, "red")
+
+
+def _unheard(workspace: Workspace, now: int) -> Iterator[str]:
+    """Where there is a server: that it was not heard for a while, and what waits for it here."""
+    if not os.path.exists(os.path.join(workspace.home, "forward")):
+        return
+    from holdfast.remote import facts
+
+    known = facts.gather(workspace)
+    if facts.is_old(known["heard_at"], now):
+        text = f"server not heard {facts.how_long(known['heard_at'], now)}"
+        waits = f", {known['undelivered']} wait" if known["undelivered"] else ""
+        yield _coloured(f"{text}{waits} (holdfast status)", "yellow")
+
+
+def _keep_numbers(workspace: Workspace, payload: Mapping[str, Any], now: int) -> None:
+    from holdfast.session.spending import note_status_line
+
+    if os.path.isdir(workspace.home) and payload.get("session_id"):
+        try:
+            note_status_line(workspace, payload, now=now)
+        except HoldfastError:
+            return  # busy, or without a session: the next one comes in a moment
+
+
+def _table(payload: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = payload.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _number(value: object, highest: float) -> float | None:
+    """None for what can be no such number, also for what is none at all (NaN)."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if 0 <= value <= highest else None
+
+
+def _short(text: str) -> str:
+    line = " ".join(safe(text).split())
+    return line if len(line) <= LONGEST_REASON else f"{line[: LONGEST_REASON - 1]}…"
+
+
+def _coloured(text: str, colour: str) -> str:
+    if os.environ.get("NO_COLOR"):
+        return text
+    return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"

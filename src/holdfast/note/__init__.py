@@ -1,0 +1,1 @@
+"""Notes: the smallest stream, and the example to copy."""

@@ -1,0 +1,1 @@
+"""The pure rules of note: no I/O, no clock."""

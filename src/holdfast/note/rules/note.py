@@ -1,0 +1,91 @@
+"""Notes: the smallest stream there is. `.notes/<name>.md` keeps short dated lines for the next reader.
+
+It reads and writes like the large protocols do, so it is also the example to copy from.
+"""
+
+from __future__ import annotations
+
+from holdfast.kernel import clock
+from holdfast.kernel.errors import Usage
+from holdfast.kernel.rules import Decision
+from holdfast.note.rules.document import author, heading, parse, plain, write
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.journal.interface import Event
+    from holdfast.kernel.views.reconcile import Change
+    from holdfast.note.rules.document import Entry, NoteState
+
+LONGEST_NOTE = 100_000
+LONGEST_NAME = 64
+
+
+def stream_of(name: str) -> str:
+    """The stream of a note; a name that could not be a file's is refused."""
+    plain = name.replace("-", "").replace("_", "").replace(".", "")
+    if not plain.isalnum() or name.startswith(".") or len(name) > LONGEST_NAME:
+        raise Usage(
+            f"{name!r} cannot name a note.",
+            hint=f"Letters, digits, '-', '_' and '.', at most {LONGEST_NAME}, no '.' in front.",
+        )
+    return f"note:{name}"
+
+
+def initial(stream: str) -> NoteState:
+    return {"name": stream.partition(":")[2], "entries": [], "rest": ""}
+
+
+def decide(state: NoteState, command: Any, now: int) -> Decision:
+    """`{"add": text, "by": who}`"""
+    text, by = plain(str(command["add"])), author(str(command["by"]))
+    if not text:
+        raise Usage("A note needs a text.", hint='holdfast note "what the next reader must know"')
+    if len(text) > LONGEST_NOTE:
+        raise Usage(
+            f"The note has {len(text)} characters; {LONGEST_NOTE} is the most.",
+            hint="Put it into a file and note its name.",
+        )
+    return Decision([("noted", {"text": text, "by": by, "at": clock.stamp(now)})])
+
+
+def apply(state: NoteState, event: Event) -> NoteState:
+    body = event["body"]
+    if event["kind"] == "noted":
+        return {**state, "entries": [*state["entries"], body]}
+    if event["kind"] == "edited_outside":
+        removed = body["removed"]
+        kept = [entry for entry in state["entries"] if entry not in removed]
+        return {**state, "entries": [*kept, *body["added"]], "rest": body["rest"]}
+    return state
+
+
+def absorb(state: NoteState, base: NoteState, change: Change, now: int) -> list[tuple[str, Any]]:
+    """What the editor added to, and took from, the text that they saw."""
+    if change["kind"] != "edited":
+        return []
+    entries, rest = parse(change["text"], heading(state), clock.stamp(now))
+    known = [*base["entries"], *state["entries"]]
+    added: list[Entry] = [entry for entry in entries if entry not in known]
+    removed = [entry for entry in base["entries"] if entry not in entries]
+    rest = _merged(base["rest"], state["rest"], rest)
+    if not added and not removed and rest == state["rest"]:
+        return []
+    body = {"path": change["path"], "added": added, "removed": removed, "rest": rest}
+    return [("edited_outside", body)]
+
+
+def _merged(base: str, ours: str, theirs: str) -> str:
+    """What stands below the entries, when both sides may have changed it: nothing is lost."""
+    if theirs in (base, ours):
+        return ours
+    if ours == base or ours in theirs:
+        return theirs
+    return ours if theirs in ours else f"{ours}\n\n{theirs}"
+
+
+def render(state: NoteState) -> dict[str, str]:
+    if not state["entries"] and not state["rest"]:
+        return {}
+    return {f".notes/{state['name']}.md": write(state)}

@@ -1,0 +1,140 @@
+"""Which plan files are meant, and what they say.
+
+A file is taken as it is. Of a folder and all below it, those Markdown files that have `plan:` in their
+frontmatter, and every `ROUTE.md`. Nothing named at all means the project's own: `.autopilot/phases`.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from holdfast.gates.rules.xml_tree import place_of
+from holdfast.kernel.errors import NotAllowed, NotFound, Usage
+from holdfast.plans.rules import document
+from holdfast.plans.rules.waves import natural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from holdfast.plans.rules.model import Document
+
+PHASES = os.path.join(".autopilot", "phases")
+ROUTE = "ROUTE.md"
+# What the project keeps beside its plans.
+NO_PLANS = ("PHASE.md", "BRIEFING.md", "LOGBOOK.md", "TRANSPONDER.md")
+AGENT_SETTING = "plan.agent"
+# So much of a file is looked at to see whether it is a plan.
+LOOKED_AT = 64 * 1024
+MOST_FILES = 2000
+MOST_FOLDERS = 20_000
+# A letter takes up to four bytes.
+LARGEST = 4 * document.LARGEST
+_SKIPPED = ("node_modules", "__pycache__", "venv")
+
+
+def files(given: Sequence[str], folder: str, root: str) -> list[str]:
+    """The plan files that are meant, as absolute paths in natural order, each once."""
+    if not given:
+        home = os.path.join(root, PHASES)
+        if not os.path.isdir(home):
+            raise NotFound(
+                f"There are no plans in {PHASES}.", hint="Name files or folders of plans."
+            )
+        given = [home]
+    found: dict[str, str] = {}
+    for name in given:
+        path = os.path.normpath(os.path.join(folder, name))
+        if os.path.isdir(path):
+            inside = list(_below(path))
+            if not inside:
+                raise NotFound(
+                    f"There is no plan in {name}.",
+                    hint="A plan is a Markdown file with phase: and plan: in its frontmatter.",
+                )
+        elif os.path.lexists(path):
+            inside = [path]
+        else:
+            raise NotFound(f"There is no file {name}.")
+        for one in inside:
+            # The same file by two names is one plan, not a duplicate.
+            found.setdefault(os.path.realpath(one), one)
+    if len(found) > MOST_FILES:
+        raise Usage(f"These are more than {MOST_FILES} plans.", hint="Name fewer of them.")
+    return sorted(found.values(), key=natural)
+
+
+def _below(folder: str) -> Iterator[str]:
+    for count, (here, folders, names) in enumerate(os.walk(folder, onerror=_refuse), 1):
+        if count > MOST_FOLDERS:
+            raise Usage(
+                f"There are more than {MOST_FOLDERS} folders below {folder}.",
+                hint="Name the folder of the plans.",
+            )
+        folders[:] = sorted(
+            (one for one in folders if not one.startswith(".") and one not in _SKIPPED),
+            key=natural,
+        )
+        for name in sorted(names, key=natural):
+            path = os.path.join(here, name)
+            if name == ROUTE or (name.endswith(".md") and name not in NO_PLANS and _is_plan(path)):
+                yield path
+
+
+def _refuse(error: OSError) -> None:
+    raise NotAllowed(f"{error.filename} cannot be read: {error.strerror}.")
+
+
+def _is_plan(path: str) -> bool:
+    """Whether a file has a plan's frontmatter, however broken the rest of it is."""
+    try:
+        content = _content(path, LOOKED_AT)
+    except PermissionError:
+        return True  # so that it is told, and not passed over
+    except OSError:
+        return False
+    lines = content.removeprefix(b"\xef\xbb\xbf").lstrip().replace(b"\r", b"\n").split(b"\n")
+    if lines[0].rstrip() != b"---":
+        return False
+    for line in lines[1:]:
+        if line.rstrip() == b"---":
+            return False
+        if line.startswith(b"plan:"):
+            return True
+    return False
+
+
+def _content(path: str, largest: int) -> bytes:
+    # A pipe would hold its reader until somebody writes.
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(0, "it is no regular file")
+        return file.read(largest)
+
+
+def documents(paths: Sequence[str], base: str) -> list[Document]:
+    """What the files say. Each is named as it is seen from `base`, when it is below it."""
+    return [_document(path, _seen_from(base, path)) for path in paths]
+
+
+def _document(path: str, name: str) -> Document:
+    try:
+        content = _content(path, LARGEST + 1)
+    except OSError as error:
+        return document.unreadable(name, "UNREADABLE", f"it cannot be read: {error.strerror}")
+    if len(content) > LARGEST:
+        return document.unreadable(name, "TOO_LARGE", f"the file has more than {LARGEST} bytes")
+    try:
+        return document.examine(content.decode(), name)
+    except UnicodeDecodeError as error:
+        before = content[: error.start].decode()
+        what = f"not UTF-8: byte 0x{content[error.start]:02x}"
+        place = place_of(before, len(before))
+        return document.unreadable(name, "NOT_UTF8", what, "Save it as UTF-8.", place)
+
+
+def _seen_from(base: str, path: str) -> str:
+    relative = os.path.relpath(path, base)
+    return path if relative.startswith(os.pardir + os.sep) else relative

@@ -1,0 +1,195 @@
+"""Plan files that somebody edits while they are being run: noticed by their hash, and asked about."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.gates.withdraw import withdraw
+from holdfast.kernel import canonical_json, clock
+from holdfast.kernel.errors import Conflict, FenceLost, HoldfastError, NotFound, StoreAway
+from holdfast.kernel.views.files import identity_of
+from holdfast.plans import discovery
+from holdfast.plans.news import Halted
+from holdfast.plans.rules import document, waves
+from holdfast.plans.rules.kind import kind_of
+from holdfast.plans.rules.run import refuse_rewritten
+from holdfast.plans.rules.run_model import EDITED, OPEN, rewritten_gates
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.plans.news import Attendant
+    from holdfast.plans.rules.model import Plan
+    from holdfast.plans.rules.run_model import PlanRun
+    from holdfast.plans.run_stream import RunStream
+
+OLD, NEW = "old", "new"
+GONE = "gone"
+REDACTED = "[redacted:"
+
+
+class Edited:
+    """The texts that a run goes by: the file's own while it is what the run began with, else what
+    somebody chose."""
+
+    def __init__(self, stream: RunStream, policy: str, attendant: Attendant) -> None:
+        self._stream = stream
+        self._policy = policy
+        self._attendant = attendant
+        self._seen: dict[str, str | None] = {}
+        self._texts: dict[str, Plan] = {}
+
+    def look_at_all(self) -> None:
+        for id, plan in self._stream.state["plans"].items():
+            if not plan["closed"]:
+                self.look_at(id)
+
+    def too_late(self, id: str) -> str:
+        """What became of the file of a plan that is done, when its text is not what it went by."""
+        plan = self._stream.state["plans"][id]
+        path, identity = self._file(id)
+        if self._seen.get(id) == identity:
+            return ""
+        if identity is None:
+            return "" if plan["digest"] == GONE else f"{plan['plan']['path']} is gone"
+        text = discovery.documents([path], self._stream.state["root"])[0]["text"]
+        if document.digest(text) in (plan["digest"], plan["plan"]["digest"]):
+            return ""
+        return f"{plan['plan']['path']} was edited after its last task began, and is not gone by"
+
+    def _file(self, id: str) -> tuple[str, str | None]:
+        state = self._stream.state
+        path = os.path.join(state["root"], state["plans"][id]["plan"]["path"])
+        return path, identity_of(path)
+
+    def look_at(self, id: str) -> None:
+        """Whether the file of a plan is what it was; if not, what is to be done about it."""
+        plan = self._stream.state["plans"][id]
+        path, identity = self._file(id)
+        if id in self._texts and self._seen[id] == identity:
+            return
+        self._seen[id] = identity
+        found = discovery.documents([path], self._stream.state["root"])[0]
+        digest = document.digest(found["text"]) if identity is not None else GONE
+        if digest == plan["plan"]["digest"] and found["plan"] is not None:
+            self._texts[id] = {**plan["plan"], "tasks": found["plan"]["tasks"]}
+        elif digest == plan["digest"]:
+            self._texts[id] = _kept(plan)
+        else:
+            self._choose(id, path, digest)
+
+    def text_of(self, id: str) -> Plan:
+        return self._texts[id]
+
+    def _choose(self, id: str, path: str, digest: str) -> None:
+        plan = self._stream.state["plans"][id]
+        name = plan["plan"]["path"]
+        new = None if digest == GONE else self._new(plan, path)
+        changes = _changes(plan["plan"], self._as_kept(new))
+        refused: HoldfastError | None = None
+        while True:
+            said = changes if refused is None else [refused.message, *changes]
+            choice = self._policy or self._attendant.edited(name, said)
+            if not choice:
+                break
+            try:
+                self._take(id, choice, digest, new)
+                return
+            except (FenceLost, StoreAway):
+                raise
+            except HoldfastError as error:
+                refused = error
+            if self._policy:
+                break
+        del self._seen[id]
+        if refused is not None:
+            raise Halted(EDITED, refused.message, exit_code=refused.exit_code) from refused
+        raise Halted(EDITED, f"{name} was edited: {'; '.join(changes)}", exit_code=8)
+
+    def _take(self, id: str, choice: str, digest: str, new: Plan | HoldfastError | None) -> None:
+        """Go by one of the two texts from here on."""
+        plan = self._stream.state["plans"][id]
+        if choice == OLD or new is None:
+            text = _kept(plan)
+            self._stream.execute({"do": "keep_text", "plan": id, "digest": digest})
+            self._texts[id] = text
+            return
+        if isinstance(new, HoldfastError):
+            raise new
+        kept = self._as_kept(new)
+        refuse_rewritten(plan, kept)
+        for key in rewritten_gates(plan, kept):
+            self._withdraw(plan["gates"][key]["gate"])
+        self._stream.execute({"do": "replan", "plan_text": kept, **kind_of(new)})
+        self._texts[id] = new
+
+    def _withdraw(self, gate: str) -> None:
+        """Before the new text is the run's: after a crash in between, the old question is asked anew."""
+        writer, actor = self._stream.writer, self._stream.actor
+        why = "its plan asks something else now"
+        try:
+            withdraw(writer.workspace, gate, why=why, actor=actor, now=clock.now())
+        except NotFound:
+            return  # a crash came before it was asked
+
+    def _as_kept(self, new: Plan | HoldfastError | None) -> Any:
+        """A text as the journal would keep it: only so can it be compared with what that has."""
+        if new is None or isinstance(new, HoldfastError):
+            return new
+        return self._stream.writer.redactor.value(new, canonical_json.dumps(new))
+
+    def _new(self, known: PlanRun, path: str) -> Plan | HoldfastError:
+        """The plan of the new text, in its place among the others; or what is wrong with it."""
+        try:
+            with open(path, encoding="utf-8") as file:
+                plan = document.read(file.read(), known["plan"]["path"])
+        except HoldfastError as error:
+            return error
+        except (OSError, UnicodeDecodeError) as error:
+            return HoldfastError(f"{path} cannot be read: {error}.")
+        if plan["id"] != known["plan"]["id"]:
+            return Conflict(f"{path} is the plan {plan['id']} now.", kind="plan_edited")
+        others = [
+            one["plan"]
+            for id, one in self._stream.state["plans"].items()
+            if id != known["plan"]["id"]
+        ]
+        order = waves.Order([*others, plan])
+        for trouble in order.troubles:
+            return Conflict(f"{path}: {trouble['what']}.", hint=trouble["instead"])
+        return next(one for one in order.plans if one["id"] == plan["id"])
+
+
+def _kept(plan: PlanRun) -> Plan:
+    """The old text, as the journal has it; which keeps no secrets."""
+    for task in plan["plan"]["tasks"]:
+        is_open = task["gate"] is None and plan["tasks"][task["key"]]["status"] == OPEN
+        if is_open and REDACTED in task["run"] + task["verify"] + task["action"]:
+            raise HoldfastError(
+                f"{plan['plan']['path']}: the old text of task {task['key']} holds a secret, which the "
+                "journal does not keep.",
+                hint="Go on with the new text (--edited new), or bring the old file back.",
+                kind="plan_edited",
+            )
+    return plan["plan"]
+
+
+def _changes(old: Plan, new: Plan | HoldfastError | None) -> list[str]:
+    """What is other than it was, in a few words."""
+    if new is None:
+        return ["the file is gone"]
+    if isinstance(new, HoldfastError):
+        return [new.message]
+    known = {task["key"]: task for task in old["tasks"]}
+    fresh = {task["key"]: task for task in new["tasks"]}
+    same = ("name", "type", "action", "run", "verify", "gate", "timeout")
+    changed = [
+        key
+        for key in known.keys() & fresh.keys()
+        if any(known[key][name] != fresh[key][name] for name in same)  # type: ignore[literal-required]
+    ]
+    said = [f"task {key} changed" for key in sorted(changed)]
+    said += [f"task {key} is new" for key in fresh if key not in known]
+    said += [f"task {key} is gone" for key in known if key not in fresh]
+    return said or ["other parts of the text"]

@@ -1,0 +1,121 @@
+"""What executes a task: a port, and its implementation with processes of this machine.
+
+The runner decides and records; an executor only carries out. It may lose work, run it twice or report it
+late: the run's stream accepts the completion of each start once, or not at all.
+"""
+
+from __future__ import annotations
+
+from holdfast.processes.programs import Programs, end_leftovers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Protocol, TypedDict
+
+    from holdfast.kernel.redact import Redactor
+    from holdfast.plans.run_folder import Place
+    from holdfast.processes.supervisor import Ended, Stage
+
+    class Work(TypedDict):
+        """One start of one task. `needs` are what it asks of a machine, by name."""
+
+        token: str
+        stages: Sequence[Stage]
+        folder: str
+        environment: Mapping[str, str]
+        log: str
+        seconds: float | None
+        needs: Mapping[str, float]
+
+    class Executor(Protocol):
+        """Carries out what it is given. An end is told by `mark`, the token of the start."""
+
+        def start(self, work: Work) -> None: ...
+        def wait(self, seconds: float, *others: int) -> list[Ended]:
+            """What ended, as soon as something did or a descriptor of `others` can be read."""
+
+        def last_line(self, token: str) -> str:
+            """What the work said last, for whoever watches."""
+
+        def release(self, token: str) -> None:
+            """End what a start left in the background."""
+
+        def end(self, *, now: bool = False) -> list[Ended]:
+            """End everything, and return when it has."""
+
+        def end_leftovers(self, marks: Sequence[str]) -> int:
+            """End what an earlier runner of this run left behind; `marks` are its starts that have no
+            end. How much that was."""
+
+        def placed(self) -> list[tuple[str, str]]:
+            """The starts of which it is newly known on which other machine they are at work."""
+
+        @property
+        def at_work(self) -> int: ...
+        @property
+        def alive(self) -> int:
+            """How many starts there is something left of, in the background too."""
+
+        @property
+        def address(self) -> str:
+            """The cluster that carries it out; empty for this machine."""
+
+        @property
+        def waits(self) -> str:
+            """What is missing, in words, when starts do not begin for the lack of it."""
+
+
+class LocalExecutor:
+    """Processes of this machine, one keeper for each start."""
+
+    def __init__(self, place: Place, redactor: Redactor) -> None:
+        self._place = place
+        self._programs = Programs(redactor)
+
+    @property
+    def at_work(self) -> int:
+        return self._programs.at_work
+
+    @property
+    def alive(self) -> int:
+        return self._programs.alive
+
+    def start(self, work: Work) -> None:
+        self._programs.start(
+            {
+                "mark": work["token"],
+                "stages": work["stages"],
+                "folder": work["folder"],
+                "environment": work["environment"],
+                "log": self._place.log(work["log"]),
+                "own": self._place.jobs,
+                "seconds": work["seconds"],
+            }
+        )
+
+    def wait(self, seconds: float, *others: int) -> list[Ended]:
+        return self._programs.wait(seconds, *others)
+
+    def last_line(self, token: str) -> str:
+        return self._programs.last_line(token)
+
+    def release(self, token: str) -> None:
+        self._programs.release(token)
+
+    def end(self, *, now: bool = False) -> list[Ended]:
+        return self._programs.end(now=now)
+
+    def end_leftovers(self, marks: Sequence[str]) -> int:
+        return len(end_leftovers(self._place.jobs))
+
+    def placed(self) -> list[tuple[str, str]]:
+        return []
+
+    @property
+    def address(self) -> str:
+        return ""
+
+    @property
+    def waits(self) -> str:
+        return ""

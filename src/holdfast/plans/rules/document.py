@@ -1,0 +1,292 @@
+"""A plan file: frontmatter and tasks, read so that everything wrong with it is found at once."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+from holdfast.budgets.rules.thresholds import nearest
+from holdfast.gates.rules import gate_xml
+from holdfast.gates.rules.content import flat
+from holdfast.gates.rules.xml_tree import BadXml, Example, tasks_in
+from holdfast.kernel.errors import Usage
+from holdfast.plans.rules import frontmatter, kind, must_haves, pauses, tasks
+from holdfast.plans.rules.frontmatter import BadHead
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.plans.rules.frontmatter import Field
+    from holdfast.plans.rules.model import Document, Finding, Level, Place, Plan
+
+LARGEST = 1_000_000
+FIELDS = (
+    "phase",
+    "plan",
+    "wave",
+    "autonomous",
+    "checkpoint",
+    "depends_on",
+    "files_modified",
+    "must_haves",
+    *kind.TRAITS,
+)
+# Fields that begin so are the author's own.
+OWN = "x-"
+MOST_ENTRIES = 1000
+LAST_WAVE = 9999
+TITLE = 120
+_ID = re.compile(r"\w[\w.+-]{0,63}")
+
+
+class BadPlan(Usage):
+    """A plan that cannot run, with everything that is wrong with it."""
+
+    def __init__(self, problems: list[Finding]) -> None:
+        first, others = problems[0], len(problems) - 1
+        more = f" (and {others} more)" if others else ""
+        super().__init__(
+            f"{where(first)}: {first['what']}{more}", hint=first["instead"], kind="bad_plan"
+        )
+        self.problems = problems
+
+
+def read(text: str, path: str) -> Plan:
+    """The plan of a file, if nothing is wrong with it."""
+    document = examine(text, path)
+    errors = [one for one in document["problems"] if one["level"] == "error"]
+    if errors or document["plan"] is None:
+        raise BadPlan(errors)
+    return document["plan"]
+
+
+def digest(text: str) -> str:
+    """By which an edit is noticed; how the lines end does not matter."""
+    return hashlib.sha256(_unified(text).encode("utf-8", "replace")).hexdigest()
+
+
+def where(finding: Finding) -> str:
+    return f"{finding['path']}:{finding['line']}:{finding['column']}"
+
+
+def examine(text: str, path: str) -> Document:
+    """What a file says, and all that is wrong with it by itself."""
+    return _Reading(_unified(text), path).document()
+
+
+def unreadable(
+    path: str, code: str, what: str, instead: str = "", place: Place = (1, 1)
+) -> Document:
+    """The document of a file whose text could not be had."""
+    reading = _Reading("", path)
+    reading.tell(place, code, what, instead)
+    return reading.result(None)
+
+
+def _unified(text: str) -> str:
+    """One kind of line end, and no byte order mark."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+class _Reading:
+    """One file on its way to a plan; every problem is told, and the reading goes on."""
+
+    def __init__(self, text: str, path: str) -> None:
+        self.text = text
+        self.lines = text.split("\n")
+        self.path = path
+        self.body = ""
+        self.problems: list[Finding] = []
+        self.fields: dict[str, Field] = {}
+        self.xml: list[gate_xml.Task] = []
+        self.broken = 0
+
+    def tell(
+        self, place: Place, code: str, what: str, instead: str = "", level: Level = "error"
+    ) -> None:
+        line, column = place
+        self.problems.append(
+            {
+                "path": self.path,
+                "line": line,
+                "column": column,
+                "code": code,
+                "level": level,
+                "what": what.rstrip("."),
+                "instead": instead,
+            }
+        )
+
+    def document(self) -> Document:
+        if len(self.text) > LARGEST:
+            self.tell((1, 1), "TOO_LARGE", f"the file has more than {LARGEST} characters")
+            return self.result(None)
+        try:
+            head, line, self.body = frontmatter.split(self.text)
+        except BadHead as problem:
+            self._tell_head(problem)
+            return self.result(None)
+        try:
+            self.fields, twice = frontmatter.read(head, line)
+        except BadHead as problem:
+            self._tell_head(problem)
+            twice = []
+        for one in twice:
+            self._tell_head(one)
+        self._find_tasks()
+        return self.result(self._plan() if self.fields else None)
+
+    def result(self, plan: Plan | None) -> Document:
+        return {
+            "path": self.path,
+            "text": self.text,
+            "plan": plan,
+            "tasks": self.xml,
+            "places": {name: field.place for name, field in self.fields.items()},
+            "problems": sorted(self.problems, key=lambda one: (one["line"], one["column"])),
+        }
+
+    def _tell_head(self, problem: BadHead) -> None:
+        self.tell(problem.place, problem.code, problem.what, problem.instead)
+
+    def _tell_xml(self, problem: BadXml) -> None:
+        column = problem.column if problem.column > 1 else indent(self.lines, problem.line)
+        level: Level = "warning" if isinstance(problem, Example) else "error"
+        code = "EXAMPLE" if isinstance(problem, Example) else "BAD_XML"
+        self.tell((problem.line, column), code, problem.what, problem.hint, level)
+
+    def _find_tasks(self) -> None:
+        for found in tasks_in(self.body):
+            if isinstance(found, BadXml):
+                self._tell_xml(found)
+                self.broken += not isinstance(found, Example)
+                continue
+            task, problems = gate_xml.examine(found)
+            for problem in problems:
+                self._tell_xml(problem)
+            self.broken += task is None
+            if task is not None:
+                self.xml.append(task)
+            if len(self.xml) > tasks.MOST_TASKS:
+                break
+        if not self.xml and not self.broken:
+            what, instead = "there is no <task>", '<task type="auto"> with <name> and <action>'
+            self.tell((self.text.count("\n") + 1, 1), "NO_TASK", what, instead)
+
+    def _plan(self) -> Plan | None:
+        for name, field in self.fields.items():
+            if name not in FIELDS and not name.startswith(OWN):
+                self.tell(
+                    field.place, "UNKNOWN_FIELD", f"there is no field {name!r:.60}", _close(name)
+                )
+        phase, plan = self._id("phase"), self._id("plan")
+        wave, autonomous = self._wave(), self._truth("autonomous")
+        depends_on, files = self._texts("depends_on"), self._texts("files_modified")
+        traits = {name: value for name in kind.TRAITS if (value := self._truth(name)) is not None}
+        read = tasks.read(self.xml, self._tell_task)
+        checkpoint = self.fields.get("checkpoint")
+        pause = pauses.read(checkpoint, read, self.broken, self.tell) if checkpoint else None
+        promised = self.fields.get("must_haves")
+        haves = must_haves.read(promised, OWN, self.tell) if promised and promised.value else {}
+        if not phase or not plan:
+            return None
+        if pause is not None and not any(task["gate"] for task in read):
+            line = self.fields["checkpoint"].place[0]
+            at = pauses.position(pause, read)
+            read.insert(at, tasks.of_frontmatter(pause, phase, plan, line))
+        return {
+            "id": f"{phase}/{plan}",
+            "title": _title(self.body),
+            "path": self.path,
+            "digest": digest(self.text),
+            "phase": phase,
+            "plan": plan,
+            "wave": wave,
+            "autonomous": autonomous,
+            "checkpoint": pause,
+            "depends_on": depends_on,
+            "files_modified": files,
+            "must_haves": haves,
+            "traits": traits,
+            "tasks": read,
+        }
+
+    def _tell_task(self, place: Place, code: str, what: str, instead: str) -> None:
+        line, column = place
+        self.tell((line, column if column > 1 else indent(self.lines, line)), code, what, instead)
+
+    def _id(self, name: str) -> str:
+        field = self.fields.get(name)
+        if field is None or field.value is None:
+            place = field.place if field else (1, 1)
+            self.tell(place, "MISSING_FIELD", f"{name} is missing", f"{name}: 01")
+            return ""
+        if not isinstance(field.value, str) or not _ID.fullmatch(field.value):
+            what = f"{field.plain()!r:.60} cannot be the {name}"
+            instead = "Take letters, digits, and . _ + - between them, at most 64."
+            self.tell(field.place, "BAD_VALUE", what, instead)
+            return ""
+        return field.value
+
+    def _wave(self) -> int | None:
+        field = self.fields.get("wave")
+        if field is None or field.value is None:
+            return None
+        text = field.value
+        if isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= 9:
+            number = int(text)
+            if 1 <= number <= LAST_WAVE:
+                return number
+        what = f"wave must be a whole number from 1 to {LAST_WAVE}, not {field.plain()!r:.40}"
+        self.tell(field.place, "BAD_VALUE", what, "wave: 1, or leave it out.")
+        return None
+
+    def _truth(self, name: str) -> bool | None:
+        field = self.fields.get(name)
+        if field is None or field.value is None:
+            return None
+        if isinstance(field.value, str) and field.value.lower() in ("true", "false"):
+            return field.value.lower() == "true"
+        what = f"{name} must be true or false, not {field.plain()!r:.40}"
+        self.tell(field.place, "BAD_VALUE", what, f"{name}: false")
+        return None
+
+    def _texts(self, name: str) -> list[str]:
+        field = self.fields.get(name)
+        if field is None or field.value is None:
+            return []
+        if not isinstance(field.value, list):
+            what = f"{name} must be a list, not {field.plain()!r:.40}"
+            self.tell(field.place, "BAD_VALUE", what, f'{name}: ["..."]')
+            return []
+        if len(field.value) > MOST_ENTRIES:
+            what = f"{name} has more than {MOST_ENTRIES} entries"
+            self.tell(field.place, "TOO_LARGE", what)
+        found: list[str] = []
+        for one in field.value[:MOST_ENTRIES]:
+            if not isinstance(one.value, str) or not one.value.strip():
+                what = f"{name} holds texts, not {one.plain()!r:.40}"
+                self.tell(one.place, "BAD_VALUE", what)
+            elif one.value in found:
+                self.tell(one.place, "TWICE", f"{name} names {one.value!r:.60} twice")
+            else:
+                found.append(one.value)
+        return found
+
+
+def _title(body: str) -> str:
+    """The first heading before the tasks."""
+    for line in body.partition("<task")[0].split("\n"):
+        marks, _, words = line.partition(" ")
+        if words.strip() and 1 <= len(marks) <= 6 and set(marks) == {"#"}:
+            return flat(words.strip().rstrip("#"))[:TITLE]
+    return ""
+
+
+def _close(name: str) -> str:
+    return f"{nearest(name, FIELDS)} A field of your own begins with {OWN}"
+
+
+def indent(lines: list[str], line: int) -> int:
+    """The column of the first letter of a line."""
+    content = lines[line - 1] if line <= len(lines) else ""
+    return len(content) - len(content.lstrip()) + 1

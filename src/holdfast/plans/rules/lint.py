@@ -1,0 +1,220 @@
+"""Everything that is wrong with plans, before anything runs: in each file, and between the files."""
+
+from __future__ import annotations
+
+from holdfast.budgets.rules.thresholds import nearest
+from holdfast.gates.rules import gate_xml, lint
+from holdfast.gates.rules.gate_xml import AUTO
+from holdfast.plans.rules import gate_names, kind, overlap
+from holdfast.plans.rules.document import indent
+from holdfast.plans.rules.model import CHECKPOINT_KEY, has_checkpoint
+from holdfast.plans.rules.waves import Order, natural, phases
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from holdfast.plans.rules.model import Document, Finding, Level, Place, Plan
+
+AGENT_HINT = "Give it a <run>, or set plan.agent in holdfast.toml, such as `claude -p`."
+
+
+def findings(
+    documents: Sequence[Document], *, agent: bool = True, strict: bool = False
+) -> list[Finding]:
+    """All of it at once, by file and line. `agent` is whether there is a command for tasks without a
+    `<run>`; `strict` makes an error of every warning."""
+    found = [one for document in documents for one in document["problems"]]
+    known: dict[str, Document] = {}
+    for document in documents:
+        plan = document["plan"]
+        if plan is None:
+            continue
+        if plan["id"] in known:
+            what = f"{plan['id']} is also the plan in {known[plan['id']]['path']}"
+            found.append(_at(document, "plan", "DUPLICATE_PLAN", what, "Give it its own number."))
+        else:
+            known[plan["id"]] = document
+        found += _gates(document, plan, strict)
+        found += _kind(document, plan)
+        found += _agent(document, plan, agent)
+        found += _files(document, plan)
+    order = Order([one["plan"] for one in known.values() if one["plan"] is not None])
+    for trouble in order.troubles:
+        document = known[trouble["plan"]]
+        found.append(
+            _at(document, "depends_on", trouble["code"], trouble["what"], trouble["instead"])
+        )
+    found += _spelling(order.plans, known)
+    found += _overlaps(order.plans, known)
+    found += _answers(order.plans, known)
+    if strict:
+        found = [{**one, "level": "error"} for one in found]
+    return sorted(found, key=lambda one: (natural(one["path"]), one["line"], one["column"]))
+
+
+def _finding(
+    document: Document,
+    place: Place,
+    code: str,
+    what: str,
+    instead: str = "",
+    level: Level = "error",
+) -> Finding:
+    line, column = place
+    return {
+        "path": document["path"],
+        "line": line,
+        "column": column,
+        "code": code,
+        "level": level,
+        "what": what,
+        "instead": instead,
+    }
+
+
+def _at(
+    document: Document,
+    field: str,
+    code: str,
+    what: str,
+    instead: str = "",
+    level: Level = "error",
+) -> Finding:
+    place = document["places"].get(field) or document["places"].get("plan", (1, 1))
+    return _finding(document, place, code, what, instead, level)
+
+
+def _gates(document: Document, plan: Plan, strict: bool) -> Iterator[Finding]:
+    """What the automation-first rule says of the checkpoints."""
+    lines = document["text"].split("\n")
+    whole = [task for task in document["tasks"] if _is_whole(task)]
+    for one in lint.of_tasks(whole, strict=strict):
+        place = (one["line"], indent(lines, one["line"]))
+        yield _finding(document, place, one["clause"], one["what"], one["instead"], one["level"])
+    for task in plan["tasks"]:
+        if task["key"] == CHECKPOINT_KEY and task["gate"] is not None and task["gate"]["items"]:
+            for one in lint.findings(task["gate"]):
+                if one["level"] == "error":
+                    yield _at(document, "checkpoint", one["clause"], one["what"], one["instead"])
+
+
+def _is_whole(task: gate_xml.Task) -> bool:
+    return all(tag in task["fields"] for tag in gate_xml.ELEMENTS[task["type"]][0])
+
+
+def _kind(document: Document, plan: Plan) -> Iterator[Finding]:
+    """Whether the plan runs by itself as it says, and as the protocol's rules say."""
+    waits = has_checkpoint(plan)
+    if plan["autonomous"] and waits:
+        what = "an autonomous plan has no checkpoint"
+        yield _at(document, "autonomous", "AUTONOMOUS", what, "autonomous: false")
+    if not any(plan["traits"].values()):
+        return
+    rules = kind.rules_say(plan)
+    if plan["autonomous"] not in (None, rules["autonomous"]):
+        should = "true" if rules["autonomous"] else "false"
+        what = f"by the rules this plan is autonomous: {should}. {rules['reason']}"
+        yield _at(document, "autonomous", "PLAN_TYPE", what, f"autonomous: {should}", "warning")
+    elif not rules["autonomous"] and not waits:
+        trait = next(name for name, holds in plan["traits"].items() if holds)
+        what = f"nobody is asked to look. {rules['reason']}"
+        instead = "checkpoint: {type: human-verify, after_task: ..., what: ...}"
+        yield _at(document, trait, "PLAN_TYPE", what, instead, "warning")
+
+
+def _agent(document: Document, plan: Plan, agent: bool) -> Iterator[Finding]:
+    if agent:
+        return
+    lines = document["text"].split("\n")
+    for task in plan["tasks"]:
+        if task["type"] == AUTO and not task["run"]:
+            what = f"there is no agent to do “{task['name']:.60}”"
+            place = (task["line"], indent(lines, task["line"]))
+            yield _finding(document, place, "NO_AGENT", what, AGENT_HINT)
+
+
+def _files(document: Document, plan: Plan) -> Iterator[Finding]:
+    for name in plan["files_modified"]:
+        if overlap.is_outside(name):
+            what = f"files_modified names {name!r:.80}, which is not below the project"
+            instead = "Name files from the project's top."
+            yield _at(document, "files_modified", "OUTSIDE", what, instead)
+
+
+def _spelling(plans: Sequence[Plan], known: dict[str, Document]) -> Iterator[Finding]:
+    """`3` and `03` are two phases, which is seldom meant."""
+    seen: dict[str, Plan] = {}
+    for plan in plans:
+        other = seen.setdefault(plan["phase"].lstrip("0") or "0", plan)
+        if other["phase"] != plan["phase"]:
+            what = f"the phases {other['phase']} and {plan['phase']} are two"
+            instead = f"phase: {other['phase']}, if it is the one of {other['id']}."
+            document = known[plan["id"]]
+            yield _at(document, "phase", "TWO_SPELLINGS", what, instead, "warning")
+
+
+def _overlaps(plans: Sequence[Plan], known: dict[str, Document]) -> Iterator[Finding]:
+    """Plans that run at the same time must not change the same file."""
+    for _, waves in phases(plans):
+        for wave in waves:
+            parallel = [plan for plan in wave if kind.kind_of(plan)["autonomous"]]
+            for first, second, shared in overlap.pairs(parallel):
+                more = f" and {len(shared) - 1} more" if len(shared) > 1 else ""
+                what = (
+                    f"{first['id']} and {second['id']} both change {shared[0]}{more} in wave "
+                    f"{second['wave']}"
+                )
+                instead = f'depends_on: ["{first["id"]}"], or another wave.'
+                document = known[second["id"]]
+                yield _at(document, "files_modified", "OVERLAP", what, instead)
+
+
+def _answers(plans: Sequence[Plan], known: dict[str, Document]) -> Iterator[Finding]:
+    """`{{gate.NAME}}` has an answer when it is needed, and every name is one gate's."""
+    names: dict[str, str] = {}
+    for _, waves in phases(plans):
+        for wave in waves:
+            # What is asked beside a plan may be answered after it; only earlier waves are sure.
+            before = set(names.values())
+            for plan in wave:
+                document = known[plan["id"]]
+                yield from _answers_of(plan, document, before)
+                for task in plan["tasks"]:
+                    name = task["gate_name"]
+                    if not name or not gate_names.is_given(name):
+                        continue
+                    if taken := names.get(gate_names.variable(name)):
+                        what = f"another gate is called {taken}, too"
+                        yield _finding(document, (task["line"], 1), "TWICE", what, "Rename one.")
+                    names.setdefault(gate_names.variable(name), name)
+
+
+def _answers_of(plan: Plan, document: Document, before: set[str]) -> Iterator[Finding]:
+    given = set(before)
+    lines = document["text"].split("\n")
+    for task in plan["tasks"]:
+        if task["key"] != CHECKPOINT_KEY:
+            for said in document["tasks"][int(task["key"]) - 1]["fields"].values():
+                for name, below in gate_names.references(said["text"]):
+                    if name not in given:
+                        what = f"no gate before it gives {{{{gate.{name:.60}}}}}"
+                        hint = nearest(name, sorted(given)) if given else "Ask before it is used."
+                        at = said["line"] + below
+                        place = (at, indent(lines, at))
+                        yield _finding(document, place, "NO_ANSWER", what, hint)
+            yield from _quoted(document, document["tasks"][int(task["key"]) - 1], lines)
+        if task["gate_name"]:
+            given.add(task["gate_name"])
+
+
+def _quoted(document: Document, task: gate_xml.Task, lines: list[str]) -> Iterator[Finding]:
+    if "run" not in task["fields"]:
+        return
+    for tag in ("run", "verify"):
+        said = task["fields"].get(tag, {"line": 1, "text": ""})
+        for name, below in gate_names.quoted_references(said["text"]):
+            what = f"{{{{gate.{name:.60}}}}} stands between quotes, and brings its own"
+            instead = f'Take the quotes away, or write "${gate_names.variable(name):.80}".'
+            at = said["line"] + below
+            yield _finding(document, (at, indent(lines, at)), "QUOTED", what, instead)

@@ -1,0 +1,147 @@
+"""`LOGBOOK.md`, one a phase, a section a plan: the rules of `logbook:<phase>@<worktree>` streams.
+
+The file is people's as much as ours: a section is added once, and nothing in the file is ever rewritten.
+"""
+
+from __future__ import annotations
+
+from holdfast.kernel.errors import Usage
+from holdfast.kernel.rules import Decision
+from holdfast.plans.rules.run_model import PASSED, SKIPPED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any, TypedDict
+
+    from holdfast.journal.interface import Event
+    from holdfast.kernel.views.reconcile import Change
+    from holdfast.plans.rules.run_model import PlanRun, RunState
+
+    class LogbookState(TypedDict):
+        """The file as it is; `sections` are the plans of runs that are written down in it."""
+
+        path: str
+        phase: str
+        text: str
+        sections: dict[str, str]
+
+
+FOLDER = ".autopilot/phases"
+NAME = "LOGBOOK.md"
+MOST_SAID = 200
+
+
+def path_of(phase: str, plan_path: str) -> str:
+    """Beside the phase's own files: where its plan is, when that is in a phase's folder, else in a
+    folder with the phase's number in three digits, as upstream names them."""
+    parts = plan_path.split("/")
+    if plan_path.startswith(f"{FOLDER}/") and len(parts) > 3:
+        return "/".join([FOLDER, parts[2], NAME])
+    name = phase.zfill(3) if phase.isascii() and phase.isdigit() else _folder(phase)
+    return f"{FOLDER}/{name}/{NAME}"
+
+
+def _folder(phase: str) -> str:
+    kept = "".join(letter if letter.isalnum() or letter in "-_" else "-" for letter in phase)
+    return kept.strip("-") or "phase"
+
+
+def stream_of(path: str, worktree: str) -> str:
+    return f"logbook:{path.split('/')[-2]}@{worktree}"
+
+
+def initial(stream: str) -> LogbookState:
+    return {"path": "", "phase": "", "text": "", "sections": {}}
+
+
+def decide(state: LogbookState, command: Any, now: int) -> Decision:
+    """`add` the section of a plan, once a run."""
+    if command["do"] != "add":
+        raise Usage(f"A logbook cannot {command['do']!r:.40}.")
+    if command["section"] in state["sections"]:
+        return Decision()
+    names = ("path", "phase", "section", "text")
+    return Decision([("section_added", {name: command[name] for name in names})])
+
+
+def apply(state: LogbookState, event: Event) -> LogbookState:
+    body = event["body"]
+    if event["kind"] == "section_added":
+        text = state["text"] or f"# Logbook: Phase {body['phase']}\n"
+        return {
+            **state,
+            "path": body["path"],
+            "phase": body["phase"],
+            "text": f"{text.rstrip()}\n\n{body['text'].rstrip()}\n",
+            "sections": {**state["sections"], body["section"]: body["text"]},
+        }
+    if event["kind"] == "edited_outside":
+        return {**state, "text": body["text"]}
+    return state
+
+
+def absorb(
+    state: LogbookState, base: LogbookState, change: Change, now: int
+) -> list[tuple[str, Any]]:
+    """Whatever somebody made of the file is the file. What was added while they wrote comes after it."""
+    if change["kind"] != "edited":
+        return []
+    text = change["text"]
+    for section, own in state["sections"].items():
+        if section not in base["sections"] and own.rstrip() not in text:
+            text = f"{text.rstrip()}\n\n{own.rstrip()}\n"
+    return [("edited_outside", {"text": text})]
+
+
+def render(state: LogbookState) -> dict[str, str]:
+    return {state["path"]: state["text"]} if state["path"] else {}
+
+
+# A plan's section
+
+
+def section(state: RunState, plan: PlanRun, facts: Mapping[str, Any], ended: str) -> str:
+    """The summary of a plan that is done."""
+    return "\n".join(_section(state, plan, facts, ended)) + "\n"
+
+
+def _section(state: RunState, plan: PlanRun, facts: Mapping[str, Any], ended: str) -> Iterator[str]:
+    how = "autonomous" if plan["autonomous"] else "human-verify"
+    yield f"## Plan {_flat(plan['plan']['plan'])}"
+    yield ""
+    yield f"- **Run:** {state['id']}, {how} ({_flat(plan['reason'])})"
+    yield f"- **Time:** {plan['began_at']} to {ended}"
+    if facts.get("branch"):
+        yield f"- **Branch:** {facts['branch']}"
+    yield ""
+    yield "| Task | Result | Time | Attempts | Last words |"
+    yield "|------|--------|------|----------|------------|"
+    for task in plan["plan"]["tasks"]:
+        key = task["key"]
+        if task["gate"] is not None:
+            gate = plan["gates"][key]
+            answer = f"{gate['answer']} by {gate['by']}" if gate["status"] == PASSED else "-"
+            title = _cell(task["gate"]["title"])
+            yield f"| {key} {title} | {gate['status']} | - | {gate['round']} | {_cell(answer)} |"
+            continue
+        run = plan["tasks"][key]
+        name, said = _cell(task["name"]), _cell(run["said"])
+        if run["status"] == SKIPPED:
+            yield f"| {key} {name} | skipped | - | - | - |"
+        else:
+            seconds = f"{run['seconds']:.1f} s"
+            yield f"| {key} {name} | {run['status']} | {seconds} | {run['attempts']} | {said} |"
+    issues = [(key, text) for key, gate in plan["gates"].items() for text in gate["issues"]]
+    if issues:
+        yield ""
+        yield from (f"- Issues at {key}: {_flat(text)}" for key, text in issues)
+
+
+def _flat(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= MOST_SAID else flat[: MOST_SAID - 1] + "…"
+
+
+def _cell(text: str) -> str:
+    return _flat(text).replace("|", "\\|") or "-"

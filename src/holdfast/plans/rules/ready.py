@@ -1,0 +1,165 @@
+"""What may happen now: a pure function of the run's state.
+
+Phases one after the other, and the waves of a phase likewise. In a wave the autonomous plans run in
+parallel; those that wait for people come one by one afterwards, before the next wave (PILOT-39, 40;
+AMB-PILOT-19). Inside a plan everything is in the file's order.
+"""
+
+from __future__ import annotations
+
+from holdfast.plans.rules.run_model import (
+    ASKED,
+    DONE,
+    FAILED,
+    OPEN,
+    PASSED,
+    REFUSED,
+    RUNNING,
+    SKIPPED,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal, TypedDict
+
+    from holdfast.plans.rules.run_model import PhaseRun, PlanRun, RunState
+
+    class Act(TypedDict):
+        """One thing to do: `start` a task, `ask` a gate, `close` a plan, `verify` a phase's goals, or
+        `end` the run. What it is done to is named by `plan` and `key`, or `phase`."""
+
+        do: Literal["start", "ask", "close", "verify", "end"]
+        plan: str
+        key: str
+        phase: str
+
+
+def ready(state: RunState, jobs: int) -> list[Act]:
+    """What to do now, with so many programs at a time."""
+    if state["status"] != "running":
+        return []
+    for phase in state["phases"]:
+        for wave in phase["waves"]:
+            plans = {id: state["plans"][id] for id in wave}
+            if not all(plan["closed"] for plan in plans.values()):
+                return _in_wave(state, plans, jobs)
+        if phase["unmet"] is None:
+            return [_act("verify", phase=phase["phase"])]
+        if phase["unmet"]:
+            return []
+    return [_act("end")]
+
+
+def _in_wave(state: RunState, plans: dict[str, PlanRun], jobs: int) -> list[Act]:
+    unclosed = {id: plan for id, plan in plans.items() if not plan["closed"]}
+    closing = [_act("close", plan=id) for id, plan in unclosed.items() if is_done(plan)]
+    if any(has_failed(plan) for plan in unclosed.values()):
+        return closing  # what runs is let run, and nothing new begins
+    running = sum(is_running(plan) for plan in unclosed.values())
+    parallel = {id: plan for id, plan in unclosed.items() if plan["autonomous"]}
+    acts = list(closing)
+    if parallel:
+        for id, plan in parallel.items():
+            key = next_task(plan)
+            if key and running < jobs:
+                acts.append(_act("start", plan=id, key=key))
+                running += 1
+        return acts
+    for id, plan in unclosed.items():
+        if not is_done(plan):
+            task, gate = next_task(plan), next_gate(plan)
+            if gate:
+                acts.append(_act("ask", plan=id, key=gate))
+            if task and not running:
+                acts.append(_act("start", plan=id, key=task))
+            break
+    return acts
+
+
+def next_task(plan: PlanRun) -> str:
+    """The task that comes next, if it may begin: nothing of the plan runs, and every gate before it is
+    passed. Empty otherwise."""
+    for task in plan["plan"]["tasks"]:
+        key = task["key"]
+        if task["gate"] is not None:
+            if plan["gates"][key]["status"] not in (PASSED, SKIPPED):
+                return ""
+            continue
+        status = plan["tasks"][key]["status"]
+        if status in (RUNNING, FAILED):
+            return ""
+        if status == OPEN:
+            return key
+    return ""
+
+
+def next_gate(plan: PlanRun) -> str:
+    """The gate that is to be asked now: everything before it is done. Empty otherwise."""
+    for task in plan["plan"]["tasks"]:
+        key = task["key"]
+        if task["gate"] is None:
+            if plan["tasks"][key]["status"] not in (DONE, SKIPPED):
+                return ""
+        elif plan["gates"][key]["status"] not in (PASSED, SKIPPED):
+            return key if plan["gates"][key]["status"] == OPEN else ""
+    return ""
+
+
+def waiting_gates(state: RunState) -> list[tuple[str, str]]:
+    """The gates that were asked and have no answer yet: plan and key."""
+    return [
+        (id, key)
+        for id, plan in state["plans"].items()
+        for key, gate in plan["gates"].items()
+        if gate["status"] == ASKED
+    ]
+
+
+def is_running(plan: PlanRun) -> bool:
+    return any(task["status"] == RUNNING for task in plan["tasks"].values())
+
+
+def is_done(plan: PlanRun) -> bool:
+    return all(task["status"] in (DONE, SKIPPED) for task in plan["tasks"].values()) and all(
+        gate["status"] in (PASSED, SKIPPED) for gate in plan["gates"].values()
+    )
+
+
+def has_failed(plan: PlanRun) -> bool:
+    """Whether something of a plan went wrong for good: a task, or what a person was shown."""
+    return any(task["status"] == FAILED for task in plan["tasks"].values()) or any(
+        gate["status"] == REFUSED for gate in plan["gates"].values()
+    )
+
+
+def phase_at(state: RunState) -> PhaseRun | None:
+    """The phase that the run is in; None at its end."""
+    for phase in state["phases"]:
+        if phase["unmet"] != [] or not _is_closed(state, phase):
+            return phase
+    return None
+
+
+def wave_at(state: RunState) -> tuple[str, int]:
+    """The phase and the number of the wave in it, from 1; 0 when the phase has none left."""
+    phase = phase_at(state)
+    if phase is None:
+        return "", 0
+    for number, wave in enumerate(phase["waves"], 1):
+        if not all(state["plans"][id]["closed"] for id in wave):
+            return phase["phase"], number
+    return phase["phase"], 0
+
+
+def _is_closed(state: RunState, phase: PhaseRun) -> bool:
+    return all(state["plans"][id]["closed"] for wave in phase["waves"] for id in wave)
+
+
+def _act(
+    do: Literal["start", "ask", "close", "verify", "end"],
+    *,
+    plan: str = "",
+    key: str = "",
+    phase: str = "",
+) -> Act:
+    return {"do": do, "plan": plan, "key": key, "phase": phase}

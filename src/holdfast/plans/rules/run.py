@@ -1,0 +1,255 @@
+"""Runs: the rules of `run:<id>` streams. A run is rows, never parked code.
+
+A runner has one life of the stream, with its own fence. Each start of a task has a token, and only the
+completion that names it is accepted: the effect of a task is at-least-once, its acceptance exactly once.
+"""
+
+from __future__ import annotations
+
+from holdfast.kernel.errors import Conflict, Usage
+from holdfast.kernel.rules import Decision
+from holdfast.plans.rules.ready import is_done, ready
+from holdfast.plans.rules.run_model import (
+    ABANDONED,
+    ASKED,
+    DONE,
+    OPEN,
+    PASSED,
+    REFUSED,
+    RUNNING,
+    SKIPPED,
+    apply,
+    initial,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.kernel.views.reconcile import Change
+    from holdfast.plans.rules.run_model import PlanRun, RunState, TaskRun
+
+__all__ = ["absorb", "apply", "decide", "initial", "render", "stream_of"]
+
+STREAMS = "run:"
+LONGEST_ID = 64
+LONGEST_SAID = 500
+EVERYBODY = 1 << 30
+# A task whose worker dies so often is itself what kills it.
+LOST_MOST = 20
+# What a new text of the plan may not change.
+PAST = (DONE, RUNNING, SKIPPED, PASSED)
+
+
+def stream_of(id: str) -> str:
+    """The stream of a run; an id that could not be one is refused."""
+    if not id.isascii() or not id.isalnum() or len(id) > LONGEST_ID:
+        raise Usage(f"{id!r:.80} cannot name a run.", hint="`holdfast plan show` lists them.")
+    return f"{STREAMS}{id}"
+
+
+def decide(state: RunState, command: Any, now: int) -> Decision:
+    """`begin`, `live`, `start`, `place`, `finish`, `fail`, `lose`, `ask`, `answer`, `mend`, `close`, `verify`,
+    `replan`, `keep_text`, `pause`, `end`, `abandon`."""
+    what = command["do"]
+    if what == "begin":
+        return _begin(state, command)
+    if state["status"] == "":
+        raise Conflict(f"There is no run {state['id']}.", kind="no_run")
+    if state["status"] == ABANDONED:
+        raise Conflict(f"The run {state['id']} was abandoned.", kind="run_ended")
+    if state["status"] == "done":
+        raise Conflict(f"The run {state['id']} has ended.", kind="run_ended")
+    if what == "abandon":
+        return Decision([("run_abandoned", {name: command[name] for name in ("by", "why")})])
+    if what == "live":
+        return Decision([("life_begun", {"life": command["life"]})])
+    if what == "pause":
+        names = ("reason", "text", "waypoint")
+        return Decision([("run_paused", {name: command[name] for name in names})])
+    decided = {
+        "start": _start,
+        "place": _place,
+        "finish": _complete,
+        "fail": _complete,
+        "lose": _complete,
+        "ask": _ask,
+        "answer": _answer,
+        "mend": _mend,
+        "close": _close,
+        "verify": _verify,
+        "replan": _replan,
+        "keep_text": _keep_text,
+        "end": _end,
+    }.get(what)
+    if decided is None:
+        raise Usage(f"A run cannot {what!r:.40}.")
+    return decided(state, command)
+
+
+def _begin(state: RunState, command: Any) -> Decision:
+    if state["status"]:
+        raise Conflict(f"There is a run {state['id']} already.", kind="run_taken")
+    names = ("root", "options", "phases", "plans")
+    return Decision([("run_begun", {name: command[name] for name in names})])
+
+
+def _plan(state: RunState, command: Any) -> PlanRun:
+    plan = state["plans"].get(command["plan"])
+    if plan is None:
+        raise Conflict(f"The run {state['id']} has no plan {command['plan']!r:.80}.")
+    return plan
+
+
+def _task(state: RunState, command: Any) -> TaskRun:
+    task = _plan(state, command)["tasks"].get(command["task"])
+    if task is None:
+        raise Conflict(f"{command['plan']} has no task {command['task']!r:.40}.")
+    return task
+
+
+def _start(state: RunState, command: Any) -> Decision:
+    """Whatever asks for it: a task begins only where the state lets it."""
+    _task(state, command)
+    wanted = (command["plan"], command["task"])
+    may = [(act["plan"], act["key"]) for act in ready(state, EVERYBODY) if act["do"] == "start"]
+    if wanted not in may:
+        raise Conflict(f"{wanted[0]}#{wanted[1]} may not begin now.", kind="not_ready")
+    body = {name: command[name] for name in ("plan", "task", "mark", "log")}
+    return Decision([("task_started", body)])
+
+
+def _place(state: RunState, command: Any) -> Decision:
+    """Where a start is at work. One that has ended meanwhile is nowhere."""
+    task = _task(state, command)
+    if task["status"] != RUNNING or task["mark"] != command["mark"]:
+        return Decision()
+    body = {name: command[name] for name in ("plan", "task", "mark")}
+    return Decision([("task_placed", {**body, "on": str(command["on"])[:LONGEST_SAID]})])
+
+
+def _complete(state: RunState, command: Any) -> Decision:
+    """A completion counts when it names the attempt that runs; another is kept for reading."""
+    what, task = command["do"], _task(state, command)
+    kept = ("plan", "task", "mark", "exit_code", "seconds", "why", "said")
+    body = {name: command[name] for name in kept if name in command}
+    if command.get("on"):
+        body["on"] = command["on"]
+    for name in ("why", "said", "on"):
+        if name in body:
+            body[name] = str(body[name])[:LONGEST_SAID]
+    if task["status"] != RUNNING or task["mark"] != command["mark"]:
+        return Decision([("completion_refused", {**body, "as": what})])
+    if what == "finish":
+        return Decision([("task_done", body)])
+    if what == "lose" and task["lost"] + 1 < LOST_MOST:
+        return Decision([("task_lost", body)])
+    last = what == "lose" or task["tries"] + 1 >= max(1, state["options"].get("tries", 1))
+    return Decision([("task_failed", {**body, "last": last})])
+
+
+def _ask(state: RunState, command: Any) -> Decision:
+    plan = _plan(state, command)
+    gate = plan["gates"][command["key"]]
+    if gate["status"] == ASKED and gate["gate"] == command["gate"]:
+        return Decision()
+    may = [(act["plan"], act["key"]) for act in ready(state, EVERYBODY) if act["do"] == "ask"]
+    if gate["status"] != OPEN or (command["plan"], command["key"]) not in may:
+        raise Conflict(f"{command['plan']}#{command['key']} is not to be asked now.")
+    body = {name: command[name] for name in ("plan", "key", "gate", "round")}
+    return Decision([("gate_asked", body)])
+
+
+def _answer(state: RunState, command: Any) -> Decision:
+    """What a person said to a gate. It is read from the gate's own stream, where only a person's
+    answer can stand."""
+    gate = _plan(state, command)["gates"][command["key"]]
+    if gate["status"] != ASKED or gate["gate"] != command["gate"]:
+        raise Conflict(f"{command['plan']}#{command['key']} was not asked.")
+    names = ("plan", "key", "gate", "verdict", "answer", "text", "by")
+    return Decision([("gate_answered", {name: command[name] for name in names})])
+
+
+def _mend(state: RunState, command: Any) -> Decision:
+    gate = _plan(state, command)["gates"][command["key"]]
+    if gate["status"] != REFUSED:
+        raise Conflict(f"{command['plan']}#{command['key']} has no issues to mend.")
+    return Decision([("gate_mended", {"plan": command["plan"], "key": command["key"]})])
+
+
+def _close(state: RunState, command: Any) -> Decision:
+    plan = _plan(state, command)
+    if plan["closed"]:
+        return Decision()
+    if not is_done(plan):
+        raise Conflict(f"{command['plan']} is not done.")
+    return Decision([("plan_closed", {"plan": command["plan"], **command.get("facts", {})})])
+
+
+def _verify(state: RunState, command: Any) -> Decision:
+    if not any(act["do"] == "verify" for act in ready(state, EVERYBODY)):
+        raise Conflict(f"The phase {command['phase']} is not complete.")
+    body = {"phase": command["phase"], "unmet": [str(one) for one in command["unmet"]]}
+    return Decision([("phase_verified", body)])
+
+
+def _replan(state: RunState, command: Any) -> Decision:
+    """A new text takes the place of what is not done. What is done must stand where it stood."""
+    new, known = command["plan_text"], _plan(state, {"plan": command["plan_text"]["id"]})
+    refuse_rewritten(known, new)
+    body = {name: command[name] for name in ("autonomous", "reason")}
+    return Decision([("replanned", {**body, "plan": new})])
+
+
+def refuse_rewritten(known: PlanRun, new: Any) -> None:
+    """A text that changes the past, or the plan's place in the run, cannot be gone on with. What failed
+    or was lost is no past: the new text may be what mends it."""
+    old = known["plan"]
+    begun = 0
+    for position, task in enumerate(old["tasks"]):
+        key = task["key"]
+        run: Any = known["gates"][key] if task["gate"] is not None else known["tasks"][key]
+        if run["status"] in PAST:
+            begun = position + 1
+    same = ("type", "name", "action", "run", "verify", "gate")
+    for one, other in zip(old["tasks"][:begun], new["tasks"][:begun], strict=False):
+        differs = any(one[name] != other[name] for name in same)  # type: ignore[literal-required]
+        if one["key"] != other["key"] or differs:
+            raise Conflict(
+                f"{new['path']}: task {other['key']} is done or at work, and its text is another now.",
+                hint="Go on with the old text (--edited old), or begin a new run.",
+                kind="plan_edited",
+            )
+    if len(new["tasks"]) < begun:
+        raise Conflict(
+            f"{new['path']}: a task that is done or at work is not in the file any more.",
+            hint="Go on with the old text (--edited old), or begin a new run.",
+            kind="plan_edited",
+        )
+    for name in ("id", "wave", "depends_on"):
+        if old[name] != new[name]:
+            raise Conflict(
+                f"{new['path']}: {name} changed; the run has its waves already.",
+                hint="Go on with the old text (--edited old), or begin a new run.",
+                kind="plan_edited",
+            )
+
+
+def _keep_text(state: RunState, command: Any) -> Decision:
+    _plan(state, command)
+    return Decision([("text_kept", {"plan": command["plan"], "digest": command["digest"]})])
+
+
+def _end(state: RunState, _: Any) -> Decision:
+    if not any(act["do"] == "end" for act in ready(state, EVERYBODY)):
+        raise Conflict(f"The run {state['id']} is not at its end.")
+    return Decision([("run_ended", {})])
+
+
+def absorb(state: RunState, base: RunState, change: Change, now: int) -> list[tuple[str, Any]]:
+    return []
+
+
+def render(state: RunState) -> dict[str, str]:
+    """None: a run is written to at every task. Its files are views of other streams."""
+    return {}

@@ -1,0 +1,410 @@
+"""What is known of a run, in plain data, and what it is after each of its records."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal, NotRequired, TypedDict
+
+    from holdfast.journal.interface import Event
+    from holdfast.plans.rules.model import Plan, Task
+
+    class TaskRun(TypedDict):
+        """One task. `mark` names the attempt that runs now, and only its completion is accepted;
+        `tries` are the failures since somebody last began it anew, `lost` the attempts since then whose
+        worker died, `attempts` all its starts. `on` is the machine of its last start, where that was
+        another than the runner's."""
+
+        status: Literal["open", "running", "done", "failed", "skipped"]
+        mark: str
+        tries: int
+        lost: int
+        attempts: int
+        log: str
+        began_at: str
+        ended_at: str
+        seconds: float
+        exit_code: int | None
+        why: str
+        said: str
+        on: NotRequired[str]
+
+    class GateRun(TypedDict):
+        """One checkpoint of a plan. `gate` is the gate that was asked, in its `round`; `issues` is what
+        was said against it in all rounds."""
+
+        status: Literal["open", "asked", "passed", "refused", "skipped"]
+        gate: str
+        round: int
+        answer: str
+        text: str
+        by: str
+        asked_at: str
+        answered_at: str
+        issues: list[str]
+
+    class PlanRun(TypedDict):
+        """One plan of a run. `digest` is that of the file's text that people were last asked about."""
+
+        plan: Plan
+        autonomous: bool
+        reason: str
+        digest: str
+        began_at: str
+        ended_at: str
+        closed: bool
+        tasks: dict[str, TaskRun]
+        gates: dict[str, GateRun]
+
+    class PhaseRun(TypedDict):
+        """A phase: its waves of plan ids, and what its goals came to; None: not looked at yet."""
+
+        phase: str
+        waves: list[list[str]]
+        unmet: list[str] | None
+
+    class Pause(TypedDict):
+        """Why a run stands still, since when, and the waypoint that says so."""
+
+        reason: str
+        text: str
+        at: str
+        waypoint: str
+
+    class Life(TypedDict):
+        """The runner that has the run now: a process of a machine. `on` is the cluster that carries out
+        what it starts, where there is one."""
+
+        number: int
+        pid: int
+        started: str
+        host: str
+        at: str
+        on: NotRequired[str]
+
+    class RunState(TypedDict):
+        id: str
+        status: Literal["", "running", "paused", "done", "abandoned"]
+        begun_at: str
+        ended_at: str
+        root: str
+        options: dict[str, Any]
+        plans: dict[str, PlanRun]
+        phases: list[PhaseRun]
+        pause: Pause | None
+        life: Life | None
+        # Late completions that were refused; tasks that are done, and to be done; the one done last.
+        refused: int
+        done: int
+        total: int
+        last: tuple[str, str] | None
+
+
+OPEN, RUNNING, DONE, FAILED, SKIPPED = "open", "running", "done", "failed", "skipped"
+ASKED, PASSED, REFUSED = "asked", "passed", "refused"
+PAUSED = "paused"
+ABANDONED = "abandoned"
+# A run with one of these is over, and never goes on.
+OVER = (DONE, ABANDONED)
+# Why a run stands still. The first five are reasons of waypoints, too.
+USER_INTERRUPT, ERROR, ISSUES = "user_interrupt", "error", "issues_reported"
+PHASE_COMPLETE, GOALS = "phase_complete", "goals_unmet"
+GATE_WAITS, ALERT_WAITS, EDITED = "waiting_for_person", "alert", "plan_edited"
+STOPPED = "stopped"
+NEW_TASK: TaskRun = {
+    "status": "open",
+    "mark": "",
+    "tries": 0,
+    "lost": 0,
+    "attempts": 0,
+    "log": "",
+    "began_at": "",
+    "ended_at": "",
+    "seconds": 0.0,
+    "exit_code": None,
+    "why": "",
+    "said": "",
+}
+NEW_GATE: GateRun = {
+    "status": "open",
+    "gate": "",
+    "round": 0,
+    "answer": "",
+    "text": "",
+    "by": "",
+    "asked_at": "",
+    "answered_at": "",
+    "issues": [],
+}
+
+
+def initial(stream: str) -> RunState:
+    return {
+        "id": stream.partition(":")[2],
+        "status": "",
+        "begun_at": "",
+        "ended_at": "",
+        "root": "",
+        "options": {},
+        "plans": {},
+        "phases": [],
+        "pause": None,
+        "life": None,
+        "refused": 0,
+        "done": 0,
+        "total": 0,
+        "last": None,
+    }
+
+
+def apply(state: RunState, event: Event) -> RunState:
+    kind, body, at = event["kind"], event["body"], event["at"]
+    if kind == "run_begun":
+        plans = {one["plan"]["id"]: _begun_plan(one) for one in body["plans"]}
+        return {
+            **state,
+            "status": "running",
+            "begun_at": at,
+            "root": body["root"],
+            "options": body["options"],
+            "phases": body["phases"],
+            "plans": plans,
+            "total": sum(to_do(plan) for plan in plans.values()),
+        }
+    if kind == "life_begun":
+        return _with_life(state, body["life"])
+    if kind in ("task_started", "task_done", "task_failed", "task_lost", "task_placed"):
+        return _with_task(state, kind, body, at)
+    if kind in ("gate_asked", "gate_answered", "gate_mended"):
+        return _with_gate(state, kind, body, at)
+    if kind == "plan_closed":
+        return with_plan(state, body["plan"], closed=True, ended_at=at)
+    if kind == "phase_verified":
+        phases = [
+            {**one, "unmet": body["unmet"]} if one["phase"] == body["phase"] else one
+            for one in state["phases"]
+        ]
+        return {**state, "phases": phases}  # type: ignore[typeddict-item]
+    if kind == "replanned":
+        return _replanned(state, body)
+    if kind == "text_kept":
+        return with_plan(state, body["plan"], digest=body["digest"])
+    if kind == "completion_refused":
+        return {**state, "refused": state["refused"] + 1}
+    if kind == "run_paused":
+        pause: Pause = {
+            "reason": body["reason"],
+            "text": body["text"],
+            "at": at,
+            "waypoint": body["waypoint"],
+        }
+        return {**state, "status": "paused", "pause": pause}
+    if kind == "run_ended":
+        return {**state, "status": "done", "ended_at": at, "pause": None}
+    if kind == "run_abandoned":
+        return _abandoned(state, body, at)
+    return state
+
+
+def _abandoned(state: RunState, body: Any, at: str) -> RunState:
+    """Given up: nothing of it is at work or waits for anybody. What is done stays done."""
+    plans = {
+        id: {
+            **plan,
+            "tasks": {
+                key: {**task, "status": OPEN, "mark": ""} if task["status"] == RUNNING else task
+                for key, task in plan["tasks"].items()
+            },
+            "gates": {
+                key: {**gate, "status": OPEN} if gate["status"] == ASKED else gate
+                for key, gate in plan["gates"].items()
+            },
+        }
+        for id, plan in state["plans"].items()
+    }
+    pause: Pause = {"reason": ABANDONED, "text": body["why"], "at": at, "waypoint": ""}
+    changed = {"status": ABANDONED, "ended_at": at, "pause": pause, "plans": plans}
+    return {**state, **changed}  # type: ignore[typeddict-item]
+
+
+def with_plan(state: RunState, id: str, **changes: Any) -> RunState:
+    plan = {**state["plans"][id], **changes}
+    return {**state, "plans": {**state["plans"], id: plan}}  # type: ignore[dict-item]
+
+
+def to_do(plan: PlanRun) -> int:
+    """How many tasks of a plan are to be done, or were."""
+    return sum(task["status"] != SKIPPED for task in plan["tasks"].values())
+
+
+def _begun_plan(body: Any) -> PlanRun:
+    plan: Plan = body["plan"]
+    skipped = set(body["skipped"])
+    return {
+        "plan": plan,
+        "autonomous": body["autonomous"],
+        "reason": body["reason"],
+        "digest": plan["digest"],
+        "began_at": "",
+        "ended_at": "",
+        "closed": all(task["key"] in skipped for task in plan["tasks"]),
+        "tasks": {one["key"]: _new_task(one, skipped) for one in plan["tasks"] if not one["gate"]},
+        "gates": {one["key"]: _new_gate(one, skipped) for one in plan["tasks"] if one["gate"]},
+    }
+
+
+def _new_task(task: Task, skipped: set[str]) -> TaskRun:
+    return {**NEW_TASK, "status": "skipped" if task["key"] in skipped else "open"}
+
+
+def _new_gate(task: Task, skipped: set[str]) -> GateRun:
+    return {**NEW_GATE, "status": "skipped" if task["key"] in skipped else "open"}
+
+
+def _with_life(state: RunState, life: Life) -> RunState:
+    """A new runner: what an old one had at work is open again, what had failed may be tried again, and
+    a checkpoint with issues is presented again."""
+    plans: dict[str, PlanRun] = {}
+    for id, plan in state["plans"].items():
+        tasks = {
+            key: _tried_again(task) if task["status"] in (RUNNING, FAILED) else task
+            for key, task in plan["tasks"].items()
+        }
+        gates = {
+            key: _asked_again(gate) if gate["status"] == REFUSED else gate
+            for key, gate in plan["gates"].items()
+        }
+        plans[id] = {**plan, "tasks": tasks, "gates": gates}
+    phases: list[PhaseRun] = [
+        {**one, "unmet": None} if one["unmet"] else one for one in state["phases"]
+    ]
+    return {
+        **state,
+        "status": "running",
+        "pause": None,
+        "plans": plans,
+        "phases": phases,
+        "life": life,
+    }
+
+
+def _tried_again(task: TaskRun) -> TaskRun:
+    return {**task, "status": "open", "mark": "", "tries": 0, "lost": 0}
+
+
+def _asked_again(gate: GateRun) -> GateRun:
+    return {**gate, "status": "open"}
+
+
+def _with_task(state: RunState, kind: str, body: Any, at: str) -> RunState:
+    plan = state["plans"][body["plan"]]
+    task = plan["tasks"][body["task"]]
+    if kind == "task_started":
+        task = {
+            **task,
+            "status": "running",
+            "mark": body["mark"],
+            "attempts": task["attempts"] + 1,
+            "log": body["log"],
+            "began_at": at,
+            "ended_at": "",
+        }
+        task.pop("on", None)
+    elif kind == "task_placed":
+        task = {**task, "on": body["on"]}
+    elif kind == "task_lost":
+        lost = task["lost"] + 1
+        task = {**task, "status": "open", "mark": "", "lost": lost, "why": body["why"]}
+    else:
+        done = kind == "task_done"
+        task = {
+            **task,
+            "status": "done" if done else "failed" if body["last"] else "open",
+            "mark": "",
+            "tries": task["tries"] + (not done),
+            "ended_at": at,
+            "seconds": body["seconds"],
+            "exit_code": body["exit_code"],
+            "why": body.get("why", ""),
+            "said": body.get("said", ""),
+        }
+        if "on" in body:
+            task["on"] = body["on"]
+    changed = with_plan(
+        state,
+        body["plan"],
+        tasks={**plan["tasks"], body["task"]: task},
+        began_at=plan["began_at"] or at,
+    )
+    if kind == "task_done":
+        changed["done"] += 1
+        changed["last"] = (body["plan"], body["task"])
+    return changed
+
+
+def _with_gate(state: RunState, kind: str, body: Any, at: str) -> RunState:
+    plan = state["plans"][body["plan"]]
+    gate = plan["gates"][body["key"]]
+    if kind == "gate_asked":
+        gate = {
+            **gate,
+            "status": "asked",
+            "gate": body["gate"],
+            "round": body["round"],
+            "asked_at": at,
+        }
+    elif kind == "gate_mended":
+        gate = _asked_again(gate)
+    else:
+        gate = {
+            **gate,
+            "status": "passed" if body["verdict"] == "yes" else "refused",
+            "answer": body["answer"],
+            "text": body["text"],
+            "by": body["by"],
+            "answered_at": at,
+            "issues": [*gate["issues"], *([body["text"]] if body["verdict"] == "no" else [])],
+        }
+    gates = {**plan["gates"], body["key"]: gate}
+    return with_plan(state, body["plan"], gates=gates, began_at=plan["began_at"] or at)
+
+
+def rewritten_gates(known: PlanRun, new: Plan) -> list[str]:
+    """The keys of those that wait for an answer to what the new text does not ask any more."""
+    asks = {one["key"]: one["gate"] for one in new["tasks"]}
+    return [
+        one["key"]
+        for one in known["plan"]["tasks"]
+        if one["gate"] is not None
+        and known["gates"][one["key"]]["status"] == ASKED
+        and asks.get(one["key"]) != one["gate"]
+    ]
+
+
+def _replanned(state: RunState, body: Any) -> RunState:
+    """The new text of a plan file. What was begun stays as it was, by its key."""
+    plan: Plan = body["plan"]
+    known = state["plans"][plan["id"]]
+    rewritten = rewritten_gates(known, plan)
+    changed = with_plan(
+        state,
+        plan["id"],
+        plan=plan,
+        digest=plan["digest"],
+        autonomous=body["autonomous"],
+        reason=body["reason"],
+        tasks={
+            one["key"]: known["tasks"].get(one["key"], NEW_TASK)
+            for one in plan["tasks"]
+            if not one["gate"]
+        },
+        gates={
+            one["key"]: _asked_again(known["gates"][one["key"]])
+            if one["key"] in rewritten
+            else known["gates"].get(one["key"], NEW_GATE)
+            for one in plan["tasks"]
+            if one["gate"]
+        },
+    )
+    changed["total"] += to_do(changed["plans"][plan["id"]]) - to_do(known)
+    return changed

@@ -1,0 +1,197 @@
+"""In which order plans run: phases one after the other, and inside each its waves.
+
+A dependency is in an earlier wave or an earlier phase. A plan without a wave comes one after the latest
+of its dependencies in the same phase, else first (PILOT-38).
+"""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import TypedDict
+
+    from holdfast.plans.rules.model import Plan
+
+    class Trouble(TypedDict):
+        """What is wrong with an order. `name` is the entry of `depends_on`; empty for a cycle."""
+
+        plan: str
+        name: str
+        code: str
+        what: str
+        instead: str
+
+
+class Order:
+    """Plans in the order of their waves, and everything that speaks against it.
+
+    `plans` have their wave and exact ids in `depends_on`; a dependency that is in trouble is left out.
+    """
+
+    def __init__(self, given: Sequence[Plan]) -> None:
+        self.troubles: list[Trouble] = []
+        self._plans: dict[str, Plan] = {plan["id"]: plan for plan in reversed(given)}
+        self._named: dict[str, list[str]] = {}
+        for id, plan in self._plans.items():
+            self._named.setdefault(plan["plan"], []).append(id)
+        self._needs = {id: self._resolved(plan) for id, plan in self._plans.items()}
+        self._waves: dict[str, int] = {}
+        # In a circle, or behind one: their waves say nothing.
+        self._unplaced: set[str] = set()
+        self._give_out()
+        self._check()
+        self.plans = sorted((self._placed(id) for id in self._plans), key=_place)
+
+    def _resolved(self, plan: Plan) -> dict[str, str]:
+        """The id of each dependency, by the name that the plan gives it."""
+        found: dict[str, str] = {}
+        for name in plan["depends_on"]:
+            same = f"{plan['phase']}/{name}"
+            others = self._named.get(name, [])
+            if name in self._plans:
+                found[name] = name
+            elif same in self._plans:
+                found[name] = same
+            elif len(others) == 1:
+                found[name] = others[0]
+            elif others:
+                listed = ", ".join(sorted(others, key=natural)[:5])
+                what = f"several plans are called {name!r:.60}"
+                self._tell(plan["id"], name, "UNKNOWN_PLAN", what, f"Say which: {listed}.")
+            else:
+                what = f"there is no plan {name!r:.60} to depend on"
+                self._tell(plan["id"], name, "UNKNOWN_PLAN", what, self._nearest(plan, name))
+        return found
+
+    def _nearest(self, plan: Plan, name: str) -> str:
+        import difflib
+
+        same = [one["plan"] for one in self._plans.values() if one["phase"] == plan["phase"]]
+        close = difflib.get_close_matches(name, [*same, *self._plans], n=1, cutoff=0.5)
+        asked = f"Did you mean {close[0]}? " if close else ""
+        return f"{asked}Give its file, too, or the folder of all of them."
+
+    def _tell(self, plan: str, name: str, code: str, what: str, instead: str = "") -> None:
+        self.troubles.append(
+            {"plan": plan, "name": name, "code": code, "what": what, "instead": instead}
+        )
+
+    def _give_out(self) -> None:
+        """A wave for every plan, dependencies first; what is left over goes in circles."""
+        waiting = {id: set(needs.values()) - {id} for id, needs in self._needs.items()}
+        wanted: dict[str, list[str]] = {}
+        for id, needs in waiting.items():
+            for need in needs:
+                wanted.setdefault(need, []).append(id)
+        free = [id for id, needs in waiting.items() if not needs]
+        while free:
+            id = free.pop()
+            del waiting[id]
+            self._waves[id] = self._wave_of(id)
+            for other in wanted.get(id, []):
+                waiting[other].discard(id)
+                if not waiting[other]:
+                    free.append(other)
+        for id, named in self._needs.items():
+            for name, need in named.items():
+                if need == id:
+                    self._tell(id, name, "CYCLE", "the plan depends on itself", "Take it out.")
+        self._unplaced.update(waiting)
+        self._tell_circles(waiting)
+        for id in waiting:
+            self._waves[id] = self._plans[id]["wave"] or 1
+
+    def _wave_of(self, id: str) -> int:
+        plan = self._plans[id]
+        given = plan["wave"]
+        if given is not None:
+            return given
+        before = [
+            self._waves[need]
+            for need in self._needs[id].values()
+            if need != id and self._plans[need]["phase"] == plan["phase"]
+        ]
+        return max(before, default=0) + 1
+
+    def _tell_circles(self, waiting: dict[str, set[str]]) -> None:
+        """Each circle by its shortest way round. A plan that only depends on one is none of it."""
+        told: set[str] = set()
+        for start in sorted(waiting, key=natural):
+            circle = [] if start in told else _way_round(start, waiting)
+            if circle:
+                told.update(circle)
+                shown = circle if len(circle) <= 8 else [*circle[:6], "…", circle[-1]]
+                what = f"plans depend on each other in a circle: {' → '.join(shown)}"
+                self._tell(start, "", "CYCLE", what, "Take one of these dependencies out.")
+
+    def _check(self) -> None:
+        for id, needs in self._needs.items():
+            plan = self._plans[id]
+            for name, need in needs.items():
+                other = self._plans[need]
+                if need == id or id in self._unplaced or need in self._unplaced:
+                    continue
+                if other["phase"] != plan["phase"]:
+                    if natural(other["phase"]) > natural(plan["phase"]):
+                        what = f"{id} depends on {need}, which is in a later phase"
+                        self._tell(id, name, "INVALID_WAVE", what, "Depend on what comes before.")
+                elif self._waves[need] >= self._waves[id]:
+                    same = self._waves[need] == self._waves[id]
+                    which = "the same wave" if same else "a later wave"
+                    what = (
+                        f"{id} (wave {self._waves[id]}) depends on {need}, which is in {which}"
+                        f"{'' if same else f' ({self._waves[need]})'}"
+                    )
+                    instead = f"wave: {self._waves[need] + 1}, or leave wave out."
+                    self._tell(id, name, "INVALID_WAVE", what, instead)
+
+    def _placed(self, id: str) -> Plan:
+        bad = {one["name"] for one in self.troubles if one["plan"] == id}
+        needs = [need for name, need in self._needs[id].items() if name not in bad]
+        plan = self._plans[id].copy()
+        plan["wave"], plan["depends_on"] = self._waves[id], needs
+        return plan
+
+
+def _way_round(start: str, needs: dict[str, set[str]]) -> list[str]:
+    """The shortest way from a plan over what it needs back to it; nothing if there is none."""
+    came: dict[str, str] = {}
+    edge = [start]
+    while edge:
+        ahead: list[str] = []
+        for id in edge:
+            for need in sorted(needs[id], key=natural):
+                if need == start:
+                    way = [id]
+                    while way[-1] != start:
+                        way.append(came[way[-1]])
+                    return [*reversed(way), start]
+                if need not in came:
+                    came[need] = id
+                    ahead.append(need)
+        edge = ahead
+    return []
+
+
+def natural(text: str) -> tuple[list[tuple[int, int, str]], str]:
+    """A key by which `2` comes before `10`, and `b` after `a`."""
+    parts = re.findall(r"[0-9]+|[^0-9]+", text)
+    return [
+        (0, int(part), "") if part.isdigit() and len(part) < 4000 else (1, 0, part.casefold())
+        for part in parts
+    ], text
+
+
+def _place(plan: Plan) -> tuple[object, int, object]:
+    return natural(plan["phase"]), plan["wave"] or 1, natural(plan["plan"])
+
+
+def phases(plans: Iterable[Plan]) -> list[tuple[str, list[list[Plan]]]]:
+    """Each phase with its waves, in the order in which they run; of plans that have their waves."""
+    found: dict[str, dict[int, list[Plan]]] = {}
+    for plan in sorted(plans, key=_place):
+        found.setdefault(plan["phase"], {}).setdefault(plan["wave"] or 1, []).append(plan)
+    return [(phase, list(waves.values())) for phase, waves in found.items()]

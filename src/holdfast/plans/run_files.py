@@ -1,0 +1,279 @@
+"""A run's files: the transponder, the logbook, the holding pattern and the waypoints."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from holdfast.budgets.rules import waypoint
+from holdfast.clients.current_session import own_id
+from holdfast.git.head import read_head
+from holdfast.kernel import clock
+from holdfast.kernel.digest import id_of
+from holdfast.kernel.state import load
+from holdfast.kernel.views.files import target_of
+from holdfast.plans import lookup
+from holdfast.plans.exclusion import one_at_a_time
+from holdfast.plans.rules import flight, logbook, transponder
+from holdfast.plans.rules.ready import is_done, phase_at, waiting_gates, wave_at
+from holdfast.plans.rules.run_model import ABANDONED, PHASE_COMPLETE, STOPPED
+from holdfast.plans.rules.standing import plan_at, standing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
+
+    from holdfast.budgets.rules.ledger import Saved
+    from holdfast.kernel.commit import Outcome
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.kernel.writer import Writer
+    from holdfast.plans.rules.flight import FlightState
+    from holdfast.plans.rules.holding_pattern import Holding
+    from holdfast.plans.rules.model import Plan
+    from holdfast.plans.rules.run_model import PlanRun, RunState
+    from holdfast.plans.rules.transponder import Board
+    from holdfast.plans.run_budget import RunBudget
+
+# While tasks come and go, the transponder is as old as this at most.
+CURRENT_SECONDS = 1.0
+EMERGENCY = "emergency_stop"
+# An abandoned run does not go on; its plans can be run anew.
+AGAIN = "holdfast plan run PATH..."
+
+
+class Flight:
+    """What of a run people find in `.autopilot`."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        run: str,
+        budget: RunBudget,
+        *,
+        actor: str,
+        warn: Callable[[str], None],
+    ) -> None:
+        self._writer = writer
+        self._run = run
+        self._budget = budget
+        self._actor = actor
+        self._warn = warn
+        # The files that could not be written, and why; each is said once.
+        self._unwritten: dict[str, str] = {}
+        self._shown = 0.0
+        self._behind = False
+
+    # The transponder
+
+    def begun(self, state: RunState) -> None:
+        self._show(state, "", "", holding=None)
+
+    def changed(self, state: RunState) -> None:
+        """Something happened, and is shown now or soon."""
+        self._behind = True
+        self.keep_current(state)
+
+    def keep_current(self, state: RunState) -> None:
+        """A task that takes hours must not leave the file at what was before it."""
+        if self._behind and time.monotonic() - self._shown >= CURRENT_SECONDS:
+            self.now(state)
+
+    def catch_up(self, state: RunState) -> None:
+        """Nothing happens any more: what was left unsaid is said."""
+        if self._behind:
+            self.now(state)
+
+    def now(self, state: RunState) -> None:
+        self._show(state, "", "", holding=None)
+
+    def ended(self, state: RunState) -> None:
+        self._show(state, "complete", "", holding=None)
+
+    def abandoned(self, state: RunState) -> None:
+        self._show(state, ABANDONED, "", holding=None)
+
+    def waypoint(self, reason: str, state: RunState) -> str:
+        """Save where the run is; the path of the file, or nothing when it could not be written."""
+        with one_at_a_time(self._writer.workspace):
+            saved = self._saved(reason, state)
+            self._show(state, reason, "", holding=None, saved=saved)
+        return self._written(saved["path"])
+
+    def halted(self, reason: str, text: str, state: RunState) -> str:
+        """The run stands still: its waypoint, and in the middle of a phase a holding pattern."""
+        with one_at_a_time(self._writer.workspace):
+            return self._written(self._halted(reason, text, state))
+
+    def _written(self, path: str) -> str:
+        return "" if path in self._unwritten else path
+
+    def _halted(self, reason: str, text: str, state: RunState) -> str:
+        saved = None
+        if reason == STOPPED:
+            stopped = self._budget.budget.state()["stopped"]
+            path = stopped["waypoint"] if stopped else ""
+            if not path:
+                saved = self._saved(EMERGENCY, state)
+        else:
+            saved, path = self._saved(reason, state), ""
+        path = saved["path"] if saved else path
+        holding = self._holding(reason, text, state)
+        self._show(state, reason, text, holding=holding, saved=saved, path=path)
+        return path
+
+    def _show(
+        self,
+        state: RunState,
+        reason: str,
+        text: str,
+        *,
+        holding: Holding | None,
+        saved: Saved | None = None,
+        path: str = "",
+    ) -> None:
+        self._shown, self._behind = time.monotonic(), False
+        board = self._board(state, reason, text, saved["path"] if saved else path)
+        command = {"do": "show", "board": board, "holding": holding, "waypoint": saved}
+        outcome = self._writer.execute(
+            *(flight.stream_of(self._run), command),
+            actor=self._actor,
+            now=clock.now(),
+            raise_removed=True,
+        )
+        self._say_unwritten(outcome)
+
+    def _say_unwritten(self, outcome: Outcome) -> None:
+        for view in outcome["views"]:
+            path, reason = view["path"], view["reason"]
+            if view["status"] != "failed":
+                self._unwritten.pop(path, None)
+            elif self._unwritten.get(path) != reason:
+                self._unwritten[path] = reason
+                self._warn(f"{path} was not written: {reason}. The record is safe.")
+
+    def _board(self, state: RunState, reason: str, text: str, path: str) -> Board:
+        budget = self._budget.budget.state()
+        counts = lookup.count(state)
+        goes_on = not reason or reason in (PHASE_COMPLETE, ABANDONED)
+        status = state["status"] if goes_on else "paused"
+        waits = [_waits(state, id, key) for id, key in waiting_gates(state)]
+        waits += [f"holdfast guard ack {type}" for type in self._budget.alerts]
+        return {
+            "run": state["id"],
+            "saved": clock.stamp(clock.now()),
+            "status": "complete" if state["status"] == "done" else status,
+            "reason": reason,
+            "text": text,
+            "leg": state["life"]["number"] if state["life"] else 0,
+            "wave": wave_at(state)[1],
+            "place": standing(state),
+            "done": counts["done"],
+            "total": counts["total"],
+            "plans": [_row(id, plan) for id, plan in state["plans"].items()],
+            "waits": waits,
+            "values": budget["values"],
+            "tokens": budget["added"]["tokens"],
+            "limits": budget["limits"],
+            "acknowledged": list(budget["acknowledgments"]),
+            "branch": self._branch(),
+            "waypoint": path,
+            "resume": AGAIN if state["status"] == ABANDONED else lookup.resume_command(state),
+        }
+
+    def _branch(self) -> str:
+        if not self._writer.workspace.git_dir:
+            return ""
+        found = read_head(self._writer.workspace.root)
+        commit = found["commit"]
+        return f"{found['branch'] or 'detached'} at {commit[:8]}" if commit else ""
+
+    def _saved(self, reason: str, state: RunState) -> Saved:
+        budget, now = self._budget.budget.state(), clock.now()
+        known: FlightState = load(
+            self._writer.workspace.journal, flight, flight.stream_of(self._run)
+        )[0]
+        return waypoint.made(
+            reason,
+            trigger={"type": reason, "level": None, "value": None},
+            session=own_id(),
+            place=standing(state),
+            totals=budget["values"],
+            thresholds=budget["limits"] or self._budget.budget.in_force().limits,
+            acknowledgments=budget["acknowledgments"],
+            resume=lookup.resume_command(state),
+            taken=self._taken(reason, known["waypoint"]["path"] if known["waypoint"] else "", now),
+            now=now,
+        )
+
+    def _taken(self, reason: str, own: str, now: int) -> str:
+        """The last name of this second that is taken: by this run, or by the file of another."""
+        taken, root = own, self._writer.workspace.root
+        while os.path.lexists(os.path.join(root, path := waypoint.path_of(reason, now, taken))):
+            taken = path
+        return taken
+
+    def _holding(self, reason: str, text: str, state: RunState) -> Holding | None:
+        """Only in the middle of a phase: at its beginning there is nothing to hold."""
+        plan, place, phase = plan_at(state), standing(state), phase_at(state)
+        begun = phase is not None and any(
+            state["plans"][id]["began_at"] for wave in phase["waves"] for id in wave
+        )
+        if plan is None or not begun:
+            return None
+        key = (place["next_task"] or "").partition(" ")[0].rpartition("#")[2]
+        return {
+            "phase": plan["plan"]["phase"],
+            "plan": plan["plan"]["plan"],
+            "task": key,
+            "total_tasks": len(plan["plan"]["tasks"]),
+            "status": reason,
+            "created": clock.precise(clock.now()),
+            "why": text or reason,
+            "next": place["next_task"] or "",
+            "resume": lookup.resume_command(state),
+        }
+
+    # The logbook
+
+    def summarize(self, state: RunState, id: str, facts: Mapping[str, Any]) -> None:
+        """A plan's section in the logbook of its phase, once; PILOT-79, AMB-PILOT-29."""
+        plan = state["plans"][id]
+        path = _logbook_of(plan["plan"])
+        worktree = id_of(self._writer.workspace.root)[:8]
+        now = clock.now()
+        command = {
+            "do": "add",
+            "path": path,
+            "phase": plan["plan"]["phase"],
+            "section": f"{state['id']}/{id}",
+            "text": logbook.section(state, plan, facts, clock.precise(now)),
+        }
+        outcome = self._writer.execute(
+            *(logbook.stream_of(path, worktree), command),
+            actor=self._actor,
+            now=now,
+            raise_removed=True,
+        )
+        self._say_unwritten(outcome)
+
+
+def refuse_outside(workspace: Workspace, plans: Iterable[Plan]) -> None:
+    """A folder that is a link out of the worktree is refused before anything runs, not after."""
+    for path in (transponder.PATH, f"{waypoint.FOLDER}/any", *map(_logbook_of, plans)):
+        target_of(workspace, path)
+
+
+def _logbook_of(plan: Plan) -> str:
+    return logbook.path_of(plan["phase"], plan["path"].replace("\\", "/"))
+
+
+def _row(id: str, plan: PlanRun) -> tuple[str, str, int, int]:
+    count = lookup.count_of(plan)
+    status = "done" if plan["closed"] or is_done(plan) else "begun" if plan["began_at"] else "open"
+    return (id, status, count["done"], count["total"])
+
+
+def _waits(state: RunState, id: str, key: str) -> str:
+    gate = state["plans"][id]["gates"][key]["gate"]
+    return f"a person: holdfast gate answer {gate} ({id})"

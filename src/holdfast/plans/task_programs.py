@@ -1,0 +1,129 @@
+"""What a task comes to: its programs, what they read, and what they see around them."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.kernel.errors import HoldfastError
+from holdfast.plans.rules import gate_names
+from holdfast.plans.rules.prompts import fix_prompt, prompt_of
+from holdfast.plans.rules.run_model import PASSED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from holdfast.plans.executors import Work
+    from holdfast.plans.rules.model import Plan, Task
+    from holdfast.plans.rules.run_model import PlanRun, RunState
+    from holdfast.processes.supervisor import Stage
+
+SHELL = ("/bin/sh", "-c")
+RUN, VERIFY, AGENT, FIX = "run", "verify", "agent", "fix"
+MILLISECOND = 0.001
+
+
+def answers_of(state: RunState, plan: str) -> dict[str, str]:
+    """What people answered, by the name of the gate. A name that an author gave is known in the whole
+    run, another one in its own plan."""
+    found = {}
+    for id, each in state["plans"].items():
+        for task in each["plan"]["tasks"]:
+            gate = each["gates"].get(task["key"])
+            name = task["gate_name"]
+            if gate is None or gate["status"] != PASSED:
+                continue
+            if id == plan or gate_names.is_given(name):
+                found[name] = gate["answer"]
+    return found
+
+
+def work_of(
+    state: RunState,
+    plan: Plan,
+    task: Task,
+    *,
+    token: str,
+    log: str,
+    folder: str,
+    settings: Mapping[str, Any],
+) -> Work:
+    """A task's programs. With `<run>` that and then `<verify>`, both as commands; without it the agent,
+    to which all of it is prose."""
+    answers = answers_of(state, plan["id"])
+    stages: list[Stage] = []
+    if task["run"]:
+        stages.append(_shell(RUN, gate_names.fill(task["run"], answers, quoted=True)))
+        if task["verify"]:
+            stages.append(_shell(VERIFY, gate_names.fill(task["verify"], answers, quoted=True)))
+    else:
+        text = gate_names.fill(prompt_of(plan, task, answers), answers, quoted=False)
+        stages.append(_shell(AGENT, _agent(settings, task["key"]), text))
+    seconds = task["timeout"] * MILLISECOND if task["timeout"] else None
+    if seconds is None and settings["plan.seconds"]:
+        seconds = float(settings["plan.seconds"])
+    return {
+        "token": token,
+        "stages": stages,
+        "folder": folder,
+        "environment": environment(state, plan, task["key"], answers),
+        "log": log,
+        "seconds": seconds,
+        "needs": task["needs"],
+    }
+
+
+def fix_of(
+    state: RunState,
+    plan: PlanRun,
+    key: str,
+    *,
+    token: str,
+    log: str,
+    folder: str,
+    settings: Mapping[str, Any],
+) -> Work:
+    """The command that mends what a person found at a checkpoint; AMB-PILOT-17."""
+    gate, text = plan["gates"][key], plan["plan"]
+    task = next(one for one in text["tasks"] if one["key"] == key)
+    answers = answers_of(state, text["id"])
+    around = environment(state, text, key, answers)
+    around["HOLDFAST_ISSUES"] = gate["text"]
+    return {
+        "token": token,
+        "stages": [_shell(FIX, settings["plan.fix"], fix_prompt(text, task, gate["text"]))],
+        "folder": folder,
+        "environment": around,
+        "log": log,
+        "seconds": float(settings["plan.seconds"]) or None,
+        "needs": {},
+    }
+
+
+def _agent(settings: Mapping[str, Any], key: str) -> str:
+    command = str(settings["plan.agent"])
+    if not command.strip():
+        raise HoldfastError(
+            f"Task {key} has no <run>, and there is no agent to give it to.",
+            hint='Set plan.agent, such as "claude -p", or give the task a <run>.',
+            kind="no_agent",
+        )
+    return command
+
+
+def _shell(name: str, command: str, input: str = "") -> Stage:
+    return {"name": name, "words": [*SHELL, command], "input": input}
+
+
+def environment(
+    state: RunState, plan: Plan, key: str, answers: Mapping[str, str]
+) -> dict[str, str]:
+    own = {
+        "HOLDFAST_RUN": state["id"],
+        "HOLDFAST_PHASE": plan["phase"],
+        "HOLDFAST_PLAN": plan["plan"],
+        "HOLDFAST_TASK": f"{plan['id']}#{key}",
+    }
+    gates = {gate_names.variable(name): answer for name, answer in answers.items()}
+    return {**os.environ, **own, **gates}

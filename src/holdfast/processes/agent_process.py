@@ -1,0 +1,168 @@
+"""Which program an agent is, and whether that still runs, as `/proc` tells.
+
+A pid alone fools: it is given out again, and means another program on another machine, after a
+reboot, or in another container. Where there is no `/proc`, nothing is known.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.kernel.digest import digest
+from holdfast.kernel.errors import Usage
+from holdfast.processes.identity import ENDED
+from holdfast.processes.identity import entry as entry_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.fleet.rules.model import Process
+    from holdfast.fleet.rules.verdict import ProcessState
+
+VARIABLE = "HOLDFAST_AGENT_PID"
+SHELLS = frozenset(("sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "ash"))
+# They run one command for somebody, and end with it.
+LAUNCHERS = frozenset(
+    (
+        *(
+            "env",
+            "timeout",
+            "nohup",
+            "nice",
+            "ionice",
+            "setsid",
+            "stdbuf",
+            "time",
+            "xargs",
+            "flock",
+        ),
+        *("sudo", "doas", "su", "runuser", "setpriv", "make", "gmake", "just", "strace"),
+        *("uv", "uvx", "pipx", "poetry", "hatch", "pdm", "rye"),
+        *("bwrap", "firejail", "unshare", "codex-linux-sandbox"),
+    )
+)
+# They outlive every agent: to reach one means that the agent's own program is not there any more.
+# As the kernel calls them, in 15 characters at most.
+KEEPERS = frozenset(
+    (
+        *("init", "systemd", "tini", "dumb-init", "docker-init", "catatonit", "s6-svscan"),
+        *("conmon", "containerd-shim", "runc", "cron", "crond", "atd", "login"),
+        *("sshd", "sshd-session", "tmux", "screen", "Relay"),
+    )
+)
+
+
+def own_process() -> Process | None:
+    """The program that has holdfast run: this one, or the first above it that is no mere means."""
+    named = os.environ.get(VARIABLE)
+    if named:
+        if not (named.isascii() and named.isdigit()):
+            raise Usage(
+                f"{VARIABLE} is {named!r}, not a process id.",
+                hint=f"Set it to a number: {VARIABLE}=$$",
+            )
+        return _process(int(named))
+    pid = os.getpid()
+    while pid > 0:
+        entry = entry_of(pid)
+        if entry is None or entry.name.partition(":")[0] in KEEPERS:
+            return None
+        if not _is_means(entry.name, _command(pid)):
+            return _process(pid)
+        pid = entry.parent
+    return None
+
+
+def process_state(process: Process | None) -> ProcessState:
+    """Whether that very process still runs; `unknown` when it cannot be seen from here."""
+    here = _host()
+    there = process["host"].split("/") if process is not None else []
+    if process is None or len(there) != len(here) or there[0] != here[0]:
+        return "unknown"
+    if there[1] != here[1]:
+        return "gone"
+    if there[2] != here[2]:
+        return "unknown"
+    entry = entry_of(process["pid"])
+    if entry is None:
+        return "unknown" if _exists(process["pid"]) else "gone"
+    is_same = entry.started == process["started"] and entry.state not in ENDED
+    return "alive" if is_same else "gone"
+
+
+def _process(pid: int) -> Process | None:
+    entry, here = entry_of(pid), _host()
+    if entry is None or not here:
+        return None
+    return {"host": "/".join(here), "pid": pid, "started": entry.started}
+
+
+def _host() -> list[str]:
+    """Machine, boot, and the table of processes that is seen; nothing where there is no `/proc`.
+
+    Images give the same machine id to many containers, so that the host's name belongs to it.
+    """
+    boot = _read("/proc/sys/kernel/random/boot_id").strip()
+    try:
+        table = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return []
+    machine = f"{_read('/etc/machine-id').strip()} {os.uname().nodename}"
+    return [digest(machine.encode()).hex()[:16], boot, table] if boot else []
+
+
+def _exists(pid: int) -> bool:
+    """Whether there is such a process, though `/proc` may hide those of other users."""
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _is_means(name: str, command: list[str]) -> bool:
+    """Whether a process only carries out a command that another one gave."""
+    if command and os.path.basename(command[0]) == "busybox":
+        command = command[1:]
+    program = os.path.basename(command[0]).lstrip("-") if command else name
+    if program in SHELLS:
+        return _has_command_option(command)
+    return name in LAUNCHERS or program in LAUNCHERS or _is_holdfast(program, command)
+
+
+def _has_command_option(command: list[str]) -> bool:
+    """`-c`, also among others as in `-lc`; what comes after the first plain word is the script's."""
+    for word in command[1:]:
+        if word[:1] not in ("-", "+") or word == "--":
+            return False
+        if word[:2] != "--" and "c" in word:
+            return True
+    return False
+
+
+def _is_holdfast(program: str, command: list[str]) -> bool:
+    """Whether an interpreter runs our command line or one of our hooks."""
+    if not program.startswith(("python", "pypy")):
+        return program == "holdfast"
+    words = iter(command[1:])
+    for word in words:
+        if word == "-m":
+            return next(words, "").partition(".")[0] == "holdfast"
+        if word in ("-X", "-W"):
+            next(words, None)
+        elif not word.startswith("-"):
+            return os.path.basename(word) == "holdfast" or word.endswith("/holdfast/hooks/entry.py")
+    return False
+
+
+def _command(pid: int) -> list[str]:
+    return _read(f"/proc/{pid}/cmdline").split("\0")[:-1]
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except (OSError, OverflowError):
+        return ""

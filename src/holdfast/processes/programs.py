@@ -1,0 +1,204 @@
+"""Programs at work on this machine: started, followed, ended; and what a crash left of them."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+
+from holdfast.kernel import canonical_json
+from holdfast.processes.supervisor import (
+    END,
+    GRACE_SECONDS,
+    KILL,
+    NOT_STARTED,
+    forget,
+    fork_keeper,
+    write_down,
+)
+from holdfast.processes.tree import end_marked, kernel, send
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from holdfast.kernel.redact import Redactor
+    from holdfast.processes.supervisor import Ended, Job
+
+LISTEN_SECONDS = 0.1
+
+
+class Kept:
+    """One keeper, from our side. `ended` is set once its program is done; it may still keep what that
+    left in the background."""
+
+    def __init__(self, job: Job, redactor: Redactor) -> None:
+        self.job = job
+        self.begun = time.monotonic()
+        self.last_line = ""
+        self.ended: Ended | None = None
+        self._pending = b""
+        os.makedirs(job["own"], 0o700, exist_ok=True)
+        write_down(job)
+        control, self.control = os.pipe()
+        self.report, report = os.pipe()
+        try:
+            self.process = fork_keeper(job, redactor, control, report)
+        finally:
+            os.close(control)
+            os.close(report)
+
+    def tell(self, order: bytes) -> None:
+        try:
+            os.write(self.control, order)
+        except OSError:
+            pass  # it has gone already
+
+    def hear(self) -> bool:
+        """Take in what the keeper says; False once it has gone."""
+        chunk = os.read(self.report, 1 << 16)
+        *lines, self._pending = (self._pending + chunk).split(b"\n")
+        for line in lines:
+            said = canonical_json.loads(line.decode())
+            if "line" in said:
+                self.last_line = said["line"]
+            elif "ended" in said:
+                self.ended = self._how(said["ended"])
+            elif "error" in said and self.ended is None:
+                self.ended = self._how({"code": NOT_STARTED, "last_line": said["error"]})
+        return bool(chunk)
+
+    def bury(self) -> None:
+        """After the keeper has gone: what a killed one left is ended by its mark."""
+        os.close(self.control)
+        os.close(self.report)
+        try:
+            status = os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
+        except ChildProcessError:
+            status = -1
+        if status != 0 or self.ended is None:
+            end_marked([self.job["mark"]])
+            forget(self.job)
+        if self.ended is None:
+            self.ended = self._how({"code": status, "last_line": self.last_line, "lost": True})
+
+    def _how(self, known: dict[str, Any]) -> Ended:
+        return {
+            "mark": self.job["mark"],
+            "code": known["code"],
+            "stage": known.get("stage", ""),
+            "seconds": known.get("seconds", round(time.monotonic() - self.begun, 3)),
+            "last_line": known["last_line"],
+            "too_long": known.get("too_long", False),
+            "lost": known.get("lost", False),
+            "left": known.get("left", False),
+        }
+
+
+class Programs:
+    """All programs of one runner."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._kept: dict[str, Kept] = {}
+        self._ended: list[Ended] = []
+        kernel.adopt_orphans()
+
+    @property
+    def at_work(self) -> int:
+        """How many have not ended, or not been told of."""
+        return sum(one.ended is None for one in self._kept.values()) + len(self._ended)
+
+    @property
+    def alive(self) -> int:
+        """How many there is something left of: at work, or in the background after their end."""
+        return len(self._kept)
+
+    @property
+    def marks(self) -> list[str]:
+        """Those of which something is left, or whose end has not been told of."""
+        return [*self._kept, *(one["mark"] for one in self._ended)]
+
+    def start(self, job: Job) -> None:
+        self._kept[job["mark"]] = Kept(job, self._redactor)
+
+    def last_line(self, mark: str) -> str:
+        kept = self._kept.get(mark)
+        return kept.last_line if kept else ""
+
+    def wait(self, seconds: float, *others: int) -> list[Ended]:
+        """What ended, as soon as something did; nothing when the time is over, or one of the other
+        descriptors has something to read."""
+        self._listen(0.0 if self._ended else seconds, others)
+        ended, self._ended = self._ended, []
+        return ended
+
+    def _listen(self, seconds: float, others: Sequence[int] = ()) -> None:
+        reports = {one.report: one for one in self._kept.values()}
+        for found in select.select([*reports, *others], [], [], max(0.0, seconds))[0]:
+            if found in reports:
+                self._hear(reports[found])
+
+    def _hear(self, kept: Kept) -> None:
+        known = kept.ended is not None
+        if not kept.hear():
+            kept.bury()
+            del self._kept[kept.job["mark"]]
+        if kept.ended is not None and not known:
+            self._ended.append(kept.ended)
+
+    def ask_to_end(self, marks: Sequence[str], *, now: bool = False) -> None:
+        """Tell these to end, and wait for nothing."""
+        for mark in marks:
+            if mark in self._kept:
+                self._kept[mark].tell(KILL if now else END)
+
+    def release(self, mark: str) -> None:
+        """End what a program left in the background."""
+        kept = self._kept.get(mark)
+        if kept is not None:
+            kept.tell(END)
+            self._until_gone([mark])
+
+    def end(self, *, now: bool = False) -> list[Ended]:
+        """End every program, with what it started: asked first, or at once."""
+        self.ask_to_end(list(self._kept), now=now)
+        self._until_gone(list(self._kept))
+        return self.wait(0)
+
+    def _until_gone(self, marks: Sequence[str]) -> None:
+        deadline = time.monotonic() + GRACE_SECONDS + 1
+        while any(mark in self._kept for mark in marks):
+            self._listen(LISTEN_SECONDS)
+            if time.monotonic() > deadline:  # a keeper that was stopped hears nothing
+                for mark in marks:
+                    if mark in self._kept:
+                        send(self._kept[mark].process, signal.SIGKILL)
+
+
+def end_leftovers(own: str) -> list[int]:
+    """End what a killed run left behind, by what it wrote down before it began; the processes."""
+    marks: list[str] = []
+    known: list[tuple[int, str]] = []
+    notes = [name for name in _names(own) if name.endswith((".job", ".job.new"))]
+    for name in notes:
+        marks.append(name.partition(".")[0])
+        try:
+            with open(os.path.join(own, name), encoding="ascii") as file:
+                said = canonical_json.loads(file.read())
+            known += [(int(number), str(since)) for number, since in said["processes"]]
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # its mark is in its name
+    ended = end_marked(marks, known) if notes else []
+    for name in notes:
+        os.unlink(os.path.join(own, name))
+    return ended
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return []

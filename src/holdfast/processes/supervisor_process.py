@@ -1,0 +1,244 @@
+"""Programs that a process of its own keeps, for a caller that has threads.
+
+A keeper is a fork without an exec, which only a process with one thread may do safely. So the keepers
+are children of a small process between us and them; whoever of these is killed, what is below it ends.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+
+from holdfast.kernel import canonical_json
+from holdfast.kernel.atomic import write_all
+from holdfast.kernel.redact import Redactor
+from holdfast.processes.programs import Programs
+from holdfast.processes.supervisor import NOT_STARTED, TICK_SECONDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from holdfast.processes.supervisor import Ended, Job
+
+COMMAND = ("-P", "-m", "holdfast.processes.supervisor_process")
+CHUNK = 1 << 16
+
+
+class _Awaited:
+    """A program that somebody waits for."""
+
+    def __init__(self) -> None:
+        self.over = threading.Event()
+        self.ended: Ended | None = None
+        self.line = ""
+
+
+class ProgramsApart:
+    """Programs of this machine, from any thread. The process that keeps them is started when it is
+    needed, and ends with us."""
+
+    def __init__(self) -> None:
+        self._known = threading.Lock()
+        # Another for what is told: it may block, and who hears the answers must not.
+        self._telling = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._awaited: dict[str, _Awaited] = {}
+        self._alive: set[str] = set()
+        # Ended before they began: an order to end may come before the program's own.
+        self._over: set[str] = set()
+
+    @property
+    def alive(self) -> set[str]:
+        """The marks of the programs of which something is left."""
+        with self._known:
+            return set(self._alive)
+
+    def run(self, job: Job, listen: Callable[[str], None], every: float) -> Ended:
+        """Run a program to its end. `listen` is told what it said last, while it is at work."""
+        awaited = self._start(job)
+        while not awaited.over.wait(every):
+            listen(awaited.line)
+        assert awaited.ended is not None
+        return awaited.ended
+
+    def _start(self, job: Job) -> _Awaited:
+        mark, awaited = job["mark"], _Awaited()
+        with self._known:
+            if mark in self._over:
+                awaited.ended = ended_of(mark, -int(signal.SIGTERM), "ended before it began")
+                awaited.over.set()
+                return awaited
+            self._awaited[mark] = awaited
+            self._alive.add(mark)
+        with self._telling:
+            # Lost with a process that died just now, it must not begin with the next one.
+            if not awaited.over.is_set():
+                if self._process is None:
+                    self._begin()
+                if not self._tell({"start": job}):
+                    with self._known:
+                        self._lost([mark])
+        return awaited
+
+    def end(self, marks: Sequence[str], *, now: bool = False) -> None:
+        """End programs: asked first, or at once. One that has not begun never will."""
+        with self._known:
+            self._over.update(marks)
+            known = [mark for mark in marks if mark in self._alive]
+        with self._telling:
+            if known:
+                self._tell({"end": known, "now": now})
+
+    def close(self) -> None:
+        """End everything at once."""
+        with self._telling:
+            process, self._process = self._process, None
+        if process is not None and process.stdin is not None:
+            process.stdin.close()
+            process.wait()
+
+    # The other process
+
+    def _tell(self, order: Any) -> bool:
+        """Whether there is anybody to hear it. Called by whoever holds `_telling`."""
+        if self._process is None or self._process.stdin is None:
+            return False
+        try:
+            write_all(self._process.stdin.fileno(), canonical_json.dumps(order).encode() + b"\n")
+        except (OSError, ValueError):
+            return False
+        return True
+
+    def _begin(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, *COMMAND],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        threading.Thread(target=self._hear, args=(self._process,), daemon=True).start()
+
+    def _hear(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        with process.stdout as words:
+            for line in words:
+                said = canonical_json.loads(line.decode())
+                with self._known:
+                    self._take(said)
+        process.wait()
+        with self._telling:
+            process.stdin.close()
+            if self._process is process:
+                self._process = None
+            with self._known:
+                self._lost(list(self._alive))
+
+    def _take(self, said: Any) -> None:
+        if "ended" in said:
+            self._settle(said["ended"])
+        elif "gone" in said:
+            self._alive.discard(said["gone"])
+            self._over.discard(said["gone"])
+        elif said["mark"] in self._awaited:
+            self._awaited[said["mark"]].line = said["line"]
+
+    def _settle(self, ended: Ended) -> None:
+        awaited = self._awaited.pop(ended["mark"], None)
+        if awaited is not None:
+            awaited.ended = ended
+            awaited.over.set()
+
+    def _lost(self, marks: Sequence[str]) -> None:
+        """What kept them has gone, and they have gone with it."""
+        for mark in marks:
+            self._alive.discard(mark)
+            self._settle({**ended_of(mark, -int(signal.SIGKILL), ""), "lost": True})
+
+
+def ended_of(mark: str, code: int, why: str) -> Ended:
+    """The end of a program that hardly was one."""
+    return {
+        "mark": mark,
+        "code": code,
+        "stage": "",
+        "seconds": 0.0,
+        "last_line": why,
+        "too_long": False,
+        "lost": False,
+        "left": False,
+    }
+
+
+class _Keeping:
+    """The side of the other process: orders come in on one descriptor, ends go out on another."""
+
+    def __init__(self, orders: int, words: int) -> None:
+        self._orders = orders
+        self._words = words
+        self._programs = Programs(Redactor())
+        self._lines: dict[str, str] = {}
+        self._pending = b""
+
+    def to_the_end(self) -> None:
+        while True:
+            for ended in self._programs.wait(TICK_SECONDS, self._orders):
+                self._say({"ended": ended})
+            self._tell_what_changed()
+            if select.select([self._orders], [], [], 0)[0] and not self._take():
+                self._programs.end(now=True)
+                return
+
+    def _tell_what_changed(self) -> None:
+        marks = self._programs.marks
+        for mark in [one for one in self._lines if one not in marks]:
+            del self._lines[mark]
+            self._say({"gone": mark})
+        for mark, known in self._lines.items():
+            line = self._programs.last_line(mark)
+            if line != known:
+                self._lines[mark] = line
+                self._say({"mark": mark, "line": line})
+
+    def _take(self) -> bool:
+        """Carry out what we are told; False once nobody is there to tell it."""
+        chunk = os.read(self._orders, CHUNK)
+        *lines, self._pending = (self._pending + chunk).split(b"\n")
+        for line in lines:
+            order = canonical_json.loads(line.decode())
+            if "start" in order:
+                self._start(order["start"])
+            else:
+                self._programs.ask_to_end(order["end"], now=order["now"])
+        return bool(chunk)
+
+    def _start(self, job: Job) -> None:
+        self._lines[job["mark"]] = ""
+        try:
+            self._programs.start(job)
+        except OSError as error:
+            self._say({"ended": ended_of(job["mark"], NOT_STARTED, str(error))})
+
+    def _say(self, said: object) -> None:
+        try:
+            write_all(self._words, canonical_json.dumps(said).encode() + b"\n")
+        except OSError:
+            pass  # nobody listens any more, and the orders will say so
+
+
+def main() -> None:
+    for sign in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(sign, signal.SIG_IGN)  # whoever started us decides when we end
+    words = os.dup(1)
+    os.dup2(2, 1)
+    _Keeping(0, words).to_the_end()
+
+
+if __name__ == "__main__":
+    main()

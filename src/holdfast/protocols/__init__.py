@@ -1,1 +1,0 @@
-"""The protocols: pure rules over the kernel, none of which knows another."""

@@ -1,1 +1,0 @@
-"""PILOT: people's gates, budgets that really stop, triggers, plans in waves."""

@@ -1,0 +1,106 @@
+"""How things stand between this machine and its server, for people: nothing is asked of the server."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+
+from holdfast.kernel import clock, inbox
+from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.workspace import worktrees
+from holdfast.remote.spawn import path_of
+from holdfast.remote.spool import Spool
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    from holdfast.kernel.workspace import Workspace
+
+    class Facts(TypedDict):
+        """`heard_at` is when a forwarder last heard the server, empty for never; `undelivered` counts
+        the records that are here alone, `commands` those that wait for the server to decide, and
+        `refused` what it could not take for what it is."""
+
+        heard_at: str
+        undelivered: int
+        streams: int
+        oldest: str
+        commands: int
+        refused: int
+        forwarder: bool
+
+
+# Milliseconds after which what a forwarder brought is called old.
+OLD_AFTER = clock.MINUTE
+
+
+def gather(workspace: Workspace) -> Facts:
+    facts: Facts = {
+        "heard_at": "",
+        "undelivered": 0,
+        "streams": 0,
+        "oldest": "",
+        "commands": sum(len(inbox.waiting(root)) for root in worktrees(workspace)),
+        "refused": 0,
+        "forwarder": is_running(workspace),
+    }
+    if not os.path.exists(workspace.journal_path):
+        return facts
+    try:
+        file = workspace.file()
+    except HoldfastError:
+        return facts
+    try:
+        spool = Spool(file)
+        waiting = spool.waiting()
+        facts["heard_at"] = spool.heard()["at"]
+        facts["undelivered"], facts["streams"] = waiting["records"], waiting["streams"]
+        facts["oldest"] = waiting["oldest"]
+        facts["refused"] = len(file.refusals())
+    finally:
+        if workspace.url:
+            file.close()
+    return facts
+
+
+def is_running(workspace: Workspace) -> bool:
+    """Whether a forwarder is at work here."""
+    try:
+        descriptor = os.open(path_of(workspace), os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def is_old(heard_at: str, now: int) -> bool:
+    return not heard_at or now - clock.parse(heard_at) > OLD_AFTER
+
+
+def how_long(heard_at: str, now: int) -> str:
+    """`for 3 min`, or `yet` when nobody ever heard it here."""
+    if not heard_at:
+        return "yet"
+    minutes = max(0, now - clock.parse(heard_at)) // clock.MINUTE
+    if not minutes:
+        return "for less than a minute"
+    return f"for {minutes} min" if minutes < 120 else f"for {minutes // 60} h"
+
+
+def in_words(facts: Facts) -> str:
+    """What waits here, in one sentence; empty when nothing does."""
+    parts = []
+    if facts["undelivered"]:
+        records = f"{facts['undelivered']} record{'s' if facts['undelivered'] != 1 else ''}"
+        lives = f"{facts['streams']} {'lives' if facts['streams'] != 1 else 'life'}"
+        parts.append(f"{records} of {lives}")
+    if facts["commands"]:
+        parts.append(f"{facts['commands']} command{'s' if facts['commands'] != 1 else ''}")
+    is_one = facts["undelivered"] + facts["commands"] == 1
+    return f"{' and '.join(parts)} wait{'s' if is_one else ''} here for the server" if parts else ""

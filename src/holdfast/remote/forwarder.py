@@ -1,0 +1,213 @@
+"""The forwarder: a small process, one a workspace, gone when nobody needs it.
+
+It delivers the spool, executes what hooks left for the server to decide, and keeps the mirror. While
+the server is away it asks again, ever less often; agents go on meanwhile.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+
+from holdfast.journal.postgres.notify import AGAIN_SECONDS
+from holdfast.kernel import clock, failures, inbox
+from holdfast.kernel.errors import HoldfastError, StoreAway
+from holdfast.kernel.workspace import discover, worktrees
+from holdfast.remote.delivery import deliver
+from holdfast.remote.mirror import Mirror
+from holdfast.remote.spawn import Post
+from holdfast.remote.spool import Spool
+from holdfast.writing import writer_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    from holdfast.journal.sqlite import SqliteJournal
+    from holdfast.kernel.workspace import Workspace
+
+    Ending = Literal["idle", "another", "asked"]
+
+# Seconds without a hook after which it goes, if nothing is left to deliver; and after which it goes
+# though something is, because the server is away. The next hook starts another.
+IDLE_SECONDS = 5 * 60.0
+AWAY_IDLE_SECONDS = 60 * 60.0
+# Seconds between two looks at the spool; the ear tells of the server at once.
+POLL_SECONDS = 0.25
+# Seconds after which the server is asked though nothing was heard: a notification may be lost.
+ASK_SECONDS = 5.0
+TOGETHER_SECONDS = 0.1
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+# Seconds in which a hook that only looked whether there is a forwarder lets go of its place.
+TAKING_SECONDS = 1.0
+NAME = "forwarder"
+
+
+class Forwarder:
+    """One workspace's. `stays` is for a process that runs anyway, such as the page."""
+
+    def __init__(self, folder: str, *, stays: bool = False) -> None:
+        self.workspace = discover(folder)
+        self.stays = stays
+        self.ended = threading.Event()
+        self._complaint = ""
+        # Seconds until the next try, once something fails.
+        self._pause = FIRST_PAUSE
+
+    def run(self) -> Ending:
+        """Until it is idle, or told to end; why it did."""
+        post = Post(self.workspace)
+        try:
+            if not _taken(post):
+                return "another"
+            need = _Need(post, stays=self.stays)
+            while True:
+                ending = self._work(need)
+                post.give_up()
+                # A hook that came just now saw that there is a forwarder, and started none.
+                if ending != "idle" or not need.is_new() or not post.take():
+                    return ending
+        finally:
+            post.leave()
+            self.workspace.close()
+
+    def _work(self, need: _Need) -> Ending:
+        file = self.workspace.file()
+        try:
+            while not self.ended.is_set():
+                try:
+                    with Line(self.workspace, Spool(file)) as line:
+                        if self._at_work(line, need):
+                            return "idle"
+                except Exception as error:
+                    self._complain(error)
+                if need.is_over(AWAY_IDLE_SECONDS):
+                    return "idle"
+                # Many machines lost the same server: they must not all come back at once.
+                self.ended.wait(self._pause * (0.5 + random.random()))  # noqa: S311
+                self._pause = min(self._pause * 2, LONGEST_PAUSE)
+            return "asked"
+        finally:
+            file.close()
+
+    def _at_work(self, line: Line, need: _Need) -> bool:
+        """With the server there: whether it is time to go."""
+        while not self.ended.is_set():
+            line.work()
+            self._pause = FIRST_PAUSE
+            if need.is_over(IDLE_SECONDS) and (line.is_done() or need.is_gone()):
+                return True
+            line.wait()
+        return False
+
+    def _complain(self, error: Exception) -> None:
+        """A server that is away is what this is for; anything else needs a person, and is said once."""
+        message = f"{type(error).__name__}: {error}"
+        if isinstance(error, HoldfastError):
+            message = error.message
+        if isinstance(error, StoreAway) or message == self._complaint:
+            return
+        self._complaint = message
+        failures.note(self.workspace, NAME, message, clock.now())
+
+
+class Line:
+    """The connections to the server, as long as they last, and what goes over them."""
+
+    def __init__(self, workspace: Workspace, spool: Spool) -> None:
+        self.workspace = workspace
+        self.spool = spool
+        self._seen_version = -1
+        self._asks_at = 0.0
+        # What was heard of comes with others that were not told of; so we look twice.
+        self._is_told = False
+
+    def __enter__(self) -> Line:
+        from holdfast.journal.postgres.changes import Ear
+
+        try:
+            # Opened anew each time: what a dead connection left behind is gone with it.
+            journal: Any = self.workspace.journal
+            self.ear = Ear(journal)
+        except BaseException:
+            self.workspace.close()
+            raise
+        self.mirror = Mirror(self.workspace, self.spool, journal)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.ear.close()
+        self.workspace.close()
+
+    def work(self) -> None:
+        """Deliver what waits, then bring what is new."""
+        version = _version_of(self.spool.file)
+        if version != self._seen_version:
+            deliver(self.spool, self.mirror.server, self.workspace.home)
+            self._seen_version = version if self.is_done() else -1
+        self._take_in()
+        if time.monotonic() >= self._asks_at:
+            self.mirror.follow()
+            self._asks_at = time.monotonic() + (AGAIN_SECONDS if self._is_told else ASK_SECONDS)
+            self._is_told = False
+
+    def wait(self) -> None:
+        if self.ear.wait(POLL_SECONDS):
+            self._is_told, self._asks_at = True, 0.0
+            # A busy fleet speaks all the time, and what it says is brought together.
+            time.sleep(TOGETHER_SECONDS)
+
+    def is_done(self) -> bool:
+        return not self.spool.waiting()["records"]
+
+    def _take_in(self) -> None:
+        """Commands that hooks left, each in its worktree: they are decided on what the server has."""
+        for root in worktrees(self.workspace):
+            if inbox.waiting(root):
+                there = self.workspace.at(root)
+                try:
+                    writer_of(there).take_in([root])
+                finally:
+                    there.close()
+
+
+class _Need:
+    """How long nobody has asked for a forwarder. By the time that passed here: clocks are set."""
+
+    def __init__(self, post: Post, *, stays: bool) -> None:
+        self._post = post
+        self._stays = stays
+        self._asked = post.asked_at()
+        self._since = time.monotonic()
+
+    def is_gone(self) -> bool:
+        return self._post.is_gone()
+
+    def is_new(self) -> bool:
+        """Whether somebody asked since this was last looked at."""
+        asked = self._post.asked_at()
+        if asked == self._asked:
+            return False
+        self._asked, self._since = asked, time.monotonic()
+        return True
+
+    def is_over(self, after: float) -> bool:
+        self.is_new()
+        is_silent = not self._stays and time.monotonic() - self._since > after
+        return is_silent or self._post.is_gone()
+
+
+def _taken(post: Post) -> bool:
+    deadline = time.monotonic() + TAKING_SECONDS
+    while not post.take():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def _version_of(file: SqliteJournal) -> int:
+    """Changes when another process wrote to the file."""
+    row: Any = file.connection().execute("PRAGMA data_version").fetchone()
+    return int(row[0])

@@ -1,0 +1,223 @@
+"""From one machine's file to a server, and back; and what is where nobody looks."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.journal import transfer, upkeep
+from holdfast.journal.sqlite import SqliteJournal
+from holdfast.kernel import canonical_json, clock
+from holdfast.kernel.digest import new_id
+from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.workspace import MOVED_FILE
+from holdfast.remote.address import check, shown
+from holdfast.remote.spool import Spool
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypedDict
+
+    from holdfast.journal.interface import Journal
+    from holdfast.kernel.workspace import Workspace
+
+    class Moved(TypedDict):
+        """What became of a move, or would."""
+
+        source: str
+        target: str
+        workspace: str
+        records: int
+        streams: int
+        copied: int
+        aside: str
+        dry_run: bool
+
+
+# Where a move back goes: the file that this machine's journal is without a server.
+LOCAL = "local"
+UNFINISHED = "moving.db"
+
+
+class Astray:
+    """Records that are not where the commands of this workspace look, and what to do."""
+
+    __slots__ = ("fix", "what", "why")
+
+    def __init__(self, what: str, why: str, fix: str) -> None:
+        self.what = what
+        self.why = why
+        self.fix = fix
+
+
+def move(
+    workspace: Workspace,
+    to: str,
+    now: int,
+    *,
+    dry_run: bool = False,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Moved:
+    """Copy the workspace's journal to a server, or back to this machine's file."""
+    if to != LOCAL:
+        check(to, "--to")
+    source = workspace.journal
+    if (to == LOCAL) == (not workspace.url) or (to != LOCAL and shown(to) == source.place):
+        raise Usage(
+            f"The journal is there already: {source.place}.",
+            hint="From the file with --to postgresql://..., from a server with --to local.",
+        )
+    heads = source.heads()
+    total = sum(head["version"] - head["anchor_version"] for head in heads)
+    moved: Moved = {
+        "source": source.place,
+        "target": workspace.journal_path if to == LOCAL else shown(to),
+        "workspace": _name(workspace),
+        "records": total,
+        "streams": len(heads),
+        "copied": 0,
+        "aside": "",
+        "dry_run": dry_run,
+    }
+
+    def count(batch: int) -> None:
+        moved["copied"] += batch
+        progress(moved["copied"], total)
+
+    if to == LOCAL:
+        if not dry_run:
+            moved["records"], moved["aside"] = _to_file(workspace, source, count, now)
+        return moved
+    target = workspace.on_server(to)
+    try:
+        if not dry_run:
+            with workspace.lock():
+                moved["records"] = transfer.copy(source, target, count)
+                _mark_moved(workspace, source, target, now)
+        return moved
+    finally:
+        target.close()
+
+
+def _to_file(
+    workspace: Workspace, source: Journal, count: Callable[[int], None], now: int
+) -> tuple[int, str]:
+    """Into a file of its own first: the journal's file becomes what it is in one step."""
+    unfinished = os.path.join(workspace.home, UNFINISHED)
+    aside = ""
+    with workspace.lock():
+        records = _copied_into(unfinished, source, count)
+        had_one = os.path.exists(workspace.journal_path)
+        file = workspace.file()
+        try:
+            if had_one:
+                stamp = clock.stamp(now).replace(":", "")
+                aside = f"{upkeep.COPY_PREFIXES[0]}{stamp}-{new_id()[:8]}.db"
+                aside = os.path.join(workspace.home, aside)
+                upkeep.backup(file, aside)
+            upkeep.restore(file, unfinished)
+        finally:
+            file.close()
+        _remove(unfinished)
+        _remove(os.path.join(workspace.home, MOVED_FILE))
+    return records, aside
+
+
+def copy_to_file(workspace: Workspace, path: str) -> None:
+    """A copy of a journal on a server as one file, which `backup --restore` takes."""
+    upkeep.refuse_existing(path)
+    unfinished = os.path.join(workspace.home, f"backup-{new_id()[:8]}.db")
+    try:
+        _copied_into(unfinished, workspace.journal, lambda _: None, stays=True)
+        copy = _open(unfinished)
+        try:
+            upkeep.backup(copy, path)
+        finally:
+            copy.close()
+    finally:
+        _remove(unfinished)
+
+
+def _copied_into(
+    path: str, source: Journal, count: Callable[[int], None], *, stays: bool = False
+) -> int:
+    target = _open(path)
+    try:
+        place = f"a file on {os.uname().nodename}"
+        return transfer.copy(source, target, count, place=place, stays=stays)
+    finally:
+        target.close()
+
+
+def _open(path: str) -> SqliteJournal:
+    return SqliteJournal(path)
+
+
+def _remove(path: str) -> None:
+    for suffix in ("", "-wal", "-shm"):
+        if os.path.exists(path + suffix):
+            os.unlink(path + suffix)
+
+
+def _name(workspace: Workspace) -> str:
+    from holdfast.remote.identity import name_of
+
+    return name_of(workspace)
+
+
+def _mark_moved(workspace: Workspace, source: Journal, target: Journal, now: int) -> None:
+    if workspace.url:
+        return  # from server to server: the old one's own row says it
+    assert isinstance(source, SqliteJournal)
+    Spool(source).settle_all()
+    mark = {"to": target.place, "at": clock.stamp(now)}
+    path = os.path.join(workspace.home, MOVED_FILE)
+    with open(f"{path}.new", "w", encoding="utf-8") as file:
+        file.write(canonical_json.dumps(mark))
+        file.flush()
+        os.fsync(file.fileno())
+    os.rename(f"{path}.new", path)
+
+
+def astray(workspace: Workspace) -> Astray | None:
+    """Records in this machine's file though the journal is on a server, or the other way round."""
+    try:
+        with open(os.path.join(workspace.home, MOVED_FILE), encoding="utf-8") as file:
+            moved = canonical_json.loads(file.read())
+    except (OSError, ValueError):
+        moved = {}
+    if not workspace.url:
+        if not moved:
+            return None
+        return Astray(
+            f"The journal was moved to {moved.get('to')}, and commands here use the file.",
+            "Whoever looks at the server does not see what is written here.",
+            f"Set HOLDFAST_URL, or journal.url in holdfast.toml, to {moved.get('to')}",
+        )
+    if not os.path.exists(workspace.journal_path):
+        return None
+    try:
+        journal = workspace.file()
+    except HoldfastError:
+        return None
+    try:
+        count = Spool(journal).left_behind()
+    finally:
+        journal.close()
+    if not count:
+        return None
+    return Astray(
+        f"{count} record{'s are' if count != 1 else ' is'} in this machine's file and not at "
+        f"{workspace.journal.place}",
+        "A command without the URL writes to the file; only sessions and agents go over by themselves.",
+        "HOLDFAST_URL= holdfast history",
+    )
+
+
+def server_of(journal: Journal) -> str:
+    """The server behind a journal, in one line."""
+    from holdfast.journal.postgres.journal import PostgresJournal
+    from holdfast.journal.postgres.upkeep import described
+
+    assert isinstance(journal, PostgresJournal)
+    return journal.steadily("reading the journal", described)

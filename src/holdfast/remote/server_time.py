@@ -1,0 +1,109 @@
+"""What time it is by the server's clock, where the journal is on one.
+
+Machines that share a journal compare each other's times, and some of them have a clock that is wrong by
+hours. The server says the time at every connection; from there on it is counted by the time since this
+machine's boot, which nobody sets. The last answer is kept beside the lock, for hooks, which never connect.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from holdfast.kernel import clock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.kernel.workspace import Workspace
+
+FILE = "server-time"
+# What is kept is written anew when it is off by more than this, in milliseconds.
+TOLERATED = 1000
+# It counts on while a laptop sleeps; where it is unknown, the other one does so.
+_SINCE_BOOT = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+class Anchor:
+    """What the server's clock said, and the time since boot when it did; both in milliseconds."""
+
+    __slots__ = ("elapsed", "server")
+
+    def __init__(self, server: int, elapsed: int) -> None:
+        self.server = server
+        self.elapsed = elapsed
+
+    def now(self) -> int:
+        return self.server + since_boot() - self.elapsed
+
+
+def since_boot() -> int:
+    return time.clock_gettime_ns(_SINCE_BOOT) // 1_000_000
+
+
+def now(workspace: Workspace) -> int:
+    """The time that the whole fleet agrees on: the server's, or this machine's where the journal is a
+    file. A server that is away is not waited for."""
+    if not workspace.local and not workspace.url:
+        return clock.now()
+    if not workspace.local:
+        from holdfast.journal.postgres.journal import PostgresJournal
+        from holdfast.kernel.errors import StoreAway
+
+        try:
+            journal = workspace.journal
+        except StoreAway:
+            journal = None
+        if isinstance(journal, PostgresJournal):
+            return journal.now()
+    return known(workspace, clock.now())
+
+
+def known(workspace: Workspace, now: int) -> int:
+    """The same for a hook, which never connects: by the server's last answer, if there is one."""
+    kept = _kept(workspace)
+    return now if kept is None else kept.now()
+
+
+def ahead(workspace: Workspace) -> int:
+    """How far the agreed time is ahead of this machine's clock, by which files are stamped and agents
+    that write them by themselves go, in milliseconds."""
+    if not workspace.local and not workspace.url:
+        return 0
+    return now(workspace) - time.clock_gettime_ns(time.CLOCK_REALTIME) // 1_000_000
+
+
+def keep(workspace: Workspace, anchor: Anchor) -> None:
+    """For those who do not connect; where it cannot be kept, they go by the machine's clock."""
+    known = _kept(workspace)
+    boot = _boot()
+    if not boot or not os.path.isdir(workspace.home):
+        return
+    if known is not None and abs(known.now() - anchor.now()) <= TOLERATED:
+        return
+    path = os.path.join(workspace.home, FILE)
+    unfinished = f"{path}.{os.getpid()}.unfinished"
+    try:
+        with open(unfinished, "w", encoding="ascii") as file:
+            file.write(f"{anchor.server} {anchor.elapsed} {boot}\n")
+        os.rename(unfinished, path)
+    except OSError:
+        pass
+
+
+def _kept(workspace: Workspace) -> Anchor | None:
+    """The last answer, if it was given since this machine's boot."""
+    try:
+        with open(os.path.join(workspace.home, FILE), encoding="ascii") as file:
+            server, elapsed, boot = file.read(200).split()
+        return Anchor(int(server), int(elapsed)) if boot == _boot() else None
+    except (OSError, ValueError):
+        return None
+
+
+def _boot() -> str:
+    """Which start of the machine this is; nothing where nobody tells, and then nothing is kept."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""

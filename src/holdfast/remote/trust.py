@@ -1,0 +1,91 @@
+"""Which servers this user has trusted with a workspace's journal.
+
+A URL in a repository's own file is whoever's wrote that file: without a person's word a clone of a
+stranger's repository would send what is noted there to the stranger. The word is kept in the user's own
+folder, for this clone and this very URL: its options may name another host, so all of it counts.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.kernel import canonical_json
+from holdfast.kernel.atomic import write_synced
+from holdfast.kernel.lock import WorkspaceLock
+from holdfast.kernel.user_folder import folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypedDict
+
+    from holdfast.kernel.workspace import Workspace
+
+    class Word(TypedDict):
+        """A server that somebody trusted with one workspace."""
+
+        workspace: str
+        url: str
+        at: str
+
+
+FILE = "trusted.json"
+SCHEMA = 1
+LONGEST = 1_000_000
+
+
+def is_trusted(workspace: Workspace, url: str) -> bool:
+    key = key_of(workspace)
+    return any(word["workspace"] == key and word["url"] == url for word in _read())
+
+
+def trust(workspace: Workspace, url: str, at: str) -> None:
+    """Keep a person's word; OSError where that cannot be done."""
+    key = key_of(workspace)
+    said: Word = {"workspace": key, "url": url, "at": at}
+    _change(lambda words: [*_without(words, key, url), said])
+
+
+def forget(workspace: Workspace, url: str) -> bool:
+    """Take it back; whether there was one."""
+    key = key_of(workspace)
+    if not is_trusted(workspace, url):
+        return False
+    _change(lambda words: _without(words, key, url))
+    return True
+
+
+def key_of(workspace: Workspace) -> str:
+    """All worktrees of a clone are one; another clone is not."""
+    return os.path.realpath(workspace.git_dir or workspace.root)
+
+
+def _without(words: list[Word], key: str, url: str) -> list[Word]:
+    return [word for word in words if (word["workspace"], word["url"]) != (key, url)]
+
+
+def _read() -> list[Word]:
+    try:
+        with open(os.path.join(folder(), FILE), encoding="utf-8") as file:
+            if os.fstat(file.fileno()).st_uid != os.getuid():
+                return []
+            document = canonical_json.loads(file.read(LONGEST))
+    except (OSError, ValueError):
+        return []
+    found = document.get("trusted") if isinstance(document, dict) else None
+    return [word for word in found if _is_word(word)] if isinstance(found, list) else []
+
+
+def _is_word(value: object) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(value.get(name), str) for name in ("workspace", "url", "at")
+    )
+
+
+def _change(change: Callable[[list[Word]], list[Word]]) -> None:
+    place = folder()
+    os.makedirs(place, 0o700, exist_ok=True)
+    with WorkspaceLock(place):
+        document = {"schema": SCHEMA, "trusted": change(_read())}
+        text = canonical_json.indented(document)
+        write_synced(os.path.join(place, FILE), text.encode() + b"\n")

@@ -1,0 +1,175 @@
+"""The files that users of the CCC protocol already have: `.ccc-state.json`, `.ccc-preferences.yaml`.
+
+`.ccc-state.json` belongs to the execution engine; of its keys we write two, and leave the others and
+a file that cannot be read as they are.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.kernel import canonical_json
+from holdfast.kernel.errors import HoldfastError, NotAllowed, from_os_error
+from holdfast.kernel.rules import Unparsable
+from holdfast.kernel.views.edits import put_away
+from holdfast.kernel.views.files import Unreadable, identity_of, read_file, text_of
+from holdfast.kernel.views.projection import put_in_place, stage, stem_of
+from holdfast.session.rules import progress
+from holdfast.session.rules.model import PROGRESS_FILE, STATE_FILE, UNKNOWN_ISSUE, issue_in
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypedDict
+
+    from holdfast.kernel.workspace import Workspace
+
+    class Preferences(TypedDict):
+        max_task_iterations: int
+        default_mode: str
+
+
+PREFERENCES_FILE = ".ccc-preferences.yaml"
+LARGEST_PREFERENCES = 1 << 20
+MOST_ITERATIONS = 20
+COMMENT, COMMENT_ISSUE = "checkpointCommentId", "checkpointCommentIssue"
+TRIES = 5
+
+
+def folder_of(workspace: Workspace) -> str:
+    """Where the protocol's files are, seen from the worktree's top: CCC_PROJECT_ROOT, or the top."""
+    wanted = os.environ.get("CCC_PROJECT_ROOT")
+    if not wanted:
+        return ""
+    real = os.path.realpath(wanted)
+    if real == workspace.root:
+        return ""
+    if not real.startswith(workspace.root + os.sep):
+        raise NotAllowed(
+            f"CCC_PROJECT_ROOT is {wanted}, outside of the workspace {workspace.root}.",
+            hint="Run holdfast in that project, or unset it.",
+        )
+    return os.path.relpath(real, workspace.root)
+
+
+def read_state(workspace: Workspace) -> dict[str, Any]:
+    """What `.ccc-state.json` says; nothing when it is missing; HoldfastError when it is damaged."""
+    path = _path(workspace)
+    try:
+        _, content = read_file(path)
+    except FileNotFoundError:
+        return {}
+    except Unreadable as problem:
+        raise _damaged(str(problem)) from None
+    return _parsed(content)
+
+
+def issue_of_file(workspace: Workspace) -> str:
+    """What the progress file names, when no record knows it yet; AMB-CCC-26."""
+    try:
+        _, content = read_file(os.path.join(workspace.root, folder_of(workspace), PROGRESS_FILE))
+        return progress.parse(text_of(content))["issue"]
+    except (OSError, Unreadable, Unparsable):
+        return UNKNOWN_ISSUE
+
+
+def refuse_bad_issue(issue: str) -> None:
+    """The usual form is known at a glance; the rules for the others are not on the hook path."""
+    if issue_in(issue) != issue:
+        from holdfast.trackers.issues import check_issue
+
+        check_issue(issue)
+
+
+def read_preferences(workspace: Workspace) -> Preferences:
+    """What `.ccc-preferences.yaml` says about the loop; its defaults where it says nothing useful.
+
+    YAML is loaded only when there is such a file: hooks read this too.
+    """
+    path = os.path.join(workspace.root, folder_of(workspace), PREFERENCES_FILE)
+    found: Preferences = {"max_task_iterations": 5, "default_mode": ""}
+    try:
+        with open(path, "rb") as file:
+            content = file.read(LARGEST_PREFERENCES)
+    except OSError:
+        return found
+    import yaml
+
+    try:
+        # BaseLoader: everything is text, nothing is code.
+        document = yaml.load(content, yaml.BaseLoader)  # noqa: S506
+    except yaml.YAMLError:
+        return found
+    execution = document.get("execution") if isinstance(document, dict) else None
+    if isinstance(execution, dict):
+        wanted = str(execution.get("max_task_iterations", ""))
+        if wanted.isascii() and wanted.isdigit() and 1 <= int(wanted) <= MOST_ITERATIONS:
+            found["max_task_iterations"] = int(wanted)
+        found["default_mode"] = " ".join(str(execution.get("default_mode", "")).split())
+    return found
+
+
+def store_comment(workspace: Workspace, comment: str, issue: str) -> None:
+    """Write the comment's id into `.ccc-state.json`, every other field untouched.
+
+    The same exchange as for a view: a write of the engine's in between is seen and tried again.
+    """
+    path = _path(workspace)
+    stem = stem_of(workspace, STATE_FILE, path)
+    try:
+        for _ in range(TRIES):
+            found, state = identity_of(path), {}
+            if found is not None:
+                found, content = read_file(path)
+                state = _parsed(content)
+            if state.get(COMMENT) == comment and state.get(COMMENT_ISSUE) == issue:
+                return
+            stored = {**state, COMMENT: comment, COMMENT_ISSUE: issue}
+            placed = stage(workspace, path, stem, _written(stored))
+            if put_in_place(path, stem, placed, found, 0) == "placed":
+                put_away(stem, f"{stem}.{placed.split(':')[2]}", found, 0)
+                return
+            _bring_back(path, stem)
+        raise HoldfastError(f"{STATE_FILE} is being written all the time.", kind="busy_file")
+    except Unreadable as problem:
+        raise _damaged(str(problem)) from None
+    except OSError as error:
+        raise from_os_error(error, f"writing {STATE_FILE}") from error
+
+
+def _bring_back(path: str, stem: str) -> None:
+    """The engine wrote in between: its file goes back into place, and we begin anew."""
+    from holdfast.kernel.views import edits
+
+    for file, _ in edits.waiting(stem):
+        os.rename(file, path)
+
+
+def _path(workspace: Workspace) -> str:
+    return os.path.join(workspace.root, folder_of(workspace), STATE_FILE)
+
+
+def _parsed(content: bytes) -> dict[str, Any]:
+    try:
+        value = canonical_json.loads(text_of(content))
+    except (ValueError, Unreadable) as problem:
+        raise _damaged(str(problem)) from None
+    if not isinstance(value, dict):
+        raise _damaged("not an object")
+    return value
+
+
+def _written(state: dict[str, Any]) -> bytes:
+    import json
+
+    try:
+        return f"{json.dumps(state, indent=2, ensure_ascii=False)}\n".encode()
+    except UnicodeEncodeError:  # half a letter, which JSON allows and UTF-8 does not
+        return f"{json.dumps(state, indent=2)}\n".encode()
+
+
+def _damaged(why: str) -> HoldfastError:
+    return HoldfastError(
+        f"{STATE_FILE} is damaged: {why}.",
+        hint="Correct it, or remove it to begin anew.",
+        kind="damaged_state_file",
+    )

@@ -1,0 +1,135 @@
+"""Probes: what stands behind a claim of a handoff. Run at the checkpoint, and again at resume."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+
+from holdfast.git.errors import GitError
+from holdfast.git.run import git
+from holdfast.git.status import read_status
+from holdfast.kernel import clock
+from holdfast.kernel.errors import Usage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from holdfast.session.rules.model import Claim
+
+LONGEST_OUTPUT = 500
+FORMS = "run:COMMAND, file:PATH, commit:ID, clean, or tests"
+
+
+def parse(text: str) -> dict[str, Any]:
+    """A probe as the command line spells it."""
+    kind, colon, value = text.partition(":")
+    if (kind in ("run", "file", "commit") and colon and value.strip()) or text in (
+        "clean",
+        "tests",
+    ):
+        return {kind: value.strip() if colon else True}
+    raise Usage(f"{text!r} is no probe.", hint=f"It is one of {FORMS}.")
+
+
+def check(probe: Mapping[str, Any]) -> None:
+    """Refuse what is no probe, before anything is run."""
+    if len(probe) != 1 or next(iter(probe)) not in ("run", "file", "commit", "clean", "tests"):
+        raise Usage(f"{dict(probe)!r} is no probe.", hint=f"It is one of {FORMS}.")
+
+
+def run_all(
+    claims: Sequence[Mapping[str, Any]],
+    root: str,
+    settings: Mapping[str, Any],
+    commit: str | None,
+    now: int,
+) -> list[Claim]:
+    """Run the probe of each claim; nothing is inherited from an earlier run."""
+    return [_run(claim, root, settings, commit, now) for claim in claims]
+
+
+def _run(
+    claim: Mapping[str, Any],
+    root: str,
+    settings: Mapping[str, Any],
+    commit: str | None,
+    now: int,
+) -> Claim:
+    probe = claim["probe"]
+    check(probe)
+    ok, code, output = _ask(probe, root, settings)
+    return {
+        "claim": " ".join(str(claim["claim"]).split()),
+        "probe": dict(probe),
+        "ok": ok,
+        "exit_code": code,
+        "output": output[-LONGEST_OUTPUT:],
+        "at": clock.stamp(now),
+        "commit": commit,
+    }
+
+
+def _ask(
+    probe: Mapping[str, Any], root: str, settings: Mapping[str, Any]
+) -> tuple[bool, int | None, str]:
+    kind, value = next(iter(probe.items()))
+    if kind == "file":
+        found = os.path.exists(os.path.join(root, str(value)))
+        return found, None, "" if found else f"{value} does not exist"
+    if kind == "commit":
+        return _is_reachable(root, str(value))
+    if kind == "clean":
+        return _is_clean(root)
+    command = str(settings["probe.tests"] if kind == "tests" else value)
+    if not command:
+        return False, None, "no command is set: probe.tests"
+    return _command(command, root, float(settings["probe.seconds"]))
+
+
+def _is_reachable(root: str, commit: str) -> tuple[bool, int | None, str]:
+    try:
+        git(root, "merge-base", "--is-ancestor", "--end-of-options", f"{commit}^{{commit}}", "HEAD")
+        return True, 0, ""
+    except GitError as error:
+        return False, 1, error.message
+
+
+def _is_clean(root: str) -> tuple[bool, int | None, str]:
+    try:
+        changed = read_status(root, exclude=(".ccc-progress.md", ".ccc-state.json"))
+    except GitError as error:
+        return False, None, error.message
+    return not changed, None, ", ".join(change["path"] for change in changed[:10])
+
+
+def _command(command: str, root: str, seconds: float) -> tuple[bool, int | None, str]:
+    """In a group of its own, so that a probe that hangs ends with all its children."""
+    try:
+        words = shlex.split(command)
+        process = subprocess.Popen(
+            words,
+            cwd=root,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        return False, None, f"cannot be run: {error}"
+    try:
+        output, _ = process.communicate(timeout=seconds)
+    except KeyboardInterrupt:
+        os.killpg(process.pid, 9)
+        process.wait()
+        raise
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, 9)
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()  # a child in a session of its own may hold the other end
+        return False, None, f"took longer than {seconds:.0f} s"
+    code, said = process.returncode, output.decode(errors="replace")
+    return code == 0, code, said if said.strip() or code == 0 else f"ended with {code}"

@@ -1,0 +1,88 @@
+"""Whether the client that a session runs in is still there: whose work a new session may go on with.
+
+A session that nobody ended was killed, or is at work beside us. Its slot names the process of its
+client; where that cannot be seen, what its hooks did lately decides.
+"""
+
+from __future__ import annotations
+
+from holdfast.kernel import clock
+from holdfast.session import session_files, sessions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.session.rules.model import SessionState
+
+NAME = "client"
+# Where no process tells: a session whose hooks were silent for so long is taken for dead.
+SILENT_AFTER = 15 * clock.MINUTE
+
+
+def began(workspace: Workspace, session: str, client: str, *, alone: bool) -> None:
+    """A session's client is this process's; `alone` says that it runs one session at a time."""
+    from holdfast.processes.agent_process import own_process
+
+    process = own_process()
+    kept = {
+        "client": client,
+        "session": session,
+        "process": process if alone else None,
+        # It runs other sessions as well, so that it lives says nothing of this one.
+        "server": None if alone else process,
+    }
+    session_files.keep(workspace, session, NAME, kept)
+
+
+def at_work(workspace: Workspace) -> str:
+    """The session whose client started this process, such as an MCP server, which no variable tells
+    whose it is; empty when there is none, or one of several."""
+    from holdfast.processes.agent_process import own_process
+
+    process = own_process()
+    if process is None:
+        return ""
+    found = [
+        kept["session"]
+        for kept in session_files.every(workspace, NAME)
+        if process in (kept.get("process"), kept.get("server"))
+        and isinstance(kept.get("session"), str)
+    ]
+    return found[0] if len(found) == 1 else ""
+
+
+def lives(workspace: Workspace, session: str, now: int) -> bool:
+    """Whether a session is at work in another process than ours."""
+    kept = session_files.read(workspace, session, NAME)
+    if not kept:
+        return False
+    process = kept.get("process")
+    if not isinstance(process, dict):
+        return _was_seen(workspace, session, now)
+    from holdfast.processes.agent_process import own_process, process_state
+
+    try:
+        state = process_state(process)  # type: ignore[arg-type]
+        is_ours = state == "alive" and process == own_process()
+    except (KeyError, TypeError, AttributeError):
+        return _was_seen(workspace, session, now)
+    if state == "unknown":
+        return _was_seen(workspace, session, now)
+    # The same client runs one session after the other: what was before ours there is over.
+    return state == "alive" and not is_ours
+
+
+def _was_seen(workspace: Workspace, session: str, now: int) -> bool:
+    times = [
+        session_files.seen_at(workspace, session, name) for name in (NAME, "looked", "checked")
+    ]
+    return max((time for time in times if time is not None), default=0) > now - SILENT_AFTER
+
+
+def killed(workspace: Workspace, now: int) -> SessionState | None:
+    """The newest session here that nobody ended, took over, or is at work in."""
+    for state in sessions.here(workspace):
+        is_over = state["ended_at"] or state["adopted_by"]
+        if not is_over and not lives(workspace, state["session"], now):
+            return state
+    return None

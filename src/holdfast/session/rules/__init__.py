@@ -1,0 +1,1 @@
+"""The pure rules of session: no I/O, no clock."""

@@ -1,0 +1,125 @@
+"""The continuation prompt: its two lines, whether it is good enough, and the box around it."""
+
+from __future__ import annotations
+
+from holdfast.session.rules.model import is_issue
+from holdfast.session.rules.progress import one_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.session.rules.model import Progress
+
+BOX_WIDTH = 50
+CLOSING = "Copy this prompt into your next session's first message."
+NEXT = "Next action: "
+TASK, FILES = "Current task: ", "Key files: "
+NO_FILES = "see git status"
+
+
+def compose(
+    issue: str, position: tuple[int, int] | None, files: Sequence[str], next_action: str
+) -> str:
+    """The two lines of the protocol."""
+    task = f"task {position[0]} of {position[1]}" if position else "unknown"
+    named = ", ".join(one_line(file) for file in files) or NO_FILES
+    return f"Resume {issue}. {TASK}{task}. {FILES}{named}.\n{NEXT}{_sentence(next_action)}"
+
+
+def generic(issue: str) -> str:
+    """What is printed when the file cannot be read; AMB-CCC-19."""
+    return compose(issue, None, (), "re-read the issue and git log, then continue")
+
+
+def position_of(progress: Progress) -> tuple[int, int] | None:
+    """Which task of how many, as the file's own lists say."""
+    done, left = len(progress["completed"]), len(progress["remaining"])
+    total = done + left + bool(progress["current"])
+    if total == 0:
+        return None
+    return min(done + 1, total), total
+
+
+def is_composed(prompt: str) -> bool:
+    """Whether it is the protocol's two lines and nothing that a person put in their place."""
+    first, _, second = prompt.partition("\n")
+    return (
+        first.startswith("Resume ")
+        and f". {TASK}" in first
+        and f". {FILES}" in first
+        and second.startswith(NEXT)
+        and "\n" not in second
+    )
+
+
+def position_in(prompt: str) -> tuple[int, int] | None:
+    """Which task of how many, as the prompt says."""
+    for word in prompt.partition("\n")[0].split(". "):
+        if _is_position(word):
+            number, _, total = word.removeprefix(f"{TASK}task ").partition(" of ")
+            return int(number), int(total.rstrip("."))
+    return None
+
+
+def files_in(prompt: str) -> list[str]:
+    """The key files that the prompt names."""
+    _, found, named = prompt.partition("\n")[0].partition(f". {FILES}")
+    named = named.removesuffix(".")
+    return named.split(", ") if found and named not in ("", NO_FILES) else []
+
+
+def next_action_of(prompt: str) -> str:
+    for line in prompt.split("\n"):
+        if line.startswith(NEXT):
+            return line[len(NEXT) :].rstrip(".")
+    return ""
+
+
+def weaknesses(prompt: str) -> list[str]:
+    """Why somebody could not start again from this prompt alone; CCC-24."""
+    found = []
+    first, _, rest = prompt.partition("\n")
+    words = first.split(". ")
+    if not first.startswith("Resume ") or not is_issue(words[0][len("Resume ") :].rstrip(".")):
+        found.append("it names no issue")
+    if position_in(first) is None:
+        found.append("it does not say which task of how many")
+    if not files_in(first):
+        found.append("it names no key files")
+    if not next_action_of(rest or first):
+        found.append("it names no next action")
+    if any(mark in prompt for mark in ("[task", "[file", "[specific", "CIA-XXX")):
+        found.append("it still holds a placeholder")
+    return found
+
+
+def _is_position(word: str) -> bool:
+    number, _, total = word.removeprefix(f"{TASK}task ").partition(" of ")
+    total = total.rstrip(".")
+    return (
+        word.startswith(f"{TASK}task ")
+        and f"{number}{total}".isascii()
+        and number.isdigit()
+        and total.isdigit()
+    )
+
+
+def boxed(prompt: str) -> str:
+    """What step 4 prints."""
+    title = "  CONTINUATION PROMPT"
+    return "\n".join(
+        [
+            f"╔{'═' * BOX_WIDTH}╗",
+            f"║{title.ljust(BOX_WIDTH)}║",
+            f"╚{'═' * BOX_WIDTH}╝",
+            "",
+            prompt,
+            "",
+            CLOSING,
+        ]
+    )
+
+
+def _sentence(text: str) -> str:
+    return text.rstrip().rstrip(".") + "."

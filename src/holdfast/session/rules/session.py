@@ -1,0 +1,302 @@
+"""CCC: capture a session in four fail-forward steps, and hand it over with a prompt.
+
+The rules of the `session:<id>` streams. What a step does outside (git, the tracker, the terminal) is
+composed in `holdfast.session.checkpoint`; here is what a session knows and how that changes.
+"""
+
+from __future__ import annotations
+
+from holdfast.kernel import clock
+from holdfast.kernel.errors import Conflict, Usage
+from holdfast.kernel.rules import Decision, Unparsable
+from holdfast.session.rules import progress as progress_file
+from holdfast.session.rules.model import PROGRESS_FILE, empty_progress
+from holdfast.session.rules.progress import blocker_of, decision_of, one_line
+from holdfast.session.rules.prompt import (
+    compose,
+    files_in,
+    is_composed,
+    next_action_of,
+    position_in,
+    position_of,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.journal.interface import Event
+    from holdfast.kernel.views.reconcile import Change
+    from holdfast.session.rules.model import Blocker, Progress, SessionState
+    from holdfast.session.rules.model import Decision as Made
+
+# The kind of effect that a capture asks for.
+TRACKER = "tracker"
+__all__ = ["TRACKER", "Unparsable", "absorb", "apply", "decide", "initial", "render", "stream_of"]
+MOST_TASKS = 20_000
+# Milliseconds: a client that fires twice does so at once.
+SAME_MOMENT = 5_000
+LONGEST_LINE = 10_000
+_LISTS = ("completed", "remaining")
+_LINES = ("issue", "title", "mode", "current", "status")
+
+
+def stream_of(session: str) -> str:
+    return f"session:{session}"
+
+
+def initial(stream: str) -> SessionState:
+    return {
+        "session": stream.partition(":")[2],
+        "folder": "",
+        "begun_at": "",
+        "progress": empty_progress(),
+        "last": None,
+        "captures": 0,
+        "fresh": [],
+        "resumed": False,
+        "resuming": False,
+        "comment": None,
+        "told": "",
+        "ended_at": "",
+        "adopts": "",
+        "adopted_by": "",
+    }
+
+
+def decide(state: SessionState, command: Any, now: int) -> Decision:
+    """`capture`, `survey`, `commented`, `ended`, `adopted` (by another session), `resumed`."""
+    what = command["do"]
+    if what == "capture":
+        return _capture_decision(state, command, now)
+    if what == "survey":
+        return Decision([("surveyed", {"world": command["world"]})])
+    if what == "commented":
+        return Decision([("commented", {"id": command["id"], "issue": command["issue"]})])
+    if what == "ended":
+        if state["ended_at"]:
+            return Decision()
+        return Decision([("ended", {"at": clock.stamp(now), "reason": command.get("reason", "")})])
+    if what == "resumed":
+        return Decision([("resumed", {"by": command["by"]})])
+    if what == "adopted":
+        if state["adopted_by"]:
+            raise Conflict(
+                f"Session {state['session']} was adopted by {state['adopted_by']} already.",
+                hint="`holdfast resume --session ID` reads any session without adopting it.",
+                kind="adopted",
+            )
+        return Decision([("adopted", {"by": command["by"]})])
+    raise Usage(f"A session cannot {what!r}.")
+
+
+def _capture_decision(state: SessionState, command: Any, now: int) -> Decision:
+    """The checkpoint's record, and the status comment that it wants on the issue."""
+    body = _capture(state, command, now)
+    if not command.get("tracker") and _is_repeated(state, body, now):
+        return Decision()
+    if not command.get("tracker"):
+        return Decision([("captured", body)])
+    from holdfast.session.rules import comment
+
+    event: Event = {"id": "", "kind": "captured", "body": body, "at": body["at"], "actor": ""}
+    after = apply(state, event)
+    gist = comment.gist(after)
+    if command["tracker"] == "changed" and gist == state["told"]:
+        return Decision([("captured", body)])
+    body["told"] = gist
+    issue = after["progress"]["issue"]
+    wish = {"session": state["session"], "issue": issue, "body": comment.write(after)}
+    return Decision([("captured", body)], [{"kind": TRACKER, "key": issue, "body": wish}])
+
+
+def _is_repeated(state: SessionState, body: dict[str, Any], now: int) -> bool:
+    """Whether the same event asked for the same capture a moment ago: clients fire twice."""
+    last = state["last"]
+    if last is None or state["ended_at"] or body["profile"] != "automated" or body["set"]:
+        return False
+    known = {name: last[name] for name in ("profile", "reason", "world", "claims")}
+    if any(body[name] != value for name, value in known.items()):
+        return False
+    return 0 <= now - clock.parse(last["at"]) < SAME_MOMENT
+
+
+def _capture(state: SessionState, command: Any, now: int) -> dict[str, Any]:
+    """The record of a checkpoint: what changed, and what was true around it."""
+    before = state["progress"]
+    after = _merged(before, command["given"])
+    after["prompt"] = _prompt(before, after, command)
+    changed = {name: value for name, value in after.items() if value != before[name]}  # type: ignore[literal-required]
+    return {
+        "set": changed,
+        "folder": command["folder"],
+        "at": clock.stamp(now),
+        "profile": command["profile"],
+        "reason": command["reason"],
+        "adopts": command.get("adopts", ""),
+        "world": command["world"],
+        "claims": command["claims"],
+    }
+
+
+def _prompt(before: Progress, after: Progress, command: Any) -> str:
+    """The prompt as it is now. What a person wrote in its place stays until a next action is given."""
+    # A new session is given the prompt of the one before it, to begin with.
+    kept = command["given"].get("prompt") or before["prompt"]
+    given = command["given"].get("next")
+    if kept and not given and not is_composed(kept):
+        return kept
+    action = one_line(given or "")
+    if not action and next_action_of(kept) != before["current"].rstrip("."):
+        action = next_action_of(kept)
+    tasks = ("completed", "current", "remaining")
+    moved = any(before[name] != after[name] for name in tasks)  # type: ignore[literal-required]
+    said = None if moved else position_in(kept)
+    return compose(
+        after["issue"],
+        command.get("position") or said or position_of(after),
+        command.get("files") or files_in(kept),
+        action or after["current"] or "continue with the first remaining task",
+    )
+
+
+def _merged(before: Progress, given: Any) -> Progress:
+    """What is not given is kept; completed tasks only grow."""
+    after: Any = {**before}
+    for name in _LINES:
+        if given.get(name) is not None:
+            after[name] = one_line(str(given[name]))[:LONGEST_LINE]
+    for name in _LISTS:
+        if given.get(name) is not None:
+            after[name] = _tasks(given[name])
+    if given.get("completed") is not None:
+        again = set(after["completed"])
+        kept = [task for task in before["completed"] if task not in again]
+        after["completed"] = [*kept, *after["completed"]]
+    if given.get("done"):
+        _finish(after, _tasks(given["done"]))
+    if given.get("extra"):
+        after["extra"] = given["extra"]
+    if given.get("decisions") is not None:
+        made = [_decision(one) for one in given["decisions"] if one]
+        after["decisions"] = before["decisions"] + [
+            one for one in made if one not in before["decisions"]
+        ]
+    if given.get("blockers") is not None:
+        after["blockers"] = [_blocker(one) for one in given["blockers"] if one]
+    tasks = len(after["completed"]) + len(after["remaining"])
+    if tasks > MOST_TASKS:
+        raise Usage(f"{tasks} tasks are more than the {MOST_TASKS} a session can hold.")
+    result: Progress = after
+    return result
+
+
+def _tasks(given: Any) -> list[str]:
+    lines = (one_line(str(task))[:LONGEST_LINE] for task in given)
+    return [line for line in lines if line]
+
+
+def _finish(after: Any, done: list[str]) -> None:
+    """Tasks that were finished: out of the others, into the completed."""
+    known, finished = set(after["completed"]), set(done)
+    after["completed"] = after["completed"] + [task for task in done if task not in known]
+    after["remaining"] = [task for task in after["remaining"] if task not in finished]
+    if after["current"] in finished:
+        after["current"] = after["remaining"].pop(0) if after["remaining"] else ""
+        after["status"] = ""
+
+
+def _decision(one: Any) -> Made:
+    if isinstance(one, str):
+        return decision_of(one_line(one))
+    return {
+        "decision": one_line(str(one["decision"])),
+        "rationale": one_line(str(one.get("rationale") or "not given")),
+    }
+
+
+def _blocker(one: Any) -> Blocker:
+    if isinstance(one, str):
+        return blocker_of(one_line(one))
+    return {
+        "blocker": one_line(str(one["blocker"])),
+        "until": one_line(str(one.get("until") or "not given")),
+    }
+
+
+def apply(state: SessionState, event: Event) -> SessionState:
+    kind, body = event["kind"], event["body"]
+    if kind == "captured":
+        return _captured(state, event)
+    if kind == "edited_outside":
+        return {**state, "progress": {**state["progress"], **body["set"]}}
+    if kind == "surveyed" and state["last"] is not None:
+        return {**state, "last": {**state["last"], "world": body["world"]}}
+    if kind == "commented":
+        return {**state, "comment": {"id": body["id"], "issue": body["issue"]}}
+    if kind == "ended":
+        return {**state, "ended_at": body["at"]}
+    if kind == "resumed":
+        return {**state, "resumed": True, "ended_at": ""}
+    if kind == "adopted":
+        return {**state, "adopted_by": body["by"]}
+    return state
+
+
+def _captured(state: SessionState, event: Event) -> SessionState:
+    body = event["body"]
+    after: Progress = {**state["progress"], **body["set"]}
+    known = state["progress"]["decisions"]
+    return {
+        **state,
+        "folder": body["folder"],
+        "begun_at": state["begun_at"] or body["at"],
+        "progress": after,
+        "fresh": [one for one in after["decisions"] if one not in known],
+        # The first checkpoint after a resume says so, the next no more; AMB-CCC-20.
+        "resuming": state["resumed"] or (bool(body["adopts"]) and state["captures"] == 0),
+        "resumed": False,
+        "adopts": body["adopts"] or state["adopts"],
+        "told": body.get("told") or state["told"],
+        "ended_at": "",
+        "captures": state["captures"] + 1,
+        "last": {
+            "id": event["id"],
+            "at": body["at"],
+            "profile": body["profile"],
+            "reason": body["reason"],
+            "world": body["world"],
+            "claims": body["claims"],
+        },
+    }
+
+
+def absorb(
+    state: SessionState, base: SessionState, change: Change, now: int
+) -> list[tuple[str, Any]]:
+    """A hand-edited progress file: what it says, field by field, where it differs from what it said."""
+    if change["kind"] != "edited":
+        return []
+    read = progress_file.parse(change["text"])
+    # Read back, because not every value reads as it was written: `a — b` in a task's name does not.
+    shown = progress_file.parse(progress_file.write(base["progress"], ""))
+    changed: dict[str, Any] = {
+        name: value
+        for name, value in read.items()
+        if value != shown[name] and value != state["progress"][name]  # type: ignore[literal-required]
+    }
+    if not changed:
+        return []
+    if "completed" in changed:
+        listed = set(read["completed"])
+        known = [task for task in state["progress"]["completed"] if task not in listed]
+        changed["completed"] = [*known, *read["completed"]]
+    return [("edited_outside", {"path": change["path"], "set": changed})]
+
+
+def render(state: SessionState) -> dict[str, str]:
+    if state["last"] is None:
+        return {}
+    path = f"{state['folder']}/{PROGRESS_FILE}" if state["folder"] else PROGRESS_FILE
+    last = state["last"]
+    return {path: progress_file.write(state["progress"], last["at"], last["claims"])}

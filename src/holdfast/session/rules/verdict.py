@@ -1,0 +1,115 @@
+"""Whether the world is still as a session left it, before anything is said about the work."""
+
+from __future__ import annotations
+
+from holdfast.kernel import clock
+from holdfast.session.rules.model import same_machine
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Literal, TypedDict
+
+    from holdfast.session.rules.model import Claim, SessionState, World
+
+    Word = Literal["CLEAN", "STALE", "DRIFTED", "FOREIGN"]
+
+    class Reason(TypedDict):
+        """One thing that is not as it was; `verdict` is what it alone would make of it."""
+
+        verdict: Word
+        what: str
+
+
+GRAVITY: dict[str, int] = {"CLEAN": 0, "STALE": 1, "DRIFTED": 2, "FOREIGN": 3}
+NOTHING_TO_COMPARE = "nothing to compare"
+
+
+def judge(
+    state: SessionState,
+    present: World,
+    *,
+    issue: str,
+    claims: Sequence[Claim],
+    stale_after: int,
+    now: int,
+) -> tuple[Word, list[Reason]]:
+    """All reasons, and the gravest of them as the verdict."""
+    last = state["last"]
+    if last is None:
+        return "CLEAN", [{"verdict": "CLEAN", "what": NOTHING_TO_COMPARE}]
+    reasons = [
+        *_foreign(last["world"], present, state["progress"]["issue"], issue),
+        *_drifted(last["world"], present),
+        *_claims(last["claims"], claims),
+    ]
+    age = now - clock.parse(last["at"])
+    if age > stale_after:
+        reasons.append({"verdict": "STALE", "what": f"captured {age // clock.HOUR} hours ago"})
+    reasons.sort(key=lambda reason: -GRAVITY[reason["verdict"]])
+    return (reasons[0]["verdict"] if reasons else "CLEAN"), reasons
+
+
+def is_foreign(state: SessionState, present: World, issue: str) -> bool:
+    """Of another place or issue: none of its commands is run here."""
+    last = state["last"]
+    return last is not None and bool(
+        _foreign(last["world"], present, state["progress"]["issue"], issue)
+    )
+
+
+def _foreign(then: World, now: World, issue_then: str, issue_now: str) -> list[Reason]:
+    found: list[Reason] = []
+    if not same_machine(then, now.get("machine", "")):
+        found.append({"verdict": "FOREIGN", "what": "another machine"})
+    elif then["repository"] != now["repository"]:
+        found.append({"verdict": "FOREIGN", "what": f"another repository: {then['repository']}"})
+    elif then["worktree"] != now["worktree"]:
+        found.append({"verdict": "FOREIGN", "what": f"another worktree: {then['worktree']}"})
+    if issue_now and issue_now != issue_then:
+        found.append(
+            {"verdict": "FOREIGN", "what": f"another issue: {issue_then}, not {issue_now}"}
+        )
+    return found
+
+
+def _drifted(then: World, now: World) -> list[Reason]:
+    found: list[Reason] = []
+    if then["commit"] != now["commit"]:
+        before, after = _short(then["commit"]), _short(now["commit"])
+        found.append({"verdict": "DRIFTED", "what": f"HEAD moved from {before} to {after}"})
+    if then["branch"] != now["branch"]:
+        before, after = then["branch"] or "no branch", now["branch"] or "no branch"
+        found.append({"verdict": "DRIFTED", "what": f"branch was {before}, is {after}"})
+    plans = then.get("plan"), now.get("plan")
+    if None not in plans and plans[0] != plans[1]:
+        found.append(
+            {"verdict": "DRIFTED", "what": "the plan changed: its tasks or its specification"}
+        )
+    if then["dirty"] is None or now["dirty"] is None:
+        found.append({"verdict": "CLEAN", "what": "unknown: whether the work tree changed"})
+    elif then["dirty"] != now["dirty"]:
+        names = sorted({*then["dirty_files"], *now["dirty_files"]})
+        shown = ", ".join(names[:10]) or "files that are clean by now"
+        found.append({"verdict": "DRIFTED", "what": f"the work tree changed: {shown}"})
+    return found
+
+
+def _claims(then: Sequence[Claim], now: Sequence[Claim]) -> list[Reason]:
+    before = {claim["claim"]: claim["ok"] for claim in then}
+    return [
+        {
+            "verdict": "DRIFTED",
+            "what": f"{claim['claim']}: was {_word(before[claim['claim']])}, is {_word(claim['ok'])}",
+        }
+        for claim in now
+        if before.get(claim["claim"]) not in (None, claim["ok"])
+    ]
+
+
+def _word(ok: bool) -> str:
+    return "verified" if ok else "unverified"
+
+
+def _short(commit: str | None) -> str:
+    return commit[:12] if commit else "no commit"

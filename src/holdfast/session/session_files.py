@@ -1,0 +1,149 @@
+"""The slot of a client's session: small files of its own in the worktree, so that twenty sessions at
+once share nothing. A hook reads and writes them without the journal.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.kernel import canonical_json, clock
+from holdfast.kernel.atomic import write_all
+from holdfast.kernel.digest import id_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.kernel.workspace import Workspace
+
+FOLDER = "slots"
+# A slot that nobody touched for so long belongs to a session that was killed.
+FORGOTTEN_AFTER = 7 * clock.DAY
+
+
+def folder_of(workspace: Workspace, session: str) -> str:
+    name = id_of(session.encode("utf-8", "replace").decode())
+    return os.path.join(workspace.tool_folder, FOLDER, name)
+
+
+def read(workspace: Workspace, session: str, name: str) -> dict[str, Any]:
+    """What was kept under a name; nothing when it is not there, or damaged."""
+    try:
+        with open(os.path.join(folder_of(workspace, session), name), encoding="utf-8") as file:
+            value = canonical_json.loads(file.read())
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def every(workspace: Workspace, name: str) -> list[dict[str, Any]]:
+    """What all the slots of this worktree keep under a name, whoever's they are."""
+    parent = os.path.join(workspace.tool_folder, FOLDER)
+    found = []
+    for folder in _names(parent):
+        try:
+            with open(os.path.join(parent, folder, name), encoding="utf-8") as file:
+                value = canonical_json.loads(file.read())
+        except (OSError, ValueError):
+            continue
+        if isinstance(value, dict):
+            found.append(value)
+    return found
+
+
+def keep(workspace: Workspace, session: str, name: str, value: dict[str, Any]) -> None:
+    """OSError where it cannot be written: whoever counts on it must know. Not synced: it matters as
+    long as the session runs, and no session outlives its machine."""
+    path = os.path.join(_prepared(workspace, session), name)
+    unfinished = f"{path}.{os.getpid()}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+    descriptor = os.open(unfinished, flags, 0o600)
+    try:
+        write_all(descriptor, canonical_json.dumps(value).encode())
+    finally:
+        os.close(descriptor)
+    os.rename(unfinished, path)
+
+
+def drop(workspace: Workspace, session: str, name: str) -> None:
+    try:
+        os.unlink(os.path.join(folder_of(workspace, session), name))
+    except OSError:
+        return
+
+
+def seen_at(workspace: Workspace, session: str, name: str) -> int | None:
+    """When something was last written, or touched, under a name."""
+    try:
+        status = os.stat(os.path.join(folder_of(workspace, session), name))
+    except OSError:
+        return None
+    return status.st_mtime_ns // 1_000_000
+
+
+def is_due(workspace: Workspace, session: str, name: str, every: int, now: int) -> bool:
+    """Whether it is time again; if so, the time begins anew. A clock that was set back is no reason
+    to wait, and one hook of several at once is told yes."""
+    import fcntl
+
+    try:
+        path = os.path.join(_prepared(workspace, session), name)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        status = os.fstat(descriptor)
+        last = status.st_mtime_ns // 1_000_000
+        if status.st_size and 0 <= now - last < every:
+            return False
+        if not status.st_size:
+            os.write(descriptor, b"1")
+        os.utime(descriptor, ns=(now * 1_000_000, now * 1_000_000))
+        return True
+    except BlockingIOError:
+        return False  # another hook of the same moment
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+
+
+def end(workspace: Workspace, session: str) -> None:
+    _remove(folder_of(workspace, session))
+
+
+def sweep(workspace: Workspace, now: int) -> None:
+    """Remove the slots of sessions that nobody ended."""
+    parent = os.path.join(workspace.tool_folder, FOLDER)
+    for name in _names(parent):
+        folder = os.path.join(parent, name)
+        try:
+            if os.stat(folder).st_mtime_ns // 1_000_000 < now - FORGOTTEN_AFTER:
+                _remove(folder)
+        except OSError:
+            continue
+
+
+def _names(parent: str) -> list[str]:
+    try:
+        return os.listdir(parent)
+    except OSError:
+        return []
+
+
+def _prepared(workspace: Workspace, session: str) -> str:
+    folder = folder_of(workspace, session)
+    if not os.path.isdir(folder):
+        workspace.prepare_tool_folder(FOLDER)
+        os.makedirs(folder, 0o700, exist_ok=True)
+    return folder
+
+
+def _remove(folder: str) -> None:
+    try:
+        for name in os.listdir(folder):
+            os.unlink(os.path.join(folder, name))
+        os.rmdir(folder)
+    except OSError:
+        return

@@ -1,0 +1,148 @@
+"""Which session is meant: the one that is named, the one at work here, or the one to take over."""
+
+from __future__ import annotations
+
+from holdfast.clients.current_session import LONGEST_ID, is_plain, own_id
+from holdfast.kernel.digest import new_id
+from holdfast.kernel.errors import Conflict, NotFound, Usage
+from holdfast.kernel.state import load
+from holdfast.session.rules import session as rules
+from holdfast.session.rules.model import same_machine
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.session.rules.model import SessionState
+
+# So many of the latest sessions are looked at.
+LOOK_BACK = 50
+
+
+def check_id(session: str) -> str:
+    """A session's id as somebody types it; one that could be mistaken for a path is refused."""
+    if session and not is_plain(session):
+        raise Usage(
+            f"{session!r:.80} cannot be a session's id.",
+            hint=f"Letters, digits, '-', '_' and '.', at most {LONGEST_ID}.",
+        )
+    return session
+
+
+def read(workspace: Workspace, session: str) -> SessionState:
+    state: SessionState = load(workspace.journal, rules, rules.stream_of(session))[0]
+    return state
+
+
+def read_or_new(workspace: Workspace, session: str) -> SessionState:
+    """The session, or the empty state of one that nobody knows yet."""
+    if workspace.exists():
+        return read(workspace, session)
+    return rules.initial(rules.stream_of(session))
+
+
+def latest(workspace: Workspace) -> list[SessionState]:
+    """Sessions that were captured, newest first."""
+    if not workspace.exists():
+        return []
+    heads = sorted(
+        workspace.journal.heads(rules.stream_of("")), key=lambda head: head["seen_at"], reverse=True
+    )
+    states = [read(workspace, head["stream"].partition(":")[2]) for head in heads[:LOOK_BACK]]
+    return [state for state in states if state["last"] is not None]
+
+
+def here(workspace: Workspace) -> list[SessionState]:
+    """Those that were captured in this worktree."""
+    machine = workspace.machine
+    return [state for state in latest(workspace) if _is_of(state, workspace.root, machine)]
+
+
+def at(workspace: Workspace, worktree: str, machine: str) -> SessionState | None:
+    """The newest that was captured in a worktree, of another machine too."""
+    found = (state for state in latest(workspace) if _is_of(state, worktree, machine))
+    return next(found, None)
+
+
+def _is_of(state: SessionState, worktree: str, machine: str) -> bool:
+    if state["last"] is None:
+        return False
+    world = state["last"]["world"]
+    return world["worktree"] == worktree and same_machine(world, machine)
+
+
+def named(workspace: Workspace, prefix: str) -> SessionState:
+    """The session with this id, or the only one that begins so."""
+    found = [state for state in latest(workspace) if state["session"].startswith(prefix)]
+    exact = [state for state in found if state["session"] == prefix]
+    if len(exact or found) != 1:
+        what = "no session" if not found else f"{len(found)} sessions"
+        raise NotFound(
+            f"There is {what} with the id {prefix}.", hint="`holdfast resume --list` lists them."
+        )
+    return (exact or found)[0]
+
+
+def at_work(workspace: Workspace) -> SessionState | None:
+    """The session that a command without a name belongs to: the newest here that has not ended."""
+    own = own_id()
+    if not own:
+        return unended(workspace)
+    return next((state for state in here(workspace) if state["session"] == own), None)
+
+
+def unended(workspace: Workspace) -> SessionState | None:
+    """The newest session here that nobody ended: at work, or killed."""
+    for state in here(workspace):
+        if not state["ended_at"] and not state["adopted_by"]:
+            return state
+    return None
+
+
+def to_adopt(workspace: Workspace) -> SessionState | None:
+    """The newest session of this worktree that ended and that nobody has taken over."""
+    for state in here(workspace):
+        if state["ended_at"] and not state["adopted_by"]:
+            return state
+    return None
+
+
+def predecessor(workspace: Workspace, session: str) -> SessionState | None:
+    """The session that a new one took over at its start, or that it can take over now."""
+    for state in here(workspace):
+        if session and state["adopted_by"] == session:
+            return state
+    return to_adopt(workspace)
+
+
+def meant(workspace: Workspace, wanted: str) -> tuple[str, SessionState | None]:
+    """The id of the session that a capture is of, and for a new one the session that it takes over."""
+    if wanted:
+        is_new = not workspace.exists() or read(workspace, wanted)["captures"] == 0
+    else:
+        own = at_work(workspace)
+        wanted, is_new = (own["session"], False) if own else (new_id(), True)
+    return wanted, predecessor(workspace, wanted) if is_new else None
+
+
+def adopt(workspace: Workspace, old: str, new: str, *, actor: str, now: int) -> bool:
+    """Take an ended session over: one record, one winner. False when somebody else was faster."""
+    if read(workspace, old)["adopted_by"] == new:
+        return True
+    from holdfast.writing import writer_of
+
+    try:
+        writer_of(workspace).execute(
+            rules.stream_of(old), {"do": "adopted", "by": new}, actor=actor, now=now
+        )
+    except Conflict:
+        return False
+    return True
+
+
+def carried_over(state: SessionState) -> dict[str, Any]:
+    """What a new session takes over from the one before it, as the input of its first capture."""
+    progress: Any = state["progress"]
+    names = ("issue", "title", "mode", "completed", "current", "status", "remaining", "extra")
+    return {name: progress[name] for name in (*names, "decisions", "blockers", "prompt")}

@@ -1,0 +1,264 @@
+"""What a session has spent: which session this is, and what its client wrote down of it.
+
+Unknown is None and never 0.
+"""
+
+from __future__ import annotations
+
+import os
+
+import apsw
+
+from holdfast.clients.claude import usage as claude
+from holdfast.clients.codex import usage as codex
+from holdfast.clients.current_session import own_id
+from holdfast.clients.gemini import usage as gemini
+from holdfast.clients.lines import Unread
+from holdfast.clients.opencode import usage as opencode
+from holdfast.clients.usage import amounts
+from holdfast.clients.usage.model import Found
+from holdfast.clients.usage.reader import key_of, refresh, take
+from holdfast.clients.usage.tally_file import in_memory, open_tally
+from holdfast.kernel import clock
+from holdfast.kernel.errors import StoreAway, Usage
+from holdfast.session import sessions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, TypedDict
+
+    from holdfast.clients.usage.amounts import Cost, Stretch
+    from holdfast.clients.usage.model import Source
+    from holdfast.clients.usage.tally import Tally
+    from holdfast.kernel.workspace import Workspace
+
+    class SourceSeen(Source):
+        """One file that numbers came from. `problem` says why it could not be read this time."""
+
+        problem: str
+
+    class Spending(Cost):
+        """Everything that is known of one session. No `sources`: no client's files were found."""
+
+        client: str
+        session: str
+        tokens: dict[str, int]
+        context_percent: float | None
+        context_tokens: int | None
+        context_window: int | None
+        errors: int
+        recent_errors: list[str]
+        started_at: str
+        sources: list[SourceSeen]
+
+    class Account(TypedDict):
+        """A session's spending with its parts. `elsewhere` is what the client paid for answers that
+        stand in no transcript, such as a compaction's."""
+
+        spent: Spending
+        steps: list[Stretch]
+        subagents: list[Stretch]
+        elsewhere: float
+
+    # From what was spent to the moments at which steps began, each with its name.
+    Marks = Callable[[Spending], Sequence[tuple[str, str]]]
+
+RECENT_ERRORS = 10
+
+
+def measured(workspace: Workspace, *, session: str = "", now: int) -> Spending:
+    """What a session spent by now: the one that is named, the one we run in, or the newest here."""
+    return account(workspace, session=session, now=now)["spent"]
+
+
+def account(
+    workspace: Workspace,
+    *,
+    session: str = "",
+    transcript: str = "",
+    marks: Marks | None = None,
+    now: int,
+) -> Account:
+    """The same with its parts; `transcript` names the session by one of its files instead."""
+    asked = session or ("" if transcript else _surrounding())
+    sources = _of_path(transcript) if transcript else sources_of(workspace, asked)
+    clean = _redaction(workspace)
+    with open_tally(workspace.home) as tally:
+        try:
+            return _account(tally, sources, asked, marks, now, clean)
+        except apsw.Error:
+            # A full disk, or a file that went bad: the transcripts themselves are there.
+            with in_memory() as fresh:
+                return _account(fresh, sources, asked, marks, now, clean)
+
+
+def _account(
+    tally: Tally,
+    sources: Sequence[Source],
+    asked: str,
+    marks: Marks | None,
+    now: int,
+    clean: Callable[[str], str],
+) -> Account:
+    problems = refresh(tally, sources, now, clean)
+    keys = [key_of(sources[0])] if sources else tally.keys(asked)
+    if not keys:
+        return {"spent": _nothing(asked), "steps": [], "subagents": [], "elsewhere": 0.0}
+    spent = _spending(tally, keys[0], sources, problems)
+    agents = amounts.by_agent(tally, keys[0]) if marks else []
+    listed = sum(agent["cost_at_least"] for agent in agents)
+    return {
+        "spent": spent,
+        "steps": amounts.by_time(tally, keys[0], marks(spent)) if marks else [],
+        "subagents": agents,
+        "elsewhere": max(0.0, round(spent["cost_at_least"] - listed, 6)) if agents else 0.0,
+    }
+
+
+# Which session
+
+
+def _surrounding() -> str:
+    """The session that a client runs this process in."""
+    return own_id() or os.environ.get("CODEX_SESSION_ID", "")
+
+
+def sources_of(workspace: Workspace, session: str = "") -> list[Source]:
+    """The files of a session, its own first; without a name, those that were written to last here."""
+    if session:
+        return _named(session)
+    known = sessions.unended(workspace)
+    candidates = [_named(known["session"])] if known else []
+    candidates += [client.newest(workspace.root) for client in (claude, codex, gemini, opencode)]
+    found = [(changed(sources[0]), sources) for sources in candidates if sources]
+    return max(found, key=lambda each: each[0])[1] if found else []
+
+
+def _named(session: str) -> list[Source]:
+    if "/" in session or ".." in session or not session.isprintable():
+        raise Usage(f"{session!r:.60} is no session's id.")
+    for client in (claude, codex, gemini, opencode):
+        found: list[Source] = client.find(session)
+        if found:
+            return found
+    return []
+
+
+def _of_path(path: str) -> list[Source]:
+    name = os.path.basename(path)
+    if name.startswith("rollout-"):
+        return codex.of_path(path)
+    if name.startswith("session-") and os.path.basename(os.path.dirname(path)) == "chats":
+        return gemini.of_path(path)
+    return claude.of_path(path)
+
+
+def changed(source: Source) -> int:
+    """When a source was written to last, in milliseconds."""
+    try:
+        if source["client"] == opencode.CLIENT:
+            return opencode.changed(source)
+        return os.stat(source["path"]).st_mtime_ns // 1_000_000
+    except (OSError, Unread):
+        return 0
+
+
+# How much
+
+
+def _spending(
+    tally: Tally, key: str, sources: Sequence[Source], problems: dict[str, str]
+) -> Spending:
+    client, _, session = key.partition(":")
+    tokens, window = amounts.context_of(tally, key)
+    full = None if tokens is None or window is None else round(100 * tokens / window, 2)
+    return {
+        **amounts.cost_of(tally, key),
+        "client": client,
+        "session": session,
+        "tokens": amounts.tokens_of(tally, key),
+        "context_percent": full,
+        "context_tokens": tokens,
+        "context_window": window,
+        "errors": tally.errors(key),
+        "recent_errors": tally.recent_errors(key, RECENT_ERRORS),
+        "started_at": tally.session(key).get("started_at", ""),
+        "sources": _seen(tally, key, sources, problems),
+    }
+
+
+def _seen(
+    tally: Tally, key: str, sources: Sequence[Source], problems: dict[str, str]
+) -> list[SourceSeen]:
+    seen: list[SourceSeen] = [
+        {**source, "problem": problems.get(source["path"], "")} for source in sources
+    ]
+    client, _, session = key.partition(":")
+    listed = {source["path"] for source in sources}
+    for path in tally.sources(key):
+        if path not in listed:
+            gone: Source = {"client": client, "session": session, "path": path, "agent": ""}
+            seen.append({**gone, "problem": "is gone; what it said stays counted"})
+    return seen
+
+
+def _nothing(session: str) -> Spending:
+    """No client's files were found: then nothing is known, not even that nothing was spent."""
+    return {
+        "cost": None,
+        "cost_at_least": 0.0,
+        "sure": "unknown",
+        "why": "no client's files were found",
+        "client": "",
+        "session": session,
+        "tokens": {},
+        "context_percent": None,
+        "context_tokens": None,
+        "context_window": None,
+        "errors": 0,
+        "recent_errors": [],
+        "started_at": "",
+        "sources": [],
+    }
+
+
+def note_status_line(workspace: Workspace, payload: Any, *, now: int) -> str:
+    """Keep what Claude Code gives its status line; the id of the session that it speaks of."""
+    found = Found()
+    session = ""
+    if isinstance(payload, dict):
+        session = claude.status_line(payload, clock.precise(now), found)
+    if not session or "/" in session:
+        raise Usage("This is not what Claude Code gives its status line: it names no session.")
+    found.known = 1
+    source: Source = {"client": claude.CLIENT, "session": session, "path": "", "agent": ""}
+    with open_tally(workspace.home) as tally:
+        if not tally.begin():
+            raise StoreAway("usage.db cannot be written to now.", hint="Try again.")
+        done = False
+        try:
+            take(tally, source, found, now, _redaction(workspace))
+            done = True
+        finally:
+            tally.end(keep=done)
+    return session
+
+
+def scrub_errors(workspace: Workspace, said: str, mark: str) -> int:
+    """Take a secret out of the errors that were kept; in how many of them it was."""
+    with open_tally(workspace.home) as tally:
+        return tally.scrub_errors(said, mark)
+
+
+def _redaction(workspace: Workspace) -> Callable[[str], str]:
+    """Redaction as the writer does it, made only when there is an error to keep."""
+
+    def clean(said: str) -> str:
+        from holdfast.kernel import config
+        from holdfast.kernel.redact import Redactor
+
+        journal = workspace.journal if workspace.exists() else None
+        return Redactor(rules=config.load(workspace, journal)["redact.rules"]).text(said)
+
+    return clean

@@ -1,0 +1,151 @@
+"""The status comment on the issue: what waits in the outbox is delivered, and what comes back is kept."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from holdfast.kernel import clock, outbox
+from holdfast.kernel.errors import HoldfastError
+from holdfast.session.ccc_files import COMMENT, COMMENT_ISSUE, read_state, store_comment
+from holdfast.session.rules import report
+from holdfast.session.rules import session as rules
+from holdfast.trackers import is_set_up
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from holdfast.journal.interface import Effect
+    from holdfast.kernel.outbox import Delivery
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.kernel.writer import Writer
+    from holdfast.session.rules.report import Step
+    from holdfast.trackers.port import Receipt
+
+# A checkpoint waits at most this long for the tracker.
+PATIENCE_SECONDS = 5.0
+# One comment an issue and workspace, whichever session writes.
+KEY = "checkpoint-status"
+
+
+class NotSetUp(Exception):
+    """No key, or no tracker that such an issue could belong to: nothing to do, and no failure."""
+
+
+def deliver_now(
+    workspace: Workspace, writer: Writer, issue: str, settings: Mapping[str, Any], now: int
+) -> Step:
+    """Step 3 of a checkpoint."""
+    if not workspace.exists() or workspace.journal.read_only:
+        return report.skipped(
+            report.TRACKER, "Linear update skipped — the journal cannot be written."
+        )
+    waiting = [
+        effect
+        for effect in workspace.journal.effects(kinds=[rules.TRACKER])
+        if effect["key"] == issue
+    ]
+    if not waiting:
+        why = "nothing new to say" if is_set_up(settings) else "no tracker configured"
+        return report.skipped(report.TRACKER, f"Linear update skipped — {why}.")
+    mine = waiting[-1]
+    for delivery in deliver(workspace, writer, settings, now, current=issue, first=mine["id"]):
+        if delivery["id"] != mine["id"]:
+            continue
+        if delivery["delivered"]:
+            return report.done(report.TRACKER)
+        if delivery["error"] == NOT_SET_UP:
+            workspace.journal.settle(mine["id"])
+            return report.skipped(report.TRACKER, "Linear update skipped — no tracker configured.")
+        return report.failed(report.TRACKER, delivery["error"].rstrip("."))
+    return report.failed(report.TRACKER, (mine["error"] or "waits for its turn").rstrip("."))
+
+
+NOT_SET_UP = "no tracker is set up"
+
+
+def deliver(
+    workspace: Workspace,
+    writer: Writer,
+    settings: Mapping[str, Any],
+    now: int,
+    *,
+    current: str = "",
+    first: str = "",
+) -> list[Delivery]:
+    """Try everything that waits for a tracker and is due. `current` is the issue that is worked on:
+    `.ccc-state.json` holds the id of its comment, not of another that was late."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    pauses: dict[str, int] = {}
+
+    def handle(effect: Effect) -> None:
+        try:
+            receipt = _upsert(workspace, writer, effect, settings, deadline, now)
+            if current in ("", effect["key"]):
+                store_comment(workspace, receipt["comment"], effect["key"])
+        except HoldfastError as error:
+            wanted = int((getattr(error, "retry_after", 0) or 0) * 1000)
+            if wanted > outbox.pause_after(effect["attempts"] + 1):
+                pauses[effect["id"]] = wanted
+            raise
+
+    done = outbox.deliver(
+        workspace.journal,
+        {rules.TRACKER: handle},
+        now,
+        redactor=writer.redactor,
+        seconds=PATIENCE_SECONDS,
+        first=first,
+    )
+    for delivery in done:
+        # A tracker that says when to come back is not asked before.
+        if delivery["id"] in pauses:
+            due = clock.precise(now + pauses[delivery["id"]])
+            workspace.journal.settle(delivery["id"], error=delivery["error"], due_at=due)
+    return done
+
+
+def deliver_all(
+    workspace: Workspace, writer: Writer, settings: Mapping[str, Any], now: int
+) -> list[Delivery]:
+    """Try everything that waits: a person who asks is a turn."""
+    for effect in workspace.journal.effects(kinds=[rules.TRACKER]):
+        if effect["due_at"] > clock.precise(now):
+            error = effect["error"] or "begun and not finished"
+            workspace.journal.settle(effect["id"], error=error, due_at=clock.precise(now))
+    return deliver(workspace, writer, settings, now)
+
+
+def _upsert(
+    workspace: Workspace,
+    writer: Writer,
+    effect: Effect,
+    settings: Mapping[str, Any],
+    deadline: float,
+    now: int,
+) -> Receipt:
+    from holdfast.trackers.selection import tracker_for
+
+    wish = effect["body"]
+    issue = wish["issue"]
+    tracker = tracker_for(issue, settings, os.environ, deadline=deadline)
+    if tracker is None:
+        raise NotSetUp(NOT_SET_UP)
+    state = read_state(workspace)
+    known = state.get(COMMENT) if state.get(COMMENT_ISSUE, issue) == issue else ""
+    receipt = tracker.upsert(
+        issue,
+        wish["body"],
+        comment=str(known or ""),
+        key=f"{KEY}:{workspace.home}",
+        deadline=deadline,
+    )
+    writer.execute(
+        rules.stream_of(wish["session"]),
+        {"do": "commented", "id": receipt["comment"], "issue": issue},
+        actor="holdfast",
+        now=now,
+    )
+    return receipt

@@ -1,0 +1,164 @@
+"""Linear, by GraphQL: a comment with an id of our own choosing.
+
+Linear takes a comment's id from the client. Ours follows from the key, so sixteen writers at
+once, or one whose answer was lost, all mean the same comment:
+
+    update -> not found -> create -> conflict -> update
+
+When update says "not found" and create says "conflict", twice, a person has deleted the comment
+and Linear does not give the id out again; the next generation's id is then tried.
+"""
+
+from __future__ import annotations
+
+from holdfast.kernel.digest import digest
+from holdfast.trackers import http
+from holdfast.trackers.linear_errors import Taken, failure_of
+from holdfast.trackers.port import NOT_FOUND, TrackerError, plain, web_address
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.trackers.keys import Key
+    from holdfast.trackers.port import Receipt
+
+ADDRESS = "https://api.linear.app/graphql"
+GENERATIONS = 4  # so many are tried in one call
+MOST_GENERATIONS = 100
+ROUNDS = 2
+OAUTH_PREFIX = "lin_oauth_"
+
+ISSUE = """
+query Issue($id: String!) { issue(id: $id) { id identifier parent { id identifier } } }
+"""
+CREATE = """
+mutation Create($input: CommentCreateInput!) {
+  commentCreate(input: $input) { success comment { id url issue { identifier } } }
+}
+"""
+UPDATE = """
+mutation Update($id: String!, $input: CommentUpdateInput!) {
+  commentUpdate(id: $id, input: $input) { success comment { id url issue { identifier } } }
+}
+"""
+
+
+class Linear:
+    """The comments of a Linear workspace."""
+
+    name = "Linear"
+
+    def __init__(self, key: Key, address: str = ADDRESS) -> None:
+        self._key = key
+        self._address = address
+
+    def upsert(self, issue: str, body: str, *, comment: str, key: str, deadline: float) -> Receipt:
+        """Edit the stored comment; where it is gone or was never made, make one."""
+        call = _Call(self._key, self._address, body, deadline)
+        if comment:
+            edited = call.update(comment)
+            if edited is not None:
+                return _receipt(edited, issue, created=False)
+        target, identifier = call.target(issue)
+        for generation in _generations(key, target, comment):
+            chosen = comment_id(key, target, generation)
+            for _ in range(ROUNDS):
+                made = call.create(chosen, target)
+                if made is not None:
+                    return _receipt(made, identifier, created=True)
+                edited = call.update(chosen)
+                if edited is not None:
+                    return _receipt(edited, identifier, created=False)
+        raise TrackerError("Linear gives out none of the comment's ids")
+
+
+def comment_id(key: str, issue: str, generation: int) -> str:
+    """A UUID of version 4, as Linear wants it, that follows from whose comment it is."""
+    import uuid
+
+    text = "\0".join((key, issue, str(generation)))
+    return str(uuid.UUID(bytes=digest(text.encode("utf-8", "replace"))[:16], version=4))
+
+
+def _generations(key: str, issue: str, stored: str) -> range:
+    """From the stored comment's generation on: the ones before it are gone already."""
+    for generation in range(MOST_GENERATIONS):
+        if comment_id(key, issue, generation) == stored:
+            return range(generation, generation + GENERATIONS)
+    return range(GENERATIONS)
+
+
+def _receipt(comment: dict[str, Any], issue: str, *, created: bool) -> Receipt:
+    found = comment.get("issue") or {}
+    return {
+        "comment": comment["id"],
+        "issue": plain(found.get("identifier") or issue),
+        "created": created,
+        "url": web_address(comment.get("url")),
+    }
+
+
+class _Call:
+    """The requests of one upsert, which share their body and their deadline."""
+
+    def __init__(self, key: Key, address: str, body: str, deadline: float) -> None:
+        self._key = key
+        self._address = address
+        self._body = body
+        self._deadline = deadline
+
+    def target(self, issue: str) -> tuple[str, str]:
+        """Id and identifier of the issue that gets the comment: a sub-issue's parent."""
+        answer = self._ask(ISSUE, {"id": issue})
+        document = answer.document
+        # With errors the data may be partial, and a parent that could not be read is not absent.
+        if not isinstance(document, dict) or document.get("errors") or not document.get("data"):
+            raise failure_of(answer)
+        try:
+            found = document["data"]["issue"]
+            chosen = found["parent"] or found
+            return str(chosen["id"]), str(chosen["identifier"])
+        except (KeyError, TypeError):
+            raise TrackerError("the answer is not what was asked for") from None
+
+    def create(self, id: str, issue: str) -> dict[str, Any] | None:
+        """The comment, or nothing when the id is taken."""
+        wanted = {"id": id, "issueId": issue, "body": self._body, "doNotSubscribeToIssue": True}
+        try:
+            return self._change("commentCreate", CREATE, {"input": wanted})
+        except Taken:
+            return None
+
+    def update(self, id: str) -> dict[str, Any] | None:
+        """The comment, or nothing when there is none with this id."""
+        try:
+            return self._change("commentUpdate", UPDATE, {"id": id, "input": {"body": self._body}})
+        except TrackerError as error:
+            if error.kind == NOT_FOUND:
+                return None
+            raise
+
+    def _change(self, name: str, query: str, variables: dict[str, Any]) -> dict[str, Any]:
+        answer = self._ask(query, variables)
+        try:
+            payload = answer.document["data"][name]
+            comment = payload["comment"]
+            # Errors beside a whole payload concern what we can do without, such as the link.
+            if payload["success"] is True and isinstance(comment["id"], str) and comment["id"]:
+                return dict(comment)
+        except (KeyError, TypeError):
+            pass
+        raise failure_of(answer)
+
+    def _ask(self, query: str, variables: dict[str, Any]) -> http.Answer:
+        # A personal key stands alone; with "Bearer" in front Linear refuses it.
+        scheme = "Bearer " if self._key.reveal().startswith(OAUTH_PREFIX) else ""
+        return http.request(
+            "POST",
+            self._address,
+            key=self._key,
+            scheme=scheme,
+            deadline=self._deadline,
+            document={"query": query, "variables": variables},
+        )

@@ -1,0 +1,178 @@
+"""Copies of pages: gathered and rendered once for everybody who looks, anew when there is news.
+
+All reading happens in one thread: what is below was not made for several, and Python would give them no
+more time. What takes its time happens beside it: a long transcript, a sandboxed agent's inbox.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import quote, urlencode
+
+from holdfast.kernel import clock
+from holdfast.kernel.errors import HoldfastError
+from holdfast.web.background import Meter
+from holdfast.web.inboxes import Inboxes
+from holdfast.web.rendering import Renderer
+from holdfast.web.table import Page
+from holdfast.web.workspaces import Site, away, is_away, written
+
+T = TypeVar("T")
+
+# Seconds after which a page is made anew though nothing was recorded: ages grow, files change.
+LASTS = 5.0
+# A page that takes long to make is made less often.
+SHARE = 10
+MOST_COPIES = 64
+MARK_LENGTH = 12
+
+
+class Asked(NamedTuple):
+    """A page with the words of its address."""
+
+    page: Page
+    words: tuple[tuple[str, str], ...]
+
+    @property
+    def path(self) -> str:
+        """Its address, without the words of its query."""
+        return self.page.path.format(**{name: quote(word, safe="") for name, word in self.words})
+
+    def query(self, **more: str) -> str:
+        """The words of its query, and some more."""
+        words = {name: word for name, word in self.words if name in self.page.words and word}
+        return urlencode({**words, **more})
+
+
+class Copy(NamedTuple):
+    """One rendering. `id` is how far the journals were, `mark` that and what was made of it: two copies
+    with one mark are the same. `error` stands for the data when there is none now, as when the
+    journal is away."""
+
+    id: str
+    mark: str
+    title: str
+    live: str
+    page: str
+    data: dict[str, Any]
+    error: HoldfastError | None
+    made: float
+    took: float
+    figures: int
+
+
+class Press:
+    """Makes copies, and keeps the newest of each page."""
+
+    def __init__(self, site: Site, renderer: Renderer) -> None:
+        self.site = site
+        self.renderer = renderer
+        self.meter = Meter()
+        self.inboxes = Inboxes(list(site))
+        self._reader = ThreadPoolExecutor(1, "holdfast-reader")
+        self._helper = ThreadPoolExecutor(1, "holdfast-beside")
+        self._copies: dict[Asked, Copy] = {}
+        self._beside: asyncio.Future[None] | None = None
+
+    async def copy(self, asked: Asked) -> Copy:
+        """A page as it is now. HoldfastError where there is no such page."""
+        copy = await self.read(self._newest, asked)
+        if self._beside is None or self._beside.done():
+            loop = asyncio.get_running_loop()
+            for one, work in (
+                (self.inboxes, self.inboxes.take_in),
+                (self.meter, self.meter.refresh),
+            ):
+                if one.is_due():
+                    self._beside = loop.run_in_executor(self._helper, work)
+        return copy
+
+    async def shown(self, asked: Asked) -> Copy:
+        """The same for whoever has it on their screen: what is gone since is said there."""
+        try:
+            return await self.copy(asked)
+        except HoldfastError as error:
+            return await self.read(self._gone, asked, error)
+
+    def _gone(self, asked: Asked, error: HoldfastError) -> Copy:
+        title, live = self.renderer.parts(
+            "away.html", error=error.data(), place=_place(dict(asked.words))
+        )
+        id = written(self.site.positions())
+        now = time.monotonic()
+        return Copy(id, _mark(id, live), title, live, "", {}, error, now, 0.0, self.meter.version)
+
+    async def read(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Run something in the thread that reads."""
+        return await asyncio.get_running_loop().run_in_executor(self._reader, function, *arguments)
+
+    def close(self) -> None:
+        """After this no thread of ours is left, and no file of theirs is open."""
+        self._reader.submit(self.site.close)
+        self.meter.stop()
+        for pool in (self._helper, self._reader):
+            pool.shutdown(wait=True, cancel_futures=pool is self._helper)
+
+    def _newest(self, asked: Asked) -> Copy:
+        positions = self.site.positions()
+        id, known = written(positions), self._copies.get(asked)
+        if known is not None and self._is_current(known, id):
+            return known
+        self._copies.pop(asked, None)
+        copy = self._make(asked, id)
+        self._copies[asked] = copy
+        while len(self._copies) > MOST_COPIES:
+            del self._copies[next(iter(self._copies))]
+        return copy
+
+    def _is_current(self, known: Copy, id: str) -> bool:
+        if id != known.id or known.error is not None or known.figures != self.meter.version:
+            return False
+        return time.monotonic() - known.made < max(LASTS, known.took * SHARE)
+
+    def _make(self, asked: Asked, id: str) -> Copy:
+        # The positions were read first: what is recorded while we gather is in the next copy, too.
+        began, now, figures = time.monotonic(), clock.now(), self.meter.version
+        name, words = asked.page.name, dict(asked.words)
+        try:
+            if "{workspace}" in asked.page.path:
+                self.site.place(words["workspace"]).look()
+            data = gatherer(name)(self.site, words, now, self.meter)
+            title, live = self.renderer.parts(f"{name}.html", data=data, now=now)
+            error = None
+        except (HoldfastError, OSError) as problem:
+            if isinstance(problem, HoldfastError) and not is_away(problem):
+                raise
+            data, error = {}, away(problem)
+            title, live = self.renderer.parts("away.html", error=error.data(), place=_place(words))
+        took = time.monotonic() - began
+        mark = _mark(id, live)
+        page = self.renderer.page(
+            "page.html",
+            title=title,
+            live=live,
+            page=asked.page,
+            json=f"{asked.path}.json?{asked.query()}".removesuffix("?"),
+            events=f"{asked.path}.events?{asked.query(seen=mark)}",
+        )
+        return Copy(id, mark, title, live, page, data, error, time.monotonic(), took, figures)
+
+
+def _mark(id: str, live: str) -> str:
+    return f"{id}/{sha256(live.encode('utf-8', 'replace')).hexdigest()[:MARK_LENGTH]}"
+
+
+def _place(words: Mapping[str, str]) -> str:
+    return words.get("workspace", "")
+
+
+def gatherer(name: str) -> Callable[[Site, Mapping[str, str], int, Meter], dict[str, Any]]:
+    module = importlib.import_module(f"holdfast.web.pages.{name}")
+    found: Callable[[Site, Mapping[str, str], int, Meter], dict[str, Any]] = module.gather
+    return found

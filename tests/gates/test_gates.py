@@ -1,0 +1,432 @@
+"""A gate is a row: asked once, answered once, by a person or, where it says so, by time."""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import holdfast as library
+from holdfast.gates import ask as asking
+from holdfast.gates import lookup, wait
+from holdfast.gates.answer import _record
+from holdfast.gates.rules import content as words
+from holdfast.gates.rules import gate as rules
+from holdfast.gates.rules.answer import declined, understood
+from holdfast.kernel import clock, latch
+from holdfast.kernel.errors import (
+    Conflict,
+    Declined,
+    HoldfastError,
+    NotFound,
+    Stopped,
+    Usage,
+    Waiting,
+)
+from holdfast.kernel.workspace import discover
+from tests.gates.samples import BOTH, NO_TO_ALL
+
+NOW = 1_794_770_490_000
+VERIFY = words.verify("Dashboard", ["Cards show data"], url="http://localhost:3000")
+DECISION = words.decision("Select a store", BOTH, context="Where the data goes.")  # type: ignore[arg-type]
+ACTION = words.action("Confirm the mail", ["Click it"], why="In your inbox", checklist=NO_TO_ALL)
+PERSON: dict[str, str] = {
+    "name": "ada",
+    "channel": "terminal",
+    "terminal": "/dev/pts/1",
+    "at": clock.precise(NOW),
+}
+
+
+def ask(content: words.Content = VERIFY, now: int = NOW, **terms: object) -> str:
+    opened = asking.ask(discover(), content, actor="agent", now=now, **terms)  # type: ignore[arg-type]
+    return opened["id"]
+
+
+def answer(id: str, text: str, *, no: bool = False) -> rules.GateState:
+    """As a person whom the terminal has seen; that itself is tested with real terminals."""
+    state = lookup.read(discover(), id)
+    person = {**PERSON, "at": clock.precise(clock.now())}
+    return _record(discover(), state, text, no, person, "what was shown")  # type: ignore[arg-type]
+
+
+def look(id: str, now: int = NOW) -> rules.GateState:
+    return lookup.settled(discover(), id, now=now)
+
+
+@pytest.mark.clause("AMB-PILOT-20")
+@pytest.mark.parametrize("text", ["approved", " APPROVED\n", "Approved"])
+def test_approved_is_a_yes_whatever_its_case(text: str) -> None:
+    assert understood(VERIFY, text)["verdict"] == "yes"
+
+
+@pytest.mark.clause("AMB-PILOT-20")
+@pytest.mark.parametrize("text", ["The sidebar overlaps", "approved, but slow", "yes", "done"])
+def test_everything_else_is_what_is_wrong(text: str) -> None:
+    read = understood(VERIFY, text)
+    assert (read["verdict"], read["answer"], read["text"]) == ("no", "issues", text)
+
+
+@pytest.mark.clause("PILOT-16", "PILOT-10", "AMB-PILOT-20")
+def test_every_option_is_a_valid_answer_and_nothing_else_is() -> None:
+    for option in BOTH:
+        for text in (option["id"], f" {option['id'].upper()} "):
+            assert understood(DECISION, text)["answer"] == option["id"]
+    for text in ("mongo", "PostgreSQL", "p", "pg, lite"):
+        with pytest.raises(Usage, match="none of the options") as refused:
+            understood(DECISION, text)
+        assert refused.value.hint == "Select: pg or lite"
+
+
+@pytest.mark.clause("AMB-PILOT-20")
+def test_done_is_the_only_word_that_goes_on_after_a_manual_step() -> None:
+    assert understood(ACTION, "Done ")["verdict"] == "yes"
+    assert understood(ACTION, "almost")["answer"] == "not done"
+
+
+@pytest.mark.parametrize("content", [VERIFY, DECISION, ACTION], ids=words.TYPES)
+def test_an_empty_answer_is_none(content: words.Content) -> None:
+    for text in ("", "  \n"):
+        with pytest.raises(Usage):
+            understood(content, text)
+    with pytest.raises(Usage):
+        declined(" ")
+
+
+def test_the_same_question_is_one_gate_until_it_is_answered(repository: Path) -> None:
+    first, again = ask(), ask(now=NOW + 5000)
+    assert first == again
+    assert len(discover().journal.read(f"gate:{first}")) == 1
+    answer(first, "The cards are empty")
+    after_a_fix = ask(now=NOW + 9000)
+    assert after_a_fix == f"{first}.2"
+    assert lookup.named(discover(), first) == after_a_fix
+    assert rules.is_open(look(after_a_fix))
+
+
+def test_a_name_is_for_later_use(repository: Path) -> None:
+    assert ask(DECISION, name="store") == "store"
+    answer("store", "LITE")
+    found = look(lookup.named(discover(), "sto"))["answer"]
+    assert found is not None
+    assert found["answer"] == "lite"
+    with pytest.raises(Usage):
+        ask(name="../etc")
+    ask(VERIFY, name="look")
+    with pytest.raises(Conflict, match="asks something else"):
+        ask(ACTION, name="look")
+
+
+def test_an_id_is_known_by_a_unique_beginning(repository: Path) -> None:
+    ask(VERIFY, name="alpha")
+    ask(DECISION, name="alpine")
+    assert lookup.named(discover(), "alph") == "alpha"
+    with pytest.raises(NotFound, match="2 gates begin with alp"):
+        lookup.named(discover(), "alp")
+    with pytest.raises(NotFound, match="no gate beta"):
+        lookup.named(discover(), "beta")
+
+
+def test_the_same_words_in_another_worktree_are_another_question(
+    repository: Path, tmp_path: Path, git: object
+) -> None:
+    import subprocess
+
+    first = ask()
+    other = tmp_path / "other"
+    subprocess.run(["git", "worktree", "add", "-q", str(other)], check=True, capture_output=True)
+    there = asking.ask(discover(str(other)), VERIFY, actor="agent", now=NOW)
+    assert there["id"] != first
+    assert len(lookup.open_gates(discover())) == 2
+
+
+def test_a_secret_in_a_gate_is_redacted_and_the_question_still_the_same(repository: Path) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    content = words.verify("Shop", [f"Sign in with {secret}"], url="http://localhost:1")
+    first = ask(content)
+    assert ask(content) == first
+    assert secret not in str(look(first))
+
+
+def test_an_answer_is_final_and_the_second_is_told_who_was_first(repository: Path) -> None:
+    id = ask()
+    answer(id, "approved")
+    with pytest.raises(Conflict) as refused:
+        answer(id, "no, wait")
+    assert refused.value.kind == "gate_answered"
+    assert "answered by ada" in refused.value.message
+    assert "Yours does not count" in refused.value.message
+    assert not discover().journal.refusals()
+
+
+def _answer_in_a_process(start: object, id: str, text: str, results: object) -> None:
+    start.wait()  # type: ignore[attr-defined]
+    try:
+        answer(id, text)
+        results.put(text)  # type: ignore[attr-defined]
+    except Conflict as told:
+        results.put(told.kind)  # type: ignore[attr-defined]
+
+
+def test_of_two_answers_at_once_one_wins_and_the_other_is_told(repository: Path) -> None:
+    id = ask()
+    context = multiprocessing.get_context("spawn")
+    start, results = context.Barrier(2), context.Queue()
+    texts = ["approved", "The cards are empty"]
+    both = [
+        context.Process(target=_answer_in_a_process, args=(start, id, text, results))
+        for text in texts
+    ]
+    for process in both:
+        process.start()
+    said = sorted(results.get(timeout=60) for _ in both)
+    for process in both:
+        process.join()
+    assert "gate_answered" in said
+    assert len(discover().journal.latest(stream=f"gate:{id}", kind="answered")) == 1
+    found = look(id)["answer"]
+    assert found is not None
+    assert (found["text"] or found["answer"]) in said
+
+
+def _ask_in_a_process(start: object, results: object) -> None:
+    start.wait()  # type: ignore[attr-defined]
+    results.put(ask())  # type: ignore[attr-defined]
+
+
+def test_two_who_ask_the_same_at_once_open_one_gate(repository: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    start, results = context.Barrier(2), context.Queue()
+    both = [context.Process(target=_ask_in_a_process, args=(start, results)) for _ in range(2)]
+    for process in both:
+        process.start()
+    assert len({results.get(timeout=60) for _ in both}) == 1
+    for process in both:
+        process.join()
+    assert len(lookup.open_gates(discover())) == 1
+
+
+def test_a_gate_outlives_every_process(repository: Path) -> None:
+    """It is asked by a process that dies at once, and answered before any other waits for it."""
+    import subprocess
+    import sys
+
+    program = (
+        "import holdfast, os\n"
+        "holdfast.open().gates.verify(built='A', how=['b'], url='http://c', name='kept')\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", program]).returncode == -9
+    answer("kept", "approved")
+    with library.open() as workspace:
+        assert workspace.gates.named("kept").wait(0)["answer"] == "approved"
+
+
+def test_an_answered_gate_no_longer_needs_to_be_looked_at(repository: Path) -> None:
+    id = ask()
+    answer(id, "approved")
+    head = discover().journal.head(f"gate:{id}")
+    assert head is not None
+    assert head["closed_at"] is not None
+    assert lookup.open_gates(discover()) == []
+
+
+def test_waiting_ends_in_yes_no_not_yet_or_stopped(repository: Path) -> None:
+    workspace = discover()
+    id = ask()
+    with pytest.raises(Waiting) as not_yet:
+        wait.conclude(wait.wait(workspace, [id], seconds=0))
+    assert not_yet.value.exit_code == 8
+    assert not_yet.value.retryable
+    answer(id, "The cards are empty")
+    with pytest.raises(Declined, match="The cards are empty") as no:
+        wait.conclude(wait.wait(workspace, [id], seconds=0))
+    assert no.value.exit_code == 9
+    second = ask()
+    answer(second, "approved")
+    wait.conclude(wait.wait(workspace, [second], seconds=0))
+    latch.engage(workspace, "Out of money", by="ada", now=NOW)
+    with pytest.raises(Stopped):
+        wait.wait(workspace, [ask(now=NOW + 1)], seconds=1)
+
+
+def test_a_decision_can_be_refused_as_a_whole(repository: Path) -> None:
+    id = ask(DECISION)
+    answer(id, "Neither: we drop it", no=True)
+    with pytest.raises(Declined, match="Neither: we drop it"):
+        wait.conclude([look(id)])
+
+
+def test_a_waiting_process_sees_the_answer_when_it_comes(repository: Path) -> None:
+    import threading
+
+    id = ask()
+    timer = threading.Timer(0.3, answer, (id, "approved"))
+    timer.start()
+    with library.open() as workspace:
+        assert workspace.gates.named(id).wait(60)["answer"] == "approved"
+    timer.join()
+
+
+def test_time_answers_only_where_the_gate_says_so(repository: Path) -> None:
+    forever = ask(VERIFY)
+    hour = clock.stamp(NOW + clock.HOUR)
+    id = ask(DECISION, expires_at=hour, default="lite")
+    assert look(id, NOW + clock.HOUR - 1000)["answer"] is None
+    found = look(id, NOW + clock.HOUR)["answer"]
+    assert found is not None
+    assert (found["answer"], found["person"]) == ("lite", None)
+    (record,) = discover().journal.latest(stream=f"gate:{id}", kind="expired")
+    assert record["body"]["person"] is None
+    assert look(forever, NOW + 1000 * clock.DAY)["answer"] is None
+    with pytest.raises(Conflict, match="its own expiry"):
+        answer(id, "pg")
+
+
+@pytest.mark.parametrize(("content", "default"), [(VERIFY, "approved"), (ACTION, "DONE ")])
+def test_silence_approves_nothing(repository: Path, content: words.Content, default: str) -> None:
+    hour = clock.stamp(NOW + clock.HOUR)
+    with pytest.raises(HoldfastError, match="nobody would have looked"):
+        ask(content, expires_at=hour, default=default)
+    id = ask(content, expires_at=hour, default="Nobody looked in time")
+    found = look(id, NOW + clock.HOUR)["answer"]
+    assert found is not None
+    assert found["verdict"] == "no"
+
+
+def test_an_expiry_and_its_default_belong_together(repository: Path) -> None:
+    hour = clock.stamp(NOW + clock.HOUR)
+    for terms in ({"expires_at": hour}, {"default": "lite"}):
+        with pytest.raises(Usage, match="belong together"):
+            ask(DECISION, NOW, **terms)
+    with pytest.raises(Usage, match="none of the options"):
+        ask(DECISION, expires_at=hour, default="mongo")
+    with pytest.raises(Usage, match="expire at once"):
+        ask(DECISION, expires_at=clock.stamp(NOW), default="lite")
+
+
+def test_batched_gates_wait_for_the_end_of_their_phase(repository: Path) -> None:
+    ids = [
+        ask(VERIFY, batch=True, phase="3", name="look"),
+        ask(DECISION, batch=True, phase="3", name="store"),
+    ]
+    ask(ACTION, batch=True, phase="4", name="mail")
+    assert all(not look(id)["presented_at"] for id in ids)
+    workspace = discover()
+    assert sorted(wait.present(workspace, "3", actor="agent", now=NOW + 1)) == ids
+    assert all(look(id)["presented_at"] for id in ids)
+    assert not look("mail")["presented_at"]
+    answer("look", "approved")
+    with pytest.raises(Waiting, match="store"):
+        wait.conclude(wait.wait(workspace, ids, seconds=0))
+    answer("store", "pg")
+    wait.conclude(wait.wait(workspace, ids, seconds=0))
+    with pytest.raises(NotFound, match="phase '3'"):
+        wait.present(workspace, "3", actor="agent", now=NOW + 2)
+
+
+def test_a_sandboxed_agent_can_ask_and_a_gate_that_breaks_the_rule_is_refused_at_once(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with library.open() as workspace:
+        workspace.note("There is a journal.")
+    from holdfast.kernel import lock
+
+    def refuse(_: object) -> None:
+        raise PermissionError(13, "Read-only file system")
+
+    monkeypatch.setattr(lock.WorkspaceLock, "acquire", refuse)
+    opened = asking.ask(discover(), VERIFY, actor="agent", now=NOW, name="boxed")
+    assert Path(opened["queued"]).parent == repository / ".holdfast" / "inbox"
+    assert lookup.named(discover(), "box") == "boxed"
+    assert rules.is_open(look("boxed"))
+    with pytest.raises(HoldfastError, match="asks a person to run a command"):
+        ask(words.verify("A", ["Run npm test"], url="http://b"))
+    monkeypatch.undo()
+    os.chdir(repository)
+    answer("boxed", "approved")
+    assert not rules.is_open(look("boxed"))
+
+
+def test_a_command_that_is_no_gate_is_refused(repository: Path) -> None:
+    good = {
+        "do": "open",
+        "content": VERIFY,
+        "batch": False,
+        "phase": "",
+        "holds": "",
+        "cost_tokens": None,
+        "expires_at": "",
+        "default": "",
+        "strict": False,
+        "asked": {"by": "a", "session": "", "agent": "", "worktree": "/"},
+    }
+    start = rules.initial("gate:x")
+    assert rules.decide(start, good, NOW).records
+    for name, value in {
+        "content": {**VERIFY, "items": [1]},
+        "batch": "yes",
+        "phase": 3,
+        "cost_tokens": -1,
+        "asked": {"by": None, "session": "", "agent": "", "worktree": "/"},
+    }.items():
+        with pytest.raises(Usage):
+            rules.decide(start, {**good, name: value}, NOW)
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("answer"), st.sampled_from(["pg", "lite", "mongo", ""])),
+            st.tuples(st.just("expire"), st.integers(0, 7200)),
+            st.tuples(st.just("notify"), st.integers(0, 7200)),
+            st.tuples(st.just("open"), st.just(0)),
+        ),
+        max_size=12,
+    )
+)
+def test_whatever_happens_a_gate_has_one_answer_and_it_never_changes(
+    steps: list[tuple[str, object]],
+) -> None:
+    command = {
+        "do": "open",
+        "content": DECISION,
+        "batch": False,
+        "phase": "",
+        "holds": "",
+        "cost_tokens": None,
+        "expires_at": clock.stamp(NOW + clock.HOUR),
+        "default": "lite",
+        "strict": True,
+        "asked": {"by": "a", "session": "", "agent": "", "worktree": "/"},
+    }
+    subject = rules.Answering("key")
+    state = rules.initial("gate:x")
+    answered: object = None
+    now, told = NOW, []
+    for do, value in [("open", 0), *steps]:
+        now += 1000 * value if isinstance(value, int) else 0
+        one = {
+            "answer": {"do": "answer", "answer": value, "key": "key", "person": PERSON, "saw": ""},
+            "notify": {"do": "notify", "interval": clock.HOUR, "addresses": 1},
+        }.get(do, command if do == "open" else {"do": do})
+        try:
+            decision = subject.decide(state, one, now)
+        except HoldfastError:
+            continue
+        told += [now] * len(decision.effects)
+        for kind, body in decision.records:
+            state = subject.apply(
+                state, {"id": "", "kind": kind, "body": body, "at": clock.precise(now), "actor": ""}
+            )
+        if answered is not None:
+            assert state["answer"] == answered
+        answered = state["answer"]
+        if state["answer"] is not None and state["answer"]["person"] is None:
+            assert now >= NOW + clock.HOUR
+    assert all(later - earlier >= clock.HOUR for earlier, later in itertools.pairwise(told))

@@ -1,0 +1,103 @@
+"""What two machines agree on without being told: which workspace this is."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.kernel.errors import Usage
+from holdfast.kernel.workspace import discover
+from holdfast.remote.identity import machine_of, name_of, name_of_remote, settle
+
+if TYPE_CHECKING:
+    from tests.conftest import Git
+
+REMOTES = {
+    "git@github.com:Org/Repo.git": "github.com/org/repo",
+    "https://github.com/org/repo": "github.com/org/repo",
+    "https://token:x-oauth@github.com/org/repo.git/": "github.com/org/repo",
+    "ssh://git@github.com:22/org/repo.git": "github.com/org/repo",
+    "https://git.example:8443/a/b/c.git": "git.example:8443/a/b/c",
+    "git://example.com/x": "example.com/x",
+    "/srv/git/project.git": "",
+    "../project": "",
+    "file:///srv/git/project.git": "",
+    "": "",
+}
+
+
+def settled(folder: str = "") -> str:
+    """The name, as the first record settles it."""
+    workspace = discover(folder or None)
+    return settle(workspace, name_of(workspace), machine_of(workspace))[0]
+
+
+def test_reading_writes_nothing_down(repository: Path) -> None:
+    name_of(discover())
+    machine_of(discover())
+    assert not Path(".git/holdfast").exists()
+
+
+@pytest.mark.parametrize("address", REMOTES)
+def test_a_remote_names_the_workspace_however_it_is_spelled(address: str) -> None:
+    assert name_of_remote(address) == REMOTES[address]
+
+
+def test_two_clones_of_one_remote_are_one_workspace(
+    tmp_path: Path, git: Git, repository: Path
+) -> None:
+    names = set()
+    for clone in ("here", "there"):
+        git("clone", "--quiet", str(repository), str(tmp_path / clone))
+        git("remote", "set-url", "origin", "git@github.com:org/repo.git", at=tmp_path / clone)
+        names.add(name_of(discover(str(tmp_path / clone))))
+    assert names == {"github.com/org/repo"}
+
+
+def test_a_remote_that_moves_does_not_leave_the_journal_behind(repository: Path, git: Git) -> None:
+    git("remote", "add", "origin", "git@github.com:org/old.git")
+    settled()
+    git("remote", "set-url", "origin", "git@github.com:org/new.git")
+    assert name_of(discover()) == "github.com/org/old"
+
+
+def test_without_a_remote_the_name_is_this_clones_alone(
+    repository: Path, git: Git, tmp_path: Path
+) -> None:
+    git("clone", "--quiet", str(repository), str(tmp_path / "clone"))
+    here, there = settled(), settled(str(tmp_path / "clone"))
+    assert here.startswith("repository-")
+    assert here != there
+    assert name_of(discover()) == here
+    git("worktree", "add", "--quiet", str(tmp_path / "worktree"))
+    assert name_of(discover(str(tmp_path / "worktree"))) == here
+
+
+def test_the_setting_decides(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("holdfast.toml").write_text('[journal]\nworkspace = "team/product"\n')
+    assert name_of(discover()) == "team/product"
+    monkeypatch.setenv("HOLDFAST_JOURNAL_WORKSPACE", "mine")
+    assert name_of(discover()) == "mine"
+
+
+@pytest.mark.parametrize("name", ["a\nb", "x" * 201, " x", "\x1b[31m"])
+def test_a_name_that_is_none_is_refused(
+    name: str, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLDFAST_JOURNAL_WORKSPACE", name)
+    with pytest.raises(Usage):
+        name_of(discover())
+
+
+def test_a_copied_folder_is_another_machine(repository: Path, tmp_path: Path) -> None:
+    """Its files have other inodes: with the first one's rows they would all look edited."""
+    settled()
+    machine = machine_of(discover())
+    assert machine_of(discover()) == machine
+    shutil.copytree(repository, tmp_path / "copy")
+    copy = machine_of(discover(str(tmp_path / "copy")))
+    assert copy
+    assert copy != machine

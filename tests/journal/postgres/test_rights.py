@@ -1,0 +1,135 @@
+"""Least privileges: a role that appends can rewrite nothing."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+import pytest
+
+from holdfast.journal.interface import SNAPSHOT_FLOOR, Append
+from holdfast.journal.postgres.journal import PostgresJournal
+from holdfast.kernel.errors import NotAllowed
+from tests.cli.conftest import Holdfast
+from tests.journal.conformance.examples import at, draft, drafts, effect, view, write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Open = Callable[..., PostgresJournal]
+
+
+@pytest.fixture
+def role(url: str, open_journal: Open, holdfast: Holdfast) -> Iterator[Callable[..., str]]:
+    """Make a role with what `holdfast admin grant` prints; its URL."""
+    owner = open_journal()
+    names: list[str] = []
+    with psycopg.connect(owner.url, autocommit=True) as connection:
+
+        def make(*options: str) -> str:
+            names.append(f'agent"{secrets.token_hex(4)}')
+            quoted = names[-1].replace('"', '""')
+            connection.execute(f"""CREATE ROLE "{quoted}" LOGIN PASSWORD 'agent'""")
+            answer = holdfast("admin", "grant", names[-1], *options)
+            assert answer.code == 0
+            connection.execute(answer.out)
+            parts = urlsplit(url)
+            netloc = f"{names[-1].replace(chr(34), '%22')}:agent@{parts.hostname}:{parts.port}"
+            return urlunsplit(parts._replace(netloc=netloc))
+
+        yield make
+        for name in names:
+            quoted = name.replace('"', '""')
+            connection.execute(f'DROP OWNED BY "{quoted}"')
+            connection.execute(f'DROP ROLE "{quoted}"')
+
+
+REWRITES = {
+    "a body": "UPDATE holdfast.records SET body = '{}'",
+    "a hash": "UPDATE holdfast.records SET hash = ''",
+    "a number": "UPDATE holdfast.records SET seq = seq + 1",
+    "a record": "DELETE FROM holdfast.records",
+    "all records": "TRUNCATE holdfast.records",
+    "where a chain begins": "UPDATE holdfast.streams SET anchor_version = version, anchor_hash = hash",
+    "a stream": "DELETE FROM holdfast.streams",
+    "a stream's name": "UPDATE holdfast.streams SET name = name || 'x'",
+    "a workspace": "DELETE FROM holdfast.workspaces",
+    "a workspace's name": "UPDATE holdfast.workspaces SET id = id || 'x'",
+    "what was refused": "DELETE FROM holdfast.refused",
+    "the format": "UPDATE holdfast.format SET oldest = 99",
+    "the table": "ALTER TABLE holdfast.records ADD COLUMN x text",
+    "a trigger": "CREATE TRIGGER t BEFORE INSERT ON holdfast.records EXECUTE FUNCTION tsvector_update_trigger()",
+}
+
+
+@pytest.mark.parametrize("what", REWRITES)
+def test_a_writer_cannot_rewrite(what: str, role: Callable[..., str], open_journal: Open) -> None:
+    write(open_journal(at=role()), "note:plan")
+    with (
+        psycopg.connect(role(), autocommit=True) as connection,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
+        connection.execute(REWRITES[what].encode())
+
+
+def test_a_writer_can_do_all_that_agents_do(role: Callable[..., str], open_journal: Open) -> None:
+    journal = open_journal(at=role())
+    [life] = journal.commit(
+        [Append("agent:a", drafts(2), expected=0, grant=True)], views=[view()], effects=[effect()]
+    )
+    large = draft("x" * 2 * SNAPSHOT_FLOOR)
+    journal.commit(
+        [Append("agent:a", [large], expected=2, fence=life["fence"], state={"steps": 3})]
+    )
+    journal.commit([Append("agent:a", drafts(1), expected=3, state={"steps": 4})])
+    journal.touch("agent:a", at(99))
+    journal.put("key", "value")
+    [queued] = journal.effects()
+    assert journal.claim(queued["id"], now=at(0), until=at(1))
+    journal.settle(queued["id"])
+    journal.end("agent:a", at(100))
+    assert len(journal.read("agent:a")) == 4
+    assert not journal.read_only
+
+
+def test_what_only_the_owner_may_do_is_said(
+    role: Callable[..., str], repository: Path, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLDFAST_URL", role())
+    monkeypatch.setenv("HOLDFAST_RETENTION_DAYS", "0")
+    monkeypatch.setenv("HOLDFAST_RETENTION_KEEP", "0")
+    written = holdfast("note", "a secret", "--json").data["id"]
+    for words in (["gc"], ["purge", written, "--yes"]):
+        answer = holdfast(*words, "--json")
+        assert (answer.code, answer.envelope["error"]["kind"]) == (4, "no_right"), words
+        assert "owner" in answer.envelope["error"]["hint"]
+
+
+def test_a_reader_reads_and_nothing_else(role: Callable[..., str], open_journal: Open) -> None:
+    write(open_journal(), "note:plan")
+    reader = open_journal(at=role("--read-only"))
+    assert reader.read_only
+    assert len(reader.read("note:plan")) == 1
+    with pytest.raises(NotAllowed):
+        write(reader, "note:plan")
+
+
+def test_a_role_without_any_grant_is_told_whom_to_ask(
+    url: str, open_journal: Open, role: Callable[..., str]
+) -> None:
+    stranger = role()
+    name = urlsplit(stranger).username or ""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f'DROP OWNED BY "{name.replace("%22", chr(34) * 2)}"')
+    with pytest.raises(NotAllowed) as refused:
+        open_journal(at=stranger)
+    assert "admin grant" in refused.value.hint
+
+
+@pytest.mark.parametrize("name", ["", "x" * 64, "a\nb"])
+def test_a_name_that_is_none_is_refused(name: str, holdfast: Holdfast) -> None:
+    assert holdfast("admin", "grant", name).code == 2

@@ -1,0 +1,116 @@
+"""Two hundred edits against two hundred captures, at once.
+
+With the exchange every completed edit is in the journal. With the plain rename that other tools
+use, edits are lost, which is the reason for the exchange.
+"""
+
+from __future__ import annotations
+
+import subprocess
+
+from holdfast.kernel import canonical_json
+from tests.kernel.views.scene import Scene, child_command, clean_environment
+
+ROUNDS = 200
+
+EDITOR = """
+import random, time
+view = sys.argv[1] + "/.notes/default.md"
+chance = random.Random(1)
+go = sys.stdin.readline()
+done = []
+
+def replace(text):
+    unfinished = view + ".editor"
+    with open(unfinished, "w") as file:
+        file.write(text)
+    os.rename(unfinished, view)
+
+for number in range(int(sys.argv[2])):
+    token = f"edit-{number:03d}-{os.urandom(4).hex()}"
+    if number % 2:
+        with open(view) as file:
+            text = file.read()
+        replace(text + f"- {token}\\n")
+    else:
+        descriptor = os.open(view, os.O_RDWR)
+        text = os.pread(descriptor, 1 << 24, 0)
+        changed = text + f"- {token}\\n".encode()
+        # Overwritten from its first byte, as editors that keep the inode do.
+        assert os.pwrite(descriptor, changed, 0) == len(changed)
+        os.ftruncate(descriptor, len(changed))
+        os.close(descriptor)
+    done.append(token)
+    time.sleep(chance.random() * 0.012)
+print("\\n".join(done))
+"""
+
+CAPTURER = """
+if sys.argv[3] == "rename":
+    from holdfast.kernel.views import place
+    def rename(one, other):
+        os.rename(one, other)
+        return False
+    place.exchange = rename
+go = sys.stdin.readline()
+for number in range(int(sys.argv[2])):
+    print(note(f"note-{number:03d}")["id"])
+"""
+
+
+def race(scene: Scene, way: str) -> tuple[list[str], list[str]]:
+    """Tokens of completed edits and ids of acknowledged notes."""
+    scene.note("the first")
+    scene.close()
+    processes = [
+        subprocess.Popen(
+            child_command(scene.root, code, str(ROUNDS), way),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=clean_environment(),
+        )
+        for code in (EDITOR, CAPTURER)
+    ]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    answers = []
+    for process in processes:
+        output, errors = process.communicate(timeout=60)
+        assert process.returncode == 0, errors
+        answers.append(output.split())
+    scene.note("the last")
+    return answers[0], answers[1]
+
+
+def lost_edits(scene: Scene, tokens: list[str]) -> list[str]:
+    bodies = scene.bodies()
+    # What could not be parsed at that instant is kept as well, in quarantine.
+    kept = "".join(file.read_text(errors="replace") for file in scene.quarantined())
+    return [token for token in tokens if token not in bodies and token not in kept]
+
+
+def test_no_edit_and_no_note_is_lost_in_a_race(scene: Scene) -> None:
+    tokens, ids = race(scene, "exchange")
+
+    assert len(ids) == ROUNDS
+    assert len(tokens) == ROUNDS
+    assert lost_edits(scene, tokens) == []
+    recorded = [record["id"] for record in scene.records("noted")]
+    assert len(recorded) == len(set(recorded)) == ROUNDS + 2
+    assert set(ids) <= set(recorded)
+    noted = {canonical_json.dumps(record["body"]["text"]) for record in scene.records("noted")}
+    assert {f'"note-{number:03d}"' for number in range(ROUNDS)} <= noted
+    assert scene.text() == scene.rendered()
+    assert scene.problems() == []
+
+
+def test_a_plain_rename_loses_edits(scene: Scene) -> None:
+    tokens, ids = race(scene, "rename")
+
+    print(f"{len(lost_edits(scene, tokens))} of {len(tokens)} edits lost")
+    assert len(ids) == ROUNDS
+    assert len(lost_edits(scene, tokens)) > 0

@@ -1,0 +1,58 @@
+"""A project and a throw-away home for each real client.
+
+A client that is missing fails its tests, with the reason: skipping would call something proved that
+nobody looked at.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from scripts.clients import why_missing
+
+from holdfast.gates.person import agent_environment
+from tests.real_clients.world import KINDS, Claude, Client, Codex, Inspector, Opencode
+
+
+@pytest.fixture(autouse=True)
+def nobodys_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tests may be run by an agent; what they start is not its own."""
+    for name in agent_environment(os.environ):
+        monkeypatch.delenv(name)
+
+
+def _ready(kind: type[Client], project: Path, home: Path) -> Client:
+    missing = why_missing(kind.name)
+    if missing:
+        pytest.fail(f"This client was not tried. {missing}")
+    return kind(project, home)
+
+
+@pytest.fixture(params=KINDS, ids=lambda kind: str(kind.name))
+def client(request: pytest.FixtureRequest, repository: Path, tmp_path: Path) -> Client:
+    """Each of the four in turn, with holdfast not yet installed."""
+    return _ready(request.param, repository, tmp_path / "home")
+
+
+@pytest.fixture
+def claude(repository: Path, tmp_path: Path) -> Client:
+    return _ready(Claude, repository, tmp_path / "home")
+
+
+@pytest.fixture
+def codex(repository: Path, tmp_path: Path) -> Client:
+    return _ready(Codex, repository, tmp_path / "home")
+
+
+@pytest.fixture
+def opencode(repository: Path, tmp_path: Path) -> Client:
+    return _ready(Opencode, repository, tmp_path / "home")
+
+
+@pytest.fixture
+def inspector(repository: Path, tmp_path: Path) -> Inspector:
+    ready = _ready(Inspector, repository, tmp_path / "home")
+    assert isinstance(ready, Inspector)
+    return ready

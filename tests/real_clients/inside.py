@@ -1,0 +1,168 @@
+"""Runs one client in a network of its own: `unshare --net python -m tests.real_clients.inside`.
+
+A job comes in as JSON (what to run, where, what the model says, what a person types) and what
+happened goes out as JSON. There is only a loopback interface, so the client can reach the stub and
+nobody else.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import termios
+import time
+from typing import Any
+
+from tests.real_clients.stub import Stub
+
+IFF_UP, SIOCSIFFLAGS = 1, 0x8914
+ROWS, COLUMNS = 50, 160
+ESCAPES = re.compile(r"\x1b(\[[0-9;?<>=]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[()][A-Z0-9]|.)")
+
+
+def raise_loopback() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
+
+
+def headless(job: dict[str, Any]) -> dict[str, Any]:
+    """As a script runs it: nothing to read, nobody there."""
+    process = subprocess.Popen(
+        job["command"],
+        cwd=job["folder"],
+        env=job["environment"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    try:
+        out, err = process.communicate(timeout=job["patience"])
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        err += f"\nkilled after {job['patience']} s"
+    return {"code": process.returncode, "out": out, "err": err}
+
+
+def interactive(job: dict[str, Any], stub: Stub) -> dict[str, Any]:
+    """As a person runs it: each step waits for words on the screen, or for the model to have been
+    asked so often, or runs something beside it, and then types."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+    process = subprocess.Popen(
+        ["setsid", "--ctty", *job["command"]],
+        cwd=job["folder"],
+        env=job["environment"],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+    )
+    os.close(slave)
+    ends = time.monotonic() + job["patience"]
+    shown, failed = "", ""
+    for step in job["steps"]:
+        since = len(shown)
+        if "run" in step:
+            _beside(step["run"], job)
+        while not _has_come(step, shown[since:], stub):
+            shown += _read(master)
+            if time.monotonic() > ends or process.poll() is not None:
+                failed = f"never saw {step}"
+                break
+        if failed:
+            break
+        for words in step["type"]:
+            shown += _read(master)
+            os.write(master, words.encode())
+            time.sleep(0.3)  # a terminal's user: what comes in one burst is taken for a paste
+    while not failed and process.poll() is None and time.monotonic() < ends:
+        shown += _read(master)
+    if process.poll() is None:
+        failed = failed or "it did not end"
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    os.close(master)
+    return {"code": process.returncode, "out": shown, "err": failed}
+
+
+def serving(job: dict[str, Any]) -> dict[str, Any]:
+    """A client that is a server: it runs for as long as somebody talks with it."""
+    server = subprocess.Popen(
+        job["command"],
+        cwd=job["folder"],
+        env=job["environment"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        talk = {**job, "command": job["talk"]}
+        return headless(talk)
+    finally:
+        os.killpg(server.pid, signal.SIGTERM)
+        try:
+            server.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            os.killpg(server.pid, signal.SIGKILL)
+            server.communicate()
+
+
+def _beside(aside: dict[str, Any], job: dict[str, Any]) -> None:
+    subprocess.run(
+        aside["command"],
+        cwd=job["folder"],
+        env=job["environment"],
+        input=aside.get("input", ""),
+        text=True,
+        capture_output=True,
+        check=True,
+    )
+
+
+def _has_come(step: dict[str, Any], shown: str, stub: Stub) -> bool:
+    if "asked" in step:
+        return stub.asked() >= int(step["asked"])
+    if "sees" not in step:
+        return True
+    # An interface that moves its cursor shows words without the blanks between them.
+    return str(step["sees"]).replace(" ", "") in shown.replace(" ", "")
+
+
+def _read(master: int) -> str:
+    ready, _, _ = select.select([master], [], [], 0.1)
+    if not ready:
+        return ""
+    try:
+        return ESCAPES.sub("", os.read(master, 1 << 16).decode(errors="replace"))
+    except OSError:  # nobody holds the other end any more
+        return ""
+
+
+def main() -> None:
+    job = json.load(sys.stdin)
+    raise_loopback()
+    with Stub(job["script"]) as stub:
+        stub.start()
+        if "steps" in job:
+            done = interactive(job, stub)
+        else:
+            done = serving(job) if "talk" in job else headless(job)
+        print(json.dumps({**done, "requests": stub.requests}))
+
+
+if __name__ == "__main__":
+    main()

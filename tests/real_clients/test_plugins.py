@@ -1,0 +1,52 @@
+"""The plugins, installed by the clients themselves: the pack, a command, the skill."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from scripts import plugins
+
+from tests.real_clients.world import Claude, Client, Gemini, Opencode
+
+pytestmark = pytest.mark.clients
+
+
+@pytest.fixture
+def market(tmp_path: Path) -> Path:
+    """What a clone of this repository has; the whole of it would bring the clients along."""
+    folder = tmp_path / "market"
+    shutil.copytree(plugins.PLUGINS, folder / "plugins")
+    shutil.copytree(plugins.ROOT / ".claude-plugin", folder / ".claude-plugin")
+    return folder
+
+
+def test_a_plugin_brings_the_pack_the_skill_and_a_checkpoint(client: Client, market: Path) -> None:
+    client.holdfast("checkpoint", "--session", "before", "--next", "keep the quotes")
+    Path(".ccc-progress.md").unlink()
+    client.install_plugin(market)
+    run = client.run("hello")
+    assert run.code == 0, run.told
+    assert run.asked[0].count("Next action: keep the quotes.") == 1
+    assert "Keeps the state of your work outside your context." in run.asked[0]
+    assert Path(".ccc-progress.md").exists(), "its stop was a checkpoint"
+
+
+# Codex has no commands in plugins; its agents have the skill.
+@pytest.mark.parametrize("client", [Claude, Gemini, Opencode], indirect=True)
+def test_a_command_by_the_protocols_own_name(client: Client, market: Path) -> None:
+    client.install_plugin(market)
+    called = {"opencode": ["run", "--format", "json", "--command", "ccc/go"]}
+    run = client.start(called.get(client.name) or client.words("/ccc:go"))
+    assert run.code == 0, run.told
+    assert "Run `holdfast go` with these words of the user" in run.asked[0]
+
+
+def test_with_the_hooks_of_init_a_plugins_hooks_are_silent(client: Client, market: Path) -> None:
+    client.holdfast("checkpoint", "--session", "before", "--next", "keep the quotes")
+    client.install_plugin(market)
+    client.install()
+    run = client.run("hello")
+    assert run.code == 0, run.told
+    assert run.asked[0].count("Next action: keep the quotes.") == 1

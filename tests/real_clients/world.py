@@ -1,0 +1,342 @@
+"""The four clients as a test sees them: a project, a throw-away home, and one way to run each.
+
+What differs is how a client is told where its model lives, and what it calls a shell and a tool of
+an MCP server.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from scripts.clients import FOLDER, program_of
+
+from tests.real_clients.dialects import MODEL, Answer
+from tests.real_clients.stub import Stub
+
+ADDRESS = f"http://127.0.0.1:{Stub.PORT}"
+KEY = "not-a-real-key-but-as-long-as-one"
+PATIENCE = 120
+ROOT = Path(__file__).parent.parent.parent
+SERVER = "holdfast"
+# A network with nothing but loopback; whoever is not root makes it in a user namespace of their own.
+NAMESPACE = ("unshare", "--net", *(() if os.geteuid() == 0 else ("--map-root-user",)))
+PLUGINS = ("holdfast", "ccc", "autopilot")
+
+
+class Run(NamedTuple):
+    """One run of a client: how it ended, and what its model was asked."""
+
+    code: int
+    out: str
+    err: str
+    requests: list[dict[str, Any]]
+
+    @property
+    def asked(self) -> list[str]:
+        """What the agent asked, without what its client asks besides; each as one text."""
+        return [
+            json.dumps(request["body"], ensure_ascii=False)
+            for request in self.requests
+            if request["agent"]
+        ]
+
+    @property
+    def told(self) -> str:
+        """Everything that is worth reading when an expectation failed."""
+        return f"code {self.code}\n{self.out[-3000:]}\n{self.err[-3000:]}"
+
+
+class Client:
+    """What all four have in common."""
+
+    name = ""
+
+    def __init__(self, project: Path, home: Path) -> None:
+        self.project = project
+        self.home = home
+        home.mkdir(parents=True, exist_ok=True)
+        # Codex starts a login shell, which begins with the machine's own PATH.
+        (home / ".profile").write_text(f'PATH="{Path(sys.executable).parent}:$PATH"\n')
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Write the client's own settings: where its model lives."""
+
+    def words(self, prompt: str) -> list[str]:
+        """The command line after the program's name."""
+        raise NotImplementedError
+
+    def variables(self) -> dict[str, str]:
+        return {}
+
+    def shell(self, line: str) -> Answer:
+        """The model asks for a command."""
+        raise NotImplementedError
+
+    def tool(self, name: str) -> Answer:
+        """What the model calls a tool of our server."""
+        raise NotImplementedError
+
+    def mcp(self, name: str, **input: Any) -> Answer:
+        """The model asks for a tool of our server, as soon as there is one."""
+        return {**self.tool(name), "input": input, "meanwhile": self.shell("sleep 1")}
+
+    def environment(self) -> dict[str, str]:
+        """All that the client gets to see of this machine."""
+        return {
+            "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
+            "HOME": str(self.home),
+            "LANG": "C.UTF-8",
+            "GIT_CONFIG_SYSTEM": "/dev/null",
+            **self.variables(),
+        }
+
+    def run(self, prompt: str, script: list[Answer] | None = None, **job: Any) -> Run:
+        """Run it to its end, with what its model will say."""
+        return self.start([*self.words(prompt)], script, **job)
+
+    def start(self, words: list[str], script: list[Answer] | None = None, **job: Any) -> Run:
+        whole = {
+            "command": [str(program_of(self.name)), *words],
+            "folder": str(self.project),
+            "environment": self.environment(),
+            "script": script or [],
+            "patience": PATIENCE,
+            **job,
+        }
+        done = subprocess.run(
+            [*NAMESPACE, sys.executable, "-m", "tests.real_clients.inside"],
+            input=json.dumps(whole),
+            cwd=ROOT,
+            env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return Run(**json.loads(done.stdout))
+
+    def holdfast(self, *words: str, input: str = "", ends_with: int = 0) -> str:
+        """Our command line, as the user of this home would call it; what it printed."""
+        done = subprocess.run(
+            [sys.executable, "-m", "holdfast", *words],
+            cwd=self.project,
+            env=self.environment(),
+            input=input,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == ends_with, f"{words}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    @staticmethod
+    def program(name: str) -> Path:
+        """A program of the environment that these tests run in."""
+        return Path(sys.executable).parent / name
+
+    def install(self) -> None:
+        self.holdfast("init", "--client", self.name)
+
+    def install_plugin(self, market: Path) -> None:
+        """Our plugin from a marketplace in a folder, as the client itself installs it."""
+        raise NotImplementedError
+
+    def _manage(self, *words: str) -> None:
+        done = self.start(list(words))
+        assert done.code == 0, done.told
+
+
+class Claude(Client):
+    name = "claude"
+
+    def prepare(self) -> None:
+        known = {
+            "hasCompletedOnboarding": True,
+            "theme": "dark",
+            "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
+            "projects": {str(self.project): {"hasTrustDialogAccepted": True}},
+        }
+        (self.home / ".claude.json").write_text(json.dumps(known))
+
+    def words(self, prompt: str) -> list[str]:
+        return ["-p", prompt, "--output-format", "json", "--dangerously-skip-permissions"]
+
+    def variables(self) -> dict[str, str]:
+        return {
+            "ANTHROPIC_BASE_URL": ADDRESS,
+            "ANTHROPIC_API_KEY": KEY,
+            "DISABLE_TELEMETRY": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "ENABLE_TOOL_SEARCH": "false",
+            "IS_SANDBOX": "1",
+            "TERM": "xterm-256color",
+        }
+
+    def shell(self, line: str) -> Answer:
+        return {"tool": "Bash", "input": {"command": line, "description": "as the test says"}}
+
+    def tool(self, name: str) -> Answer:
+        return {"tool": f"mcp__{SERVER}__{name}"}
+
+    def install_plugin(self, market: Path) -> None:
+        self._manage("plugin", "marketplace", "add", str(market))
+        for plugin in PLUGINS:
+            self._manage("plugin", "validate", str(market / "plugins" / plugin))
+            self._manage("plugin", "install", f"{plugin}@holdfast")
+
+
+class Codex(Client):
+    name = "codex"
+    # What the sandbox of `codex exec` is; the tests of other things do without it.
+    sandbox: tuple[str, ...] = ("--dangerously-bypass-approvals-and-sandbox",)
+
+    def prepare(self) -> None:
+        folder = self.home / ".codex"
+        folder.mkdir(exist_ok=True)
+        (folder / "config.toml").write_text(
+            f'model = "{MODEL}"\n'
+            'model_provider = "stub"\n'
+            "check_for_update_on_startup = false\n\n"
+            "[model_providers.stub]\n"
+            'name = "stub"\n'
+            f'base_url = "{ADDRESS}/v1"\n'
+            'wire_api = "responses"\n'
+            'env_key = "STUB_KEY"\n'
+            "requires_openai_auth = false\n"
+            "supports_websockets = false\n\n"
+            f'[projects."{self.project}"]\n'
+            'trust_level = "trusted"\n'
+        )
+
+    def words(self, prompt: str) -> list[str]:
+        # A person reviews hooks in `/hooks`; nobody is there to do it in a throw-away home.
+        trusted = "--dangerously-bypass-hook-trust"
+        return ["exec", "--json", "--skip-git-repo-check", trusted, *self.sandbox, prompt]
+
+    def variables(self) -> dict[str, str]:
+        return {"STUB_KEY": KEY, "CODEX_HOME": str(self.home / ".codex")}
+
+    def shell(self, line: str) -> Answer:
+        return {"tool": "exec_command", "input": {"cmd": line}}
+
+    def tool(self, name: str) -> Answer:
+        return {"tool": name, "namespace": f"mcp__{SERVER}"}
+
+    def install_plugin(self, market: Path) -> None:
+        self._manage("plugin", "marketplace", "add", str(market))
+        for plugin in PLUGINS:
+            self._manage("plugin", "add", f"{plugin}@holdfast")
+
+
+class Gemini(Client):
+    name = "gemini"
+
+    def prepare(self) -> None:
+        folder = self.home / ".gemini"
+        folder.mkdir(exist_ok=True)
+        settings = {
+            "security": {"auth": {"selectedType": "gemini-api-key"}},
+            "hooksConfig": {"enabled": True},
+            "general": {"disableAutoUpdate": True, "disableUpdateNag": True},
+            "privacy": {"usageStatisticsEnabled": False},
+            "telemetry": {"enabled": False},
+        }
+        (folder / "settings.json").write_text(json.dumps(settings))
+
+    def words(self, prompt: str) -> list[str]:
+        # Named, because else it asks another model first which one to take.
+        return ["-p", prompt, "-m", "gemini-2.5-flash", "--output-format", "json", "--yolo"]
+
+    def variables(self) -> dict[str, str]:
+        return {
+            "GEMINI_API_KEY": KEY,
+            "GOOGLE_GEMINI_BASE_URL": ADDRESS,
+            "GEMINI_CLI_TRUST_WORKSPACE": "true",
+            "NO_COLOR": "1",
+        }
+
+    def shell(self, line: str) -> Answer:
+        return {"tool": "run_shell_command", "input": {"command": line, "description": "a test"}}
+
+    def tool(self, name: str) -> Answer:
+        return {"tool": f"mcp_{SERVER}_{name}"}
+
+    def install_plugin(self, market: Path) -> None:
+        self._manage("extensions", "install", str(market / "plugins" / "gemini"), "--consent")
+
+
+class Opencode(Client):
+    name = "opencode"
+
+    def prepare(self) -> None:
+        folder = self.home / ".config" / "opencode"
+        folder.mkdir(parents=True, exist_ok=True)
+        model = {"name": MODEL, "limit": {"context": 200_000, "output": 8_000}}
+        provider = {
+            "npm": "@ai-sdk/openai-compatible",
+            "name": "stub",
+            "options": {"baseURL": f"{ADDRESS}/v1", "apiKey": KEY},
+            "models": {MODEL: model},
+        }
+        settings = {
+            "$schema": "https://opencode.ai/config.json",
+            "model": f"stub/{MODEL}",
+            "autoupdate": False,
+            "share": "disabled",
+            "provider": {"stub": provider},
+        }
+        (folder / "opencode.json").write_text(json.dumps(settings))
+        self._furnish(folder)
+
+    @staticmethod
+    def _furnish(folder: Path) -> None:
+        """Else its first start waits more than a minute for a registry."""
+        installed = FOLDER / "opencode"
+        for name in ("node_modules", "package.json", "package-lock.json"):
+            if not (folder / name).exists():
+                os.symlink(installed / name, folder / name)
+
+    def install(self) -> None:
+        super().install()
+        # What opencode gets from a registry, into each folder of its own that it finds.
+        if (self.project / ".opencode").is_dir():
+            self._furnish(self.project / ".opencode")
+
+    def words(self, prompt: str) -> list[str]:
+        return ["run", "--format", "json", prompt]
+
+    def variables(self) -> dict[str, str]:
+        return {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
+
+    def shell(self, line: str) -> Answer:
+        return {"tool": "bash", "input": {"command": line, "description": "as the test says"}}
+
+    def tool(self, name: str) -> Answer:
+        return {"tool": f"{SERVER}_{name}"}
+
+    def install_plugin(self, market: Path) -> None:
+        tree = market / "plugins" / "opencode"
+        shutil.copytree(tree, self.home / ".config" / "opencode", dirs_exist_ok=True)
+
+
+class Inspector(Client):
+    """No agent: the MCP inspector's command line, which calls a server as a client would."""
+
+    name = "inspector"
+
+    def call(self, method: str, *words: str) -> Any:
+        server = str(self.program("holdfast"))
+        done = self.start(["--cli", server, "mcp", "--method", method, *words])
+        assert done.code == 0, done.told
+        return json.loads(done.out)
+
+
+KINDS: tuple[type[Client], ...] = (Claude, Codex, Gemini, Opencode)
