@@ -30,7 +30,7 @@ from holdfast.plans.news import Nobody
 from holdfast.plans.rules import document
 from holdfast.plans.run_folder import Place
 from holdfast.plans.runner import Runner
-from holdfast.writing import writer_of
+from holdfast.streams import open_writer
 
 OURS, BASE = "a task of a run on Dask", "Dask's own empty task"
 PROGRAM = "the program alone, by this process"
@@ -178,7 +178,7 @@ class _Runs:
         jobs = self._jobs
         options: Any = {"jobs": jobs, "tries": 1, "worktrees": False, "phase": "", "task": ""}
         workspace = discover(self._root)
-        writer = writer_of(workspace)
+        writer = open_writer(workspace)
         id = begin(writer, self._plans, options, actor=ACTOR, again=True)
         place, settings = Place(workspace, id), config.load(workspace, workspace.journal)
         return Runner(

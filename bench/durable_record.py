@@ -12,7 +12,7 @@ from typing import Any
 from bench.harness import Contender, Plan, Row, repository, take_turns, timed_row
 from bench.peer_dbos import Worker
 from bench.peer_langgraph import Saver
-from bench.subject import ACTOR, STREAM, Latest, body, open_writer
+from bench.subject import ACTOR, STREAM, Latest, bench_writer, body
 from holdfast.kernel import canonical_json, clock
 
 FLOOR, OURS, SUSPECT = "append + fdatasync", "record", "suspect record"
@@ -79,7 +79,7 @@ def _floor(folder: str) -> Contender:
 
 
 def _ours(folder: str, name: str, *, suspect: bool) -> Contender:
-    _, writer = open_writer(repository(folder, name.replace(" ", "-")), Latest())
+    _, writer = bench_writer(repository(folder, name.replace(" ", "-")), Latest())
 
     def execute(told: Any) -> None:
         outcome = writer.execute(STREAM, told, actor=ACTOR, now=clock.now())

@@ -9,7 +9,7 @@ import apsw
 
 from bench.harness import Plan, Row, repository, say
 from bench.peer_langgraph import Saver
-from bench.subject import ACTOR, STREAM, Growing, body, open_writer
+from bench.subject import ACTOR, STREAM, Growing, bench_writer, body
 from holdfast.kernel import canonical_json, clock
 
 STEPS = 300
@@ -49,7 +49,7 @@ def measure(plan: Plan) -> list[Row]:
 
 
 def _ours(folder: str, bodies: list[dict[str, object]]) -> dict[str, int]:
-    workspace, writer = open_writer(folder, Growing())
+    workspace, writer = bench_writer(folder, Growing())
     for told in bodies:
         writer.execute(STREAM, told, actor=ACTOR, now=clock.now())
     path = workspace.journal_path

@@ -10,7 +10,7 @@ import time
 from statistics import fmean, median
 
 from bench.harness import Contender, Plan, Row, repository, say, take_turns, timed_row
-from bench.subject import ACTOR, STREAM, Latest, body, open_writer
+from bench.subject import ACTOR, STREAM, Latest, bench_writer, body
 from holdfast.journal.interface import SNAPSHOT_FLOOR, Append
 from holdfast.kernel import clock
 from holdfast.kernel.digest import new_id
@@ -33,7 +33,7 @@ class Stream:
         self.subject = Latest()
         self.workspace: Workspace
         self.writer: Writer
-        self.workspace, self.writer = open_writer(repository(parent, name), self.subject)
+        self.workspace, self.writer = bench_writer(repository(parent, name), self.subject)
         self.length = 0
         self.grow(length)
 

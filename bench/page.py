@@ -29,7 +29,7 @@ from holdfast.kernel.workspace import Workspace, discover
 from holdfast.note.rules import note
 from holdfast.plans import discovery
 from holdfast.plans.begin import begin
-from holdfast.writing import writer_of
+from holdfast.streams import open_writer
 
 if TYPE_CHECKING:
     from holdfast.plans.begin import Options
@@ -114,7 +114,7 @@ def _run(workspace: Workspace) -> str:
     known = [one["plan"] for one in discovery.documents(files, workspace.root)]
     options: Options = {"jobs": 4, "tries": 3, "worktrees": False, "phase": "", "task": ""}
     plans = [one for one in known if one is not None]
-    return begin(writer_of(workspace), plans, options, actor="bench", again=True)
+    return begin(open_writer(workspace), plans, options, actor="bench", again=True)
 
 
 def _agents(workspace: Workspace, count: int) -> None:
@@ -128,7 +128,7 @@ def _post(workspace: Workspace) -> Post:
 
 
 def _records(workspace: Workspace, count: int) -> None:
-    writer, stream = writer_of(workspace), note.stream_of("bench")
+    writer, stream = open_writer(workspace), note.stream_of("bench")
     text = {"text": "The parser is done; the renderer is next.", "by": "bench"}
     for start in range(0, count, BATCH):
         drafts = [

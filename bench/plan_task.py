@@ -11,7 +11,7 @@ from typing import Any
 
 from bench.harness import Contender, Plan, Row, repository, take_turns, timed_row
 from bench.peer_dbos import Worker
-from bench.subject import ACTOR, STREAM, Latest, body, open_writer
+from bench.subject import ACTOR, STREAM, Latest, bench_writer, body
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
 from holdfast.plans.begin import begin
@@ -20,7 +20,7 @@ from holdfast.plans.news import Nobody
 from holdfast.plans.rules import document
 from holdfast.plans.run_folder import Place
 from holdfast.plans.runner import Runner
-from holdfast.writing import writer_of
+from holdfast.streams import open_writer
 
 OURS, BASE, DBOS = "a task of a run", "one durable record", "DBOS, a workflow of one step"
 PLANS, TASKS = 4, 25
@@ -158,7 +158,7 @@ def _run(root: str, plans: list[Any], executor: _AtOnce) -> None:
     interrupts = Interrupts()
     try:
         workspace = discover(root)
-        writer = writer_of(workspace)
+        writer = open_writer(workspace)
         while True:
             id = begin(writer, plans, options, actor=ACTOR, again=True)
             executor.begin()
@@ -174,7 +174,7 @@ def _run(root: str, plans: list[Any], executor: _AtOnce) -> None:
 
 
 def _record(folder: str) -> Contender:
-    _, writer = open_writer(repository(folder, "plan-record"), Latest())
+    _, writer = bench_writer(repository(folder, "plan-record"), Latest())
     steps = count()
 
     def contender() -> float:

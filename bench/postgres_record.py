@@ -14,7 +14,7 @@ from statistics import median, quantiles
 from typing import TYPE_CHECKING, Any
 
 from bench.harness import Plan, Row, environment, repository, say, take_turns, timed_row
-from bench.subject import ACTOR, STREAM, Latest, body, open_writer
+from bench.subject import ACTOR, STREAM, Latest, bench_writer, body
 from holdfast.journal.interface import Append
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import new_id
@@ -85,7 +85,7 @@ def _floor(url: str) -> Contender:
 
 def _ours(plan: Plan, url: str) -> Contender:
     os.environ["HOLDFAST_URL"] = url
-    _, writer = open_writer(repository(plan.folder, "ours"), Latest())
+    _, writer = bench_writer(repository(plan.folder, "ours"), Latest())
     bodies = (body(step) for step in count())
 
     def execute() -> float:

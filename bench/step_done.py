@@ -10,7 +10,7 @@ from itertools import count
 
 import holdfast
 from bench.harness import Contender, Plan, Row, repository, take_turns, timed_row
-from bench.subject import ACTOR, STREAM, Latest, body, open_writer
+from bench.subject import ACTOR, STREAM, Latest, bench_writer, body
 from holdfast.kernel import clock
 from holdfast.loop.api import Step
 
@@ -60,7 +60,7 @@ def _step(folder: str) -> Contender:
 
 
 def _record_and_file(folder: str) -> Contender:
-    _, writer = open_writer(repository(folder, "record"), Latest())
+    _, writer = bench_writer(repository(folder, "record"), Latest())
     replace = _replacement(folder, "record.json")
     steps = count()
 

@@ -71,7 +71,7 @@ def body(step: int, size: int = 2048, *, suspect: bool = False) -> dict[str, Any
     return told
 
 
-def open_writer(folder: str, subject: Latest) -> tuple[Workspace, Writer]:
+def bench_writer(folder: str, subject: Latest) -> tuple[Workspace, Writer]:
     """A workspace as the library opens it, with our subject in place of the real ones."""
     workspace = discover(folder)
     return workspace, Writer(workspace, lambda stream: subject, Redactor())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
 from holdfast.note.rules.note import stream_of
-from holdfast.writing import actor as user
-from holdfast.writing import writer_of
+from holdfast.streams import actor as user
+from holdfast.streams import open_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Workspace:
 
     def __init__(self, folder: str | None = None, *, actor: str = "") -> None:
         self._workspace = discover(folder)
-        self._writer = writer_of(self._workspace)
+        self._writer = open_writer(self._workspace)
         self._actor = actor or user()
 
     @property

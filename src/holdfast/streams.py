@@ -1,74 +1,74 @@
-"""Which rules belong to a stream: by the word before its colon. Stored data never names code."""
+"""Which rules belong to a stream, and the writer that follows them.
+
+A stream's kind is the word before its colon. The table below is the only place that ties a kind to
+code: stored data never names a module.
+"""
 
 from __future__ import annotations
+
+import os
 
 from holdfast.kernel.errors import NotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.kernel.rules import Subject
+    from holdfast.kernel.rules import Rules
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.kernel.writer import Writer
+
+RULES = {
+    "agent": "holdfast.fleet.rules.agent",
+    "budget": "holdfast.budgets.rules.budget",
+    "comms": "holdfast.fleet.rules.comms",
+    "feature": "holdfast.fleet.rules.feature",
+    "flight": "holdfast.plans.rules.flight",
+    "gate": "holdfast.gates.rules.gate",
+    "logbook": "holdfast.plans.rules.logbook",
+    "loop": "holdfast.loop.rules.loop",
+    "note": "holdfast.note.rules.note",
+    "people": "holdfast.gates.rules.people",
+    "rfc": "holdfast.rfc.rules",
+    "run": "holdfast.plans.rules.run",
+    "session": "holdfast.session.rules.session",
+    "stop": "holdfast.estop.rules.stop",
+}
 
 
-def subject_of(stream: str) -> Subject:
+def rules_of(stream: str) -> Rules:
+    """The rules of a stream, imported when they are first needed."""
     kind = stream.partition(":")[0]
-    if kind == "note":
-        from holdfast.note.rules import note
+    name = RULES.get(kind)
+    if name is None:
+        raise NotFound(
+            f"This holdfast knows no streams of the kind {kind!r}.",
+            hint="A newer holdfast may have written it.",
+            kind="unknown_stream",
+        )
+    rules: Rules = __import__(name, fromlist=["decide"])
+    return rules
 
-        return note
-    if kind == "session":
-        from holdfast.session.rules import session
 
-        return session
-    if kind == "loop":
-        from holdfast.loop.rules import loop
+def open_writer(workspace: Workspace) -> Writer:
+    """The writer of a workspace, with the workspace's own redaction rules."""
+    from holdfast.kernel import config
+    from holdfast.kernel.redact import Redactor
+    from holdfast.kernel.writer import Writer
 
-        return loop
-    if kind == "agent":
-        from holdfast.fleet.rules import agent
+    journal = workspace.journal if workspace.exists() else None
+    settings = config.load(workspace, journal)
+    if workspace.local and settings["journal.url"]:
+        workspace.spools = True
+    return Writer(workspace, rules_of, Redactor(rules=settings["redact.rules"]))
 
-        return agent
-    if kind == "feature":
-        from holdfast.fleet.rules import feature
 
-        return feature
-    if kind == "stop":
-        from holdfast.estop.rules import stop
+def actor() -> str:
+    """Who writes: HOLDFAST_ACTOR, else the user's name."""
+    name = os.environ.get("HOLDFAST_ACTOR") or os.environ.get("USER")
+    if name:
+        return name
+    import pwd
 
-        return stop
-    if kind == "comms":
-        from holdfast.fleet.rules import comms
-
-        return comms
-    if kind == "rfc":
-        from holdfast.rfc import rules
-
-        return rules
-    if kind == "gate":
-        from holdfast.gates.rules import gate
-
-        return gate
-    if kind == "people":
-        from holdfast.gates.rules import people
-
-        return people
-    if kind == "budget":
-        from holdfast.budgets.rules import budget
-
-        return budget
-    if kind == "run":
-        from holdfast.plans.rules import run
-
-        return run
-    if kind == "flight":
-        from holdfast.plans.rules import flight
-
-        return flight
-    if kind == "logbook":
-        from holdfast.plans.rules import logbook
-
-        return logbook
-    raise NotFound(
-        f"This holdfast knows no streams of the kind {kind!r}.",
-        hint="A newer holdfast may have written it.",
-        kind="unknown_stream",
-    )
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid-{os.getuid()}"

@@ -15,7 +15,7 @@ import holdfast as library
 from holdfast.kernel import clock, failures, filesystem, inbox, latch
 from holdfast.kernel.errors import FenceLost
 from holdfast.kernel.workspace import discover
-from holdfast.writing import writer_of
+from holdfast.streams import open_writer
 from tests.cli.conftest import Holdfast
 
 pytestmark = pytest.mark.usefixtures("repository")
@@ -120,7 +120,7 @@ def test_what_sandboxed_agents_left_is_taken_in(holdfast: Holdfast) -> None:
 def test_what_a_zombie_tried_is_kept_and_shown(holdfast: Holdfast) -> None:
     with library.open() as workspace:
         workspace.note("one")
-    writer = writer_of(discover())
+    writer = open_writer(discover())
     command = {"add": "too late", "by": "zombie"}
     with pytest.raises(FenceLost):
         writer.execute("note:default", command, actor="zombie", now=0, fence=99)

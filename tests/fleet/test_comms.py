@@ -19,7 +19,7 @@ from holdfast.kernel import clock
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.state import load
 from holdfast.kernel.workspace import discover
-from holdfast.writing import writer_of
+from holdfast.streams import open_writer
 from tests.kernel.views.scene import child_command, clean_environment
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Channel:
 
     def do(self, do: str, now: int = AT, **more: Any) -> Outcome:
         command = {"do": do, **BOTH, **more}
-        writer = writer_of(self.workspace)
+        writer = open_writer(self.workspace)
         return writer.execute(STREAM, command, actor="tester", now=now, raise_removed=True)
 
     def send(self, subject: str, now: int = AT, **more: Any) -> Outcome:

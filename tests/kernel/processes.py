@@ -89,9 +89,9 @@ def execute(root: str, count: str, actor: str) -> None:
     from holdfast.kernel.redact import Redactor
     from holdfast.kernel.workspace import discover
     from holdfast.kernel.writer import Writer
-    from holdfast.streams import subject_of
+    from holdfast.streams import rules_of
 
-    writer = Writer(discover(root), subject_of, Redactor(environment={}))
+    writer = Writer(discover(root), rules_of, Redactor(environment={}))
     say("ready")
     wait_for_line()
     for number in range(int(count)):

@@ -21,7 +21,7 @@ from holdfast.kernel.state import RESTORED, at_version, fold, load
 from holdfast.kernel.workspace import discover
 from holdfast.kernel.writer import Writer
 from holdfast.note.rules import note
-from holdfast.streams import subject_of
+from holdfast.streams import rules_of
 from tests.journal.conformance.examples import NOON, draft, drafts, write
 from tests.journal.conformance.stores import STORES, Store
 
@@ -126,7 +126,7 @@ def test_a_version_whose_records_were_removed_is_refused(journal: Journal) -> No
 
 def test_half_a_surrogate_pair_in_a_command_is_stored_as_it_is_shown(repository: Path) -> None:
     """JSON from a hook can spell one; neither the journal nor a file can hold it."""
-    writer = Writer(discover(), subject_of, Redactor(environment={}))
+    writer = Writer(discover(), rules_of, Redactor(environment={}))
     command = {"add": canonical_json.loads('"half \\ud800 pair"'), "by": "Ada"}
 
     outcome = writer.execute(STREAM, command, actor="Ada", now=NOON, id=new_id())

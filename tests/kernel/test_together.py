@@ -55,12 +55,12 @@ def workspace(repository: Path) -> Workspace:
     return discover()
 
 
-def writer_of(workspace: Workspace) -> Writer:
+def open_writer(workspace: Workspace) -> Writer:
     return Writer(workspace, lambda _: KEPT, Redactor(environment={}))
 
 
 def say(workspace: Workspace, *orders: Order) -> Any:
-    return writer_of(workspace).execute_together(orders, actor="test", now=clock.now())
+    return open_writer(workspace).execute_together(orders, actor="test", now=clock.now())
 
 
 def text_of(workspace: Workspace, name: str) -> str:
@@ -103,7 +103,7 @@ def test_a_lost_fence_of_one_stops_all(workspace: Workspace) -> None:
 
 def test_the_same_id_again_is_no_second_time(workspace: Workspace) -> None:
     orders = [Order("kept:a", {"text": "one"}), Order("kept:b", {"text": "two"})]
-    writer = writer_of(workspace)
+    writer = open_writer(workspace)
     writer.execute_together(orders, actor="test", now=1, id="once")
     again = writer.execute_together(orders, actor="test", now=2, id="once")
     assert [outcome["duplicate"] for outcome in again] == [True, True]
@@ -132,7 +132,7 @@ def test_a_crash_before_the_move_is_made_good(
         with pytest.raises(KeyboardInterrupt):
             say(workspace, Order("kept:a", {"text": "new", "archive": "kept/a_old.txt"}))
     assert Path("kept/a.txt").read_text() == "old"
-    writer_of(workspace).repair("kept:a", now=clock.now())
+    open_writer(workspace).repair("kept:a", now=clock.now())
     assert Path("kept/a_old.txt").read_text() == "old"
     assert Path("kept/a.txt").read_text() == "new"
     assert [record["kind"] for record in workspace.journal.read("kept:a")] == ["said", "said"]
@@ -161,7 +161,7 @@ def test_what_is_written_late_to_a_moved_file_is_an_edit(workspace: Workspace) -
     say(workspace, Order("kept:a", {"text": "", "archive": "kept/a_old.txt"}))
     assert not Path("kept/a.txt").exists()
     Path("kept/a.txt").write_text("late")
-    writer_of(workspace).repair("kept:a", now=clock.now())
+    open_writer(workspace).repair("kept:a", now=clock.now())
     assert text_of(workspace, "a") == "late"
 
 

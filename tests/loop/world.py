@@ -15,7 +15,7 @@ from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
 from holdfast.loop.location import named
 from holdfast.loop.track import Done, Track
-from holdfast.writing import writer_of
+from holdfast.streams import open_writer
 
 if TYPE_CHECKING:
     from holdfast.loop.rules.model import LoopState
@@ -38,7 +38,7 @@ class World:
         self.now = NOON
         self.workspace = discover(str(root))
         self.track = Track(
-            self.workspace, writer_of(self.workspace), named(self.workspace, name), actor="tester"
+            self.workspace, open_writer(self.workspace), named(self.workspace, name), actor="tester"
         )
 
     def do(self, what: str, **words: Any) -> Done:

@@ -26,7 +26,7 @@ from holdfast.plans.news import Halted, Nobody
 from holdfast.plans.run_folder import Place
 from holdfast.plans.runner import Runner
 from holdfast.processes import tree
-from holdfast.writing import writer_of
+from holdfast.streams import open_writer
 from tests.plans.samples import text
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class World:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.workspace = discover(str(root))
-        self.writer = writer_of(self.workspace)
+        self.writer = open_writer(self.workspace)
         self.events: list[Event] = []
         self.log = root / "log"
         self.id = ""

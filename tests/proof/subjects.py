@@ -26,10 +26,10 @@ import os, sys
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
-from holdfast.writing import writer_of
+from holdfast.streams import open_writer
 
 try:
-    outcome = writer_of(discover(sys.argv[1])).execute(
+    outcome = open_writer(discover(sys.argv[1])).execute(
         "note:default", {{"add": {TEXT!r}, "by": "child"}}, actor="child", now=clock.now(), id={ID!r}
     )
     line = "QUEUED" if outcome["queued"] else "ACK"

@@ -15,7 +15,7 @@ import pytest
 from holdfast.kernel import clock, config
 from holdfast.kernel.workspace import discover
 from holdfast.session import tracker_step
-from holdfast.writing import writer_of
+from holdfast.streams import open_writer
 from tests.session import world
 from tests.session.world import STATE, WORK, Holdfast, state, step_of
 from tests.trackers import faults
@@ -143,7 +143,7 @@ def test_a_rate_limit_is_waited_for(
     assert clock.parse(waiting["due_at"]) >= begun + 2_000_000
     asked = len(linear.requests)
     workspace = discover()
-    tracker_step.deliver(workspace, writer_of(workspace), config.load(workspace), clock.now())
+    tracker_step.deliver(workspace, open_writer(workspace), config.load(workspace), clock.now())
     assert len(linear.requests) == asked
 
 

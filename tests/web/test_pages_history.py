@@ -16,9 +16,9 @@ from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel import clock
 from holdfast.kernel.digest import new_id
 from holdfast.maintenance import doctor
+from holdfast.streams import open_writer
 from holdfast.web import examination
 from holdfast.web.pages.history import AT_ONCE, MOST_LOOKED
-from holdfast.writing import writer_of
 from tests.web import stories
 from tests.web.world import Visitor, World
 
@@ -27,7 +27,7 @@ LARGEST_PAGE = 150_000
 
 def write(world: World, texts: list[str], stream: str = "note:log") -> None:
     """Many records at once."""
-    writer, journal = writer_of(world.workspace), world.workspace.journal
+    writer, journal = open_writer(world.workspace), world.workspace.journal
     drafts = [
         writer.draft(new_id(), [("noted", {"text": text})], "agent-1", clock.now())[0]
         for text in texts

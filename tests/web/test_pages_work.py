@@ -223,11 +223,11 @@ def test_a_word_of_the_address_that_is_no_number(visitor: Visitor, path: str, wo
 
 def test_a_session_that_ended_two_hours_ago(world: World, visitor: Visitor) -> None:
     """Its last stretch does not grow any more."""
-    from holdfast.writing import writer_of
+    from holdfast.streams import open_writer
 
     stories.capture(world)
     ended = {"do": "ended", "reason": "exit"}
-    writer_of(world.workspace).execute(
+    open_writer(world.workspace).execute(
         f"session:{stories.SESSION}", ended, actor="builder", now=clock.now()
     )
     data = visitor.data(f"/w/{world.key}/sessions/{stories.SESSION}.json")

@@ -15,7 +15,7 @@ from holdfast.kernel import config, latch
 from holdfast.kernel.errors import HoldfastError, StoreAway
 from holdfast.kernel.state import load
 from holdfast.session import sessions
-from holdfast.writing import writer_of
+from holdfast.streams import open_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Budget:
 
     def execute(self, command: Any, *, now: int) -> Outcome:
         # A file that its owner deleted comes back: what it said is no longer in it.
-        outcome = writer_of(self.workspace).execute(
+        outcome = open_writer(self.workspace).execute(
             self.stream, command, actor=self.actor, now=now, raise_removed=True
         )
         if not outcome["queued"]:

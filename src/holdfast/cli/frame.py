@@ -85,13 +85,13 @@ class Call:
 
     @property
     def writer(self) -> Writer:
-        from holdfast.writing import writer_of
+        from holdfast.streams import open_writer
 
-        return writer_of(self.workspace)
+        return open_writer(self.workspace)
 
     @property
     def actor(self) -> str:
-        from holdfast.writing import actor
+        from holdfast.streams import actor
 
         return actor()
 

@@ -44,11 +44,11 @@ def release(workspace: Workspace, reason: str, *, by: str, now: int) -> bool:
 
 def _record(workspace: Workspace, what: str, reason: str, *, by: str, now: int) -> bool:
     from holdfast.estop.rules.stop import STREAM
-    from holdfast.writing import writer_of
+    from holdfast.streams import open_writer
 
     command = {"do": what, "reason": reason, "by": by}
     try:
-        outcome = writer_of(workspace).execute(STREAM, command, actor=by, now=now)
+        outcome = open_writer(workspace).execute(STREAM, command, actor=by, now=now)
     except StoreAway:
         return _leave_for_server(workspace, command, by=by, now=now)
     except HoldfastError:
@@ -59,11 +59,11 @@ def _record(workspace: Workspace, what: str, reason: str, *, by: str, now: int) 
 def _leave_for_server(workspace: Workspace, command: Any, *, by: str, now: int) -> bool:
     """The server is away: the other machines hear of it when it is back."""
     from holdfast.estop.rules.stop import STREAM
-    from holdfast.writing import writer_of
+    from holdfast.streams import open_writer
 
     if workspace.url:
         try:
-            writer_of(workspace.offline()).execute(STREAM, command, actor=by, now=now)
+            open_writer(workspace.offline()).execute(STREAM, command, actor=by, now=now)
             workspace.wants_forwarder = True
         except HoldfastError:
             pass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.fleet.rules.names import check_agent, stem_of
 from holdfast.remote import server_time
-from holdfast.writing import writer_of
+from holdfast.streams import open_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def bring(epic: Epic, agent: str) -> None:
         row["stream"]: row["placed_version"]
         for row in workspace.journal.views(worktree=workspace.root)
     }
-    writer = writer_of(workspace)
+    writer = open_writer(workspace)
     for head in inbox:
         if shown.get(head["stream"], 0) < head["version"]:
             writer.repair(head["stream"], now=server_time.now(workspace))

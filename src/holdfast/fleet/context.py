@@ -14,7 +14,7 @@ from holdfast.kernel.rules import Unparsable
 from holdfast.kernel.state import fold, load
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
 from holdfast.kernel.workspace import worktrees
-from holdfast.writing import writer_of
+from holdfast.streams import open_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Known:
     def writer(self) -> Writer:
         workspace, writers = self.epic.workspace, self.post.writers
         if workspace.root not in writers:
-            writers[workspace.root] = writer_of(workspace)
+            writers[workspace.root] = open_writer(workspace)
         return writers[workspace.root]
 
     @property

@@ -13,7 +13,7 @@ from holdfast.fleet.rules.model import COMMS, PRIMARY
 from holdfast.fleet.rules.names import agent_of, check_agent, message_path, stem_of
 from holdfast.fleet.unread import inbox_files
 from holdfast.kernel.views.files import Unreadable, read_file
-from holdfast.writing import writer_of
+from holdfast.streams import open_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _execute(
     check_agent(receiver)
     stream = epic.stream("comms", comms.channel_of(sender, receiver))
     command = {"do": do, "sender": sender, "receiver": receiver, **more}
-    writer = writer_of(epic.workspace)
+    writer = open_writer(epic.workspace)
     return writer.execute(stream, command, actor=actor, now=now, raise_removed=True)
 
 

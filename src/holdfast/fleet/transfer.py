@@ -10,7 +10,7 @@ from holdfast.kernel import clock
 from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.views.files import target_of
-from holdfast.writing import writer_of
+from holdfast.streams import open_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def tell(workspace: Workspace, pushed: Pushed, *, session: str, actor: str, now:
     """Write down with the agents that live in this worktree what was pushed, for whoever goes on with
     their work; what could not be written down."""
     problems = []
-    writer = writer_of(workspace)
+    writer = open_writer(workspace)
     for stream, life in current_life.of_session(workspace, session):
         command = {"do": "pushed", "session": life["session"], "snapshot": pushed}
         try:

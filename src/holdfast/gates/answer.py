@@ -14,8 +14,7 @@ from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, Usage
 from holdfast.kernel.state import load
 from holdfast.kernel.writer import Order
-from holdfast.streams import subject_of
-from holdfast.writing import writer_of
+from holdfast.streams import open_writer, rules_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from holdfast.gates.rules.answer import Answer
     from holdfast.gates.rules.gate import GateState
     from holdfast.gates.rules.people import PeopleState, Refused
-    from holdfast.kernel.rules import Subject
+    from holdfast.kernel.rules import Rules
     from holdfast.kernel.workspace import Workspace
 
 # How often an answer that is none of the options is asked for again.
@@ -150,9 +149,9 @@ def _record(
     note: str = "",
 ) -> GateState:
     key, stream, now = new_id(), rules.stream_of(state["id"]), clock.parse(person["at"])
-    answering: Subject = rules.Answering(key)
-    writer = writer_of(workspace)
-    writer.subject_of = lambda name: answering if name == stream else subject_of(name)
+    answering: Rules = rules.Answering(key)
+    writer = open_writer(workspace)
+    writer.rules_of = lambda name: answering if name == stream else rules_of(name)
     command = {"do": "answer", "answer": text, "no": no, "note": note, "key": key}
     command |= {"person": person, "saw": saw}
     try:

@@ -8,7 +8,7 @@ from holdfast.gates.rules import gate as rules
 from holdfast.kernel import clock
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
-from holdfast.writing import writer_of
+from holdfast.streams import open_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def ask(
         return _opened(state, content, again=not planned.records, queued="")
     if planned.records:
         pictures.keep(workspace, id, attached)
-    writer = writer_of(workspace)
+    writer = open_writer(workspace)
     outcome = writer.execute(rules.stream_of(id), command, actor=actor, now=now)
     state = lookup.read(workspace, id)
     if not outcome["queued"]:

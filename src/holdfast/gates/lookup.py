@@ -132,10 +132,10 @@ def settled(workspace: Workspace, id: str, *, now: int) -> GateState:
     if not workspace.exists() or workspace.journal.read_only:
         # Whoever may write will record it; for this reader, time has passed all the same.
         return after(state, decision.records, clock.stamp(now), "holdfast")
-    from holdfast.writing import writer_of
+    from holdfast.streams import open_writer
 
     stream = rules.stream_of(id)
-    writer_of(workspace).execute(stream, {"do": "expire"}, actor="holdfast", now=now)
+    open_writer(workspace).execute(stream, {"do": "expire"}, actor="holdfast", now=now)
     close(workspace, id, now=now)
     return read(workspace, id)
 

@@ -6,7 +6,7 @@ from holdfast.gates import lookup
 from holdfast.gates.rules import gate as rules
 from holdfast.kernel import clock, config, outbox
 from holdfast.kernel.errors import HoldfastError
-from holdfast.writing import writer_of
+from holdfast.streams import open_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def announce(workspace: Workspace, states: Sequence[GateState], *, now: int) -> 
     if not urls:
         return []
     interval = int(settings["notify.remind_minutes"]) * clock.MINUTE
-    writer = writer_of(workspace)
+    writer = open_writer(workspace)
     for state in states:
         if rules.notice_is_due(state, interval, now):
             command = {"do": "notify", "interval": interval, "addresses": len(urls)}

@@ -147,11 +147,11 @@ def _refused(
 
 def _record(workspace: Workspace, purpose: str, why: str, seen: Sequence[str], now: int) -> bool:
     from holdfast.gates.rules.people import STREAM
-    from holdfast.writing import actor, writer_of
+    from holdfast.streams import actor, open_writer
 
     command = {"do": "refuse", "purpose": purpose, "why": why, "seen": list(seen)}
     try:
-        writer_of(workspace).execute(STREAM, command, actor=actor(), now=now)
+        open_writer(workspace).execute(STREAM, command, actor=actor(), now=now)
     except HoldfastError:
         return False
     return True

@@ -10,7 +10,7 @@ from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules.gate_text import inert
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Declined, NotFound, Waiting
-from holdfast.writing import writer_of
+from holdfast.streams import open_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def present(workspace: Workspace, phase: str, *, actor: str, now: int) -> list[s
             f"Nothing is collected for the phase {phase!r}." if phase else "Nothing is collected.",
             hint="`holdfast gate list` lists what waits.",
         )
-    writer = writer_of(workspace)
+    writer = open_writer(workspace)
     for state in collected:
         writer.execute(rules.stream_of(state["id"]), {"do": "present"}, actor=actor, now=now)
     return [state["id"] for state in collected]

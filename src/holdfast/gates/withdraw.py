@@ -7,7 +7,7 @@ from holdfast.gates import lookup
 from holdfast.gates.rules import gate as rules
 from holdfast.kernel.errors import NotAllowed, Usage
 from holdfast.kernel.writer import Order
-from holdfast.writing import writer_of
+from holdfast.streams import open_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +37,6 @@ def withdraw(workspace: Workspace, id: str, *, why: str, actor: str, now: int) -
         raise Usage("Why is it withdrawn?", hint="--reason says it to whoever was asked.")
     command = {"do": "withdraw", "by": actor, "why": why.strip()}
     order = Order(rules.stream_of(id), command)
-    writer_of(workspace).execute_together([order], actor=actor, now=now)
+    open_writer(workspace).execute_together([order], actor=actor, now=now)
     lookup.close(workspace, id, now=now)
     return lookup.read(workspace, id)

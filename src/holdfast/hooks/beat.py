@@ -8,7 +8,7 @@ from holdfast.fleet.context import Post
 from holdfast.fleet.epic import find
 from holdfast.kernel.errors import Usage
 from holdfast.remote import server_time
-from holdfast.writing import actor
+from holdfast.streams import actor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

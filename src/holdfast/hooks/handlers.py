@@ -125,14 +125,14 @@ def _check_later(event: Event, workspace: Workspace) -> None:
 
 def _end(event: Event, client: Client, workspace: Workspace, now: int) -> None:
     from holdfast.session.rules import session as rules
-    from holdfast.writing import writer_of
+    from holdfast.streams import open_writer
 
     # A payload without an id means the session at work here, whichever that is.
     session = capture(workspace, client, event.session, "session-split", now)["session"]
     command = {"do": "ended", "reason": event.source}
     # Later than the capture: what is left in the inbox is taken in by its time.
     after = now + 1
-    writer_of(workspace).execute(rules.stream_of(session), command, actor=client.NAME, now=after)
+    open_writer(workspace).execute(rules.stream_of(session), command, actor=client.NAME, now=after)
     session_files.end(workspace, session)
     _snapshot(workspace)
 

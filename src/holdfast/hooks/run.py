@@ -217,10 +217,10 @@ def _obey(arguments: list[str], payload: dict[str, Any], workspace: Workspace) -
 
 def _note(payload: dict[str, Any], workspace: Workspace) -> dict[str, Any]:
     from holdfast.note.rules.note import stream_of
-    from holdfast.writing import actor, writer_of
+    from holdfast.streams import actor, open_writer
 
     by = str(payload.get("by") or actor())
-    outcome = writer_of(workspace).execute(
+    outcome = open_writer(workspace).execute(
         stream_of(str(payload.get("name") or "default")),
         {"add": str(payload.get("text") or ""), "by": by},
         actor=by,

@@ -7,7 +7,7 @@ from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.text import safe
 from holdfast.session import client_process, session_files, sessions
 from holdfast.session.rules import session as rules
-from holdfast.writing import writer_of
+from holdfast.streams import open_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _pack(event: Event, client: Client, workspace: Workspace, now: int, *, room:
         whose = session
         command = {"do": "resumed", "by": event.source}
         stream = rules.stream_of(session)
-        writer_of(workspace).execute(stream, command, actor=client.NAME, now=now)
+        open_writer(workspace).execute(stream, command, actor=client.NAME, now=now)
     else:
         # Nobody can take anything over without a name; what is here is told all the same.
         whose = _predecessor(workspace, session, client, now) if session else ""

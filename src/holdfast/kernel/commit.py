@@ -80,7 +80,7 @@ class Work:
         self.writer = writer
         self.workspace = writer.workspace
         self.journal = writer.workspace.journal
-        self.subject = writer.subject_of(stream)
+        self.subject = writer.rules_of(stream)
         self.stream = stream
         self.actor = actor
         self.now = now

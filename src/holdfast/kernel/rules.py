@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         key: str
         body: Any
 
-    class Subject(Protocol):
+    class Rules(Protocol):
         """The rules of one kind of stream. No function here does I/O or reads a clock."""
 
         def initial(self, stream: str) -> Any:

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.journal.interface import Event, Head, Journal
-    from holdfast.kernel.rules import Subject
+    from holdfast.kernel.rules import Rules
 
 RESTORED = "restored"
 
 
-def fold(subject: Subject, state: Any, events: Iterable[Event]) -> Any:
+def fold(subject: Rules, state: Any, events: Iterable[Event]) -> Any:
     """An erased record has nothing to say; a restored one says everything."""
     for event in events:
         if event["body"] is None:
@@ -25,13 +25,13 @@ def fold(subject: Subject, state: Any, events: Iterable[Event]) -> Any:
     return state
 
 
-def load(journal: Journal, subject: Subject, stream: str) -> tuple[Any, Head | None]:
+def load(journal: Journal, subject: Rules, stream: str) -> tuple[Any, Head | None]:
     loaded = journal.load(stream)
     start = subject.initial(stream) if loaded["snapshot"] is None else loaded["snapshot"]
     return fold(subject, start, loaded["records"]), loaded["head"]
 
 
-def load_all(journal: Journal, subject: Subject, prefix: str) -> list[tuple[Any, Head]]:
+def load_all(journal: Journal, subject: Rules, prefix: str) -> list[tuple[Any, Head]]:
     """The states of all streams of a kind, or of a folder, by name."""
     found = []
     for loaded in journal.load_all(prefix):
@@ -43,7 +43,7 @@ def load_all(journal: Journal, subject: Subject, prefix: str) -> list[tuple[Any,
     return found
 
 
-def at_version(journal: Journal, subject: Subject, stream: str, version: int) -> Any:
+def at_version(journal: Journal, subject: Rules, stream: str, version: int) -> Any:
     """The state as it was after a version; refused when `gc` removed what it was made of."""
     loaded = journal.load(stream)
     if loaded["snapshot"] is not None and loaded["snapshot_version"] <= version:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from holdfast.journal.interface import Draft
     from holdfast.kernel.commit import Outcome
     from holdfast.kernel.redact import Redactor
-    from holdfast.kernel.rules import Subject
+    from holdfast.kernel.rules import Rules
     from holdfast.kernel.workspace import Workspace
 
 LONGEST_ID = 128
@@ -36,13 +36,13 @@ _NO_PERMISSION = (errno.EROFS, errno.EACCES, errno.EPERM)
 class Writer:
     """Executes commands on the streams of one workspace."""
 
-    __slots__ = ("known", "locked_at", "redactor", "subject_of", "workspace")
+    __slots__ = ("known", "locked_at", "redactor", "rules_of", "workspace")
 
     def __init__(
-        self, workspace: Workspace, subject_of: Callable[[str], Subject], redactor: Redactor
+        self, workspace: Workspace, rules_of: Callable[[str], Rules], redactor: Redactor
     ) -> None:
         self.workspace = workspace
-        self.subject_of = subject_of
+        self.rules_of = rules_of
         self.redactor = redactor
         self.known: dict[str, Known] = {}
         self.locked_at = 0
@@ -107,7 +107,7 @@ class Writer:
         """The short way for a stream without views that this writer wrote last: no lock, since there
         is no file to write, and no load, since the append itself tests that nobody came in between.
         None when that does not hold, or when there is a file to write after all."""
-        known, subject = self.known.pop(stream, None), self.subject_of(stream)
+        known, subject = self.known.pop(stream, None), self.rules_of(stream)
         if known is None:
             return None
         try:

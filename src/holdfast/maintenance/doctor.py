@@ -13,8 +13,7 @@ from holdfast.kernel.views.exchange import is_supported
 from holdfast.kernel.views.files import content_digest, identity_of, target_of
 from holdfast.kernel.workspace import worktrees
 from holdfast.maintenance.gc import leftovers
-from holdfast.streams import subject_of
-from holdfast.writing import writer_of
+from holdfast.streams import open_writer, rules_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -198,7 +197,7 @@ def _views(workspace: Workspace, now: int, fix: bool) -> Check:
         return _check("views", "Files say what the journal says")
     fixed, refused = "", None
     if fix and not workspace.journal.read_only:
-        writer = writer_of(workspace)
+        writer = open_writer(workspace)
         for stream in dict.fromkeys(stream for stream, _ in behind):
             try:
                 writer.repair(stream, now=now)
@@ -222,7 +221,7 @@ def _views(workspace: Workspace, now: int, fix: bool) -> Check:
 
 def _is_current(workspace: Workspace, stream: str, path: str) -> bool:
     try:
-        subject = subject_of(stream)
+        subject = rules_of(stream)
         state, _ = load(workspace.journal, subject, stream)
         text = subject.render(state).get(path)
         if text is None:
@@ -241,7 +240,7 @@ def _inboxes(workspace: Workspace, now: int, fix: bool) -> Check:
     waiting = [path for root in roots for path in inbox.waiting(root)]
     refused = [path for root in roots for path in inbox.refused(root)]
     if waiting and fix and not workspace.journal.read_only:
-        taken = writer_of(workspace).take_in(roots)
+        taken = open_writer(workspace).take_in(roots)
         return _check("inbox", "No command waits", fixed=f"{taken} taken in")
     if waiting:
         return _check(

@@ -6,7 +6,7 @@ import os
 
 from holdfast.kernel import clock, config
 from holdfast.kernel.state import load
-from holdfast.streams import subject_of
+from holdfast.streams import rules_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def collect(workspace: Workspace, now: int, *, dry_run: bool = False) -> Freed:
             first = journal.read(head["stream"], after=head["anchor_version"], limit=1)
             is_old = bool(first) and first[0]["at"] < before
             if is_old and head["version"] - head["anchor_version"] > keep:
-                state, _ = load(journal, subject_of(head["stream"]), head["stream"])
+                state, _ = load(journal, rules_of(head["stream"]), head["stream"])
                 journal.snapshot(head["stream"], head["version"], state)
         collected = journal.collect(before=before, keep=keep)
         removed = quarantine.clear(workspace, now - settings["quarantine.days"] * clock.DAY)

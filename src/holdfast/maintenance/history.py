@@ -7,7 +7,7 @@ import json
 from holdfast.journal.find import find_record
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.state import at_version, load
-from holdfast.streams import subject_of
+from holdfast.streams import rules_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 def picture(stream: str, state: Any) -> str:
     """A state as its reader knows it: its views, or its data where it has none."""
-    views = subject_of(stream).render(state)
+    views = rules_of(stream).render(state)
     if not views:
         return json.dumps(state, ensure_ascii=False, indent=2, sort_keys=True)
     return "\n".join(f"{path}\n\n{text}" for path, text in sorted(views.items()))
 
 
 def state_at(journal: Journal, stream: str, version: int) -> Any:
-    return at_version(journal, subject_of(stream), stream, version)
+    return at_version(journal, rules_of(stream), stream, version)
 
 
 def state_now(journal: Journal, stream: str) -> tuple[Any, int]:
-    state, head = load(journal, subject_of(stream), stream)
+    state, head = load(journal, rules_of(stream), stream)
     return state, head["version"] if head else 0
 
 

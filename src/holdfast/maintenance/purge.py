@@ -23,8 +23,7 @@ from holdfast.kernel.views.projection import aside_of, stem_of
 from holdfast.kernel.workspace import worktrees
 from holdfast.loop import logs
 from holdfast.session.spending import scrub_errors
-from holdfast.streams import subject_of
-from holdfast.writing import writer_of
+from holdfast.streams import open_writer, rules_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ SNAPSHOTS = "refs/holdfast/snapshots"
 
 def find(workspace: Workspace, *, id: str = "", text: str = "", now: int) -> Purged:
     """What would be erased. Outside edits and queued commands are taken in first, to be found."""
-    writer = writer_of(workspace)
+    writer = open_writer(workspace)
     writer.take_in(worktrees(workspace))
     journal = workspace.journal
     for stream in dict.fromkeys(row["stream"] for row in journal.views(worktree=workspace.root)):
@@ -91,7 +90,7 @@ def erase(workspace: Workspace, found: Purged, *, text: str = "", actor: str, no
         journal.erase(found["records"])
         for stream, (version, state) in states.items():
             journal.snapshot(stream, version, state)
-    writer = writer_of(workspace)
+    writer = open_writer(workspace)
     for stream in found["streams"]:
         erased = sum(journal.find(id)[0]["stream"] == stream for id in found["records"])
         writer.record(stream, "purged", {"records": erased}, actor=actor, now=now)
@@ -142,7 +141,7 @@ def _states_with(journal: Journal, text: str) -> set[str]:
 
 
 def _state_without(journal: Journal, stream: str, erased: list[str], text: str) -> tuple[int, Any]:
-    subject = subject_of(stream)
+    subject = rules_of(stream)
     state, head = load(journal, subject, stream)
     version = head["version"] if head else 0
     if text:

@@ -89,8 +89,8 @@ def _server(workspace: Workspace) -> ServerFacts | None:
     """How it stands with the server; None where the journal is a file."""
     if not workspace.url:
         return None
+    from holdfast.journal.postgres.url import shown
     from holdfast.remote import facts
-    from holdfast.remote.address import shown
 
     reachable = True
     try:

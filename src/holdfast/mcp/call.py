@@ -20,7 +20,7 @@ from holdfast.kernel.text import safe
 from holdfast.kernel.workspace import Workspace, discover
 from holdfast.remote.offline import kept, reachable
 from holdfast.remote.spawn import start
-from holdfast.writing import actor, writer_of
+from holdfast.streams import actor, open_writer
 
 if TYPE_CHECKING:
     from holdfast.kernel.writer import Writer
@@ -77,7 +77,7 @@ class Call:
 
     @property
     def writer(self) -> Writer:
-        return writer_of(self.workspace)
+        return open_writer(self.workspace)
 
     @property
     def actor(self) -> str:

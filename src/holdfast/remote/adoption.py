@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from holdfast.journal.interface import Head, ViewRow
     from holdfast.journal.postgres.journal import PostgresJournal
     from holdfast.kernel.commit import Outcome
-    from holdfast.kernel.rules import Subject
+    from holdfast.kernel.rules import Rules
     from holdfast.kernel.workspace import Workspace
 
 
@@ -47,7 +47,7 @@ def keep_here(
         return False
 
 
-def bring(spool: Spool, server: PostgresJournal, subject: Subject, stream: str) -> Any:
+def bring(spool: Spool, server: PostgresJournal, subject: Rules, stream: str) -> Any:
     """Adopt a stream as the server has it now; its state, or None when it has none."""
     from holdfast.journal.postgres.changes import tip
 

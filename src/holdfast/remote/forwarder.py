@@ -18,7 +18,7 @@ from holdfast.remote.delivery import deliver
 from holdfast.remote.mirror import Mirror
 from holdfast.remote.spawn import Post
 from holdfast.remote.spool import Spool
-from holdfast.writing import writer_of
+from holdfast.streams import open_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class Line:
             if inbox.waiting(root):
                 there = self.workspace.at(root)
                 try:
-                    writer_of(there).take_in([root])
+                    open_writer(there).take_in([root])
                 finally:
                     there.close()
 

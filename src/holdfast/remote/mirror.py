@@ -8,33 +8,30 @@ and the server has not heard of yet.
 from __future__ import annotations
 
 import os
+from importlib import import_module
 
-from holdfast.budgets import alerts
-from holdfast.budgets import stop as holding
-from holdfast.budgets.rules import budget
-from holdfast.estop.rules import stop
-from holdfast.estop.stop import BUDGET
-from holdfast.fleet import current_life
 from holdfast.journal import upkeep
 from holdfast.journal.interface import LIVES, MIRRORED
 from holdfast.journal.postgres.changes import changed, newest
-from holdfast.kernel import canonical_json, clock, inbox, latch
+from holdfast.kernel import clock, inbox
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError
-from holdfast.kernel.workspace import TOOL_FOLDER, worktrees
+from holdfast.kernel.workspace import worktrees
 from holdfast.remote.adoption import bring
-from holdfast.streams import subject_of
+from holdfast.streams import rules_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from holdfast.budgets.rules.ledger import BudgetState
-    from holdfast.estop.rules.stop import StopState
     from holdfast.journal.postgres.journal import PostgresJournal
     from holdfast.kernel.workspace import Workspace
     from holdfast.remote.spool import Spool
 
+# What a feature does on this machine when its stream changed on the server, by the stream's kind.
+FOLLOWERS = {"stop": "holdfast.estop.mirror", "budget": "holdfast.budgets.mirror"}
+# Which streams of agents began on this machine.
+LOCAL_LIVES = "holdfast.fleet.mirror"
 # Gates that were closed longer ago are not asked for any more by a session that resumes.
 PAST = 7 * clock.DAY
 
@@ -82,24 +79,11 @@ class Mirror:
     def _lives(self) -> set[str]:
         """The lives of this machine: those that it wrote, and the agents that began here."""
         known = (head["stream"] for prefix in LIVES for head in self.spool.file.heads(prefix))
-        return {*known, *self._begun_here()}
-
-    def _begun_here(self) -> set[str]:
-        """The agents that began in a worktree of this machine."""
-        found = set()
-        for root in worktrees(self.workspace):
-            folder = os.path.join(root, TOOL_FOLDER, current_life.FOLDER)
-            for name in os.listdir(folder) if os.path.isdir(folder) else []:
-                try:
-                    with open(os.path.join(folder, name), encoding="utf-8") as file:
-                        found.add(str(canonical_json.loads(file.read())["stream"]))
-                except (OSError, ValueError, KeyError, TypeError):
-                    continue
-        return found
+        return {*known, *import_module(LOCAL_LIVES).streams_begun_here(self.workspace)}
 
     def _bring(self, stream: str) -> None:
         try:
-            subject = subject_of(stream)
+            subject = rules_of(stream)
         except HoldfastError:
             return  # a newer holdfast's
         if not self._has_copy and self.spool.left_behind(stream):
@@ -107,10 +91,9 @@ class Mirror:
         state = bring(self.spool, self.server, subject, stream)
         if state is None or self._waits(stream):
             return
-        if stream == stop.STREAM:
-            self._stop(state)
-        elif stream == budget.STREAM:
-            self._budget(state)
+        name = FOLLOWERS.get(stream.partition(":")[0])
+        if name:
+            import_module(name).follow(self.workspace, state, self.server)
 
     def _keep_aside(self) -> None:
         """What was written to the file without the server makes room for what the server says, and is
@@ -128,38 +111,3 @@ class Mirror:
                 if queued is not None and queued["stream"] == stream:
                     return True
         return False
-
-    # The files beside the journal
-
-    def _stop(self, state: StopState) -> None:
-        held = latch.read(self.workspace)
-        if state["stopped"]:
-            if held is None:
-                now = clock.now()
-                latch.engage(self.workspace, state["reason"], by=state["by"], now=now)
-            return
-        # Only the stop that was lifted: one that the server never heard of holds on.
-        lifted = self.server.latest(stream=stop.STREAM, kind="stopped", limit=1)
-        body = lifted[0]["body"] if lifted else None
-        if (
-            held is not None
-            and body
-            and (held["reason"], held["by"])
-            == (
-                body["reason"],
-                body["by"],
-            )
-        ):
-            latch.release(self.workspace)
-
-    def _budget(self, state: BudgetState) -> None:
-        halt = state["stopped"]
-        if halt is not None:
-            # Its last turn was given where it was reached.
-            holding.engage(self.workspace, {**halt, "last_turn": False}, now=clock.now())
-            return
-        held = latch.read(self.workspace)
-        if held is not None and held["by"] == BUDGET:
-            holding.let_go(self.workspace)
-        for type in alerts.types(self.workspace) - state["pending"].keys():
-            alerts.settle(self.workspace, type)

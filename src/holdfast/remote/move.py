@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 
 from holdfast.journal import transfer, upkeep
+from holdfast.journal.postgres.url import shown
 from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.workspace import MOVED_FILE
-from holdfast.remote.address import check, shown
+from holdfast.remote.address import check
 from holdfast.remote.spool import Spool
 
 TYPE_CHECKING = False

@@ -11,7 +11,7 @@ from holdfast.rfc import rules
 from holdfast.rfc.reading import Reader
 from holdfast.rfc.rules import fields
 from holdfast.rfc.rules.words import EVIDENCE_FILE, RFC_FILE, STATE_FILE, STRICTNESS
-from holdfast.writing import writer_of
+from holdfast.streams import open_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def begin(
     else:
         kept = []
     command = {"do": "begin", "strictness": strictness}
-    outcome = writer_of(workspace).execute(stream, command, actor=actor, now=now)
+    outcome = open_writer(workspace).execute(stream, command, actor=actor, now=now)
     return {
         "id": id,
         "strictness": strictness,
@@ -131,7 +131,7 @@ def adopt(workspace: Workspace, id: str, *, actor: str, now: int) -> bool:
         for said in reader.state(id)[1]:
             path, _, what = said.partition(": ")
             raise _unusable(id, os.path.basename(path), what)
-    writer_of(workspace).execute(rules.stream_of(id), {"do": "adopt"}, actor=actor, now=now)
+    open_writer(workspace).execute(rules.stream_of(id), {"do": "adopt"}, actor=actor, now=now)
     return True
 
 

@@ -14,7 +14,7 @@ from holdfast.rfc.rules import budget, document
 from holdfast.rfc.rules.transitions import TRANSITIONS, advise, group_for, is_done
 from holdfast.rfc.rules.vanished import vanished
 from holdfast.rfc.rules.words import BudgetExceeded, heading_of, version_of
-from holdfast.writing import writer_of
+from holdfast.streams import open_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -271,7 +271,7 @@ def _execute(
     workspace: Workspace, stream: str, command: dict[str, Any], actor: str, now: int
 ) -> tuple[Outcome, list[str]]:
     """The command, and warnings about hand-written files that nobody could read."""
-    writer = writer_of(workspace)
+    writer = open_writer(workspace)
     head = workspace.journal.head(stream)
     before = head["version"] if head else 0
     outcome = writer.execute(stream, command, actor=actor, now=now)

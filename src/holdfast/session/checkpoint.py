@@ -25,8 +25,8 @@ from holdfast.session.rules.model import (
 )
 from holdfast.session.rules.prompt import boxed, generic, weaknesses
 from holdfast.session.world import CONTROL_FILES, head_now, look_at_work_tree, world_now
+from holdfast.streams import open_writer
 from holdfast.trackers import is_set_up
-from holdfast.writing import writer_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -422,7 +422,7 @@ class _Checkpoint:
     @property
     def writer(self) -> Writer:
         if self._writer is None:
-            self._writer = writer_of(self.workspace)
+            self._writer = open_writer(self.workspace)
         return self._writer
 
     def _survey(self) -> None:

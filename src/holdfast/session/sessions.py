@@ -130,10 +130,10 @@ def adopt(workspace: Workspace, old: str, new: str, *, actor: str, now: int) -> 
     """Take an ended session over: one record, one winner. False when somebody else was faster."""
     if read(workspace, old)["adopted_by"] == new:
         return True
-    from holdfast.writing import writer_of
+    from holdfast.streams import open_writer
 
     try:
-        writer_of(workspace).execute(
+        open_writer(workspace).execute(
             rules.stream_of(old), {"do": "adopted", "by": new}, actor=actor, now=now
         )
     except Conflict:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from holdfast.kernel import inbox
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover, worktrees
+from holdfast.streams import open_writer
 from holdfast.web.workspaces import Place
-from holdfast.writing import writer_of
 
 EVERY = 1.0
 
@@ -34,7 +34,7 @@ class Inboxes:
                 workspace = discover(one.root)
                 places = worktrees(workspace)
                 if any(inbox.waiting(place) for place in places):
-                    writer_of(workspace).take_in(places)
+                    open_writer(workspace).take_in(places)
                 workspace.close()
             except (HoldfastError, OSError):
                 continue

@@ -17,10 +17,10 @@ import pytest
 
 from holdfast.journal.postgres import connect
 from holdfast.journal.postgres.journal import PostgresJournal
+from holdfast.journal.postgres.url import has_password, shown
 from holdfast.kernel.errors import HoldfastError, StoreAway
 from holdfast.kernel.workspace import discover
 from holdfast.remote import trust
-from holdfast.remote.address import has_password, shown
 from tests.cli.conftest import Holdfast
 from tests.journal.postgres.database import GIVEN, at_database
 from tests.journal.postgres.proxy import Network

@@ -16,7 +16,7 @@ from holdfast.kernel.state import load
 from holdfast.kernel.workspace import Workspace, discover
 from holdfast.kernel.writer import Writer
 from holdfast.note.rules import note
-from holdfast.writing import writer_of
+from holdfast.streams import open_writer
 
 if TYPE_CHECKING:
     from holdfast.journal.interface import Record
@@ -33,7 +33,7 @@ IS_ROOT = os.geteuid() == 0
 BECOME_NOBODY = f"""
 import ctypes, difflib, errno, fcntl, json, os, pathlib, re, resource, subprocess, sys, tomllib
 import holdfast.kernel.filesystem, holdfast.kernel.journal.migrate, holdfast.kernel.lock
-import holdfast.protocols.note, holdfast.writing
+import holdfast.protocols.note, holdfast.streams
 os.setgroups([])
 os.setgid({NOBODY})
 os.setuid({NOBODY})
@@ -45,10 +45,10 @@ import os, signal, sys
 from holdfast.kernel import clock, work
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
-from holdfast.writing import writer_of
+from holdfast.streams import open_writer
 
 workspace = discover(sys.argv[1])
-writer = writer_of(workspace)
+writer = open_writer(workspace)
 
 def note(text, **options):
     command = {"add": text, "by": "child"}
@@ -72,7 +72,7 @@ class Scene:
     @property
     def writer(self) -> Writer:
         if self._writer is None:
-            self._writer = writer_of(self.workspace)
+            self._writer = open_writer(self.workspace)
         return self._writer
 
     def close(self) -> None:

@@ -11,9 +11,10 @@ from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import plural, safe
 from holdfast.gates.person import require
+from holdfast.journal.postgres.url import has_password, shown
 from holdfast.kernel.errors import NotFound, Usage
 from holdfast.remote import trust as trusting
-from holdfast.remote.address import SETTING, check, has_password, named_in_file, shown
+from holdfast.remote.address import SETTING, check, named_in_file
 from holdfast.remote.move import LOCAL
 from holdfast.remote.move import move as move_journal
 

@@ -9,15 +9,15 @@ import time
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
+from holdfast.journal.postgres import server_clock
 from holdfast.journal.postgres.errors import (
     PATIENCE_SECONDS,
     in_our_words,
     is_passing,
     refused_connection,
 )
+from holdfast.journal.postgres.url import shown
 from holdfast.kernel.errors import HoldfastError, Usage
-from holdfast.remote import server_time
-from holdfast.remote.address import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Session(psycopg.Connection):
     """A connection that does not wait for ever for a server that has stopped thinking. `anchor` is what
     the server's clock said when it was made."""
 
-    anchor: server_time.Anchor
+    anchor: server_clock.Anchor
 
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
         if timeout is not None:
@@ -120,11 +120,11 @@ def _dial(url: str, settings: dict[str, Any]) -> Session:
 
 
 def _greet(session: Session, place: str) -> None:
-    asked = server_time.since_boot()
+    asked = server_clock.since_boot()
     row: Any = session.execute(_GREETING).fetchone()
     *_, instant, encoding, exists = row
     # Half way between question and answer: wrong by no more than half of what the way takes.
-    session.anchor = server_time.Anchor(instant, (asked + server_time.since_boot()) // 2)
+    session.anchor = server_clock.Anchor(instant, (asked + server_clock.since_boot()) // 2)
     if encoding != "UTF8":
         raise HoldfastError(
             f"{place} stores text as {encoding}.",

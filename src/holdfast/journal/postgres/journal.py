@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     )
     from holdfast.journal.postgres.commit import Tip
     from holdfast.journal.postgres.connect import Session
-    from holdfast.remote.server_time import Anchor
+    from holdfast.journal.postgres.server_clock import Anchor
 
 IDLE = psycopg.pq.TransactionStatus.IDLE
 # How many streams' tips are remembered for the short way.

@@ -10,15 +10,15 @@ import psycopg
 
 from holdfast.journal.postgres.connect import Session, connect
 from holdfast.journal.postgres.errors import PATIENCE_SECONDS, in_our_words, is_lost
+from holdfast.journal.postgres.url import shown
 from holdfast.kernel.errors import StoreAway
-from holdfast.remote.address import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
-    from holdfast.remote.server_time import Anchor
+    from holdfast.journal.postgres.server_clock import Anchor
 
     Done = TypeVar("Done")
 

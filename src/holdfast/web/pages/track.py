@@ -25,11 +25,11 @@ from holdfast.loop.rules.checkpoint import (
 from holdfast.loop.rules.model import COMPLETE, DONE_TASKS, IN_PROGRESS, MAX_FIX_CYCLES, STEPS
 from holdfast.loop.rules.tasks import remaining, same_task
 from holdfast.loop.track import Track, following
+from holdfast.streams import open_writer
 from holdfast.web import figures
 from holdfast.web.cards import stands_for
 from holdfast.web.logs import end_of, is_plain
 from holdfast.web.record_text import number, stretch, tail
-from holdfast.writing import writer_of
 
 if TYPE_CHECKING:
     from holdfast.journal.interface import Record
@@ -93,7 +93,7 @@ def _track(workspace: Workspace, id: str) -> Track:
             folder = os.path.dirname(row["path"])
             if folder != place.folder:
                 place = places.Place(workspace, id, folder)
-    return Track(workspace, writer_of(workspace), place, actor="page")
+    return Track(workspace, open_writer(workspace), place, actor="page")
 
 
 def _steps(state: LoopState, current: str) -> list[str]:
