@@ -34,7 +34,7 @@ import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import Any, Literal, NotRequired, Protocol, TypedDict
 
     Kind = Literal[
@@ -86,10 +86,12 @@ if TYPE_CHECKING:
         def parse(self, record: dict[str, Any], state: ReaderState, events: list[Event]) -> None:
             """Append the events of one decoded object."""
 
+        def skim(self, line: bytes, state: ReaderState, events: list[Event]) -> None:
+            """Append what stays important for a whole session: prompts, answers, plans, tasks,
+            compactions; and of other tool calls only that there was one."""
+
 
 TOOL_CALLS = frozenset(("run", "edit", "read", "search", "call", "plan", "tasks", "agent"))
-
-_ONLY_NAMES = frozenset(("edit", "read", "search", "call"))
 
 # No reader keeps more of one text than this; what is left out of the middle is marked.
 LONGEST_TEXT = 24_000
@@ -97,8 +99,9 @@ LONGEST_OUTPUT = 6_000
 LONGEST_LINE_TO_DECODE = 64 << 20
 # A shorter line is decoded at once: looking for its parts takes as long.
 PEEK_ABOVE = 4096
-# Enough for the line in which git names a commit.
-SKIMMED = 200
+# So much of the end of a transcript is read whole: several hundred tool calls.
+READ_WHOLE = 2 << 20
+AT_ONCE = 100
 # Calls whose result is still out, and message blocks already read: only the newest matter.
 MOST_PENDING = 64
 MOST_SEEN = 64
@@ -186,11 +189,25 @@ def new_state() -> ReaderState:
 
 
 def read(
-    transcript: Transcript, lines: Iterable[bytes], state: ReaderState, events: list[Event]
-) -> None:
-    """Append what new whole lines say. `state` goes in and out. A torn last line waits outside."""
+    transcript: Transcript, lines: Iterable[bytes], state: ReaderState, *, size: int = 0
+) -> Iterator[Event]:
+    """What new whole lines say. `state` goes in and out. A torn last line waits outside.
+
+    `size` is how many bytes there are to read. All but the last stretch of very many is only
+    skimmed: what was named hundreds of calls ago has no weight any more.
+    """
+    events: list[Event] = []
+    to_skim = size - READ_WHOLE
     for line in lines:
-        read_line(transcript, line, state, events)
+        if to_skim > 0:
+            to_skim -= len(line) + 1
+            transcript.skim(line, state, events)
+        else:
+            read_line(transcript, line, state, events)
+        if len(events) >= AT_ONCE:
+            yield from events
+            events.clear()
+    yield from events
 
 
 def read_line(
@@ -217,17 +234,6 @@ def read_line(
         for record in records:
             transcript.parse(record, state, events)
     return records
-
-
-def skim(events: list[Event]) -> None:
-    """Drop the texts that only serve to find names in play.
-
-    A reader that catches up on a very long transcript does this for all but its last stretch: what
-    was named hundreds of calls ago has no weight any more, and finding names takes most of the time.
-    """
-    for event in events:
-        if event.kind in _ONLY_NAMES or (event.kind == "result" and not event.failed):
-            event.text = event.text[:SKIMMED]
 
 
 def decode(line: bytes) -> list[dict[str, Any]]:
@@ -368,20 +374,17 @@ def string_in(line: bytes, key: bytes, start: int = 0, most: int = 200) -> str:
 
 
 def piece(line: bytes, start: int, end: int) -> str:
-    """Part of a JSON string, cut anywhere in it, as the text it stands for."""
-    start, end = max(start, 0), min(end, len(line))
-    raw = line[start:end].decode("utf-8", "ignore")
-    if "\\" not in raw:
-        return raw
-    return _ESCAPE.sub(_unescape, raw)
+    """Part of a JSON string, cut anywhere in it, as the text it stands for.
+
+    Where the string ends before `end`, so does the text.
+    """
+    raw = line[max(start, 0) : min(end, len(line))]
+    raw = raw[: len(_WHOLE.match(raw)[0])]  # type: ignore[index]
+    try:
+        return str(json.loads(b'"' + raw + b'"', strict=False))
+    except ValueError:
+        return raw.decode("utf-8", "ignore").replace("\\n", "\n")
 
 
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.)|$)", re.DOTALL)
-_PLAIN = {"n": "\n", "t": "\t", "r": "\r", "b": "", "f": "", '"': '"', "\\": "\\", "/": "/"}
-
-
-def _unescape(match: re.Match[str]) -> str:
-    if match[1]:
-        letter = chr(int(match[1], 16))
-        return "" if "\ud800" <= letter <= "\udfff" else letter
-    return _PLAIN.get(match[2] or "", "")
+# A string up to its end, or up to the last letter and escape that is there in full.
+_WHOLE = re.compile(rb'(?:[^"\\]+|\\u[0-9a-fA-F]{4}|\\[^u])*')

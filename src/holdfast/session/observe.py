@@ -110,14 +110,14 @@ ROOM = {
     "tasks": 2200,
     "files": 3400,
     "glimpsed": 1800,
-    "names": 9000,
+    "names": 8200,
     "commands": 1600,
     "habits": 1100,
     "failures": 1200,
     "commits": 500,
     "said": 1200,
     "agents": 300,
-    "pending": 600,
+    "pending": 1400,
 }
 MOST_NAMES_OF_A_TEXT = 300
 # A longer prompt is pasted text; what it forbids, the person did not.
@@ -134,16 +134,71 @@ _RULING = re.compile(
     r"prefer|make sure|keep|avoid|without|stop)\b"
 )
 _SENTENCE = re.compile(r"(?<=[.!?\n])\s+")
-_PATH = re.compile(
-    r"[\w./@+-]*[\w-]+\.(?:go|py|pyi|ts|tsx|js|jsx|mjs|cjs|md|mdx|json|jsonl|sh|bash|toml|yaml|yml|"
-    r"mod|sum|txt|rs|sql|html|css|scss|c|h|cc|cpp|hpp|java|kt|rb|php|swift|proto|lua|ex|exs|zig|"
-    r"vue|svelte|tf|cfg|ini|xml|ipynb|lock)\b"
+_ENDINGS = frozenset(
+    [
+        "go",
+        "py",
+        "pyi",
+        "ts",
+        "tsx",
+        "js",
+        "jsx",
+        "mjs",
+        "cjs",
+        "md",
+        "mdx",
+        "rst",
+        "json",
+        "jsonl",
+        "sh",
+        "bash",
+        "toml",
+        "yaml",
+        "yml",
+        "mod",
+        "sum",
+        "txt",
+        "rs",
+        "sql",
+        "html",
+        "css",
+        "scss",
+        "c",
+        "h",
+        "cc",
+        "cpp",
+        "hpp",
+        "java",
+        "kt",
+        "rb",
+        "php",
+        "swift",
+        "proto",
+        "lua",
+        "ex",
+        "exs",
+        "zig",
+        "vue",
+        "svelte",
+        "tf",
+        "cfg",
+        "ini",
+        "xml",
+        "ipynb",
+        "lock",
+        "csv",
+        "gradle",
+    ]
 )
 _ELSEWHERE = ("/tmp/", "/private/", "/var/", "/dev/", "http")  # noqa: S108
 _SHAPE = re.compile(rb"[a-z][A-Z]|_|[0-9]")
 _NO_NAME = re.compile(rb"[0-9]|[0-9a-f]{7,}$|_+$|toolu_|call_")
 _WORDS_ONLY = bytes(
     code if (chr(code).isalnum() and code < 128) or code == 95 else 32 for code in range(256)
+)
+_OF_PATHS = bytes(
+    code if (chr(code).isalnum() and code < 128) or chr(code) in "_./@+-" else 32
+    for code in range(256)
 )
 _INTO_FOLDER = re.compile(r"^\s*cd\s+(\"[^\"]+\"|'[^']+'|[^\s;&|]+)\s*(?:&&|;)\s*")
 _PIPED_AWAY = re.compile(
@@ -241,12 +296,14 @@ def _rule(seen: Observation, text: str) -> None:
     """Sentences in which the person ruled something in or out."""
     if len(text) > LONGEST_RULED:
         return
+    if not _RULING.search(text):
+        return
     found = list(seen["rulings"])
     for part in _SENTENCE.split(text):
         sentence = flattened(part)
         if 12 <= len(sentence) <= 300 and _RULING.search(sentence):
             found = [one for one in found if one["text"] != sentence]
-            found.append({"text": sentence, "at": seen["at"], "call": seen["calls"]})
+            found.append({"text": sentence, "at": "", "call": seen["calls"]})
     seen["rulings"] = _newest(found, 20, ROOM["rulings"])
 
 
@@ -364,13 +421,14 @@ def _looked(seen: Observation, event: Event) -> None:
 
 def _searched(seen: Observation, event: Event) -> None:
     path = _relative(seen, event.path)
-    file = _touch(seen, path, READ) if path and _PATH.fullmatch(path) else None
+    file = _touch(seen, path, READ) if path and paths_in(path) == [path] else None
     _name(seen, event.text, NAMED_IN["search"], -1 if file is None else file["number"])
     _wait(seen, event.id, "search", path)
 
 
 def _called(seen: Observation, event: Event) -> None:
-    _name(seen, event.text, NAMED_IN["call"], -1)
+    if event.text:
+        _name(seen, event.text, NAMED_IN["call"], -1)
 
 
 def _relative(seen: Observation, path: str) -> str:
@@ -413,7 +471,7 @@ def _glimpse(seen: Observation, text: str, use: float) -> None:
     """Paths that a text names without anything being done to them yet."""
     glimpsed = seen["glimpsed"]
     grown = False
-    for found in dict.fromkeys(_PATH.findall(text)):
+    for found in paths_in(text):
         path = _relative(seen, found)
         if path.startswith(("a/", "b/")):
             path = path[2:]  # the two sides of a diff
@@ -447,6 +505,7 @@ def _lighten(table: dict[str, float], room: int) -> None:
 def _name(seen: Observation, text: str, use: float, number: int) -> None:
     names, now = seen["names"], seen["calls"]
     fresh = round(log2(use) + now / HALF_LIFE, 2)
+    before = len(names)
     for name in names_in(text):
         known = names.get(name)
         if known is None:
@@ -455,17 +514,30 @@ def _name(seen: Observation, text: str, use: float, number: int) -> None:
             known[0] = _heavier(known[0], use, now)
             if number >= 0:
                 known[1] = number
-    if sum(map(len, names)) + 16 * len(names) > ROOM["names"]:
-        ranked = sorted(names, key=lambda name: (-names[name][0], name))
-        room = ROOM["names"] * 9 // 10
-        kept = set()
-        for name in ranked:
-            room -= len(name) + 16
-            if room < 0:
-                break
-            kept.add(name)
-        for name in [name for name in names if name not in kept]:
-            del names[name]
+    if len(names) == before or sum(map(len, names)) + 16 * len(names) <= ROOM["names"]:
+        return
+    room = ROOM["names"] * 9 // 10
+    kept = {}
+    for name in sorted(names, key=lambda name: (-names[name][0], name)):
+        room -= len(name) + 16
+        if room < 0:
+            break
+        kept[name] = names[name]
+    seen["names"] = kept
+
+
+def paths_in(text: str) -> list[str]:
+    """What looks like a file of source or text, by its ending."""
+    if "." not in text:
+        return []
+    found = []
+    for word in dict.fromkeys(text.encode("ascii", "replace").translate(_OF_PATHS).split()):
+        if b"." in word and len(word) < 250:
+            path = word.decode().rstrip(".")
+            stem, _, ending = path.rpartition(".")
+            if ending in _ENDINGS and stem[-1:] not in ("", "/", "."):
+                found.append(path)
+    return found
 
 
 def names_in(text: str) -> list[str]:
@@ -492,12 +564,12 @@ def _ran(seen: Observation, event: Event) -> None:
         _use_command(seen, key, line)
     _grow_habit(seen, line)
     number = -1
-    for found in dict.fromkeys(_PATH.findall(line)):
+    for found in paths_in(line):
         path = _relative(seen, found)
         if "/" in path or path in seen["files"]:
             number = _touch(seen, path, READ)["number"]
     _name(seen, line[:6000], NAMED_IN["run"], number)
-    _wait(seen, event.id, "run", key, clipped_bytes(line, 300), str(number))
+    _wait(seen, event.id, "run", key, clipped_bytes(line, 200), str(number))
 
 
 def _use_command(seen: Observation, key: str, line: str) -> None:
@@ -702,7 +774,7 @@ def _wait(seen: Observation, id: str, *what: str) -> None:
     if not id or len(id) > 100:
         return
     pending[id] = list(what)
-    while len(pending) > 12 or (len(pending) > 1 and _size(pending) > ROOM["pending"]):
+    while len(pending) > 2 and _size(pending) > ROOM["pending"]:
         del pending[next(iter(pending))]
 
 
@@ -752,6 +824,14 @@ def clipped(text: str, most: int) -> str:
 
 def clipped_bytes(text: str, most: int) -> str:
     short = text if len(text) <= most else text[: most - 1].rstrip() + "…"
-    while short and _size(short) > most + 8 + short.count("\n") + short.count('"'):
+    while not short.isascii() and _size(short) > most + 40:
         short = short[: len(short) * 3 // 4]
-    return short
+    return short if short.isprintable() else _printable(short, most)
+
+
+def _printable(text: str, most: int) -> str:
+    """Control characters take six bytes each in JSON; only line breaks and tabs may stay."""
+    text = "".join(letter for letter in text if letter in "\n\t" or letter >= " ")
+    while _size(text) > most * 5 // 4 + 40:
+        text = text[: len(text) * 3 // 4]
+    return text

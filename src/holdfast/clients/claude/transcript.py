@@ -11,6 +11,7 @@ import re
 from holdfast.clients.conversation import (
     LONGEST_OUTPUT,
     Event,
+    decode,
     flat,
     is_new,
     list_of,
@@ -51,6 +52,33 @@ _CHOSEN = re.compile(r'"([^"]{1,400})"="([^"]{1,400})"')
 _TASK_NUMBER = re.compile(r"#(\d+)")
 
 
+# What a line is stands in its first bytes, before any long text of it.
+HEAD = 1600
+_CALL = b'"tool_use"'
+# Calls of these tools stay important; other calls are only counted.
+_LASTING = re.compile(
+    rb'"name": ?"(?:TodoWrite|TaskCreate|TaskUpdate|ExitPlanMode|AskUserQuestion)"'
+)
+
+
+def skim(line: bytes, state: ReaderState, events: list[Event]) -> None:
+    """Only what stays important for a whole session."""
+    head = line[:HEAD]
+    if _RESULT in head:
+        if string_in(head, _RESULT_ID) not in state["pending"]:
+            return
+    elif _CALL in head:
+        if not _LASTING.search(head, head.find(_CALL)):
+            if _SIDECHAIN[0] not in head and _SIDECHAIN[1] not in head:
+                events.append(Event("call"))
+            return
+    elif b'"user"' not in head and b'"compact_boundary"' not in head:
+        return
+    if is_telling(line):
+        for record in decode(line):
+            parse(record, state, events)
+
+
 def is_telling(line: bytes) -> bool:
     """Whether a line can say what happened."""
     if any(mark in line for mark in _SIDECHAIN):
@@ -85,7 +113,7 @@ def _excerpt(line: bytes, start: int) -> str:
         at = line.find(key, max(0, start - 200))
         if at >= 0:
             at += len(key)
-            return piece(line, at, at + EXCERPT).partition('"},')[0].partition('"}]')[0]
+            return piece(line, at, at + EXCERPT)
     return ""
 
 

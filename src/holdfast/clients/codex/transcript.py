@@ -11,8 +11,11 @@ import json
 import re
 
 from holdfast.clients.conversation import (
+    CUT,
     LONGEST_OUTPUT,
+    PEEK_ABOVE,
     Event,
+    decode,
     flat,
     list_of,
     piece,
@@ -57,6 +60,34 @@ _WRAPPED = re.compile(r"^(?:/\S*/)?(?:ba|z|da|fi)?sh$")
 _CHANGES: dict[str, Change] = {"Update": "edited", "Add": "created", "Delete": "deleted"}
 
 
+HEAD = 400
+# What else stays important; other calls are only counted.
+_LASTING = (b"update_plan", b"request_user_input")
+
+
+def skim(line: bytes, state: ReaderState, events: list[Event]) -> None:
+    """Only what stays important for a whole session."""
+    head = line[:HEAD]
+    if b'call_output"' in head:
+        if string_in(head, b'"call_id":"') not in state["pending"]:
+            return
+    elif b'function_call"' in head or b'custom_tool_call"' in head:
+        if _LASTING[0] not in head and _LASTING[1] not in head:
+            events.append(Event("call"))
+            return
+    elif not (
+        b'"user_message"' in head
+        or b'"user"' in head
+        or b'"compacted"' in head
+        or b'"session_meta"' in head
+    ):
+        return
+    if len(line) > PEEK_ABOVE and peek(line, state, events):
+        return
+    for record in decode(line):
+        parse(record, state, events)
+
+
 def is_telling(line: bytes) -> bool:
     """Whether a line can say what happened."""
     return any(word in line for word in _TELLING) and not any(
@@ -71,7 +102,7 @@ def peek(line: bytes, state: ReaderState, events: list[Event]) -> bool:
         events.append(Event("compact", at=stamp))
         at = line.find(b'"message":"', 0, 400)
         if at >= 0:
-            text = piece(line, at + 11, at + 11 + LONGEST_OUTPUT).partition('","')[0]
+            text = piece(line, at + 11, at + 11 + LONGEST_OUTPUT)
             events.append(Event("summary", at=stamp, text=text))
         return True
     if not any(word in line[:300] for word in _OUTPUTS):
@@ -81,9 +112,10 @@ def peek(line: bytes, state: ReaderState, events: list[Event]) -> bool:
     if at < 0 or not id or id in state["pending"]:
         return False
     at += len(_OUTPUT)
-    head = piece(line, at, at + EXCERPT)
+    text = piece(line, at, at + EXCERPT)
     end = line.rfind(b'"')
-    text = head + "\n" + piece(line, max(at + EXCERPT, end - 1500), end)
+    if end > at + EXCERPT:
+        text += CUT + piece(line, max(at + EXCERPT, end - 1500), end)
     _output(id, text, string_in(line, b'"timestamp":"'), state, events)
     return True
 
