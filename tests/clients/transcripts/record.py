@@ -2,18 +2,23 @@
 
 Each client runs against the stub model in a network of its own (see tests/clients) and works through
 one short script: read, edit, list its tasks, run a test that fails, say what comes next. FOLDER then
-holds one home per client.
+holds a home and a project per client, and `samples/` what Gemini CLI and opencode wrote.
 """
 
 from __future__ import annotations
 
+import re
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from tests.real_clients.world import KINDS, Client
 
+SAMPLES = Path(__file__).parent / "samples"
+TABLES = ("session", "message", "part", "todo")
 REQUEST = "Keep the quotes in parser.py. Do not touch the tests."
 LAST_WORDS = "The test still fails. Next: use shlex.split in parse()."
 BEFORE = "def parse(line):\n    return line.split()\n"
@@ -75,14 +80,39 @@ def script_for(client: Client) -> list[dict[str, Any]]:
 
 def record(kind: type[Client], folder: Path) -> str:
     """Run one client through the script; how the run ended, when it failed."""
-    project = folder / "proj"
+    project = folder / kind.name / "proj"
     project.mkdir(parents=True, exist_ok=True)
     (project / "parser.py").write_text(BEFORE, encoding="utf-8")
     if not (project / ".git").exists():
         subprocess.run(["git", "init", "-q", str(project)], check=True)
-    client = kind(project, folder / kind.name)
+    client = kind(project, folder / kind.name / "home")
     done = client.run(REQUEST, script_for(client))
     return "" if done.code == 0 else done.told
+
+
+def keep_samples(folder: Path) -> None:
+    """Keep what Gemini CLI and opencode wrote as samples, with neutral folders in them."""
+    for chat in (folder / "gemini").glob("home/.gemini/tmp/*/chats/*.jsonl"):
+        text = chat.read_text(encoding="utf-8")
+        (SAMPLES / "gemini.jsonl").write_text(_neutral(text, folder / "gemini"), encoding="utf-8")
+    for store in (folder / "opencode").glob("home/.local/share/opencode/opencode.db"):
+        with closing(sqlite3.connect(store)) as database:
+            lines = [line for line in database.iterdump() if _is_kept(line)]
+        text = _neutral("\n".join(lines), folder / "opencode")
+        (SAMPLES / "opencode.sql").write_text(f"{text}\n", encoding="utf-8")
+
+
+def _is_kept(statement: str) -> bool:
+    names = "|".join(TABLES)
+    return bool(
+        re.match(rf'(CREATE TABLE|INSERT INTO) ["`]?({names})["`]? ?(\(|VALUES)', statement)
+    )
+
+
+def _neutral(text: str, folder: Path) -> str:
+    return text.replace(str(folder / "proj"), "/home/dev/proj").replace(
+        str(folder / "home"), "/home/dev"
+    )
 
 
 def main(folder: str, names: list[str]) -> int:
@@ -92,6 +122,7 @@ def main(folder: str, names: list[str]) -> int:
             problem = record(kind, Path(folder).resolve())
             print(f"{kind.name}: {problem or 'recorded'}", file=sys.stderr)
             failed |= bool(problem)
+    keep_samples(Path(folder).resolve())
     return failed
 
 
