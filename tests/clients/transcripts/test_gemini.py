@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.clients.lines import Unread
-from holdfast.clients import conversation, gemini_transcript
+from holdfast.clients import conversation
 from holdfast.clients.conversation import Event
+from holdfast.clients.gemini import transcript as gemini_transcript
+from holdfast.clients.lines import Unread
 from tests.clients.transcripts.conftest import SAMPLES, STORY, Hostile, new_state, told
 
 if TYPE_CHECKING:
