@@ -41,6 +41,8 @@ if TYPE_CHECKING:
         dirty: str | None
         dirty_files: list[str]
         plan: NotRequired[str | None]
+        # The digest of each file that differs from HEAD, when the work tree was looked at.
+        files: NotRequired[dict[str, str]]
         # Where the two paths are, when several machines share a journal; empty when nobody knows.
         machine: NotRequired[str]
 
@@ -71,7 +73,26 @@ if TYPE_CHECKING:
         id: str
         issue: str
 
+    class Stated(TypedDict):
+        """When the progress was last stated, and how far the observed work had got by then."""
+
+        at: str
+        by: str
+        calls: int
+        edits: int
+
+    class Observed(TypedDict):
+        """What was seen of the work in the client's transcript. `seen` is an `Observation`."""
+
+        client: str
+        path: str
+        at: str
+        seen: dict[str, Any]
+
     class SessionState(TypedDict):
+        """`observed`, `stated` and `hidden` are missing in states of older versions. `hidden` are
+        observed tasks that a person took out of the progress file."""
+
         session: str
         folder: str
         begun_at: str
@@ -86,6 +107,9 @@ if TYPE_CHECKING:
         ended_at: str
         adopts: str
         adopted_by: str
+        observed: NotRequired[Observed | None]
+        stated: NotRequired[Stated | None]
+        hidden: NotRequired[list[str]]
 
 
 PROGRESS_FILE = ".ccc-progress.md"

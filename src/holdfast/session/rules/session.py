@@ -10,7 +10,9 @@ from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, Usage
 from holdfast.kernel.rules import Decision, Unparsable
 from holdfast.session.rules import progress as progress_file
+from holdfast.session.rules.handover import progress_of
 from holdfast.session.rules.model import PROGRESS_FILE, empty_progress
+from holdfast.session.rules.observed import changed_by, difference
 from holdfast.session.rules.progress import blocker_of, decision_of, one_line
 from holdfast.session.rules.prompt import (
     compose,
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
     from holdfast.journal.interface import Event
     from holdfast.kernel.views.reconcile import Change
-    from holdfast.session.rules.model import Blocker, Progress, SessionState
+    from holdfast.session.rules.model import Blocker, Progress, SessionState, Stated
     from holdfast.session.rules.model import Decision as Made
 
 # The kind of effect that a capture asks for.
@@ -37,6 +39,9 @@ MOST_TASKS = 20_000
 # Milliseconds: a client that fires twice does so at once.
 SAME_MOMENT = 5_000
 LONGEST_LINE = 10_000
+MOST_HIDDEN = 200
+# What says where a session stands; the work tree is looked at later.
+_PLACE = ("worktree", "repository", "commit", "branch")
 _LISTS = ("completed", "remaining")
 _LINES = ("issue", "title", "mode", "current", "status")
 
@@ -61,16 +66,22 @@ def initial(stream: str) -> SessionState:
         "ended_at": "",
         "adopts": "",
         "adopted_by": "",
+        "observed": None,
+        "stated": None,
+        "hidden": [],
     }
 
 
 def decide(state: SessionState, command: Any, now: int) -> Decision:
-    """`capture`, `survey`, `commented`, `ended`, `adopted` (by another session), `resumed`."""
+    """`capture`, `survey`, `observe`, `commented`, `ended`, `adopted` (by another session),
+    `resumed`."""
     what = command["do"]
     if what == "capture":
         return _capture_decision(state, command, now)
     if what == "survey":
         return Decision([("surveyed", {"world": command["world"]})])
+    if what == "observe":
+        return _observe(state, command, now)
     if what == "commented":
         return Decision([("commented", {"id": command["id"], "issue": command["issue"]})])
     if what == "ended":
@@ -88,6 +99,28 @@ def decide(state: SessionState, command: Any, now: int) -> Decision:
             )
         return Decision([("adopted", {"by": command["by"]})])
     raise Usage(f"A session cannot {what!r}.")
+
+
+def _observe(state: SessionState, command: Any, now: int) -> Decision:
+    """What the client's transcript says by now, and the work tree if it was looked at."""
+    known = state.get("observed")
+    same_source = known is not None and known["client"] == command["client"]
+    change = difference(known["seen"] if known and same_source else {}, command["seen"])
+    last = state["last"]
+    world = command.get("world")
+    if last is None or (world is not None and world == last["world"]):
+        world = None
+    if not change and world is None:
+        return Decision()
+    body: dict[str, Any] = {
+        "at": clock.stamp(now),
+        "client": command["client"],
+        "path": command["path"],
+        "change": change,
+    }
+    if world is not None:
+        body["world"] = world
+    return Decision([("observed", body)])
 
 
 def _capture_decision(state: SessionState, command: Any, now: int) -> Decision:
@@ -115,8 +148,9 @@ def _is_repeated(state: SessionState, body: dict[str, Any], now: int) -> bool:
     last = state["last"]
     if last is None or state["ended_at"] or body["profile"] != "automated" or body["set"]:
         return False
-    known = {name: last[name] for name in ("profile", "reason", "world", "claims")}
-    if any(body[name] != value for name, value in known.items()):
+    if body["claims"] or any(body[name] != last[name] for name in ("profile", "reason")):
+        return False
+    if any(body["world"][name] != last["world"][name] for name in _PLACE):
         return False
     return 0 <= now - clock.parse(last["at"]) < SAME_MOMENT
 
@@ -136,6 +170,7 @@ def _capture(state: SessionState, command: Any, now: int) -> dict[str, Any]:
         "adopts": command.get("adopts", ""),
         "world": command["world"],
         "claims": command["claims"],
+        **({"inherits": command["inherits"]} if command.get("inherits") else {}),
     }
 
 
@@ -229,7 +264,15 @@ def apply(state: SessionState, event: Event) -> SessionState:
     if kind == "captured":
         return _captured(state, event)
     if kind == "edited_outside":
-        return {**state, "progress": {**state["progress"], **body["set"]}}
+        hidden = [*(state.get("hidden") or []), *body.get("hidden", [])]
+        return {
+            **state,
+            "progress": {**state["progress"], **body["set"]},
+            "stated": _stated(state, event["at"], event["actor"]),
+            "hidden": hidden[-MOST_HIDDEN:],
+        }
+    if kind == "observed":
+        return _observed(state, body)
     if kind == "surveyed" and state["last"] is not None:
         return {**state, "last": {**state["last"], "world": body["world"]}}
     if kind == "commented":
@@ -243,8 +286,42 @@ def apply(state: SessionState, event: Event) -> SessionState:
     return state
 
 
+def _observed(state: SessionState, body: dict[str, Any]) -> SessionState:
+    known, last = state.get("observed"), state["last"]
+    base = known["seen"] if known and known["client"] == body["client"] else {}
+    after: SessionState = {
+        **state,
+        "observed": {
+            "client": body["client"],
+            "path": body["path"],
+            "at": body["at"],
+            "seen": changed_by(base, body["change"]),
+        },
+    }
+    if last is not None and "world" in body:
+        after["last"] = {**last, "world": body["world"]}
+    return after
+
+
+def _stated(state: SessionState, at: str, by: str) -> Stated:
+    observed = state.get("observed")
+    seen = observed["seen"] if observed else {"calls": 0, "edits": 0}
+    return {"at": at, "by": by, "calls": seen["calls"], "edits": seen["edits"]}
+
+
 def _captured(state: SessionState, event: Event) -> SessionState:
     body = event["body"]
+    is_statement = body["profile"] == "manual"
+    # An automated capture keeps the claims of the statement before it.
+    claims, stated = body["claims"], state.get("stated")
+    if is_statement:
+        stated = _stated(state, body["at"], event["actor"])
+    elif state["last"] is not None:
+        claims = claims or state["last"]["claims"]
+    elif "inherits" in body:
+        # The work of this session began after all that.
+        stated = {**body["inherits"]["stated"], "calls": 0, "edits": 0}
+        claims = claims or body["inherits"]["claims"]
     after: Progress = {**state["progress"], **body["set"]}
     known = state["progress"]["decisions"]
     return {
@@ -266,8 +343,9 @@ def _captured(state: SessionState, event: Event) -> SessionState:
             "profile": body["profile"],
             "reason": body["reason"],
             "world": body["world"],
-            "claims": body["claims"],
+            "claims": claims,
         },
+        "stated": stated,
     }
 
 
@@ -279,11 +357,12 @@ def absorb(
         return []
     read = progress_file.parse(change["text"])
     # Read back, because not every value reads as it was written: `a — b` in a task's name does not.
-    shown = progress_file.parse(progress_file.write(base["progress"], ""))
+    shown = progress_file.parse(progress_file.write(progress_of(base), ""))
+    present = progress_of(state)
     changed: dict[str, Any] = {
         name: value
         for name, value in read.items()
-        if value != shown[name] and value != state["progress"][name]  # type: ignore[literal-required]
+        if value != shown[name] and value != present[name]  # type: ignore[literal-required]
     }
     if not changed:
         return []
@@ -291,7 +370,11 @@ def absorb(
         listed = set(read["completed"])
         known = [task for task in state["progress"]["completed"] if task not in listed]
         changed["completed"] = [*known, *read["completed"]]
-    return [("edited_outside", {"path": change["path"], "set": changed})]
+    body: dict[str, Any] = {"path": change["path"], "set": changed}
+    gone = [task for task in shown["remaining"] if task not in read["remaining"]]
+    if gone:
+        body["hidden"] = gone
+    return [("edited_outside", body)]
 
 
 def render(state: SessionState) -> dict[str, str]:
@@ -299,4 +382,4 @@ def render(state: SessionState) -> dict[str, str]:
         return {}
     path = f"{state['folder']}/{PROGRESS_FILE}" if state["folder"] else PROGRESS_FILE
     last = state["last"]
-    return {path: progress_file.write(state["progress"], last["at"], last["claims"])}
+    return {path: progress_file.write(progress_of(state), last["at"], last["claims"])}

@@ -1,0 +1,187 @@
+"""The progress that a session hands over: what was stated, completed by what was observed.
+
+What an agent or a person stated keeps its own words. What was observed fills the rest, and takes the
+lead where work went on since the statement.
+"""
+
+from __future__ import annotations
+
+from holdfast.session.rules.model import UNKNOWN_ISSUE
+from holdfast.session.rules.progress import one_line
+from holdfast.session.rules.prompt import (
+    compose,
+    files_in,
+    is_composed,
+    next_action_of,
+    position_in,
+    position_of,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from holdfast.session.rules.model import Progress, SessionState
+
+MOST_TASKS, MOST_RULINGS, MOST_FAILURES, MOST_FILES = 40, 12, 3, 5
+LONGEST_TITLE, LONGEST_ACTION = 90, 240
+RULED = "ruled by the person"
+CHOSEN = "chosen by the person"
+# Words with which agents announce what they are about to do.
+_NEXT = ("next", "i'll ", "i will ", "i would ", "i'd ", "remaining", "todo", "still to do")
+_TRUNKS = ("main", "master", "trunk", "")
+
+
+def seen_in(state: SessionState) -> dict[str, Any] | None:
+    """The observation of a session's work; None when there is none."""
+    observed = state.get("observed")
+    return observed["seen"] if observed else None
+
+
+def edits_since_stated(state: SessionState) -> int:
+    """How many edits were observed after the last statement; 0 also when nothing was observed."""
+    seen, stated = seen_in(state), state.get("stated")
+    if seen is None or stated is None:
+        return 0
+    return max(0, int(seen["edits"]) - stated["edits"])
+
+
+def calls_since_stated(state: SessionState) -> int:
+    """How many tool calls were observed after the last statement."""
+    seen, stated = seen_in(state), state.get("stated")
+    if seen is None or stated is None:
+        return 0
+    return max(0, int(seen["calls"]) - stated["calls"])
+
+
+def progress_of(state: SessionState) -> Progress:
+    """What `.ccc-progress.md` says of a session."""
+    stated, seen = state["progress"], seen_in(state)
+    if seen is None:
+        return stated
+    is_stated = state.get("stated") is not None
+    went_on = not is_stated or edits_since_stated(state) > 0
+    hidden = set(state.get("hidden") or ())
+    tasks = [task for task in seen["tasks"] if task["text"] and task["text"] not in hidden]
+    done = [one_line(task["text"]) for task in tasks if task["state"] == "done"]
+    active = [one_line(task["text"]) for task in tasks if task["state"] == "active"]
+    waiting = [one_line(task["text"]) for task in tasks if task["state"] == "open"]
+    completed = _joined(stated["completed"], done)
+    current, status = stated["current"], stated["status"]
+    if went_on and active and current not in active:
+        current, status = active[0], "in progress"
+    if not current and (active or waiting):
+        current, status = (active or waiting)[0], "in progress" if active else ""
+    if not current and seen["request"] and not stated["remaining"]:
+        current, status = _request_line(seen), "in progress"
+    left = [task for task in _joined(stated["remaining"], active + waiting) if task != current]
+    finished = set(completed)
+    after: Progress = {
+        **stated,
+        "title": stated["title"] or _request_line(seen)[:LONGEST_TITLE],
+        "completed": completed,
+        "current": current,
+        "status": status,
+        "remaining": [task for task in left if task not in finished],
+        "decisions": [*stated["decisions"], *_persons(seen, stated)],
+        "blockers": [*stated["blockers"], *_failing(seen)],
+    }
+    after["prompt"] = _prompt(state, after, seen, went_on=went_on)
+    return after
+
+
+def _joined(first: Sequence[str], second: Sequence[str]) -> list[str]:
+    """Both lists, nothing twice, the second bounded."""
+    return list(dict.fromkeys([*first, *second[:MOST_TASKS]]))
+
+
+def _request_line(seen: dict[str, Any]) -> str:
+    request = seen["request"]
+    return one_line(request["text"])[:LONGEST_ACTION] if request else ""
+
+
+def _persons(seen: dict[str, Any], stated: Progress) -> list[Any]:
+    """What the person chose and ruled, as decisions."""
+    known = {one["decision"] for one in stated["decisions"]}
+    found = [(one_line(one["text"]), one_line(one["about"]) or CHOSEN) for one in seen["answers"]]
+    found += [(one_line(one["text"]), RULED) for one in seen["rulings"][-MOST_RULINGS:]]
+    return [
+        {"decision": decision.replace(": ", " - "), "rationale": rationale}
+        for decision, rationale in dict(found).items()
+        if decision and decision not in known
+    ]
+
+
+def _failing(seen: dict[str, Any]) -> list[Any]:
+    """Commands that failed and have not passed since."""
+    return [
+        {"blocker": f"`{one_line(one['text'])[:120]}` fails{_error(one)}", "until": "it passes"}
+        for one in seen["failures"][-MOST_FAILURES:]
+    ]
+
+
+def _error(failure: dict[str, Any]) -> str:
+    lines = [line.strip() for line in failure["end"].split("\n") if line.strip()]
+    return f": {one_line(lines[-1])[:160]}" if lines else ""
+
+
+def _prompt(state: SessionState, after: Progress, seen: dict[str, Any], *, went_on: bool) -> str:
+    """The continuation prompt. What a person wrote in its place stays."""
+    kept = state["progress"]["prompt"]
+    if kept and not is_composed(kept):
+        return kept
+    action = "" if went_on else next_action_of(kept)
+    if action == "continue with the first remaining task":
+        action = ""
+    files = list(dict.fromkeys([*key_files(seen), *files_in(kept)]))[:MOST_FILES]
+    said = None if went_on else position_in(kept)
+    return compose(
+        subject_of(state, after),
+        said or position_of(after),
+        files,
+        action or next_step(seen) or after["current"],
+    )
+
+
+def subject_of(state: SessionState, progress: Progress) -> str:
+    """What is resumed: the issue, else the branch, else the work."""
+    if progress["issue"] != UNKNOWN_ISSUE:
+        return progress["issue"]
+    last = state["last"]
+    branch = (last["world"]["branch"] or "") if last else ""
+    return "the work here" if branch in _TRUNKS else branch
+
+
+def key_files(seen: dict[str, Any]) -> list[str]:
+    """The files edited last that still exist."""
+    files = seen["files"]
+    edited = [name for name, one in files.items() if one["edits"] and one["state"] != "deleted"]
+    return sorted(edited, key=lambda name: (-files[name]["call"], name))[:MOST_FILES]
+
+
+def next_step(seen: dict[str, Any]) -> str:
+    """What can be begun at once: what the agent said it would do, what fails, what is open."""
+    announced = _announced(seen)
+    if announced:
+        return announced
+    if seen["failures"]:
+        failure = seen["failures"][-1]
+        return f"make `{one_line(failure['text'])[:120]}` pass{_error(failure)}"
+    for state in ("active", "open"):
+        for task in seen["tasks"]:
+            if task["state"] == state:
+                return one_line(task["text"])[:LONGEST_ACTION]
+    return _request_line(seen)
+
+
+def _announced(seen: dict[str, Any]) -> str:
+    """The last sentence in which the agent said what comes next."""
+    if not seen["said"]:
+        return ""
+    text = seen["said"][-1]["text"].replace("\n", ". ")
+    for sentence in reversed(text.split(". ")):
+        lowered = sentence.lower()
+        if any(word in lowered for word in _NEXT) and 12 <= len(sentence) <= 400:
+            return one_line(sentence.strip(" -*#>"))[:LONGEST_ACTION]
+    return ""
