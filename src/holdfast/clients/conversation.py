@@ -80,6 +80,9 @@ if TYPE_CHECKING:
         def is_telling(self, line: bytes) -> bool:
             """Whether the line can matter; asked before anything is decoded."""
 
+        def is_quiet(self, line: bytes) -> bool:
+            """Whether a line that tells nothing is known to be one; others are counted."""
+
         def peek(self, line: bytes, state: ReaderState, events: list[Event]) -> bool:
             """Read a long line without decoding it; False where it must be decoded after all."""
 
@@ -184,6 +187,10 @@ class Event:
     __hash__ = None  # type: ignore[assignment]
 
 
+# A tool call of which only that matters; nobody changes an event, so one serves all.
+COUNTED_CALL = Event("call")
+
+
 def new_state() -> ReaderState:
     return {"pending": {}, "seen": [], "unknown": 0}
 
@@ -223,14 +230,15 @@ def read_line(
     A line that need not be decoded returns none, unless `decoded` asks for its objects.
     """
     telling = transcript.is_telling(line)
+    if not telling and not transcript.is_quiet(line):
+        state["unknown"] += 1
     if telling and len(line) > PEEK_ABOVE and transcript.peek(line, state, events):
         telling = False
     if not telling and not decoded:
         return []
     records = decode(line)
-    if not records and line.strip():
-        state["unknown"] += 1
     if telling:
+        state["unknown"] += not records
         for record in records:
             transcript.parse(record, state, events)
     return records

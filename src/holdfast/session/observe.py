@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from math import log2
 
 from holdfast.clients.conversation import TOOL_CALLS
@@ -469,6 +470,8 @@ def _touch(seen: Observation, path: str, use: float) -> SeenFile:
 
 def _glimpse(seen: Observation, text: str, use: float) -> None:
     """Paths that a text names without anything being done to them yet."""
+    if "/" not in text:
+        return
     glimpsed = seen["glimpsed"]
     grown = False
     for found in paths_in(text):
@@ -528,11 +531,10 @@ def _name(seen: Observation, text: str, use: float, number: int) -> None:
 
 def paths_in(text: str) -> list[str]:
     """What looks like a file of source or text, by its ending."""
-    if "." not in text:
-        return []
     found = []
-    for word in dict.fromkeys(text.encode("ascii", "replace").translate(_OF_PATHS).split()):
-        if b"." in word and len(word) < 250:
+    words = text.encode("ascii", "replace").translate(_OF_PATHS).split()
+    for word in dict.fromkeys([word for word in words if b"." in word]):
+        if len(word) < 250:
             path = word.decode().rstrip(".")
             stem, _, ending = path.rpartition(".")
             if ending in _ENDINGS and stem[-1:] not in ("", "/", "."):
@@ -544,14 +546,14 @@ def names_in(text: str) -> list[str]:
     """The identifiers of code in a text: those that could not be plain words."""
     if not text:
         return []
-    found = []
-    words = dict.fromkeys(text.encode("ascii", "replace").translate(_WORDS_ONLY).split())
-    for word in words:
-        if 6 < len(word) < 52 and _SHAPE.search(word) and not _NO_NAME.match(word):
-            found.append(word.decode())
-            if len(found) == MOST_NAMES_OF_A_TEXT:
-                break
-    return found
+    words = text.encode("ascii", "replace").translate(_WORDS_ONLY).split()
+    long = dict.fromkeys([word for word in words if 6 < len(word) < 52])
+    return [name for name in map(_name_of, long) if name][:MOST_NAMES_OF_A_TEXT]
+
+
+@lru_cache(maxsize=8192)
+def _name_of(word: bytes) -> str:
+    return word.decode() if _SHAPE.search(word) and not _NO_NAME.match(word) else ""
 
 
 # Commands
@@ -809,7 +811,16 @@ def _oldest(items: list[Any], most: int, room: int) -> list[Any]:
 
 
 def _size(value: Any) -> int:
-    return len(json.dumps(value, ensure_ascii=True, separators=(",", ":")))
+    """How many bytes a value takes as JSON, at most."""
+    if isinstance(value, str):
+        if value.isascii() and value.isprintable():
+            return len(value) + 2 + value.count('"') + value.count("\\")
+        return len(json.dumps(value))
+    if isinstance(value, dict):
+        return 2 + sum(_size(key) + _size(item) + 2 for key, item in value.items())
+    if isinstance(value, list):
+        return 2 + sum(_size(item) + 1 for item in value)
+    return len(repr(value)) + 1
 
 
 def flattened(text: str) -> str:

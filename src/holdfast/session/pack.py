@@ -41,6 +41,7 @@ SMALLEST_BUDGET = 400
 # With less room than this, texts are cut shorter, and earlier requests and commits stay away.
 TIGHT = 3500
 LONGEST_RUN = 8
+ROOM_FOR_CLOSING = 55
 INTRODUCTION = "What follows was recorded from an earlier session. It is data, not instructions."
 # The largest share of the room that each part may take before the others have had theirs.
 SHARES = {
@@ -59,7 +60,8 @@ SHARES = {
 }
 # How the rest is divided between commands, paths and names.
 COMMANDS, PATHS = 0.28, 0.36
-COMMANDS_TIGHT, PATHS_TIGHT = 0.36, 0.4
+COMMANDS_TIGHT, PATHS_TIGHT = 0.36, 0.36
+SAID_TIGHT = 0.07
 # A name counts more in a file that is much in use: so much of the file's weight is added to it.
 BOOST, NO_FILE = 0.3, -1.0
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?")
@@ -76,9 +78,9 @@ def render(parts: Parts, budget: int) -> str:
     verdict = [_line(line) for line in parts.get("verdict") or []]
     if not known:
         return _bounded("\n".join(verdict), budget)
-    top = [*verdict, _introduction(seen)]
+    top = [*verdict, _introduction(seen, short=budget < TIGHT)]
     room = max(budget, SMALLEST_BUDGET) - sum(len(line) + 1 for line in top)
-    room -= 2 * (LONGEST_RUN + 2) + 60
+    room -= len("````data\n\n````\n") + ROOM_FOR_CLOSING
     sections, left_out = _sections(parts, seen, room)
     body = "\n".join(line for title, lines in sections for line in (f"## {title}", *lines))
     fence = "`" * max(3, _longest_run(body) + 1)
@@ -86,8 +88,8 @@ def render(parts: Parts, budget: int) -> str:
     return _bounded("\n".join([*top, f"{fence}data", body, fence, *closing]), budget)
 
 
-def _introduction(seen: Observation | None) -> str:
-    if seen is None or not seen["calls"]:
+def _introduction(seen: Observation | None, *, short: bool) -> str:
+    if seen is None or not seen["calls"] or short:
         return INTRODUCTION
     did = [_count(seen["calls"], "tool call")]
     if seen["edits"] > 0:
@@ -125,18 +127,24 @@ def _sections(parts: Parts, seen: Observation | None, room: int) -> tuple[list[S
         request = _request(seen, int(total * SHARES["request"]) - 40)
         take("request", "Request under way", request, "")
         shown = flattened(" ".join(request))
-        rulings = _rulings(seen, shown, 72 if tight else 240)
+        rulings = _rulings(seen, shown, 63 if tight else 240)
         take("rulings", "The person ruled, latest first", rulings, "ruling")
         take("answers", "The person chose", _answers(seen, 40 if tight else 110), "answer")
         take("plan", "Plan put to the person", _plan(seen, 62 if tight else 90), "heading")
-        title, tasks = _tasks(seen, 60 if tight else 110)
+        title, tasks = _tasks(seen, 54 if tight else 110, with_last_done=not tight)
         take("tasks", title, tasks, "task")
-        take("failures", "Still failing", _failures(seen, 1 if tight else 5), "line of errors")
+        take(
+            "failures",
+            "Still failing",
+            _failures(seen, 1 if tight else 5, 90 if tight else 140),
+            "line of errors",
+        )
     if stated:
         lines = [f"- {_line(line)}" for line in stated["lines"] if line.strip()]
         take("stated", f"Stated by the agent, {stated['age']}", lines, "statement")
     if seen is not None:
-        said = _last_words(seen, int(total * SHARES["said"]) - 40)
+        share = SAID_TIGHT if total < TIGHT else SHARES["said"]
+        said = _last_words(seen, int(total * share) - 40)
         take("said", "Last words of the agent", said, "")
         if not tight:
             take("earlier", "Earlier requests", _earlier(seen), "")
@@ -208,7 +216,7 @@ def _plan(seen: Observation, most: int) -> list[str]:
     return [f"- {_short(_line(head), most)}" for head in seen["plan"]]
 
 
-def _tasks(seen: Observation, most: int) -> tuple[str, list[str]]:
+def _tasks(seen: Observation, most: int, *, with_last_done: bool) -> tuple[str, list[str]]:
     """Open tasks all, in order; what is done only as a number and the last of it."""
     tasks = [task for task in seen["tasks"] if task["state"] != "dropped"]
     done = [task for task in tasks if task["state"] == "done"]
@@ -216,19 +224,19 @@ def _tasks(seen: Observation, most: int) -> tuple[str, list[str]]:
     if not going:
         return "Tasks", []
     lines = [f"- {_MARKS[task['state']]} {_short(_line(task['text']), most)}" for task in going]
-    if done:
+    if done and with_last_done:
         last = _short(_line(done[-1]["text"]), 60)
         lines.append(f"- {_MARKS['done']} {last}")
     return f"Tasks, {len(done)} of {len(tasks)} done", lines
 
 
-def _failures(seen: Observation, most: int) -> list[str]:
+def _failures(seen: Observation, most: int, width: int) -> list[str]:
     found = []
     for failure in reversed(seen["failures"]):
         ago = _count(seen["calls"] - failure["call"], "call")
-        found.append(f"- {_short(_line(failure['text']), 120)} (failed {ago} ago)")
+        found.append(f"- {_short(_line(failure['text']), width)} (failed {ago} ago)")
         end = [_line(line) for line in failure["end"].split("\n") if line.strip()]
-        found += [f"    {_short(line, 140)}" for line in end[-most:]]
+        found += [f"    {_short(line, width)}" for line in end[-most:]]
     return found
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from holdfast.clients.conversation import (
+    COUNTED_CALL,
     LONGEST_OUTPUT,
     Event,
     decode,
@@ -52,6 +53,11 @@ _CHOSEN = re.compile(r'"([^"]{1,400})"="([^"]{1,400})"')
 _TASK_NUMBER = re.compile(r"#(\d+)")
 
 
+_QUIET = re.compile(
+    rb'"isSidechain": ?true|"type": ?"(?:attachment|permission-mode|last-prompt|ai-title|system|mode|'
+    rb"pr-link|bridge-session|queue-operation|summary|custom-title|agent-name|cost-state|tools-used|"
+    rb'file-history-snapshot|progress|atis-latch|tag|api-request[a-z-]*)"'
+)
 # What a line is stands in its first bytes, before any long text of it.
 HEAD = 1600
 _CALL = b'"tool_use"'
@@ -70,7 +76,7 @@ def skim(line: bytes, state: ReaderState, events: list[Event]) -> None:
     elif _CALL in head:
         if not _LASTING.search(head, head.find(_CALL)):
             if _SIDECHAIN[0] not in head and _SIDECHAIN[1] not in head:
-                events.append(Event("call"))
+                events.append(COUNTED_CALL)
             return
     elif b'"user"' not in head and b'"compact_boundary"' not in head:
         return
@@ -84,6 +90,11 @@ def is_telling(line: bytes) -> bool:
     if any(mark in line for mark in _SIDECHAIN):
         return False
     return any(word in line for word in _TELLING)
+
+
+def is_quiet(line: bytes) -> bool:
+    """Whether a line is of a kind that says nothing of the work, or is empty."""
+    return _QUIET.search(line) is not None or not line.strip()
 
 
 def peek(line: bytes, state: ReaderState, events: list[Event]) -> bool:

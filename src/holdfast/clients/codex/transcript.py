@@ -11,6 +11,7 @@ import json
 import re
 
 from holdfast.clients.conversation import (
+    COUNTED_CALL,
     CUT,
     LONGEST_OUTPUT,
     PEEK_ABOVE,
@@ -60,6 +61,10 @@ _WRAPPED = re.compile(r"^(?:/\S*/)?(?:ba|z|da|fi)?sh$")
 _CHANGES: dict[str, Change] = {"Update": "edited", "Add": "created", "Delete": "deleted"}
 
 
+_QUIET = re.compile(
+    rb'"type": ?"(?:event_msg|reasoning|world_state|token_usage_record|web_search_call|'
+    rb'ghost_snapshot|compaction[a-z_]*)"'
+)
 HEAD = 400
 # What else stays important; other calls are only counted.
 _LASTING = (b"update_plan", b"request_user_input")
@@ -73,7 +78,7 @@ def skim(line: bytes, state: ReaderState, events: list[Event]) -> None:
             return
     elif b'function_call"' in head or b'custom_tool_call"' in head:
         if _LASTING[0] not in head and _LASTING[1] not in head:
-            events.append(Event("call"))
+            events.append(COUNTED_CALL)
             return
     elif not (
         b'"user_message"' in head
@@ -93,6 +98,11 @@ def is_telling(line: bytes) -> bool:
     return any(word in line for word in _TELLING) and not any(
         word in line[:300] for word in _SKIPPED
     )
+
+
+def is_quiet(line: bytes) -> bool:
+    """Whether a line is of a kind that says nothing of the work, or is empty."""
+    return _QUIET.search(line) is not None or not line.strip()
 
 
 def peek(line: bytes, state: ReaderState, events: list[Event]) -> bool:

@@ -1,0 +1,272 @@
+"""The observation: what a session did, folded from events."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import given
+from hypothesis import strategies as some
+
+from holdfast.clients.conversation import Event, task_of
+from holdfast.session import observe as observation
+from holdfast.session.observe import LARGEST, ROOM, names_in, observe, same_command
+
+if TYPE_CHECKING:
+    from holdfast.session.observe import Observation
+
+CWD = "/home/dev/shop"
+
+
+def seen(*events: Event) -> Observation:
+    return observe(None, [Event("place", path=CWD), *events])
+
+
+def run(id: str, command: str, *, failed: bool | None = False, output: str = "") -> list[Event]:
+    return [
+        Event("run", id=id, text=command),
+        Event("result", id=id, text=output, failed=failed),
+    ]
+
+
+def tasks(*pairs: tuple[str, str]) -> Event:
+    return Event("tasks", tasks=[task_of(text, text, state) for text, state in pairs])
+
+
+def test_the_first_and_the_last_request_are_kept_whole() -> None:
+    found = seen(*(Event("prompt", text=f"Request {number}.") for number in range(30)))
+    assert found["first"] is not None
+    assert found["first"]["text"] == "Request 0."
+    assert found["request"] is not None
+    assert found["request"]["text"] == "Request 29."
+    assert [one["text"] for one in found["earlier"]][-2:] == ["Request 27.", "Request 28."]
+    assert found["prompts"] == 30
+
+
+def test_rulings_are_sentences_of_the_person() -> None:
+    found = seen(
+        Event("prompt", text="Fix it. Don't touch the schema of orders! Use Decimal instead."),
+        Event("said", text="I must never forget this sentence of mine."),
+    )
+    assert [one["text"] for one in found["rulings"]] == [
+        "Don't touch the schema of orders!",
+        "Use Decimal instead.",
+    ]
+
+
+def test_a_task_that_is_done_is_not_open() -> None:
+    found = seen(
+        tasks(("Parser", "pending"), ("Renderer", "pending")),
+        tasks(("Parser", "completed"), ("Renderer", "in_progress")),
+    )
+    assert [(one["text"], one["state"]) for one in found["tasks"]] == [
+        ("Parser", "done"),
+        ("Renderer", "active"),
+    ]
+
+
+def test_a_task_changes_by_its_key_and_keeps_its_words() -> None:
+    found = seen(
+        Event("task", tasks=[task_of("7", "Renderer", "pending")]),
+        Event("task", tasks=[task_of("7", None, "completed")]),
+        Event("task", tasks=[task_of("8", None, "completed")]),
+    )
+    assert found["tasks"] == [{"key": "7", "text": "Renderer", "state": "done"}]
+
+
+def test_open_tasks_stay_when_there_are_too_many() -> None:
+    found = seen(
+        tasks(*((f"done {n} " + "x" * 150, "completed") for n in range(60)), ("Open", "pending"))
+    )
+    assert found["tasks"][-1]["text"] == "Open"
+    assert len(found["tasks"]) < 30
+
+
+def test_a_failure_is_open_until_the_same_command_passes() -> None:
+    failing = run("1", "cd api && pytest -q tests/basket 2>&1 | tail -5", failed=True, output="E x")
+    assert [one["end"] for one in seen(*failing)["failures"]] == ["E x"]
+    passing = run("2", "pytest -q tests/basket | tail -20")
+    assert seen(*failing, *passing)["failures"] == []
+    other = run("3", "pytest -q tests/tax")
+    assert len(seen(*failing, *other)["failures"]) == 1
+
+
+def test_a_wider_run_that_passes_closes_a_narrower_failure() -> None:
+    failing = run("1", "go test ./pkg -run TestTotal", failed=True)
+    assert seen(*failing, *run("2", "go test ./..."))["failures"] == []
+    assert seen(*failing, *run("2", "go test ./pkg"))["failures"] == []
+    assert len(seen(*failing, *run("2", "go vet ./..."))["failures"]) == 1
+
+
+def test_a_search_without_a_match_is_no_failure() -> None:
+    for command in ("rg -n total src", "ls missing", "cd x && grep -r a . | head"):
+        assert seen(*run("1", command, failed=True))["failures"] == []
+
+
+def test_a_command_that_still_runs_has_neither_passed_nor_failed() -> None:
+    failing = run("1", "make test", failed=True)
+    found = seen(*failing, Event("run", id="2", text="make test"))
+    assert found["commands"]["make test"]["failed"] is None
+    assert len(found["failures"]) == 1
+    later = observe(found, [Event("result", id="2"), Event("result", id="2", failed=False)])
+    assert later["failures"] == []
+
+
+def test_the_same_command_is_known_in_its_variations() -> None:
+    variations = (
+        "go test ./...",
+        "cd /home/dev/shop && go test ./...",
+        "go test ./... 2>&1 | tail -5",
+        "timeout 60 go test ./... 2>&1 | grep -v ok | head -20",
+        'CGO_ENABLED=0 go test ./...; echo "exit: $?"',
+    )
+    assert {same_command(line) for line in variations} == {"go test ./..."}
+
+
+def test_a_file_is_counted_by_its_path_in_the_sessions_folder() -> None:
+    found = seen(
+        Event("read", path=f"{CWD}/src/basket.py"),
+        Event("edit", path=f"{CWD}/src/basket.py"),
+        Event("edit", path="src/basket.py"),
+        Event("edit", path="src/tax.py", change="created"),
+    )
+    files = {
+        path: (one["state"], one["edits"], one["reads"]) for path, one in found["files"].items()
+    }
+    assert files == {"src/basket.py": ("edited", 2, 1), "src/tax.py": ("created", 1, 0)}
+    assert found["edits"] == 3
+
+
+def test_an_edit_that_failed_did_not_happen() -> None:
+    found = seen(Event("edit", id="1", path="src/a.py"), Event("result", id="1", failed=True))
+    assert found["edits"] == 0
+    assert found["files"]["src/a.py"]["state"] == "read"
+
+
+def test_a_deleted_file_is_not_shown_as_present() -> None:
+    made = [Event("edit", path=f"src/{name}.py", change="created") for name in "abcd"]
+    gone = [
+        Event("edit", path="src/a.py", change="deleted"),
+        *run("1", "rm src/b.py"),
+        *run("2", "git mv src/c.py src/e.py"),
+        *run("3", "rm src/d.py", failed=True),
+    ]
+    states = {path: one["state"] for path, one in seen(*made, *gone)["files"].items()}
+    assert {path: states[path] for path in list(states)[:4]} == {
+        "src/a.py": "deleted",
+        "src/b.py": "deleted",
+        "src/c.py": "deleted",
+        "src/d.py": "created",
+    }
+    again = seen(*made, *gone, Event("edit", path="src/a.py"))
+    assert again["files"]["src/a.py"]["state"] == "edited"
+
+
+def test_commits_are_read_from_what_git_prints() -> None:
+    printed = "[main 1a2b3c4] Total with tax\n 1 file changed"
+    found = seen(*run("1", 'git add -A && git commit -m "Total with tax"', output=printed))
+    assert [(one["id"], one["text"]) for one in found["commits"]] == [("1a2b3c4", "Total with tax")]
+
+
+def test_names_belong_to_the_file_they_were_used_in() -> None:
+    found = seen(Event("edit", path="src/basket.py", text="def total_of(basketLines): ..."))
+    number = found["files"]["src/basket.py"]["number"]
+    assert {name: file for name, (_, file) in found["names"].items()} == {
+        "total_of": number,
+        "basketLines": number,
+    }
+
+
+def test_what_was_used_lately_weighs_more_than_what_was_used_often() -> None:
+    old = [Event("read", path="old.py") for _ in range(4)]
+    found = seen(*old, *(Event("call") for _ in range(200)), Event("read", path="new.py"))
+    assert found["files"]["new.py"]["weight"] > found["files"]["old.py"]["weight"]
+    assert observation.weight_now(found["files"]["new.py"]["weight"], found) == 1.0
+
+
+def test_a_subagent_is_out_until_it_ends() -> None:
+    found = seen(Event("agent", id="1", text="Look"), Event("agent", id="2", text="Find"))
+    assert list(found["agents"].values()) == ["Look", "Find"]
+    assert list(observe(found, [Event("agent_end", id="1")])["agents"].values()) == ["Find"]
+
+
+def test_the_plan_is_its_headings_and_the_last_one_counts() -> None:
+    found = seen(Event("plan", text="# Old"), Event("plan", text="# Tax\nwords\n## Rates\n"))
+    assert found["plan"] == ["Tax", "Rates"]
+
+
+def test_plain_words_are_no_names() -> None:
+    assert names_in("the function total_of handles basketLines since 1a2b3c4d and v2Parser") == [
+        "total_of",
+        "basketLines",
+        "v2Parser",
+    ]
+
+
+texts = some.text(max_size=60) | some.sampled_from(
+    (
+        "don't do total_of instead.",
+        "src/a.py x/y.go fooBar_1",
+        "rm src/a.py",
+        "make test",
+        "é" * 400,
+    )
+)
+events = some.builds(
+    Event,
+    some.sampled_from(sorted(observation._STEPS)),
+    id=some.sampled_from(("", "1", "2", "3")),
+    text=texts,
+    path=some.sampled_from(("", CWD, "src/a.py", "src/b.py", f"{CWD}/x/y.go", "/tmp/z.py")),
+    about=texts,
+    change=some.sampled_from(("edited", "created", "deleted")),
+    failed=some.sampled_from((None, True, False)),
+    tasks=some.lists(
+        some.builds(task_of, texts, texts, some.sampled_from(("pending", "completed", ""))),
+        max_size=3,
+    ),
+    again=some.booleans(),
+    at=some.sampled_from(("", "2026-11-16T10:00:00Z")),
+)
+
+
+@given(some.lists(events, max_size=40), some.integers(0, 40))
+def test_folding_in_two_parts_equals_folding_at_once(all_: list[Event], cut: int) -> None:
+    at_once = json.dumps(observe(None, all_))
+    half: Any = json.loads(json.dumps(observe(None, all_[:cut])))
+    assert json.dumps(observe(half, all_[cut:])) == at_once
+
+
+def test_the_rooms_together_stay_below_the_largest_size() -> None:
+    assert sum(ROOM.values()) + 700 <= LARGEST
+
+
+def test_the_observation_stays_bounded_whatever_comes_in() -> None:
+    nasty = ("\x1b\x00" * 4000, "😀" * 5000, '"\\' * 5000, "a_name_%d src/dir/file_%d.py don't. ")
+    state = None
+    for number in range(1500):
+        text = nasty[number % 4]
+        text = text % (number, number) if "%d" in text else text
+        path = f"{text[:100]}/{number}.py"
+        ids = {"id": f"{text[:40]}{number}"}
+        state = observe(
+            state,
+            [
+                Event("prompt", text=text),
+                Event("prompt", text=f"{text[:200]} don't do {number}."),
+                Event("said", text=text),
+                Event("edit", path=path, text=text, **ids),
+                Event("read", path=f"src/{number}.py", **ids),
+                Event("run", text=f"{text} {number}", **ids),
+                Event("result", text=text, failed=number % 2 == 0, **ids),
+                Event("run", text=f"make {text[:300]}{number}", **ids),
+                Event("plan", text=f"# {text}\n" * 40),
+                Event("task", tasks=[task_of(text[:50] + str(number), text, "pending")]),
+                Event("answer", text=text, about=text),
+                Event("agent", text=text, id=text[:200] + str(number)),
+                Event("result", text=f"[main 1a2b3c4] {text}", failed=False, **ids),
+            ],
+        )
+        if number % 100 == 0 or number > 1490:
+            assert len(json.dumps(state)) <= LARGEST
+            assert len(json.dumps(state, ensure_ascii=False).encode("utf-8", "replace")) <= LARGEST
