@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import chain
 
 from holdfast.clients import conversation
@@ -77,9 +78,18 @@ def read_new(found: FoundSession, progress: Progress | None = None) -> NewEvents
         if restarted:
             state = conversation.new_state()
         if first is not None:
-            conversation.read(_LINES[found["client"]], chain((first,), new), state, events)
+            size = _size_of(path) - (mark["offset"] if mark and not restarted else 0)
+            reader = _LINES[found["client"]]
+            events.extend(conversation.read(reader, chain((first,), new), state, size=size))
         mark = lines.mark
     return {"events": events, "progress": {"mark": mark, "state": state}, "restarted": restarted}
+
+
+def _size_of(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
 
 
 def describe(

@@ -74,6 +74,19 @@ def digest_of(root: str, changes: Sequence[Change]) -> str:
     return digest(*parts).hex()
 
 
+def content_of(root: str, name: str) -> str:
+    """A digest of what a file holds now, or a word for what it is instead."""
+    return digest(_contents(os.path.join(root, name))).hex()[:20]
+
+
+def files_between(root: str, before: str, after: str) -> list[str]:
+    """The files that differ between two commits, seen from the asked folder."""
+    place = locate(root)
+    output = git(place.top, "diff", "--no-renames", "--name-only", "-z", before, after)
+    names = [name for name in os.fsdecode(output).split("\0") if name]
+    return [place.from_root(name) for name in names]
+
+
 def _origin(place: Place, change: Change) -> str:
     return place.from_root(change["origin"]) if change["origin"] else ""
 

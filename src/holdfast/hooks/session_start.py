@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.clients.events import Client, Event, Outcome
     from holdfast.kernel.workspace import Workspace
+    from holdfast.session.resume import ResumeRequest
 
 # Two hooks of ours for one event, in the settings and in a plugin, come at the same moment. The
 # session itself cannot start twice within it without having read the pack already.
@@ -85,7 +86,8 @@ def _pack(event: Event, client: Client, workspace: Workspace, now: int, *, room:
     budget = max(room, SMALLEST_PACK)
     for _ in range(3):
         try:
-            text = resume(workspace, session=whose, budget=budget, look=False, now=now)["pack"]
+            request: ResumeRequest = {"session": whose, "budget": budget, "probe": False}
+            text = resume(workspace, request, now=now)["pack"]
         except NotFound:
             return ""
         counted = client.length(text)

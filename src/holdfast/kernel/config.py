@@ -52,6 +52,15 @@ SETTINGS: dict[str, tuple[Any, str]] = {
         "wip({issue}): checkpoint — task {number} of {total}: {task}",
         "The message of a checkpoint's commit.",
     ),
+    "session.observe": (
+        True,
+        "Read the clients' transcripts, so that a session's work is known without anybody stating it.",
+    ),
+    "session.ask_at_percent": (
+        60,
+        "Ask the agent once for what cannot be observed (decisions, dead ends, the next step) when "
+        "its context is so full; 0 is never.",
+    ),
     "session.pack_characters": (9000, "How long the text for a resumed session may be."),
     "fleet.inclusive": (
         False,

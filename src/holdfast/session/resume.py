@@ -1,4 +1,8 @@
-"""Resuming: first whether the world is still as it was left, then one text that restarts the work."""
+"""Check what changed since a session left its work, and give the text to continue from.
+
+The text is made of what the session stated, what was observed in its client's transcript, and what
+waits around it. A transcript alone is enough: no set-up, no journal, and then nothing is written.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +12,48 @@ from holdfast.clients.current_session import own_id
 from holdfast.kernel import clock, config
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
-from holdfast.session import sessions
+from holdfast.session import handover_text, pack, sessions
 from holdfast.session.ccc_files import folder_of, read_state
-from holdfast.session.rules import pack, progress
+from holdfast.session.rules import progress
 from holdfast.session.rules import session as rules
+from holdfast.session.rules.handover import progress_of
 from holdfast.session.rules.model import PROGRESS_FILE
 from holdfast.session.rules.verdict import is_foreign, judge
-from holdfast.session.world import CONTROL_FILES, head_now, look_at_work_tree, world_now
+from holdfast.session.world import (
+    CONTROL_FILES,
+    changed_files,
+    head_now,
+    look_at_work_tree,
+    world_now,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypedDict
 
+    from holdfast.clients.discovery import FoundSession
     from holdfast.kernel.workspace import Workspace
+    from holdfast.session.observe import Observation
     from holdfast.session.rules.model import SessionState, World
     from holdfast.session.rules.verdict import Reason, Word
 
+    class ResumeRequest(TypedDict, total=False):
+        """What is to be resumed. Without `session` and `transcript`: the newest session here.
+
+        `look` asks git about the work tree, `probe` runs recorded probes again (they may be any
+        command), `discover` looks through the clients' own stores.
+        """
+
+        session: str
+        transcript: str
+        issue: str
+        budget: int
+        look: bool
+        probe: bool
+        discover: bool
+
     class Resumption(TypedDict):
-        """What a new session is told."""
+        """What a new session is told. `client` and `transcript` are empty where none was read."""
 
         verdict: Word
         reasons: list[Reason]
@@ -33,55 +61,55 @@ if TYPE_CHECKING:
         prompt: str
         checkpoint: str
         session: str
+        client: str
+        transcript: str
+
+    class _Chosen(TypedDict):
+        state: SessionState | None
+        found: FoundSession | None
 
 
 # What waits for a person. By name: gates are built on sessions, not the other way round.
 GATES = "holdfast.gates.summary"
+DEFAULT_BUDGET = 9_000
+MOST_PREDECESSORS = 5
+MOST_NOTES = 8
 
 
-def resume(
-    workspace: Workspace,
-    *,
-    session: str = "",
-    issue: str = "",
-    budget: int = 0,
-    look: bool = True,
-    probe: bool = True,
-    now: int,
-) -> Resumption:
-    """The verdict and the pack. `look` asks git, `probe` runs the probes again, which may be any
-    command; a hook does neither."""
+def resume(workspace: Workspace, request: ResumeRequest, *, now: int) -> Resumption:
+    """The verdict, and the pack within its budget."""
+    if request.get("transcript"):
+        return _from_transcript(workspace, request, now)
     settings = config.load(workspace, workspace.journal if workspace.exists() else None)
-    state = sessions.named(workspace, session) if session else _whose(workspace)
-    budget = budget or int(settings["session.pack_characters"])
-    beside = _beside(workspace, state["last"]["at"] if state and state["last"] else "")
-    state = _from_file(workspace, beside) if state is None else _as_edited(workspace, state, now)
-    present = _world(workspace, look)
-    issue = issue or _issue_here(workspace)
-    last = state["last"]
-    claims: Any = []
-    probe = probe and look and not is_foreign(state, present, issue)
-    if last is not None and last["claims"] and probe:
-        from holdfast.session.claims import run_all
+    chosen = _choose(workspace, request, now)
+    state, found = chosen["state"], chosen["found"]
+    around = _around(workspace, state["last"]["at"] if state and state["last"] else "")
+    if state is None and found is None:
+        state = _from_file(workspace, around)
+    if state is None:
+        assert found is not None
+        state = rules.initial(rules.stream_of(found["session"]))
+    state = _as_edited(workspace, state, now)
+    state, seen, source = _with_observation(workspace, state, found, now)
+    return _resumed(workspace, request, settings, state, seen, source, around, now)
 
-        claims = run_all(last["claims"], workspace.root, settings, present["commit"], now)
-        state = {**state, "last": {**last, "claims": claims}}
-    verdict, reasons = judge(
-        state if last is None else {**state, "last": last},
-        present,
-        issue=issue,
-        claims=claims,
-        stale_after=int(settings["session.stale_hours"]) * clock.HOUR,
-        now=now,
-    )
-    return {
-        "verdict": verdict,
-        "reasons": reasons,
-        "pack": pack.write(state, verdict, reasons, budget=budget, beside=beside),
-        "prompt": state["progress"]["prompt"],
-        "checkpoint": last["id"] if last else "",
-        "session": state["session"],
-    }
+
+def resume_without_workspace(folder: str, request: ResumeRequest, *, now: int) -> Resumption:
+    """The same in a folder that is no workspace: from the clients' transcripts alone."""
+    from holdfast.clients.discovery import sessions_in
+
+    if request.get("transcript"):
+        return _from_transcript(None, request, now)
+    wanted = request.get("session", "")
+    candidates = [one for one in sessions_in(folder) if one["session"] != own_id()]
+    matching = [one for one in candidates if one["session"].startswith(wanted)]
+    if not matching:
+        raise NotFound(
+            f"There is nothing to resume here{f': no session {wanted}' if wanted else ''}.",
+            hint="`holdfast resume --list` shows the sessions of Claude Code, Codex, Gemini CLI and "
+            "opencode in this folder.",
+        )
+    return _of_found(matching[0], request, now)
 
 
 def refuse_foreign(found: Resumption) -> None:
@@ -95,25 +123,70 @@ def refuse_foreign(found: Resumption) -> None:
         )
 
 
-def _beside(workspace: Workspace, since: str) -> pack.Beside | None:
-    """What goes on beside the session: the reasoning of open RFCs, the gates that wait, and what
-    people answered since it was captured."""
-    first, notes = _reasoning(workspace)
-    if workspace.exists() and workspace.journal.heads("gate:"):
-        commands, sections = __import__(GATES, fromlist=["for_a_pack"]).for_a_pack(workspace, since)
-        first, notes = [*first, *commands], [*sections, *notes]
-    return {"first": first, "notes": notes} if first or notes else None
+# Which session
 
 
-def _reasoning(workspace: Workspace) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """Open RFCs, and those that want a bootstrap."""
-    known = workspace.exists() and workspace.journal.heads("rfc:")
-    if not known and not os.path.isdir(os.path.join(workspace.root, ".ohrfc")):
-        return [], []
-    from holdfast.rfc.reasoning import active_reasoning
+def _choose(workspace: Workspace, request: ResumeRequest, now: int) -> _Chosen:
+    """A session that the journal knows, one that only a transcript tells of, or both in one."""
+    wanted = request.get("session", "")
+    discovered = _discovered(workspace, request)
+    if wanted:
+        return _named(workspace, wanted, discovered)
+    try:
+        state = _whose(workspace)
+    except NotFound:
+        if not discovered:
+            raise
+        state = None
+    newest = discovered[0] if discovered else None
+    if newest is not None and (state is None or newest["modified"] > _last_seen(state)):
+        known = _known(workspace, newest["session"])
+        # A statement that no client's session made, such as a person's, is no older news than it.
+        if known is not None or state is None or state.get("observed") is not None:
+            return {"state": known, "found": newest}
+    found = next((one for one in discovered if state and one["session"] == state["session"]), None)
+    return {"state": state, "found": found or (newest if _is_bare(state) else None)}
 
-    waiting, notes = active_reasoning(workspace)
-    return [f"holdfast rfc bootstrap {id}" for id in waiting], notes
+
+def _discovered(workspace: Workspace, request: ResumeRequest) -> list[FoundSession]:
+    """The sessions of all clients in this worktree, newest first, without the one we run in."""
+    from holdfast.session.observation import is_on
+
+    if not request.get("discover", True) or not is_on(workspace):
+        return []
+    from holdfast.clients.discovery import sessions_in
+
+    own = own_id()
+    return [one for one in sessions_in(workspace.root) if one["session"] != own]
+
+
+def _named(workspace: Workspace, wanted: str, discovered: list[FoundSession]) -> _Chosen:
+    matching = [one for one in discovered if one["session"].startswith(wanted)]
+    try:
+        state: SessionState | None = sessions.named(workspace, wanted)
+    except NotFound:
+        if not matching:
+            raise
+        state = None
+    session = state["session"] if state else matching[0]["session"]
+    found = next((one for one in matching if one["session"] == session), None)
+    return {"state": state, "found": found}
+
+
+def _known(workspace: Workspace, session: str) -> SessionState | None:
+    state = sessions.read_or_new(workspace, session) if workspace.exists() else None
+    return state if state and (state["captures"] or state.get("observed")) else None
+
+
+def _last_seen(state: SessionState) -> int:
+    observed, last = state.get("observed"), state["last"]
+    times = [one["at"] for one in (observed, last) if one]
+    return max((clock.parse(time) for time in times), default=0)
+
+
+def _is_bare(state: SessionState | None) -> bool:
+    """A session that a person or a program captured, with no client behind it that is known."""
+    return state is not None and not state.get("observed")
 
 
 def _whose(workspace: Workspace) -> SessionState | None:
@@ -133,18 +206,228 @@ def _whose(workspace: Workspace) -> SessionState | None:
     return None
 
 
-def _from_file(workspace: Workspace, beside: pack.Beside | None) -> SessionState:
+# What is known of it
+
+
+def _with_observation(
+    workspace: Workspace, state: SessionState, found: FoundSession | None, now: int
+) -> tuple[SessionState, Observation | None, tuple[str, str]]:
+    """The state with what its transcript says by now. A session that did nothing yet is asked for
+    the one that it took over."""
+    from holdfast.session import observation
+
+    for _ in range(MOST_PREDECESSORS):
+        looked = _look(workspace, state, found, now)
+        if looked is not None:
+            seen = looked["seen"]
+            at = clock.stamp(now)
+            shown: dict[str, Any] = {**seen}
+            client, path = looked["client"], looked["path"]
+            state = {
+                **state,
+                "observed": {"client": client, "path": path, "at": at, "seen": shown},
+            }
+            return state, seen, (client, path)
+        observed = state.get("observed")
+        if observed is not None and observation.is_on(workspace):
+            # The transcript is gone: what the journal last knew of it serves.
+            kept: Any = observed["seen"]
+            return state, kept, (observed["client"], observed["path"])
+        if not state["adopts"] or state.get("stated"):
+            break
+        before, found = sessions.read_or_new(workspace, state["adopts"]), None
+        if not before["captures"] and not before.get("observed"):
+            break
+        state = before
+    return state, None, ("", "")
+
+
+def _look(workspace: Workspace, state: SessionState, found: FoundSession | None, now: int) -> Any:
+    from holdfast.session import observation, spending
+
+    if not state["session"]:
+        return None
+    if not workspace.exists():
+        seen = observation.read_once(found) if found else None
+        if found is None or seen is None:
+            return None
+        return {"client": found["client"], "path": found["path"], "seen": seen}
+    if found is not None and found["client"] != "opencode":
+        return observation.look_at(workspace, spending.sources_at(found["path"]), now=now)
+    return observation.look(workspace, state["session"], state=state, now=now)
+
+
+def _resumed(
+    workspace: Workspace,
+    request: ResumeRequest,
+    settings: dict[str, Any],
+    state: SessionState,
+    seen: Observation | None,
+    source: tuple[str, str],
+    around: _Around | None,
+    now: int,
+) -> Resumption:
+    look = request.get("look", True)
+    present = _world(workspace, look)
+    issue = request.get("issue") or _issue_here(workspace)
+    last = state["last"]
+    claims: Any = []
+    probe = request.get("probe", True) and look and not is_foreign(state, present, issue)
+    if last is not None and last["claims"] and probe:
+        from holdfast.session.claims import run_all
+
+        claims = run_all(last["claims"], workspace.root, settings, present["commit"], now)
+    verdict, reasons = judge(
+        state,
+        present,
+        issue=issue,
+        claims=claims,
+        changed=changed_files(workspace, last["world"], present) if last else None,
+        stale_after=int(settings["session.stale_hours"]) * clock.HOUR,
+        now=now,
+    )
+    if last is not None and claims:
+        state = {**state, "last": {**last, "claims": claims}}
+    budget = request.get("budget") or int(settings["session.pack_characters"])
+    parts: pack.Parts = {
+        "verdict": handover_text.verdict_lines(state, verdict, reasons, now=now),
+        "notes": _notes(workspace, since=last["at"] if last else ""),
+    }
+    if seen is not None:
+        parts["seen"] = handover_text.as_it_is(seen, workspace.root)
+    stated = handover_text.stated_part(state, seen, workspace.root, now=now)
+    if stated is not None:
+        parts["stated"] = stated
+    if around is not None:
+        parts["gates"] = around["lines"]
+        parts["first"] = around["first"]
+    return {
+        "verdict": verdict,
+        "reasons": reasons,
+        "pack": pack.render(parts, budget),
+        "prompt": progress_of(state)["prompt"],
+        "checkpoint": last["id"] if last else "",
+        "session": state["session"],
+        "client": source[0],
+        "transcript": source[1],
+    }
+
+
+def _from_transcript(workspace: Workspace | None, request: ResumeRequest, now: int) -> Resumption:
+    """A pack from one file, wherever it lies."""
+    from holdfast.clients.discovery import session_at
+
+    path = request["transcript"]
+    found = session_at(path)
+    if found is None:
+        missing = "There is no file" if not os.path.exists(path) else "No client's transcript:"
+        raise NotFound(
+            f"{missing} {path}.",
+            hint="Claude Code, Codex and Gemini CLI write one file a session; "
+            "`holdfast resume --list` shows where.",
+        )
+    state = _known(workspace, found["session"]) if workspace and workspace.exists() else None
+    if workspace is not None and state is not None:
+        settings = config.load(workspace, workspace.journal)
+        state, seen, source = _with_observation(workspace, state, found, now)
+        return _resumed(workspace, request, settings, state, seen, source, None, now)
+    return _of_found(found, request, now)
+
+
+def _of_found(found: FoundSession, request: ResumeRequest, now: int) -> Resumption:
+    """A pack from a transcript that no journal knows; redacted, since nobody has done so yet."""
+    from holdfast.kernel.redact import Redactor
+    from holdfast.session.observation import read_once
+
+    seen = read_once(found)
+    if seen is None:
+        raise NotFound(
+            f"{found['path']} holds no request and no work yet.",
+            hint="`holdfast resume --list` shows other sessions.",
+        )
+    reasons: list[Reason] = [
+        {"verdict": "UNKNOWN", "what": "nothing to compare: no checkpoint of this session"}
+    ]
+    parts: pack.Parts = {
+        "verdict": handover_text.transcript_lines(found, now=now),
+        "seen": handover_text.as_it_is(seen, seen["cwd"] or found["cwd"]),
+    }
+    text = pack.render(parts, request.get("budget") or DEFAULT_BUDGET)
+    state = rules.initial(rules.stream_of(found["session"]))
+    shown: dict[str, Any] = {**seen}
+    client, path = found["client"], found["path"]
+    state = {**state, "observed": {"client": client, "path": path, "at": "", "seen": shown}}
+    return {
+        "verdict": "UNKNOWN",
+        "reasons": reasons,
+        "pack": Redactor().text(text),
+        "prompt": Redactor().text(progress_of(state)["prompt"]),
+        "checkpoint": "",
+        "session": found["session"],
+        "client": found["client"],
+        "transcript": found["path"],
+    }
+
+
+if TYPE_CHECKING:
+
+    class _Around(TypedDict):
+        """What waits beside the session: commands to run first, and lines to read."""
+
+        first: list[str]
+        lines: list[str]
+
+
+def _around(workspace: Workspace, since: str) -> _Around | None:
+    """Gates that wait, what people answered since, and the reasoning of open RFCs."""
+    first, sections = _reasoning(workspace)
+    if workspace.exists() and workspace.journal.heads("gate:"):
+        commands, more = __import__(GATES, fromlist=["for_a_pack"]).for_a_pack(workspace, since)
+        first, sections = [*first, *commands], [*more, *sections]
+    lines = [f"{title}: {line.removeprefix('- ')}" for title, body in sections for line in body]
+    return {"first": first, "lines": lines} if first or lines else None
+
+
+def _reasoning(workspace: Workspace) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Open RFCs, and those that want a bootstrap."""
+    known = workspace.exists() and workspace.journal.heads("rfc:")
+    if not known and not os.path.isdir(os.path.join(workspace.root, ".ohrfc")):
+        return [], []
+    from holdfast.rfc.reasoning import active_reasoning
+
+    waiting, notes = active_reasoning(workspace)
+    return [f"holdfast rfc bootstrap {id}" for id in waiting], notes
+
+
+def _notes(workspace: Workspace, since: str) -> list[str]:
+    """The newest notes: all since the last checkpoint, else the last few."""
+    if not workspace.exists():
+        return []
+    from holdfast.kernel.state import load_all
+    from holdfast.note.rules import note
+
+    states = load_all(workspace.journal, note, "note:")
+    entries = [entry for state, _ in states for entry in state["entries"]]
+    entries.sort(key=lambda entry: entry["at"])
+    newest = entries[-MOST_NOTES:]
+    return [
+        f"{entry['at'][:16].replace('T', ' ')} {entry['by']}: {entry['text']}" for entry in newest
+    ]
+
+
+def _from_file(workspace: Workspace, around: _Around | None) -> SessionState:
     """A progress file that no record knows, from another tool or another machine; AMB-CCC-26.
-    Without one, what goes on beside a session is still worth a pack."""
+    Without one, what waits around a session is still worth a pack."""
     try:
         _, content = read_file(_file(workspace))
         read = progress.parse(text_of(content))
     except FileNotFoundError:
-        if beside is not None:
+        if around is not None:
             return rules.initial(rules.stream_of(""))
         raise NotFound(
             "There is nothing to resume here.",
-            hint="`holdfast checkpoint` captures a session; the next one resumes it.",
+            hint="No session of Claude Code, Codex, Gemini CLI or opencode was found in this folder, "
+            "and no checkpoint. `holdfast checkpoint` captures a session.",
         ) from None
     except (Unreadable, rules.Unparsable) as problem:
         raise HoldfastError(
@@ -164,14 +447,15 @@ def _as_edited(workspace: Workspace, state: SessionState, now: int) -> SessionSt
             # Asked after the file was read: whoever writes it says so in the journal before.
             if not workspace.journal.views(worktree=workspace.root, stream=stream, path=path):
                 continue  # the file shows a session that was captured later
-            base: SessionState = {**state, "progress": progress.parse(written)}
+            base: SessionState = {**state, "progress": progress.parse(written), "observed": None}
             change: Any = {"kind": "edited", "path": path, "text": text_of(content)}
             edits = rules.absorb(state, base, change, now)
         except (OSError, Unreadable, rules.Unparsable):
             continue
+        at = clock.stamp(now)
         for kind, body in edits:
             state = rules.apply(
-                state, {"id": "", "kind": kind, "body": body, "at": "", "actor": ""}
+                state, {"id": "", "kind": kind, "body": body, "at": at, "actor": ""}
             )
     return state
 

@@ -19,9 +19,10 @@ from holdfast.clients.usage import amounts
 from holdfast.clients.usage.model import Found
 from holdfast.clients.usage.reader import key_of, refresh, take
 from holdfast.clients.usage.tally_file import in_memory, open_tally
-from holdfast.kernel import clock
+from holdfast.kernel import clock, config
 from holdfast.kernel.errors import StoreAway, Usage
 from holdfast.session import sessions
+from holdfast.session.observe import observe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from holdfast.clients.usage.amounts import Cost, Stretch
     from holdfast.clients.usage.model import Source
+    from holdfast.clients.usage.reader import Fold
     from holdfast.clients.usage.tally import Tally
     from holdfast.kernel.workspace import Workspace
 
@@ -82,15 +84,17 @@ def account(
 ) -> Account:
     """The same with its parts; `transcript` names the session by one of its files instead."""
     asked = session or ("" if transcript else _surrounding())
-    sources = _of_path(transcript) if transcript else sources_of(workspace, asked)
-    clean = _redaction(workspace)
+    sources = sources_at(transcript) if transcript else sources_of(workspace, asked)
+    clean = redaction_of(workspace)
+    settings = config.load(workspace, workspace.journal if workspace.exists() else None)
+    fold = observe if settings["session.observe"] else None
     with open_tally(workspace.home) as tally:
         try:
-            return _account(tally, sources, asked, marks, now, clean)
+            return _account(tally, sources, asked, marks, now, clean, fold)
         except apsw.Error:
             # A full disk, or a file that went bad: the transcripts themselves are there.
             with in_memory() as fresh:
-                return _account(fresh, sources, asked, marks, now, clean)
+                return _account(fresh, sources, asked, marks, now, clean, fold)
 
 
 def _account(
@@ -100,8 +104,9 @@ def _account(
     marks: Marks | None,
     now: int,
     clean: Callable[[str], str],
+    fold: Fold | None,
 ) -> Account:
-    problems = refresh(tally, sources, now, clean)
+    problems = refresh(tally, sources, now, clean, fold)
     keys = [key_of(sources[0])] if sources else tally.keys(asked)
     if not keys:
         return {"spent": _nothing(asked), "steps": [], "subagents": [], "elsewhere": 0.0}
@@ -145,7 +150,8 @@ def _named(session: str) -> list[Source]:
     return []
 
 
-def _of_path(path: str) -> list[Source]:
+def sources_at(path: str) -> list[Source]:
+    """The files of the session that a transcript belongs to, its own first."""
     name = os.path.basename(path)
     if name.startswith("rollout-"):
         return codex.of_path(path)
@@ -238,7 +244,7 @@ def note_status_line(workspace: Workspace, payload: Any, *, now: int) -> str:
             raise StoreAway("usage.db cannot be written to now.", hint="Try again.")
         done = False
         try:
-            take(tally, source, found, now, _redaction(workspace))
+            take(tally, source, found, now, redaction_of(workspace))
             done = True
         finally:
             tally.end(keep=done)
@@ -251,14 +257,18 @@ def scrub_errors(workspace: Workspace, said: str, mark: str) -> int:
         return tally.scrub_errors(said, mark)
 
 
-def _redaction(workspace: Workspace) -> Callable[[str], str]:
-    """Redaction as the writer does it, made only when there is an error to keep."""
+def redaction_of(workspace: Workspace) -> Callable[[str], str]:
+    """Redaction as the writer does it, made when there is something to redact."""
+    made: list[Callable[[str], str]] = []
 
     def clean(said: str) -> str:
-        from holdfast.kernel import config
-        from holdfast.kernel.redact import Redactor
+        if not said:
+            return said
+        if not made:
+            from holdfast.kernel.redact import Redactor
 
-        journal = workspace.journal if workspace.exists() else None
-        return Redactor(rules=config.load(workspace, journal)["redact.rules"]).text(said)
+            journal = workspace.journal if workspace.exists() else None
+            made.append(Redactor(rules=config.load(workspace, journal)["redact.rules"]).text)
+        return made[0](said)
 
     return clean

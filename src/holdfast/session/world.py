@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 
 MOST_FILES = 200
 CONTROL_FILES = (PROGRESS_FILE, STATE_FILE, ".holdfast")
+# What Holdfast itself writes into a work tree: a change there is no change of the work.
+OWN_FILES = (
+    *(".ccc-preferences.yaml", ".notes", ".autopilot/state", "holdfast.toml", ".mcp.json"),
+    *(".claude/settings.json", ".claude/settings.local.json", ".codex/hooks.json"),
+    *(".codex/config.toml", ".gemini/settings.json", ".opencode/plugins/holdfast.js"),
+    *("opencode.json", "opencode.jsonc"),
+)
 
 
 def head_now(workspace: Workspace) -> Any:
@@ -67,13 +74,51 @@ def _plan(workspace: Workspace) -> str | None:
 
 
 def look_at_work_tree(workspace: Workspace, world: World, exclude: list[str]) -> None:
-    """Ask git which files differ, and remember in what state they are."""
+    """Ask git which files differ from HEAD, and remember the content of each."""
     from holdfast.git.errors import GitError
-    from holdfast.git.status import digest_of, read_status
+    from holdfast.git.status import content_of, digest_of, read_status
 
     try:
-        changes = read_status(workspace.root, exclude=exclude)
+        changes = read_status(workspace.root, exclude=[*exclude, *OWN_FILES])
         world["dirty"] = digest_of(workspace.root, changes)
-        world["dirty_files"] = [change["path"] for change in changes[:MOST_FILES]]
     except GitError:
         return
+    names = [change["path"] for change in changes]
+    names += [change["origin"] for change in changes if change["origin"]]
+    world["dirty_files"] = names[:MOST_FILES]
+    world["files"] = {name: content_of(workspace.root, name) for name in names[:MOST_FILES]}
+
+
+def changed_files(workspace: Workspace, then: World, now: World) -> list[str] | None:
+    """The files whose content is not what it was; None where that was not looked at."""
+    before, present = then.get("files"), now.get("files")
+    if before is None or present is None or then["dirty"] is None or now["dirty"] is None:
+        return None
+    if then["dirty"] == now["dirty"] and then["commit"] == now["commit"]:
+        return []
+    from holdfast.git.errors import GitError
+    from holdfast.git.status import content_of, files_between
+
+    committed: list[str] = []
+    if then["commit"] and now["commit"] and then["commit"] != now["commit"]:
+        try:
+            committed = files_between(workspace.root, then["commit"], now["commit"])
+        except GitError:
+            return None
+    changed = []
+    for name in sorted({*before, *present, *committed}):
+        was = before.get(name)
+        if was is None:
+            # It was as committed then: it changed if it is not so now, or the commit changed it.
+            changed.append(name)
+        elif was != (present.get(name) or content_of(workspace.root, name)):
+            changed.append(name)
+    return [name for name in changed if not is_own(name)]
+
+
+def is_own(name: str) -> bool:
+    """Whether a path of the work tree is one that Holdfast itself writes."""
+    own = (*CONTROL_FILES, *OWN_FILES)
+    return name.startswith(".ccc-") or any(
+        name == each or name.startswith(f"{each}/") for each in own
+    )

@@ -2,74 +2,148 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+from typing import TYPE_CHECKING
+
 import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import ago, one_line, safe, style, table
-from holdfast.session import sessions
-from holdfast.session.resume import refuse_foreign, resume
+from holdfast.cli.terminal import one_line, safe, style
+from holdfast.clients.handover import command_for
+from holdfast.kernel.errors import NotFound
+from holdfast.session.handover_text import how_long
+from holdfast.session.listing import list_sessions
+from holdfast.session.resume import refuse_foreign, resume, resume_without_workspace
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.session.rules.model import SessionState
+    from holdfast.clients.discovery import ClientName
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.session.listing import ListedSession
+    from holdfast.session.resume import ResumeRequest, Resumption
 
-COLOURS = {"CLEAN": "green", "STALE": "yellow", "DRIFTED": "yellow", "FOREIGN": "red"}
+COLOURS = {
+    "CLEAN": "green",
+    "UNKNOWN": "yellow",
+    "STALE": "yellow",
+    "DRIFTED": "yellow",
+    "FOREIGN": "red",
+}
+CLIENTS = ("claude", "codex", "gemini", "opencode")
+WIDTH = 78
 
 
 @click.command()
-@click.option("--session", default="", help="Which session; by default the one of this worktree.")
-@click.option("--list", "listing", is_flag=True, help="List the sessions that can be resumed.")
-@click.option("--budget", type=click.IntRange(min=400), help="At most so many characters.")
-@click.option("--issue", default="", help="The issue to work on; another one's state is FOREIGN.")
-@click.option("--accept-foreign", is_flag=True, help="Continue another place's work here.")
-@click.option("--prompt-only", is_flag=True, help="Print the continuation prompt and nothing else.")
+@click.option("--session", default="", help="Resume this session: its id, or the beginning of it.")
+@click.option("--list", "listing", is_flag=True, help="List the sessions of all clients here.")
+@click.option(
+    "--transcript",
+    type=click.Path(),
+    help="Resume the session of this transcript file, wherever it lies.",
+)
+@click.option("--budget", type=click.IntRange(min=400), help="Print at most so many characters.")
+@click.option(
+    "--in",
+    "client",
+    type=click.Choice(CLIENTS),
+    help="Start this client in the folder, with the text as its first prompt.",
+)
+@click.option("--issue", default="", help="The issue to work on; another one's work is FOREIGN.")
+@click.option("--accept-foreign", is_flag=True, help="Continue work of another place here.")
+@click.option("--prompt-only", is_flag=True, help="Print only the continuation prompt.")
 @verb
 def command(
     call: Call,
     session: str,
     listing: bool,
+    transcript: str | None,
     budget: int | None,
+    client: ClientName | None,
     issue: str,
     accept_foreign: bool,
     prompt_only: bool,
 ) -> Reply:
-    """First whether the world is still as it was left, then one text that restarts the work.
+    """Print what the next session needs to continue the work that was left here.
 
-    CLEAN, DRIFTED (what changed), STALE (too old) or FOREIGN (another repository, worktree or issue:
-    nothing is continued without --accept-foreign).
+    No set-up is needed: without a journal, the newest transcript of Claude Code, Codex, Gemini CLI or
+    opencode in this folder is read, and nothing is written.
+
+    With a checkpoint, the first line says whether the work tree is as it was left: CLEAN, DRIFTED
+    (with the files that changed), STALE (too old), FOREIGN (another repository, worktree or issue), or
+    UNKNOWN (nobody looked).
     """
+    workspace = _workspace_of(call)
     if listing:
-        return _listing(call)
-    found = resume(call.workspace, session=session, issue=issue, budget=budget or 0, now=call.now)
+        return _listing(call, workspace)
+    request: ResumeRequest = {"session": session, "issue": issue, "budget": budget or 0}
+    if transcript:
+        request["transcript"] = os.path.join(call.folder, transcript)
+    if workspace is None:
+        found = resume_without_workspace(call.folder, request, now=call.now)
+    else:
+        found = resume(workspace, request, now=call.now)
     if not accept_foreign:
         refuse_foreign(found)
+    if client:
+        return _start(call, client, found)
     data = {**found}
     if prompt_only:
         return Reply(data, safe(found["prompt"]).split("\n"))
     verdict = style(found["verdict"], COLOURS[found["verdict"]], bold=True)
     lines = [verdict, *(f"  {safe(reason['what'])}" for reason in found["reasons"]), ""]
-    return Reply(data, [*lines, *safe(found["pack"]).split("\n")], next=["holdfast checkpoint"])
+    following = [f"holdfast resume --session {found['session'][:8]} --in claude"]
+    return Reply(data, [*lines, *safe(found["pack"]).split("\n")], next=following)
 
 
-def _listing(call: Call) -> Reply:
-    known = sessions.latest(call.workspace)
-    rows = [
-        [
-            style(state["session"][:12], "yellow"),
-            ago(state["last"]["at"], call.now) if state["last"] else "",
-            _standing(state),
-            safe(state["progress"]["issue"]),
-            one_line(state["progress"]["current"] or "no current task", 40),
-            safe(state["last"]["world"]["worktree"]) if state["last"] else "",
-        ]
-        for state in known
+def _workspace_of(call: Call) -> Workspace | None:
+    """The workspace here; none is needed."""
+    try:
+        return call.workspace
+    except NotFound as error:
+        if error.kind != "no_workspace":
+            raise
+        return None
+
+
+def _listing(call: Call, workspace: Workspace | None) -> Reply:
+    folder = workspace.root if workspace else call.folder
+    listed = list_sessions(folder, workspace, now=call.now)
+    lines = [line for one in listed for line in _entry(one)]
+    empty = [
+        "No session of Claude Code, Codex, Gemini CLI or opencode was found in this folder,",
+        "and no checkpoint.",
     ]
-    data = {"sessions": [{**state} for state in known]}
-    return Reply(data, list(table(rows)) or ["No session was captured yet."])
+    following = [f"holdfast resume --session {listed[0]['session'][:8]}"] if listed else []
+    return Reply({"sessions": listed}, lines or empty, next=following)
 
 
-def _standing(state: SessionState) -> str:
-    if state["adopted_by"]:
-        return "taken over"
-    return "ended" if state["ended_at"] else "at work"
+def _entry(one: ListedSession) -> list[str]:
+    """Two lines: which session and how far it is; what it was asked for."""
+    state = {"yes": "running", "no": "", "unknown": ""}.get(one["alive"], "")
+    facts = [
+        f"{how_long(one['age'])} ago",
+        f"{one['edits']} edits" if one["edits"] != 1 else "1 edit",
+        f"{len(one['open_tasks'])} open tasks" if one["open_tasks"] else "",
+        one["checkpoint"],
+        state,
+    ]
+    name = style(safe(one["session"])[:8], "yellow")
+    head = f"{name}  {one['client'] or 'no client':<9} {', '.join(filter(None, facts))}"
+    return [head, f"          {one_line(one['request'] or 'no request yet', WIDTH - 10)}"]
+
+
+def _start(call: Call, client: ClientName, found: Resumption) -> Reply:
+    """Become the client: this process ends in it."""
+    words = command_for(client, found["pack"])
+    program = shutil.which(words[0])
+    if program is None:
+        raise NotFound(
+            f"{words[0]} is not installed, or not on the PATH.",
+            hint="Without --in the text is printed: paste it as the first prompt.",
+        )
+    if call.as_json:
+        return Reply({**found, "command": words}, [])
+    os.chdir(call.folder)
+    os.execv(program, words)  # noqa: S606
+    raise AssertionError("unreachable")

@@ -17,6 +17,7 @@ from holdfast.clients.conversation import (
     LONGEST_OUTPUT,
     LONGEST_TEXT,
     Event,
+    decode,
     flat,
     is_new,
     list_of,
@@ -282,3 +283,9 @@ def _output(call: dict[str, Any]) -> str:
 
 def _first(args: dict[str, Any], *names: str) -> str:
     return next((args[name] for name in names if text_of(args.get(name))), "")
+
+
+def skim(line: bytes, state: ReaderState, events: list[Event]) -> None:
+    """Read an old line: chats are short, so no part of it is passed over."""
+    for record in decode(line):
+        parse(record, state, events)

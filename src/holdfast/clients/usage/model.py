@@ -60,7 +60,7 @@ _MOST = 2**53
 class Found:
     """What a few lines of one source said."""
 
-    __slots__ = ("context", "errors", "known", "lines", "messages", "reports", "started_at")
+    __slots__ = ("context", "errors", "known", "lines", "messages", "reports", "seen", "started_at")
 
     def __init__(self) -> None:
         # By id, both: what stands there again is the same message, or the same error.
@@ -71,6 +71,8 @@ class Found:
         self.started_at = ""
         self.lines = 0
         self.known = 0
+        # What is observed of the session's work by now; None where nobody asked.
+        self.seen: Any = None
 
 
 def message(

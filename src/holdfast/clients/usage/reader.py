@@ -1,26 +1,70 @@
-"""Bring the tally up to what a client has written by now."""
+"""Bring the tally up to what a client has written by now: the figures and the observation, in one pass.
+
+What is observed is folded by a function that the caller gives: this layer does not know sessions.
+"""
 
 from __future__ import annotations
 
+import os
+
+from holdfast.clients import conversation
+from holdfast.clients.claude import transcript as claude_transcript
 from holdfast.clients.claude import usage as claude
+from holdfast.clients.codex import transcript as codex_transcript
 from holdfast.clients.codex import usage as codex
+from holdfast.clients.gemini import transcript as gemini_transcript
 from holdfast.clients.gemini import usage as gemini
 from holdfast.clients.lines import NewLines, Unread
+from holdfast.clients.opencode import transcript as opencode_transcript
 from holdfast.clients.opencode import usage as opencode
 from holdfast.clients.usage import prices
 from holdfast.clients.usage.model import Found
-from holdfast.kernel import canonical_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from holdfast.clients.conversation import Event, Transcript
     from holdfast.clients.usage.model import Source
     from holdfast.clients.usage.tally import Tally
 
+    # From what was observed before (None: nothing) and new events to what is observed now.
+    Fold = Callable[[Any, list[Event]], Any]
+
 CLIENTS: Any = {module.CLIENT: module for module in (claude, codex, gemini, opencode)}
+TRANSCRIPTS: dict[str, Transcript] = {
+    claude.CLIENT: claude_transcript,
+    codex.CLIENT: codex_transcript,
+    gemini.CLIENT: gemini_transcript,
+}
 ERROR_LENGTH = 500
+# Under these names the tally keeps what was observed, and what the transcript's reader remembers.
+SEEN, READER = "seen", "reader"
+
+
+class Observer:
+    """Folds the events of one session's own transcript, each text redacted first."""
+
+    def __init__(self, fold: Fold, clean: Callable[[str], str], seen: Any) -> None:
+        self.events: list[Event] = []
+        self.seen = seen
+        self._fold = fold
+        self._clean = clean
+
+    def restart(self) -> None:
+        self.seen = None
+        self.events.clear()
+
+    def take(self, *, at_least: int = 1) -> None:
+        """Fold what has come in, once it is so much."""
+        if len(self.events) < at_least:
+            return
+        for event in self.events:
+            event.text = self._clean(event.text)
+            event.about = self._clean(event.about)
+        self.seen = self._fold(self.seen, self.events)
+        self.events.clear()
 
 
 def key_of(source: Source) -> str:
@@ -28,7 +72,11 @@ def key_of(source: Source) -> str:
 
 
 def refresh(
-    tally: Tally, sources: Sequence[Source], now: int, clean: Callable[[str], str]
+    tally: Tally,
+    sources: Sequence[Source],
+    now: int,
+    clean: Callable[[str], str],
+    fold: Fold | None = None,
 ) -> dict[str, str]:
     """Read what is new in each source; the reason for each path that could not be read.
 
@@ -45,7 +93,7 @@ def refresh(
         tally.price_anew(prices.date(), _price)
         for source in news:
             try:
-                _catch_up(tally, source, now, clean)
+                _catch_up(tally, source, now, clean, fold)
             except Unread as error:
                 problems[source["path"]] = str(error)
         done = True
@@ -66,17 +114,28 @@ def _has_news(tally: Tally, source: Source, problems: dict[str, str]) -> bool:
         return False
 
 
-def _catch_up(tally: Tally, source: Source, now: int, clean: Callable[[str], str]) -> None:
+def _catch_up(
+    tally: Tally, source: Source, now: int, clean: Callable[[str], str], fold: Fold | None
+) -> None:
     key, found = key_of(source), Found()
     # Once more, now that nobody else can write: another process may have read the same lines.
     mark, state = tally.source(source["path"], key)
-    if mark is None and not tally.session(key):
+    known = tally.session(key)
+    if mark is None and not known:
         tally.forget(now)
+    observer = None
+    if fold is not None and not source["agent"]:
+        observer = Observer(fold, clean, known.get(SEEN))
     if source["client"] == opencode.CLIENT:
         mark = {"updated": opencode.changed(source)}
         opencode.read(source, state, found)
+        if observer is not None:
+            _read_store(source, state, observer)
     else:
-        mark = _read_lines(source, mark, state, found)
+        mark = _read_lines(source, mark, state, found, observer)
+    if observer is not None:
+        observer.take()
+        found.seen = observer.seen
     take(tally, source, found, now, clean)
     tally.keep_source(source["path"], key, mark, state)
 
@@ -111,6 +170,8 @@ def take(tally: Tally, source: Source, found: Found, now: int, clean: Callable[[
         data["started_at"] = found.started_at
     for id, error in found.errors.items():
         tally.note_error(key, id, clean(error)[:ERROR_LENGTH])
+    if found.seen is not None:
+        data[SEEN] = found.seen
     tally.keep_session(key, data, now)
 
 
@@ -120,25 +181,58 @@ def _price(message: Any) -> float | None:
     return prices.cost_of(message["model"], message, provider=message["provider"], at=message["at"])
 
 
-def _read_lines(source: Source, mark: Any, state: dict[str, Any], found: Found) -> Any:
+def _read_store(source: Source, state: dict[str, Any], observer: Observer) -> None:
+    """The events of a session that its client keeps in a database."""
+    reader = state.get(READER) or {"mark": None, "state": conversation.new_state()}
+    reader["mark"] = opencode_transcript.read(
+        source["path"], source["session"], reader["mark"], reader["state"], observer.events
+    )
+    state[READER] = reader
+
+
+def _read_lines(
+    source: Source, mark: Any, state: dict[str, Any], found: Found, observer: Observer | None
+) -> Any:
     """Everything that the new lines say; the mark for the next time."""
-    client = CLIENTS[source["client"]]
+    client, transcript = CLIENTS[source["client"]], TRANSCRIPTS[source["client"]]
     lines = NewLines(source["path"], mark)
+    to_skim = _size_of(source["path"]) - (mark["offset"] if mark else 0) - conversation.READ_WHOLE
     for line in lines:
         if lines.restarted and not found.lines:
             state.clear()
+            if observer is not None:
+                observer.restart()
         if not line.strip():
             continue
         found.lines += 1
-        if not client.is_telling(line):
+        to_skim -= len(line) + 1
+        telling = client.is_telling(line)
+        if observer is None:
+            records = conversation.decode(line) if telling else []
+        elif to_skim > 0:
+            transcript.skim(
+                line, state.setdefault(READER, conversation.new_state()), observer.events
+            )
+            records = conversation.decode(line) if telling else []
+        else:
+            reader = state.setdefault(READER, conversation.new_state())
+            records = conversation.read_line(
+                transcript, line, reader, observer.events, decoded=telling
+            )
+        if not telling:
             client.glance(line, state, found)
-            continue
-        try:
-            record = canonical_json.loads(line.decode("utf-8", "replace"))
-        except ValueError:
-            continue
-        if isinstance(record, dict):
-            client.parse(record, source, state, found)
+        else:
+            for record in records:
+                client.parse(record, source, state, found)
+        if observer is not None:
+            observer.take(at_least=conversation.AT_ONCE)
     if lines.restarted and not found.lines:
         state.clear()
     return lines.mark
+
+
+def _size_of(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0

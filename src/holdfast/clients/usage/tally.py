@@ -32,7 +32,8 @@ if TYPE_CHECKING:
         cost: float
 
 
-FORMAT = 1
+# 2: with what was observed; an older file is made anew from the transcripts.
+FORMAT = 2
 # Sessions that nobody asked for in so many milliseconds are forgotten; their files are read anew.
 FORGOTTEN_AFTER = 30 * 86_400_000
 SUMS = ("messages", "own", "unpriced", *TOKENS, "cost")

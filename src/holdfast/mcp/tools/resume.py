@@ -21,11 +21,13 @@ def resume(
     to go on from. At the start, unless that text stands in your context already."""
     found = resuming.resume(
         call.workspace,
-        session=session or "",
-        issue=issue or "",
-        budget=characters or 0,
-        # Stored probes may be any command.
-        probe=False,
+        {
+            "session": session or "",
+            "issue": issue or "",
+            "budget": characters or 0,
+            # Stored probes may be any command.
+            "probe": False,
+        },
         now=call.now,
     )
     if not accept_foreign:

@@ -150,7 +150,8 @@ def _is_repeated(state: SessionState, body: dict[str, Any], now: int) -> bool:
         return False
     if body["claims"] or any(body[name] != last[name] for name in ("profile", "reason")):
         return False
-    if any(body["world"][name] != last["world"][name] for name in _PLACE):
+    world: Any = last["world"]
+    if any(body["world"][name] != world[name] for name in _PLACE):
         return False
     return 0 <= now - clock.parse(last["at"]) < SAME_MOMENT
 
@@ -320,7 +321,8 @@ def _captured(state: SessionState, event: Event) -> SessionState:
         claims = claims or state["last"]["claims"]
     elif "inherits" in body:
         # The work of this session began after all that.
-        stated = {**body["inherits"]["stated"], "calls": 0, "edits": 0}
+        inherited: Stated = body["inherits"]["stated"]
+        stated = {**inherited, "calls": 0, "edits": 0}
         claims = claims or body["inherits"]["claims"]
     after: Progress = {**state["progress"], **body["set"]}
     known = state["progress"]["decisions"]

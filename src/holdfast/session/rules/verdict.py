@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from holdfast.session.rules.model import Claim, SessionState, World
 
-    Word = Literal["CLEAN", "STALE", "DRIFTED", "FOREIGN"]
+    Word = Literal["CLEAN", "UNKNOWN", "STALE", "DRIFTED", "FOREIGN"]
 
     class Reason(TypedDict):
         """One thing that is not as it was; `verdict` is what it alone would make of it."""
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
         what: str
 
 
-GRAVITY: dict[str, int] = {"CLEAN": 0, "STALE": 1, "DRIFTED": 2, "FOREIGN": 3}
+GRAVITY: dict[str, int] = {"CLEAN": 0, "UNKNOWN": 1, "STALE": 2, "DRIFTED": 3, "FOREIGN": 4}
 NOTHING_TO_COMPARE = "nothing to compare"
+NOT_LOOKED_AT = "unknown: whether the work tree changed"
+MOST_FILES = 12
 
 
 def judge(
@@ -31,16 +33,18 @@ def judge(
     *,
     issue: str,
     claims: Sequence[Claim],
+    changed: Sequence[str] | None,
     stale_after: int,
     now: int,
 ) -> tuple[Word, list[Reason]]:
-    """All reasons, and the gravest of them as the verdict."""
+    """All reasons; the most serious one sets the verdict. `changed` are the files whose content is
+    not what it was, None where nobody looked."""
     last = state["last"]
     if last is None:
         return "CLEAN", [{"verdict": "CLEAN", "what": NOTHING_TO_COMPARE}]
     reasons = [
         *_foreign(last["world"], present, state["progress"]["issue"], issue),
-        *_drifted(last["world"], present),
+        *_drifted(last["world"], present, changed),
         *_claims(last["claims"], claims),
     ]
     age = now - clock.parse(last["at"])
@@ -73,7 +77,7 @@ def _foreign(then: World, now: World, issue_then: str, issue_now: str) -> list[R
     return found
 
 
-def _drifted(then: World, now: World) -> list[Reason]:
+def _drifted(then: World, now: World, changed: Sequence[str] | None) -> list[Reason]:
     found: list[Reason] = []
     if then["commit"] != now["commit"]:
         before, after = _short(then["commit"]), _short(now["commit"])
@@ -86,12 +90,13 @@ def _drifted(then: World, now: World) -> list[Reason]:
         found.append(
             {"verdict": "DRIFTED", "what": "the plan changed: its tasks or its specification"}
         )
-    if then["dirty"] is None or now["dirty"] is None:
-        found.append({"verdict": "CLEAN", "what": "unknown: whether the work tree changed"})
-    elif then["dirty"] != now["dirty"]:
-        names = sorted({*then["dirty_files"], *now["dirty_files"]})
-        shown = ", ".join(names[:10]) or "files that are clean by now"
-        found.append({"verdict": "DRIFTED", "what": f"the work tree changed: {shown}"})
+    if changed is None:
+        found.append({"verdict": "UNKNOWN", "what": NOT_LOOKED_AT})
+    elif changed:
+        more = len(changed) - MOST_FILES
+        rest = f" and {more} more" if more > 0 else ""
+        shown = ", ".join(changed[:MOST_FILES])
+        found.append({"verdict": "DRIFTED", "what": f"changed since: {shown}{rest}"})
     return found
 
 

@@ -96,7 +96,9 @@ def _stretch(name: str, begin: str, end: str, tone: str) -> figures.Work:
 def _handoff(workspace: Workspace, state: SessionState, now: int) -> dict[str, str]:
     """What the next session reads. The page asks neither git nor the probes."""
     try:
-        found = resume.resume(workspace, session=state["session"], look=False, probe=False, now=now)
+        found = resume.resume(
+            workspace, {"session": state["session"], "look": False, "probe": False}, now=now
+        )
     except NotFound:  # a pack is made of the newest sessions only
         return {"prompt": state["progress"]["prompt"], "pack": "", "problem": ""}
     except (HoldfastError, OSError) as error:

@@ -1,0 +1,176 @@
+"""The parts of a pack that come from the journal and the work tree, in words."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.kernel import clock
+from holdfast.session.rules.handover import calls_since_stated, edits_since_stated
+from holdfast.session.rules.model import UNKNOWN_ISSUE
+from holdfast.session.rules.progress import claim_line, one_line
+from holdfast.session.rules.prompt import files_in, is_composed, next_action_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from holdfast.clients.discovery import FoundSession
+    from holdfast.session.observe import Observation
+    from holdfast.session.pack import Stated
+    from holdfast.session.rules.model import SessionState
+    from holdfast.session.rules.verdict import Reason
+
+CLIENTS = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
+MOST_COMPLETED, MOST_SINCE = 8, 4
+# A file that is read to see whether what was to be done stands in it by now.
+LARGEST_FILE = 400_000
+SHORTEST_TERM = 5
+
+
+def how_long(milliseconds: int) -> str:
+    """A duration as people say it."""
+    for unit, name in ((clock.DAY, "d"), (clock.HOUR, "h"), (clock.MINUTE, "min")):
+        if milliseconds >= unit:
+            return f"{milliseconds // unit} {name}"
+    return "less than a minute"
+
+
+def verdict_lines(
+    state: SessionState, verdict: str, reasons: Sequence[Reason], *, now: int
+) -> list[str]:
+    """The verdict, which session it is about, and what is not as it was."""
+    last, observed = state["last"], state.get("observed")
+    about = "A progress file that no record knows."
+    if state["session"]:
+        client = CLIENTS.get(observed["client"], observed["client"]) if observed else ""
+        about = f"Session {one_line(state['session'])[:12]}{f' of {client}' if client else ''}"
+        about += _when(last["at"] if last else "", now)
+    lines = [f"Holdfast: {verdict}. {about}"]
+    lines += [f"- {one_line(reason['what'])}" for reason in reasons]
+    if verdict == "FOREIGN":
+        lines.append("This work is of another place. Do not continue it here without being asked.")
+    elif verdict == "DRIFTED":
+        lines.append("Look at what changed before you continue.")
+    return lines
+
+
+def _when(at: str, now: int) -> str:
+    return f", captured {how_long(max(0, now - clock.parse(at)))} ago." if at else "."
+
+
+def transcript_lines(found: FoundSession, *, now: int) -> list[str]:
+    """The same for a session that only its transcript tells of."""
+    client = CLIENTS.get(found["client"], found["client"])
+    age = how_long(max(0, now - found["modified"])) if found["modified"] else ""
+    return [
+        f"Holdfast: session {found['session'][:12]} of {client}"
+        + (f", last written {age} ago." if age else ".")
+    ]
+
+
+def as_it_is(seen: Observation, root: str) -> Observation:
+    """The observation with files that are no longer there marked as deleted."""
+    if not root or not os.path.isdir(root):
+        return seen
+    files: dict[str, Any] = {}
+    for name, file in seen["files"].items():
+        is_gone = file["state"] != "deleted" and not os.path.lexists(os.path.join(root, name))
+        files[name] = {**file, "state": "deleted"} if is_gone else file
+    return {**seen, "files": files}
+
+
+def stated_part(
+    state: SessionState, seen: Observation | None, root: str, *, now: int
+) -> Stated | None:
+    """What was stated on purpose, how old it is, and what was seen done since."""
+    lines = list(_stated_lines(state))
+    if not lines:
+        return None
+    stated, last = state.get("stated"), state["last"]
+    at = stated["at"] if stated else last["at"] if last else ""
+    age = f"{how_long(max(0, now - clock.parse(at)))} ago" if at else "at an unknown time"
+    edits, calls = edits_since_stated(state), calls_since_stated(state)
+    if edits:
+        age += f", {edits} edit{'s' if edits != 1 else ''} before now"
+    since: list[str] = []
+    if seen is not None and stated is not None and calls:
+        since = _since(seen, stated["calls"], next_action_of(state["progress"]["prompt"]), root)
+    return {"age": age, "lines": [*since, *lines]}
+
+
+def _stated_lines(state: SessionState) -> Iterator[str]:
+    progress, last = state["progress"], state["last"]
+    prompt = progress["prompt"]
+    if prompt and not is_composed(prompt):
+        yield from (line for line in prompt.split("\n") if line.strip())
+    if progress["issue"] != UNKNOWN_ISSUE:
+        yield f"Issue: {progress['issue']} {progress['title']}".rstrip()
+    if progress["current"]:
+        status = f" ({progress['status']})" if progress["status"] else ""
+        yield f"Current task: {progress['current']}{status}"
+    action = next_action_of(prompt) if is_composed(prompt) else ""
+    if action and action not in ("continue with the first remaining task", progress["current"]):
+        yield f"Next action: {action}"
+    for blocker in progress["blockers"]:
+        yield f"Blocker: {blocker['blocker']} (unblocked by: {blocker['until']})"
+    for claim in last["claims"] if last else []:
+        yield f"Claim: {claim_line(claim)}"
+    for made in reversed(progress["decisions"]):
+        yield f"Decision: {made['decision']}: {made['rationale']}"
+    if progress["remaining"]:
+        yield f"Remaining: {'; '.join(progress['remaining'])}"
+    if progress["completed"]:
+        yield f"Completed: {'; '.join(progress['completed'][-MOST_COMPLETED:])}"
+    files = files_in(prompt) if is_composed(prompt) else []
+    if files:
+        yield f"Key files: {', '.join(files)}"
+    yield from (line for line in progress["extra"].split("\n") if line.strip())
+
+
+def _since(seen: Observation, calls: int, action: str, root: str) -> list[str]:
+    """What was seen done after the statement, and where its next action stands by now."""
+    files = seen["files"]
+    edited = [
+        name
+        for name, file in files.items()
+        if file["edits"] and file["call"] > calls and file["state"] != "deleted"
+    ]
+    edited.sort(key=lambda name: (-files[name]["call"], name))
+    ran = [one for one in seen["commands"].values() if one["call"] > calls]
+    ran.sort(key=lambda one: -one["call"])
+    did = []
+    if edited:
+        did.append(f"edited {', '.join(edited[:MOST_SINCE])}")
+    for one in ran[:2]:
+        if one["failed"] is not None:
+            how = "failed" if one["failed"] else "passed"
+            did.append(f"`{one_line(one['text'])[:80]}` {how}")
+    lines = [f"Seen since it was stated: {'; '.join(did)}."] if did else []
+    for term in _terms(action):
+        where = next((name for name in edited if _holds(os.path.join(root, name), term)), "")
+        if where:
+            lines.append(f"Seen done since: `{term}` of the stated next action stands in {where}.")
+            break
+    return lines
+
+
+def _terms(action: str) -> list[str]:
+    """The words of an action that look like code."""
+    words = [word.strip("`'\"(),;:.!?") for word in action.split()]
+    return [
+        word
+        for word in words
+        if (len(word) >= SHORTEST_TERM and any(letter in word for letter in "._("))
+        or (word != word.lower() and word != word.title())
+    ]
+
+
+def _holds(path: str, term: str) -> bool:
+    try:
+        if not os.path.isfile(path) or os.path.getsize(path) > LARGEST_FILE:
+            return False
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return term in file.read()
+    except OSError:
+        return False

@@ -1,0 +1,92 @@
+"""The sessions that can be resumed in a folder: those of all clients, and those of the journal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+from holdfast.clients.discovery import sessions_in
+from holdfast.clients.liveness import running_clients
+from holdfast.clients.transcripts import describe
+from holdfast.kernel import clock
+from holdfast.session import sessions
+from holdfast.session.rules.handover import progress_of
+
+if TYPE_CHECKING:
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.session.rules.model import SessionState
+
+MOST = 20
+
+
+class ListedSession(TypedDict):
+    """One session of the list. `alive` is yes, no or unknown; `checkpoint` says what the journal
+    knows of it: at work, ended, taken over, or nothing."""
+
+    session: str
+    client: str
+    age: int
+    alive: str
+    request: str
+    edits: int
+    open_tasks: list[str]
+    checkpoint: str
+    worktree: str
+    transcript: str
+
+
+def list_sessions(
+    folder: str, workspace: Workspace | None, *, most: int = MOST, now: int
+) -> list[ListedSession]:
+    """The newest first. Nothing is written."""
+    known = {state["session"]: state for state in _known(workspace)}
+    running = running_clients()
+    listed: list[ListedSession] = []
+    for found in sessions_in(folder, enough=most)[:most]:
+        about = describe(found, running, now=now)
+        state = known.pop(found["session"], None)
+        listed.append(
+            {
+                "session": found["session"],
+                "client": found["client"],
+                "age": about["age"],
+                "alive": about["alive"],
+                "request": about["first_request"],
+                "edits": about["edits"],
+                "open_tasks": about["open_tasks"],
+                "checkpoint": _standing(state) if state else "",
+                "worktree": found["cwd"],
+                "transcript": found["path"],
+            }
+        )
+    listed += [_of_journal(state, now) for state in known.values() if state["last"]]
+    return sorted(listed, key=lambda one: one["age"])[:most]
+
+
+def _known(workspace: Workspace | None) -> list[SessionState]:
+    if workspace is None or not workspace.exists():
+        return []
+    return sessions.latest(workspace)
+
+
+def _of_journal(state: SessionState, now: int) -> ListedSession:
+    last, observed = state["last"], state.get("observed")
+    assert last is not None
+    progress = progress_of(state)
+    return {
+        "session": state["session"],
+        "client": observed["client"] if observed else "",
+        "age": max(0, now - clock.parse(last["at"])),
+        "alive": "unknown" if _standing(state) == "at work" else "no",
+        "request": progress["current"] or progress["title"],
+        "edits": int(observed["seen"]["edits"]) if observed else 0,
+        "open_tasks": progress["remaining"],
+        "checkpoint": _standing(state),
+        "worktree": last["world"]["worktree"],
+        "transcript": observed["path"] if observed else "",
+    }
+
+
+def _standing(state: SessionState) -> str:
+    if state["adopted_by"]:
+        return "taken over"
+    return "ended" if state["ended_at"] else "at work"
