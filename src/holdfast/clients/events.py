@@ -54,7 +54,7 @@ class Event:
 
     __slots__ = (
         *("command", "folder", "looks_after", "means", "name", "prompt", "session", "source"),
-        "tool",
+        *("tool", "transcript"),
     )
 
     def __init__(self, name: str, means: Means) -> None:
@@ -66,6 +66,8 @@ class Event:
         self.source = ""
         # What the agent is asked for.
         self.prompt = ""
+        # Where the client writes the session down; empty where it does not say.
+        self.transcript = ""
         self.tool = ""
         # What a shell is to run; empty for other tools.
         self.command = ""
@@ -96,6 +98,7 @@ def common(name: str, means: Means, payload: dict[str, Any]) -> Event:
     event.folder = text_of(payload, "cwd")
     event.source = text_of(payload, "source") or text_of(payload, "reason")
     event.prompt = text_of(payload, "prompt")
+    event.transcript = text_of(payload, "transcript_path")
     event.tool = text_of(payload, "tool_name")
     event.command = command_of(payload.get("tool_input"))
     return event

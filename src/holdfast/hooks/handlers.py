@@ -28,6 +28,8 @@ _POLL = 0.005
 
 
 def act(event: Event, client: Client, workspace: Workspace, now: int, may_leave: bool) -> Outcome:
+    if event.means in ("start", "stop", "compacting", "end"):
+        session_files.remember_transcript(workspace, event.session, event.transcript)
     if event.means == "start":
         from holdfast.hooks.session_start import start
 
@@ -37,11 +39,12 @@ def act(event: Event, client: Client, workspace: Workspace, now: int, may_leave:
     if event.means == "used":
         from holdfast.hooks.activity import look
 
-        return _reminded({}, look(event.session, workspace, now))
+        return _asked(event, workspace, _reminded({}, look(event.session, workspace, now)))
     if event.means == "stop":
         return _stop(event, client, workspace, now)
     if event.means == "end":
         _finish(lambda: _end(event, client, workspace, now), event, client, workspace, may_leave)
+        _observe_later(event, client, workspace)
         return {}
     return _compacting(event, client, workspace, now)
 
@@ -52,7 +55,7 @@ def _prompt(event: Event, workspace: Workspace, now: int) -> Outcome:
     from holdfast.hooks.activity import look
 
     stop.prompted(workspace, event.session, event.prompt)
-    outcome = _reminded({}, look(event.session, workspace, now, every=0))
+    outcome = _asked(event, workspace, _reminded({}, look(event.session, workspace, now, every=0)))
     waiting = alerts.read(workspace, event.session)
     if waiting:
         from holdfast.hooks.pre_tool_use import words
@@ -79,6 +82,7 @@ def _compacting(event: Event, client: Client, workspace: Workspace, now: int) ->
     ):
         return {}
     capture(workspace, client, event.session, "context-threshold", now)
+    _observe_later(event, client, workspace)
     if event.means == "compacting":
         _snapshot(workspace)
     return _reminded({}, _seen(event, workspace, now))
@@ -96,7 +100,8 @@ def _stop(event: Event, client: Client, workspace: Workspace, now: int) -> Outco
         outcome["prompt"] = result["prompt"]
     elif ruling["why"] != "enough":
         stop.forget(workspace, event.session)
-    _check_later(event, workspace)
+        outcome = _asked_before_stop(event, workspace)
+    _observe_later(event, client, workspace)
     return _reminded(outcome, _seen(event, workspace, now))
 
 
@@ -114,13 +119,44 @@ def has_budget(workspace: Workspace) -> bool:
     return os.path.isdir(os.path.join(workspace.root, BUDGET_FOLDER))
 
 
-def _check_later(event: Event, workspace: Workspace) -> None:
-    """The budget after a turn, by another process: nobody waits for it, and by then Claude Code has
-    written the last answer down."""
-    if has_budget(workspace):
-        from holdfast.hooks.run import command
+def _observe_later(event: Event, client: Client, workspace: Workspace) -> None:
+    """Leave the reading of the transcript, the look at the work tree and the budget's check to
+    another process: the client does not wait for it."""
+    from holdfast.hooks.run import command
 
-        _leave(workspace, command("check", event.session))
+    if event.session:
+        _leave(workspace, command("after-turn", client.NAME, event.session, event.transcript))
+
+
+ASK = (
+    "Holdfast: the context is {percent} % full. What you did is recorded; state what cannot be seen "
+    "from outside: decisions with their reasons, dead ends, the next step. "
+    '`holdfast checkpoint --skip-git --decision "WHAT: WHY" --next "STEP"`, or the MCP tool '
+    "`checkpoint`."
+)
+
+
+def _asked(event: Event, workspace: Workspace, outcome: Outcome) -> Outcome:
+    """Ask once for what cannot be observed, when the context has become so full."""
+    ask = session_files.read(workspace, event.session, "ask") if event.session else {}
+    if not ask or ask.get("asked"):
+        return outcome
+    session_files.keep(workspace, event.session, "ask", {**ask, "asked": 1})
+    return _reminded(outcome, ASK.format(percent=ask.get("percent")))
+
+
+def _asked_before_stop(event: Event, workspace: Workspace) -> Outcome:
+    """Ask a second and last time before the agent stops, unless it has stated something since."""
+    ask = session_files.read(workspace, event.session, "ask") if event.session else {}
+    if not ask or ask.get("asked", 0) > 1:
+        return {}
+    session_files.keep(workspace, event.session, "ask", {**ask, "asked": 2})
+    from holdfast.session import sessions
+
+    stated = sessions.read_or_new(workspace, event.session).get("stated")
+    if (stated["at"] if stated else "") != ask.get("stated"):
+        return {}
+    return {"prompt": ASK.format(percent=ask.get("percent"))}
 
 
 def _end(event: Event, client: Client, workspace: Workspace, now: int) -> None:

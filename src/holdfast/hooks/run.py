@@ -56,6 +56,8 @@ def respond(arguments: list[str]) -> dict[str, Any] | str:
     """What to print for a hook, if anything. Never raises."""
     payload: dict[str, Any] = {}
     problem = ""
+    if arguments[:1] == ["after-turn"]:
+        return _own(arguments, payload, problem)  # started by ourselves, without a payload
     try:
         payload = _payload()
     except Exception as error:
@@ -207,10 +209,11 @@ def _obey(arguments: list[str], payload: dict[str, Any], workspace: Workspace) -
         from holdfast.hooks.beat import beat
 
         return beat(arguments[1:], payload, workspace, clock.now())
-    if arguments[:1] == ["check"] and len(arguments) == 2:
-        from holdfast.hooks.activity import check
+    if arguments[:1] == ["after-turn"] and len(arguments) == 4:
+        from holdfast.hooks.after_turn import after_turn
 
-        check(workspace, arguments[1], clock.now())
+        _, client, session, transcript = arguments
+        after_turn(workspace, client, session, transcript, clock.now())
         return {}
     raise HoldfastError(f"There is no hook {' '.join(arguments)!r:.80}.", kind="unknown_hook")
 

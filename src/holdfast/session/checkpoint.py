@@ -348,6 +348,7 @@ class _Checkpoint:
             "adopts": self.adopted["session"] if self.adopted else "",
             "world": self._world(),
             "claims": claims,
+            "inherits": _inherited(source),
             "tracker": self._tracker_wish(given["issue"]),
         }
 
@@ -489,6 +490,14 @@ class _Checkpoint:
         if warning.startswith(PROGRESS_FILE):
             return report.failed(report.PROMPT, f"{PROGRESS_FILE} cannot be read")
         return report.done(report.PROMPT)
+
+
+def _inherited(source: SessionState | None) -> dict[str, Any] | None:
+    """The statement and the claims of the session that is taken over, with their own time."""
+    if source is None or not source.get("stated"):
+        return None
+    last = source["last"]
+    return {"stated": source["stated"], "claims": last["claims"] if last else []}
 
 
 def _names_files(name: str) -> bool:

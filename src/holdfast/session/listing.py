@@ -19,7 +19,7 @@ MOST = 20
 
 
 class ListedSession(TypedDict):
-    """One session of the list. `alive` is yes, no or unknown; `checkpoint` says what the journal
+    """One session of the list. `alive` is alive, ended or unknown; `checkpoint` says what the journal
     knows of it: at work, ended, taken over, or nothing."""
 
     session: str
@@ -76,7 +76,7 @@ def _of_journal(state: SessionState, now: int) -> ListedSession:
         "session": state["session"],
         "client": observed["client"] if observed else "",
         "age": max(0, now - clock.parse(last["at"])),
-        "alive": "unknown" if _standing(state) == "at work" else "no",
+        "alive": "unknown" if _standing(state) == "at work" else "ended",
         "request": progress["current"] or progress["title"],
         "edits": int(observed["seen"]["edits"]) if observed else 0,
         "open_tasks": progress["remaining"],

@@ -39,31 +39,26 @@ if TYPE_CHECKING:
         context: float | None
 
 
-# The session's file in which a hook leaves where the client writes its transcript.
-TRANSCRIPT = "transcript"
-
-
 def is_on(workspace: Workspace) -> bool:
     """Whether transcripts are read here at all."""
     journal = workspace.journal if workspace.exists() else None
     return bool(config.load(workspace, journal)["session.observe"])
 
 
-def remember_transcript(workspace: Workspace, session: str, client: str, path: str) -> None:
-    """Keep where a session's transcript is, as its client said."""
-    if session and path and session_files.read(workspace, session, TRANSCRIPT).get("path") != path:
-        session_files.keep(workspace, session, TRANSCRIPT, {"client": client, "path": path})
-
-
 def look(
-    workspace: Workspace, session: str, *, state: SessionState | None = None, now: int
+    workspace: Workspace,
+    session: str,
+    *,
+    transcript: str = "",
+    state: SessionState | None = None,
+    now: int,
 ) -> Look | None:
     """What is observed of a session by now; None where nothing can be read or nothing was done."""
     if not is_on(workspace):
         return None
-    kept = session_files.read(workspace, session, TRANSCRIPT).get("path")
+    kept = session_files.read(workspace, session, session_files.TRANSCRIPT).get("path")
     observed = state.get("observed") if state else None
-    for path in (kept, observed["path"] if observed else ""):
+    for path in (transcript, kept, observed["path"] if observed else ""):
         if isinstance(path, str) and path and os.path.isfile(path) and not path.endswith(".db"):
             return look_at(workspace, spending.sources_at(path), now=now)
     return look_at(workspace, spending.sources_of(workspace, session), now=now)

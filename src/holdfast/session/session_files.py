@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
 
 FOLDER = "slots"
+# Where the client writes the session down.
+TRANSCRIPT = "transcript"
 # A slot that nobody touched for so long belongs to a session that was killed.
 FORGOTTEN_AFTER = 7 * clock.DAY
 
@@ -63,6 +65,12 @@ def keep(workspace: Workspace, session: str, name: str, value: dict[str, Any]) -
     finally:
         os.close(descriptor)
     os.rename(unfinished, path)
+
+
+def remember_transcript(workspace: Workspace, session: str, path: str) -> None:
+    """Keep where the client writes a session down, as the client said."""
+    if session and path and read(workspace, session, TRANSCRIPT).get("path") != path:
+        keep(workspace, session, TRANSCRIPT, {"path": path})
 
 
 def drop(workspace: Workspace, session: str, name: str) -> None:

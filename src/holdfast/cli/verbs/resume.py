@@ -120,7 +120,7 @@ def _listing(call: Call, workspace: Workspace | None) -> Reply:
 
 def _entry(one: ListedSession) -> list[str]:
     """Two lines: which session and how far it is; what it was asked for."""
-    state = {"yes": "running", "no": "", "unknown": ""}.get(one["alive"], "")
+    state = "running" if one["alive"] == "alive" else ""
     facts = [
         f"{how_long(one['age'])} ago",
         f"{one['edits']} edits" if one["edits"] != 1 else "1 edit",

@@ -1,0 +1,82 @@
+"""What is done after a turn, by a process that the client does not wait for.
+
+It reads what is new in the client's transcript, looks at the work tree, records both, and checks the
+budget. By then the client has also written its last answer down.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+
+from holdfast.kernel import config
+from holdfast.session import observation, session_files, sessions
+from holdfast.session.ccc_files import folder_of
+from holdfast.session.rules.session import stream_of
+from holdfast.session.world import CONTROL_FILES, head_now, look_at_work_tree, world_now
+from holdfast.streams import open_writer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.session.observation import Look
+    from holdfast.session.rules.model import SessionState, World
+
+# The session's file that asks the agent for what cannot be observed: due, asked, or asked twice.
+ASK = "ask"
+_LOCK = "after-turn.lock"
+
+
+def after_turn(workspace: Workspace, client: str, session: str, transcript: str, now: int) -> None:
+    """Observe, survey and check one session; one process at a time."""
+    from holdfast.hooks.activity import check
+    from holdfast.hooks.handlers import has_budget
+
+    with _Alone(workspace):
+        state = sessions.read_or_new(workspace, session)
+        looked = observation.look(workspace, session, transcript=transcript, state=state, now=now)
+        world = _survey(workspace)
+        if looked is not None:
+            observation.record(workspace, session, looked, world, actor=client, now=now)
+            _ask_if_due(workspace, session, looked, state)
+        elif state["last"] is not None and world != state["last"]["world"]:
+            command = {"do": "survey", "world": world}
+            open_writer(workspace).execute(stream_of(session), command, actor=client, now=now)
+    if has_budget(workspace):
+        check(workspace, session, now)
+
+
+def _survey(workspace: Workspace) -> World:
+    world = world_now(workspace, head_now(workspace))
+    folder = folder_of(workspace)
+    look_at_work_tree(workspace, world, [os.path.join(folder, name) for name in CONTROL_FILES])
+    return world
+
+
+def _ask_if_due(workspace: Workspace, session: str, looked: Look, state: SessionState) -> None:
+    """Remember that the context is so full that the agent is to be asked, once a stretch."""
+    limit = int(config.load(workspace, workspace.journal)["session.ask_at_percent"])
+    full = looked["context"]
+    if not limit or full is None or full < limit:
+        return
+    if not os.path.isdir(session_files.folder_of(workspace, session)):
+        return  # the session is over
+    if session_files.read(workspace, session, ASK):
+        return
+    stated = state.get("stated")
+    asked = {"percent": int(full), "asked": 0, "stated": stated["at"] if stated else ""}
+    session_files.keep(workspace, session, ASK, asked)
+
+
+class _Alone:
+    """A lock between the processes that look after turns in one worktree."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._path = os.path.join(workspace.prepare_tool_folder(), _LOCK)
+
+    def __enter__(self) -> None:
+        self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
