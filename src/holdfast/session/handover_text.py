@@ -73,10 +73,13 @@ def as_it_is(seen: Observation, root: str) -> Observation:
     """The observation with files that are no longer there marked as deleted."""
     if not root or not os.path.isdir(root):
         return seen
-    files: dict[str, Any] = {}
-    for name, file in seen["files"].items():
-        is_gone = file["state"] != "deleted" and not os.path.lexists(os.path.join(root, name))
-        files[name] = {**file, "state": "deleted"} if is_gone else file
+    here = {name for name in seen["files"] if os.path.lexists(os.path.join(root, name))}
+    if not here:
+        return seen  # the session worked somewhere else
+    files: dict[str, Any] = {
+        name: file if name in here else {**file, "state": "deleted"}
+        for name, file in seen["files"].items()
+    }
     return {**seen, "files": files}
 
 
