@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 BENCH := .venv-bench
 PRICES := .venv-prices
 
-.PHONY: help demo test check format proof test-clients bench conformance docs screenshots prices lock clean
+.PHONY: help demo test test-pythons check format proof test-clients bench conformance docs screenshots prices lock clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -29,6 +29,9 @@ test: $(READY) ## all tests, under five minutes
 	@scripts/need chromium || test -z "$(CI)"
 	@scripts/need ip iproute2 || test -z "$(CI)"
 	@$(BIN)/python -m pytest -n 3 -m "not proof and not clients"
+
+test-pythons: $(READY) ## a smoke set on Python 3.11, 3.12 and 3.13, as far as they are installed
+	@$(BIN)/python -m scripts.pythons
 
 check: $(READY) ## ruff, mypy --strict, import-linter
 	@$(BIN)/ruff check .
@@ -55,7 +58,7 @@ bench: ## speed and size as ratios, peers beside us
 	@$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --force-reinstall .
 	@$(BENCH)/bin/python -m bench
 
-conformance: $(READY) ## which clause is proved by which test
+conformance: $(READY) ## build/conformance.md: which clause is proved in which test file
 	@$(BIN)/python -m scripts.conformance
 
 docs: $(READY) ## generate the reference pages and the plugins' trees
