@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from holdfast.fleet.context import Post
 from holdfast.fleet.epic import find
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
+from holdfast.web.live import MOST_STREAMS
 from holdfast.web.urls import Address
 from tests.web.world import Stream
 
@@ -44,28 +47,30 @@ def test_fifty_pages_and_two_hundred_agents(repository: Path) -> None:
     for number, name in enumerate(names):
         agents.start(post(), name, f"feature_{number:03}")
     begun = workspace.journal.latest(limit=1)[0]["seq"]
-    command = [sys.executable, "-m", "bench.page", "board", str(repository)]
+    # As many people as it takes: each may have a few pages open at once.
+    people = math.ceil(PAGES / MOST_STREAMS)
+    command = [sys.executable, "-m", "tests.proof.pages", str(repository), str(people)]
     root = Path(__file__).parent.parent.parent
     server = subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     told = json.loads(server.stdout.readline())
     address = Address("http", "127.0.0.1", told["port"])
+    cookies = told["cookies"]
     last = f"step of {names[-1]}, the last of all"
     seen: list[int] = []
     reached: list[int] = []
 
     def read_records(wanted: threading.Event) -> None:
-        stream = Stream(address, "/records.events", told["cookie"], f"repository:{begun}")
-        while not (wanted.is_set() and seen and seen[-1] >= newest[0]):
-            seen.append(json.loads(stream.next()["data"])["seq"])
-        stream.close()
+        where = (address, "/records.events", cookies[0], f"repository:{begun}")
+        with closing(Stream(*where)) as stream:
+            while not (wanted.is_set() and seen and seen[-1] >= newest[0]):
+                seen.append(json.loads(stream.next()["data"])["seq"])
 
     def read_page(number: int) -> None:
-        stream = Stream(address, "/board.events", told["cookie"])
-        while last not in stream.next()["data"]:
-            pass
+        with closing(Stream(address, "/board.events", cookies[number // MOST_STREAMS])) as stream:
+            while last not in stream.next()["data"]:
+                pass
         reached.append(number)
-        stream.close()
 
     newest, finished = [sys.maxsize], threading.Event()
     readers = [threading.Thread(target=read_page, args=(number,)) for number in range(PAGES)]

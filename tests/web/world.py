@@ -134,7 +134,10 @@ class Stream:
         headers |= {"Last-Event-ID": last} if last else {}
         self._connection.request("GET", path, headers=headers)
         self._answer = self._connection.getresponse()
-        assert self._answer.status == 200, self._answer.read()
+        if self._answer.status != 200:
+            said = self._answer.read()
+            self.close()
+            raise AssertionError(said)
         self.id = last
 
     def next(self) -> dict[str, str]:
