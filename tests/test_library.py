@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
+from tests.hooks.loaded import loaded_by_script
 
 
 def test_the_public_names_are_there_and_no_others() -> None:
@@ -20,8 +21,8 @@ def test_the_public_names_are_there_and_no_others() -> None:
 
 def test_importing_it_loads_nothing_heavy() -> None:
     script = "import sys, holdfast; print(' '.join(sys.modules))"
-    done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True)
-    loaded = set(done.stdout.split())
+    loaded = loaded_by_script([sys.executable, "-I"], script)
+    assert "holdfast" in loaded
     assert not loaded & {"apsw", "click", "json", "typing", "holdfast.api"}
 
 

@@ -11,6 +11,7 @@ from holdfast.hooks.run import command
 from holdfast.kernel import failures
 from holdfast.kernel.workspace import discover
 from tests.fleet.world import A, Scene
+from tests.hooks.loaded import loaded_by_script
 from tests.hooks.test_entry import ALLOWED, STARTUP
 
 PROBE = """
@@ -57,7 +58,6 @@ def test_a_heartbeat_loads_nothing_heavy(repository: Path) -> None:
     Scene(repository).start()
     words = command("beat", A)
     libraries = [words[3].rpartition("/holdfast/")[0], words[4]]
-    probe = [*words[:3], "-c", PROBE, *libraries]
-    done = subprocess.run(probe, input="{}", capture_output=True, text=True, check=True)
-    loaded = {name for name in done.stdout.split() if not name.startswith("holdfast")}
+    modules = loaded_by_script(words[:3], PROBE, *libraries, payload=b"{}")
+    loaded = {name for name in modules if not name.startswith("holdfast")}
     assert loaded <= ALLOWED | STARTUP | {"_ast"}, sorted(loaded - ALLOWED - STARTUP)

@@ -16,6 +16,7 @@ import holdfast
 from holdfast.hooks.run import command
 from holdfast.kernel import failures, latch
 from holdfast.kernel.workspace import discover
+from tests.hooks.loaded import loaded_by_entry
 
 # What may be loaded besides our own modules: the interpreter's, and these. design.md has the prices.
 ALLOWED = {
@@ -66,20 +67,7 @@ def test_a_hook_makes_a_durable_record_and_a_view(repository: Path) -> None:
 def test_only_modules_of_the_list_are_loaded(repository: Path) -> None:
     """Twice: the first run makes the journal, the second is what happens a thousand times a day."""
     start(PAYLOAD)
-    python, isolated, no_site, entry, libraries, *_ = command("note")
-    script = (
-        "import os, sys; leave = os._exit;"
-        "os._exit = lambda code: (os.write(2, ' '.join(sys.modules).encode()), leave(code));"
-        f"sys.argv = [{entry!r}, {libraries!r}, 'note'];"
-        f"exec(compile(open({entry!r}).read(), {entry!r}, 'exec'), {{'__file__': {entry!r}}})"
-    )
-    done = subprocess.run(
-        [python, isolated, no_site, "-c", script],
-        input=json.dumps(PAYLOAD).encode(),
-        capture_output=True,
-        check=True,
-    )
-    loaded = set(done.stderr.decode().split())
+    loaded = loaded_by_entry(command("note"), json.dumps(PAYLOAD).encode())
     assert "holdfast.kernel.writer" in loaded
     foreign = {name for name in loaded if not name.startswith("holdfast")} - STARTUP - ALLOWED
     assert foreign == set()

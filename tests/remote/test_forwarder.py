@@ -21,6 +21,7 @@ from holdfast.remote import facts, forwarder
 from holdfast.remote.forwarder import Forwarder
 from holdfast.remote.spawn import Post, path_of, start
 from tests.cli.conftest import Holdfast
+from tests.hooks.loaded import loaded_by_script
 from tests.hooks.test_entry import ALLOWED, STARTUP
 from tests.remote.world import Machine, Outage
 
@@ -207,10 +208,7 @@ def test_a_hook_with_a_server_loads_nothing_of_it(
     words = command("claude", "Stop")
     libraries = [words[3].rpartition("/holdfast/")[0], words[4]]
     payload = json.dumps({"session_id": "s1", "cwd": str(machine.root)}).encode()
-    done = subprocess.run(
-        [*words[:3], "-c", PROBE, *libraries], input=payload, capture_output=True, check=True
-    )
-    loaded = set(done.stdout.decode().split())
+    loaded = loaded_by_script(words[:3], PROBE, *libraries, payload=payload)
     assert "holdfast.kernel.writer" in loaded
     assert not any(name.startswith(("psycopg", "asyncio")) for name in loaded)
     assert {name for name in loaded if name[:8] != "holdfast"} - STARTUP - ALLOWED == set()

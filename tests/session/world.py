@@ -18,6 +18,7 @@ import pytest
 
 from holdfast.hooks.run import command
 from tests.cli import conftest as command_line
+from tests.hooks.loaded import loaded_by_entry
 from tests.trackers import fixtures
 from tests.trackers.fake_github import REPOSITORY, FakeGitHub
 from tests.trackers.fake_linear import FakeLinear
@@ -41,14 +42,6 @@ PROMPT = (
     "Resume ENG-12. Current task: task 2 of 3. Key files: src/dates.py.\n"
     "Next action: finish parse_date."
 )
-
-
-@pytest.fixture(autouse=True)
-def nothing_of_the_developer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No key, no session and no project of whoever runs the tests."""
-    for name in ("LINEAR_API_KEY", "GITHUB_TOKEN", "GH_TOKEN", "CCC_PROJECT_ROOT"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.delenv("CLAUDE_CODE_SESSION_ID", raising=False)
 
 
 @pytest.fixture
@@ -116,20 +109,7 @@ def said(done: subprocess.CompletedProcess[bytes]) -> dict[str, Any]:
 
 def loaded_by(client: str, event: str, payload: dict[str, Any]) -> set[str]:
     """The modules that a hook had loaded when it ended."""
-    python, isolated, no_site, file, libraries, *words = command(client, event)
-    script = (
-        "import os, sys; leave = os._exit;"
-        "os._exit = lambda code: (os.write(2, ' '.join(sys.modules).encode()), leave(code));"
-        f"sys.argv = [{file!r}, {libraries!r}, *{words!r}];"
-        f"exec(compile(open({file!r}).read(), {file!r}, 'exec'), {{'__file__': {file!r}}})"
-    )
-    done = subprocess.run(
-        [python, isolated, no_site, "-c", script],
-        input=json.dumps(payload).encode(),
-        capture_output=True,
-        check=True,
-    )
-    return set(done.stderr.decode().split())
+    return loaded_by_entry(command(client, event), json.dumps(payload).encode())
 
 
 def fake_git(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -1,0 +1,82 @@
+"""Run a smoke set on each Python that we support: `python -m scripts.pythons`.
+
+Hooks, kernel, journal and the basics of the command line. Each interpreter gets an environment under
+`build/`, with what the smoke set needs and no more, at the versions of requirements/dev.lock.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+VERSIONS = ("3.11", "3.12", "3.13")
+LOCK = ROOT / "requirements" / "dev.lock"
+NEEDED = ("apsw", "click", "msgspec", "pyyaml", "psycopg[binary]", "hatchling", "editables")
+TESTERS = ("pytest", "pytest-xdist", "hypothesis")
+SMOKE = (
+    *("tests/hooks/test_entry.py", "tests/hooks/test_beat.py", "tests/hooks/test_start.py"),
+    *(
+        "tests/hooks/test_stop_gate.py",
+        "tests/hooks/test_end.py",
+        "tests/hooks/test_status_line.py",
+    ),
+    *("tests/kernel", "tests/journal_conformance", "tests/cli/test_frame.py"),
+    *("tests/cli/test_processes.py", "tests/cli/test_verbs.py", "tests/git/test_head.py"),
+    *("tests/git/test_commit.py", "tests/test_library.py"),
+)
+
+
+def find(version: str) -> str:
+    """A Python of this version that runs: in PATH, or one that pyenv keeps; empty without one."""
+    kept = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
+    for candidate in (shutil.which(f"python{version}"), *map(str, reversed(kept))):
+        asked = "import sys; print('%d.%d' % sys.version_info[:2])"
+        if candidate:
+            done = subprocess.run([candidate, "-c", asked], capture_output=True, text=True)
+            if done.stdout.strip() == version:
+                return candidate
+    return ""
+
+
+def prepare(version: str, python: str) -> Path:
+    """The Python of an environment that has what the smoke set needs."""
+    folder = ROOT / "build" / f"python-{version}"
+    ready, inside = folder / ".ready", folder / "bin" / "python"
+    newest = max(path.stat().st_mtime for path in (LOCK, ROOT / "pyproject.toml", Path(__file__)))
+    if ready.exists() and ready.stat().st_mtime > newest:
+        return inside
+    shutil.rmtree(folder, ignore_errors=True)
+    subprocess.run([python, "-m", "venv", str(folder)], check=True)
+    install = [str(inside), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*install, "-c", str(LOCK), *NEEDED, *TESTERS], check=True)
+    ours = [*install, "--no-deps", "--no-build-isolation", "-e", str(ROOT)]
+    subprocess.run(ours, check=True)
+    ready.touch()
+    return inside
+
+
+def main() -> int:
+    found = {version: find(version) for version in VERSIONS}
+    for version, python in found.items():
+        print(f"Python {version}: {python or 'not found, so not tested'}", flush=True)
+    failed = []
+    for version, python in found.items():
+        if python:
+            inside = prepare(version, python)
+            begun = time.monotonic()
+            words = ["-n", "2", "-k", "not postgres", "-m", "not proof", *SMOKE]
+            done = subprocess.run([str(inside), "-m", "pytest", *words], cwd=ROOT)
+            print(f"Python {version}: {time.monotonic() - begun:.0f} s", flush=True)
+            if done.returncode:
+                failed.append(version)
+    if failed:
+        print(f"The smoke set fails on Python {', '.join(failed)}.", file=sys.stderr)
+    return 1 if failed or not any(found.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
