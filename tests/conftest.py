@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
+import signal
 import subprocess
+import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,20 +33,54 @@ settings.register_profile("unhurried", deadline=None, suppress_health_check=[Hea
 settings.load_profile("unhurried")
 
 
-@pytest.fixture(autouse=True)
-def no_settings_of_the_developer(
-    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """Tests see neither this machine's HOLDFAST_* nor its git configuration, nor its list of
-    workspaces."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / "state"))
-    for name in os.environ:
-        if name.startswith(("HOLDFAST_", "GIT_")):
-            monkeypatch.delenv(name)
+# All that a test may see of the machine: where programs are, and what pytest tells its workers.
+KEPT = (
+    *("PATH", "TMPDIR", "CI", "USER", "LOGNAME", "PYENV_", "VIRTUAL_ENV", "LD_LIBRARY_PATH"),
+    *("PYTEST_", "HYPOTHESIS_", "COVERAGE_", "HOLDFAST_TEST_URL"),
+)
+SET = {
+    "LC_ALL": "C.UTF-8",
+    "TZ": "UTC",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_CONFIG_SYSTEM": "/dev/null",
     # A test that wants one starts it, and ends it.
-    monkeypatch.setenv("HOLDFAST_JOURNAL_FORWARDER", "false")
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
-    monkeypatch.setenv("GIT_CONFIG_SYSTEM", "/dev/null")
+    "HOLDFAST_JOURNAL_FORWARDER": "false",
+}
+
+
+def _leave_the_machine_behind() -> None:
+    """Tests and what they start do not depend on who runs them: environment, umask, time zone, and
+    the signals that `nohup make test &` has set to be ignored."""
+    for name in [name for name in os.environ if not name.startswith(KEPT)]:
+        del os.environ[name]
+    os.environ.update(SET)
+    time.tzset()
+    os.umask(0o022)
+    # Not SIGHUP: it would end a run whose terminal was closed, which is what nohup is for.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    home = tempfile.mkdtemp(prefix="holdfast-tests-home-")
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    os.environ["HOME"] = home
+
+
+_leave_the_machine_behind()
+
+
+@pytest.fixture(autouse=True)
+def nothing_of_the_developer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A home and a list of workspaces for each test; no server of the developer's own."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.delenv("HOLDFAST_TEST_URL", raising=False)
+
+
+@pytest.fixture
+def hangup_ends() -> Iterator[None]:
+    """SIGHUP does what it does in a terminal, also under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -72,10 +110,8 @@ def first_commit(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("template") / "repository"
     root.mkdir()
     (root / "README.md").write_text("A project.\n")
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    clean |= {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
     for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message", "first"]):
-        subprocess.run(["git", *IDENTITY, *words], check=True, env=clean, cwd=root)
+        subprocess.run(["git", *IDENTITY, *words], check=True, cwd=root)
     for sample in (root / ".git" / "hooks").iterdir():
         sample.unlink()
     return root

@@ -12,12 +12,6 @@ from tests.fleet.world import Scene
 holdfast = command_line.holdfast
 
 
-@pytest.fixture(autouse=True)
-def outside_of_any_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("CLAUDE_CODE_SESSION_ID", "GEMINI_SESSION_ID"):
-        monkeypatch.delenv(name, raising=False)
-
-
 @pytest.fixture
 def scene(repository: Path) -> Scene:
     return Scene(repository)

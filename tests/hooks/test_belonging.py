@@ -22,7 +22,6 @@ from tests.session import world as session_world
 from tests.session.world import Holdfast, wait_for
 
 holdfast = session_world.holdfast
-nothing_of_the_developer = session_world.nothing_of_the_developer
 GOES = tuple(PROJECT_VARIABLES)
 
 

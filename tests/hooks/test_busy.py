@@ -15,7 +15,6 @@ from tests.session import world as session_world
 from tests.session.world import WORK, Holdfast
 
 holdfast = session_world.holdfast
-nothing_of_the_developer = session_world.nothing_of_the_developer
 
 
 @pytest.fixture(autouse=True)

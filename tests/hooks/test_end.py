@@ -19,7 +19,6 @@ from tests.session import world as session_world
 from tests.session.world import WORK, Holdfast, wait_for
 
 holdfast = session_world.holdfast
-nothing_of_the_developer = session_world.nothing_of_the_developer
 
 
 def ended(holdfast: Holdfast) -> bool:

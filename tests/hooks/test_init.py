@@ -26,7 +26,6 @@ from tests.session import world as session_world
 from tests.session.world import Holdfast
 
 holdfast = session_world.holdfast
-nothing_of_the_developer = session_world.nothing_of_the_developer
 
 SETTINGS = Path(".claude/settings.local.json")
 FILES = {
@@ -64,10 +63,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user without any client."""
     folder = tmp_path / "home"
     folder.mkdir()
-    monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"):
-        monkeypatch.delenv(name, raising=False)
     return folder
 
 

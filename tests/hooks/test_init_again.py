@@ -23,7 +23,6 @@ from tests.session import world as session_world
 from tests.session.world import Holdfast
 
 holdfast = session_world.holdfast
-nothing_of_the_developer = session_world.nothing_of_the_developer
 home = test_init.home
 
 ALL = [word for client in CLIENTS for word in ("--client", client)]

@@ -11,7 +11,6 @@ from tests.session import world as session_world
 from tests.session.world import Holdfast
 
 holdfast = session_world.holdfast
-nothing_of_the_developer = session_world.nothing_of_the_developer
 
 
 def captured(holdfast: Holdfast) -> str:

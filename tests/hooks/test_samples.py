@@ -20,8 +20,6 @@ from tests.hooks import world
 from tests.hooks.world import payload_of, refuse_unreadable, said, send
 from tests.session import world as session_world
 
-nothing_of_the_developer = session_world.nothing_of_the_developer
-
 SAMPLES = world.samples()
 NAMES = [stem for _, _, stem in SAMPLES]
 MODULES = {"claude": claude, "codex": codex, "gemini": gemini, "opencode": opencode}

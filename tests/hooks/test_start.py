@@ -26,7 +26,6 @@ from tests.session import world as session_world
 from tests.session.world import WORK, Holdfast
 
 holdfast = session_world.holdfast
-nothing_of_the_developer = session_world.nothing_of_the_developer
 
 MODULES = {"claude": claude, "codex": codex, "gemini": gemini, "opencode": opencode}
 NEXT = "Next action: finish parse_date."

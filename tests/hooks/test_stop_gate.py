@@ -21,7 +21,6 @@ from tests.trackers.fake_linear import FakeLinear
 
 holdfast = session_world.holdfast
 linear_server, linear = session_world.linear_server, session_world.linear
-nothing_of_the_developer = session_world.nothing_of_the_developer
 
 
 def prompt_section() -> str:

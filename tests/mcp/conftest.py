@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from holdfast.gates.person import AGENT_VARIABLES
 from tests.cli import conftest as command_line
 from tests.mcp.world import ERAS, Face, Process
 
@@ -16,13 +14,7 @@ holdfast = command_line.holdfast
 
 
 @pytest.fixture(autouse=True)
-def nothing_of_the_developer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No client's session or files, no tracker."""
-    keys = ("LINEAR_API_KEY", "GITHUB_TOKEN", "GH_TOKEN", "CCC_PROJECT_ROOT")
-    for name in os.environ:
-        if name.startswith((*AGENT_VARIABLES, "XDG_", "CLAUDE_CONFIG_DIR", *keys)):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+def actor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOLDFAST_ACTOR", "tester")
 
 

@@ -10,12 +10,6 @@ import pytest
 from tests.kernel.views.scene import new_repository
 
 
-@pytest.fixture(autouse=True)
-def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("HOLDFAST_HOME", raising=False)
-    monkeypatch.delenv("HOLDFAST_ACTOR", raising=False)
-
-
 @pytest.fixture(scope="session")
 def empty_repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return new_repository(tmp_path_factory.mktemp("template") / "project")

@@ -18,7 +18,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.plans.conftest import nothing_of_the_developer  # noqa: F401
 from tests.plans.kills import waves_in_order
 from tests.plans.world import World, auto, wait_for
 

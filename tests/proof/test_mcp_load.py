@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from holdfast.budgets.check import Budget
-from holdfast.gates.person import AGENT_VARIABLES
 from holdfast.kernel.workspace import discover
 from tests.mcp.world import Process, tool_call
 
@@ -20,11 +18,6 @@ CLIENTS = 10
 def test_ten_clients_at_once_keep_their_sessions_apart(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    for name in os.environ:
-        if name.startswith(AGENT_VARIABLES):
-            monkeypatch.delenv(name)
-
     def work(number: int) -> tuple[str, str]:
         process = Process(repository, CLAUDE_CODE_SESSION_ID=f"session-{number}")
         mine = f"Task of client {number}"

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.plans.conftest import nothing_of_the_developer  # noqa: F401
 from tests.plans.kills import killed_at_random
 from tests.plans.test_executor import Bench
 from tests.plans.world import World

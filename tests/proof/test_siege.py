@@ -13,7 +13,6 @@ import pytest
 
 from holdfast.kernel.workspace import discover
 from tests.cli.conftest import Holdfast
-from tests.plans.conftest import nothing_of_the_developer  # noqa: F401
 from tests.plans.world import World
 from tests.proof import test_cluster as cluster
 from tests.proof import test_forwarder as beats

@@ -6,21 +6,12 @@ nobody looked at.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 from scripts.clients import why_missing
 
-from holdfast.gates.person import agent_environment
 from tests.real_clients.world import KINDS, Claude, Client, Codex, Inspector, Opencode
-
-
-@pytest.fixture(autouse=True)
-def nobodys_agent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """These tests may be run by an agent; what they start is not its own."""
-    for name in agent_environment(os.environ):
-        monkeypatch.delenv(name)
 
 
 def _ready(kind: type[Client], project: Path, home: Path) -> Client:

@@ -27,7 +27,6 @@ from tests.rfc.world import (
     done,
     through,
 )
-from tests.session import world as sessions
 from tests.session.test_pack import LINES, REASONS, states
 from tests.session.world import WORK, hook, loaded_by, said
 
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from holdfast.session.rules.model import SessionState
     from holdfast.session.rules.verdict import Reason
 
-nothing_of_the_developer = sessions.nothing_of_the_developer
 BOOTSTRAP = f"holdfast rfc bootstrap {ID}"
 
 

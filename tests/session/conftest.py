@@ -15,7 +15,6 @@ from tests.session import world
 
 holdfast = world.holdfast
 linear_server, linear = world.linear_server, world.linear
-nothing_of_the_developer = world.nothing_of_the_developer
 
 Calls = list[list[str]]
 Break = Callable[[], None]

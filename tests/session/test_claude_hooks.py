@@ -36,7 +36,6 @@ from tests.trackers.fake_linear import FakeLinear
 
 holdfast = world.holdfast
 linear_server, linear = world.linear_server, world.linear
-nothing_of_the_developer = world.nothing_of_the_developer
 
 SCRIPT = Path(entry.__file__).parent / "scripts" / "ccc-stop-handler.sh"
 SNAPSHOT_REFS = "refs/holdfast"

@@ -10,7 +10,6 @@ from tests.session import world as session_world
 from tests.session.world import PROGRESS, Holdfast
 
 holdfast = session_world.holdfast
-nothing_of_the_developer = session_world.nothing_of_the_developer
 
 
 def test_the_progress_file_has_no_control_character(repository: Path, holdfast: Holdfast) -> None:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from holdfast.session.rules.verdict import Reason
 
 holdfast = world.holdfast
-nothing_of_the_developer = world.nothing_of_the_developer
 
 LINES = some.one_of(
     some.text(some.sampled_from("`#~\x1b\u202e -a\n"), max_size=40),

@@ -19,7 +19,6 @@ from tests.session import world
 from tests.session.world import PROGRESS, WORK, Holdfast, wait_for
 
 holdfast = world.holdfast
-nothing_of_the_developer = world.nothing_of_the_developer
 
 SETTINGS = {"probe.seconds": 60, "probe.tests": ""}
 

@@ -18,7 +18,6 @@ from tests.session import world
 from tests.session.world import PROGRESS, PROMPT, WORK, Answer, Holdfast, hook, said, set_state
 
 holdfast = world.holdfast
-nothing_of_the_developer = world.nothing_of_the_developer
 
 A_FILE = """# Session Progress
 

@@ -9,7 +9,6 @@ from tests.session import world
 from tests.session.world import WORK, Holdfast
 
 holdfast = world.holdfast
-nothing_of_the_developer = world.nothing_of_the_developer
 
 
 def test_create_list_show_restore(repository: Path, holdfast: Holdfast, git: Git) -> None:

@@ -18,7 +18,6 @@ from tests.trackers.fake_linear import FakeLinear
 holdfast = world.holdfast
 linear_server, linear = world.linear_server, world.linear
 github_server, github = world.github_server, world.github
-nothing_of_the_developer = world.nothing_of_the_developer
 
 TIMESTAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
 

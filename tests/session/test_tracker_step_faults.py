@@ -26,7 +26,6 @@ from tests.trackers.faults import Fault
 holdfast = world.holdfast
 linear_server, linear = world.linear_server, world.linear
 github_server, github = world.github_server, world.github
-nothing_of_the_developer = world.nothing_of_the_developer
 
 LIMIT = faults.linear_rate_limit(retry_after="40")
 NOT_FOUND = faults.linear_errors(200, "Entity not found: Issue", {"code": "INPUT_ERROR"})

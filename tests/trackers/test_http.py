@@ -23,12 +23,6 @@ from tests.trackers.fixtures import soon
 KEY = Key("a-key-0123456789")
 
 
-@pytest.fixture(autouse=True)
-def no_proxy_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-
-
 class Listener:
     """Takes one connection, keeps what came first, and says one thing."""
 

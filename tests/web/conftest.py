@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,23 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 from scripts.page_server import Serving
 
-from holdfast.gates.person import AGENT_VARIABLES
 from tests.web.world import Visitor, World
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from tests.web.browser import Opens
-
-
-@pytest.fixture(autouse=True)
-def no_agent_around(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The tests may themselves be run by an agent; and no client of this machine is looked at."""
-    for name in list(os.environ):
-        if name.startswith(AGENT_VARIABLES):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,12 +115,8 @@ class Home:
 
 @pytest.fixture
 def home(tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
-    for name in os.environ:
-        if name.startswith(("CLAUDE", "CODEX", "GEMINI", "OPENCODE", "XDG_")):
-            monkeypatch.delenv(name)
     root = tmp_path / "home"
     root.mkdir()
-    monkeypatch.setenv("HOME", str(root))
     home = Home(root, repository)
     yield home
     home.workspace.close()

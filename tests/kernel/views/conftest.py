@@ -10,12 +10,6 @@ import pytest
 from tests.kernel.views.scene import Scene, give_to_nobody, new_repository, open_to_all, remove
 
 
-@pytest.fixture(autouse=True)
-def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("HOLDFAST_HOME", raising=False)
-    monkeypatch.delenv("HOLDFAST_ACTOR", raising=False)
-
-
 @pytest.fixture
 def scene(tmp_path: Path) -> Iterator[Scene]:
     scene = Scene(new_repository(tmp_path / "project"))

@@ -15,7 +15,6 @@ from tests.journal.postgres.test_tls import authority, issue
 from tests.plans import conftest as plans
 from tests.plans.cluster.world import Cluster, ClusterWorld, Nursery
 
-nothing_of_the_developer = plans.nothing_of_the_developer
 holdfast = plans.holdfast
 url = postgres.url
 workspace_name = postgres.workspace_name
