@@ -113,6 +113,7 @@ class Call:
         except BrokenPipeError:
             raise ReaderGone from None
         except OSError as error:
+            _drop_output()
             raise HoldfastError(
                 f"The answer could not be printed: {error.strerror}. What was asked for is done.",
                 kind="not_printed",
@@ -193,8 +194,7 @@ def run(arguments: Sequence[str]) -> int:
         except OSError as error:
             raise from_os_error(error, error.filename or "a file operation") from error
     except ReaderGone:
-        # Python would complain once more at its own end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _drop_output()
         return 0
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -233,10 +233,17 @@ def _printed(answer: Any) -> bool:
         print_json(answer)
         sys.stdout.flush()
     except OSError:
-        # Python would complain once more at its own end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _drop_output()
         return False
     return True
+
+
+def _drop_output() -> None:
+    """Send what is still in the buffer nowhere: Python would complain of it at its own end, and exit
+    with 120."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 1)
+    os.close(nothing)
 
 
 def _bug(error: Exception, as_json: bool) -> int:

@@ -7,6 +7,7 @@ Both eras of the protocol are the SDK's work: clients that begin with `initializ
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -137,7 +138,11 @@ class Server(MCPServer[Any]):
         source: Any = lines
         async with stdio_server(stdin=source) as (reading, writing):
             lines.complain = writing.send
-            await server.run(reading, writing, server.create_initialization_options())
+            try:
+                await server.run(reading, writing, server.create_initialization_options())
+            finally:
+                # While standard output still leads to standard error: what something below printed.
+                sys.stdout.flush()
 
     async def list_resources(self) -> list[Resource]:
         """What is always there, and the views of the moment."""
