@@ -25,10 +25,10 @@ $(READY): pyproject.toml requirements/dev.lock
 demo: $(READY) ## the main story, in a temporary repository
 	@$(BIN)/holdfast demo
 
-test: $(READY) ## all tests, under five minutes
+test: $(READY) ## all tests, about three minutes on two cores
 	@scripts/need chromium || test -z "$(CI)"
 	@scripts/need ip iproute2 || test -z "$(CI)"
-	@$(BIN)/python -m pytest -n 3 -m "not proof and not clients"
+	@$(BIN)/python -m pytest -n 3 --dist worksteal --durations=10 -m "not proof and not clients"
 
 test-pythons: $(READY) ## a smoke set on Python 3.11, 3.12 and 3.13, as far as they are installed
 	@$(BIN)/python -m scripts.pythons
@@ -47,6 +47,7 @@ proof: $(READY) ## slow proofs: kill -9, full disk and I/O errors at every syste
 	@scripts/need strace
 	@scripts/need ip iproute2
 	@$(BIN)/python -m pytest -m proof -s
+	@$(BIN)/python -m pytest -n 3 -m "hypothesis and not clients" --hypothesis-profile=thorough
 
 test-clients: $(READY) ## Claude Code, Codex, Gemini CLI and opencode themselves, against a stub
 	@$(BIN)/python -m scripts.clients

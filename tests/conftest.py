@@ -28,9 +28,11 @@ IDENTITY = (
     *("-c", "init.defaultBranch=main"),
 )
 
-# A loaded machine is slow, not wrong.
-settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("unhurried")
+# A loaded machine is slow, not wrong. `make proof` looks at many more examples.
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("usual", UNHURRIED, max_examples=30)
+settings.register_profile("thorough", UNHURRIED, max_examples=1000)
+settings.load_profile("usual")
 
 
 # All that a test may see of the machine: where programs are, and what pytest tells its workers.
@@ -90,7 +92,7 @@ def no_database_left_behind() -> Iterator[None]:
     drop()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def git() -> Git:
     """`git("status", at=folder)`: a real git, with somebody's name; what it printed."""
 

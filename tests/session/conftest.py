@@ -37,15 +37,24 @@ def calls() -> Iterator[Calls]:
             assert not set(BROAD).intersection(command), command
 
 
-@pytest.fixture
-def project(repository: Path, git: Git) -> Path:
-    """A repository with somebody's name and three tracked files, `a.py`, `b.py`, `name with spaces.py`."""
-    git("config", "user.name", "a developer", at=repository)
-    git("config", "user.email", "developer@holdfast.invalid", at=repository)
+@pytest.fixture(scope="session")
+def second_commit(first_commit: Path, git: Git) -> Path:
+    """The repository of `project`, to be copied."""
+    root = first_commit.with_name("project")
+    shutil.copytree(first_commit, root)
+    git("config", "user.name", "a developer", at=root)
+    git("config", "user.email", "developer@holdfast.invalid", at=root)
     for name in ("a.py", "b.py", "name with spaces.py"):
-        (repository / name).write_text("one\n")
-    git("add", "a.py", "b.py", "name with spaces.py", at=repository)
-    git("commit", "--quiet", "--message", "files", at=repository)
+        (root / name).write_text("one\n")
+    git("add", "a.py", "b.py", "name with spaces.py", at=root)
+    git("commit", "--quiet", "--message", "files", at=root)
+    return root
+
+
+@pytest.fixture
+def project(repository: Path, second_commit: Path) -> Path:
+    """A repository with somebody's name and three tracked files, `a.py`, `b.py`, `name with spaces.py`."""
+    shutil.copytree(second_commit, repository, dirs_exist_ok=True)
     return repository
 
 

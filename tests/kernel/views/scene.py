@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -156,9 +158,19 @@ def run_git(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
+@cache
+def _empty_repository() -> Path:
+    """What `git init` makes, to be copied, without its samples of hooks."""
+    folder = Path(tempfile.mkdtemp(prefix="holdfast-test-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    run_git(folder, "init", "--quiet", ".")
+    shutil.rmtree(folder / ".git" / "hooks")
+    return folder
+
+
 def new_repository(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    run_git(folder, "init", "--quiet", ".")
+    shutil.copytree(_empty_repository() / ".git", folder / ".git")
     return folder
 
 
