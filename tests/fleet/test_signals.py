@@ -230,14 +230,6 @@ def test_another_machine_another_boot_another_container(start: Start) -> None:
     assert at("strange") == at("") == "unknown"
 
 
-def test_without_proc_nothing_is_known(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = running(start("cat"))
-    monkeypatch.setattr(agent_process, "_host", list)
-    assert signals.own_process() is None
-    assert signals.process_state(seen) == "unknown"
-    assert signals.process_state(None) == "unknown"
-
-
 def test_a_name_with_blanks_and_parentheses(start: Start, tmp_path: Path) -> None:
     program = tmp_path / "my (odd) 1 Z 2"
     shutil.copy("/bin/cat", program)

@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.redact import Redactor
-from holdfast.processes import supervisor, tree
+from holdfast.processes import programs, supervisor, tree
 from holdfast.processes.output_file import HEAD_BYTES, TAIL_BYTES, Log
 from holdfast.processes.programs import Programs, end_leftovers
 from tests.plans.world import World, auto, wait_for
@@ -19,6 +19,14 @@ from tests.plans.world import World, auto, wait_for
 @pytest.fixture(autouse=True)
 def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervisor, "GRACE_SECONDS", 0.3)
+
+
+@pytest.fixture(params=["linux", "darwin"])
+def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what the kernel of Linux does for a keeper, and without it, as on macOS."""
+    kernel = tree.Kernel(request.param)
+    monkeypatch.setattr(supervisor, "kernel", kernel)
+    monkeypatch.setattr(programs, "kernel", kernel)
 
 
 class Bench:
@@ -77,7 +85,7 @@ def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
 
 
-def test_a_program_that_hangs_is_ended_with_all_that_it_started(bench: Bench) -> None:
+def test_a_program_that_hangs_is_ended_with_all_that_it_started(bench: Bench, system: None) -> None:
     ended = bench.run("sleep 600 & sh -c 'sleep 600 & wait' & wait", seconds=0.2)
     assert ended["too_long"]
     assert bench.left() == []
@@ -131,7 +139,9 @@ def test_a_second_stage_runs_only_after_the_first_ended_well(bench: Bench) -> No
     assert (ended["stage"], ended["code"]) == ("1", 4)
 
 
-def test_a_program_that_goes_into_the_background_is_kept_until_it_is_released(bench: Bench) -> None:
+def test_a_program_that_goes_into_the_background_is_kept_until_it_is_released(
+    bench: Bench, system: None
+) -> None:
     """As a server is, that a person is to look at. It took a session of its own and another parent."""
     ended = bench.run("(setsid sleep 600 > /dev/null 2>&1 &) ; echo serving")
     assert (ended["code"], ended["last_line"]) == (0, "serving")
@@ -148,7 +158,7 @@ def test_a_background_program_without_its_mark_is_found_as_well(bench: Bench) ->
     wait_for(lambda: not Path(f"/proc/{pid}").exists())
 
 
-def test_everything_ends_with_the_runner_that_is_killed(bench: Bench) -> None:
+def test_everything_ends_with_the_runner_that_is_killed(bench: Bench, system: None) -> None:
     runner = os.fork()
     if runner == 0:
         try:
@@ -169,7 +179,7 @@ def test_everything_ends_with_the_runner_that_is_killed(bench: Bench) -> None:
 
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM])
 def test_a_killed_keeper_leaves_nothing_and_its_work_counts_as_lost(
-    bench: Bench, sign: signal.Signals
+    bench: Bench, system: None, sign: signal.Signals
 ) -> None:
     mark = bench.start("(setsid sleep 600 &); sleep 600")
     wait_for(lambda: len(tree.marked([mark])) >= 2)
@@ -180,7 +190,7 @@ def test_a_killed_keeper_leaves_nothing_and_its_work_counts_as_lost(
 
 
 def test_what_a_killed_runner_and_its_killed_keepers_left_is_ended_at_the_next_start(
-    bench: Bench,
+    bench: Bench, system: None
 ) -> None:
     """All at once, so that nobody is there to see it: what was written down before tells."""
     mark = bench.start("(setsid sleep 600 &); sleep 600")

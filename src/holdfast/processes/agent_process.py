@@ -1,7 +1,7 @@
-"""Which program an agent is, and whether that still runs, as `/proc` tells.
+"""Which program an agent is, and whether that still runs.
 
 A pid alone fools: it is given out again, and means another program on another machine, after a
-reboot, or in another container. Where there is no `/proc`, nothing is known.
+reboot, or in another container.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import os
 
 from holdfast.kernel.digest import digest
 from holdfast.kernel.errors import Usage
-from holdfast.processes.identity import ENDED
+from holdfast.processes import identity
+from holdfast.processes.identity import ENDED, exists
 from holdfast.processes.identity import entry as entry_of
 
 TYPE_CHECKING = False
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from holdfast.fleet.rules.verdict import ProcessState
 
 VARIABLE = "HOLDFAST_AGENT_PID"
+FIRST_PROCESS = 1
+# What stands for the table of processes where the system has one for all.
+NO_NAMESPACES = "pid"
 SHELLS = frozenset(("sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "ash"))
 # They run one command for somebody, and end with it.
 LAUNCHERS = frozenset(
@@ -44,7 +48,16 @@ LAUNCHERS = frozenset(
 # As the kernel calls them, in 15 characters at most.
 KEEPERS = frozenset(
     (
-        *("init", "systemd", "tini", "dumb-init", "docker-init", "catatonit", "s6-svscan"),
+        *(
+            "init",
+            "launchd",
+            "systemd",
+            "tini",
+            "dumb-init",
+            "docker-init",
+            "catatonit",
+            "s6-svscan",
+        ),
         *("conmon", "containerd-shim", "runc", "cron", "crond", "atd", "login"),
         *("sshd", "sshd-session", "tmux", "screen", "Relay"),
     )
@@ -66,7 +79,7 @@ def own_process() -> Process | None:
         entry = entry_of(pid)
         if entry is None or entry.name.partition(":")[0] in KEEPERS:
             return None
-        if not _is_means(entry.name, _command(pid)):
+        if not _is_means(entry.name, entry.command):
             return _process(pid)
         pid = entry.parent
     return None
@@ -84,7 +97,7 @@ def process_state(process: Process | None) -> ProcessState:
         return "unknown"
     entry = entry_of(process["pid"])
     if entry is None:
-        return "unknown" if _exists(process["pid"]) else "gone"
+        return "unknown" if exists(process["pid"]) else "gone"
     is_same = entry.started == process["started"] and entry.state not in ENDED
     return "alive" if is_same else "gone"
 
@@ -97,28 +110,22 @@ def _process(pid: int) -> Process | None:
 
 
 def _host() -> list[str]:
-    """Machine, boot, and the table of processes that is seen; nothing where there is no `/proc`.
+    """Machine, boot, and the table of processes that is seen; nothing where the system does not tell.
 
-    Images give the same machine id to many containers, so that the host's name belongs to it.
+    Images give the same machine id to many containers, so that the host's name belongs to it. Without
+    `/proc` there are no containers: the first process names the boot.
     """
-    boot = _read("/proc/sys/kernel/random/boot_id").strip()
-    try:
-        table = os.readlink("/proc/self/ns/pid")
-    except OSError:
-        return []
+    proc = identity.PROC
+    boot, table = _read(f"{proc}/sys/kernel/random/boot_id").strip(), NO_NAMESPACES
+    if identity.has_proc():
+        try:
+            table = os.readlink(f"{proc}/self/ns/pid")
+        except OSError:
+            return []
+    elif first := entry_of(FIRST_PROCESS):
+        boot = first.started
     machine = f"{_read('/etc/machine-id').strip()} {os.uname().nodename}"
     return [digest(machine.encode()).hex()[:16], boot, table] if boot else []
-
-
-def _exists(pid: int) -> bool:
-    """Whether there is such a process, though `/proc` may hide those of other users."""
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _is_means(name: str, command: list[str]) -> bool:
@@ -154,10 +161,6 @@ def _is_holdfast(program: str, command: list[str]) -> bool:
         elif not word.startswith("-"):
             return os.path.basename(word) == "holdfast" or word.endswith("/holdfast/hooks/entry.py")
     return False
-
-
-def _command(pid: int) -> list[str]:
-    return _read(f"/proc/{pid}/cmdline").split("\0")[:-1]
 
 
 def _read(path: str) -> str:

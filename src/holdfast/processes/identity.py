@@ -1,60 +1,147 @@
 """Which process it was: a number and a start time, since numbers are used again.
 
-`/proc` tells; where there is none, `ps` does.
+`/proc` tells; where there is none (macOS), `ps` does. Hooks use this module, so it loads nothing;
+`holdfast.processes.tree` asks psutil for what is below a process and for environments.
 """
 
 from __future__ import annotations
 
 import os
 
-_HAS_PROC = os.path.exists("/proc/self/stat")
-# Dead, and only waiting for whoever started it to notice.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PROC = "/proc"
+PS = "/bin/ps"
+# Dead, and only waiting for its parent to notice.
 ENDED = ("Z", "X")
 # About 330 bytes, of which the name is 64 at most.
 LONGEST_STAT = 4096
+# Of `ps -o lstart=`: weekday, month, day, time and year.
+_START_WORDS = 5
 _own: dict[int, str] = {}
 
 
 class Entry:
-    """What `/proc` says of one process."""
+    """What the system says of one process. `started` is its start time in the system's own words: of
+    two processes with one number, no two have the same."""
 
-    __slots__ = ("name", "parent", "started", "state")
+    __slots__ = ("_words", "name", "number", "parent", "started", "state")
 
-    def __init__(self, stat: str) -> None:
-        # The name is in parentheses, and may hold blanks and parentheses of its own.
-        before, _, after = stat.rpartition(")")
-        fields = after.split()
-        self.name = before.partition("(")[2]
-        self.state, self.parent, self.started = fields[0], int(fields[1]), fields[19]
+    def __init__(
+        self,
+        number: int,
+        *,
+        name: str,
+        state: str,
+        parent: int,
+        started: str,
+        words: Sequence[str] | None = None,
+    ) -> None:
+        self.number = number
+        self.name, self.state, self.parent, self.started = name, state, parent, started
+        self._words = words
+
+    @property
+    def command(self) -> list[str]:
+        """The words that the process was started with; none when they cannot be read."""
+        if self._words is not None:
+            return list(self._words)
+        try:
+            with open(f"{PROC}/{self.number}/cmdline", "rb") as file:
+                return file.read().decode("utf-8", "replace").split("\0")[:-1]
+        except OSError:
+            return []
+
+
+def has_proc() -> bool:
+    return os.path.exists(f"{PROC}/self/stat")
 
 
 def entry(process: int) -> Entry | None:
-    """What is known of a process; None when there is none, or no `/proc` to ask."""
+    """What is known of a process; None when there is none, or when nothing tells."""
     try:
         # Python's own files take longer than the kernel does, and this is asked of every process.
-        descriptor = os.open(f"/proc/{process}/stat", os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            return Entry(os.read(descriptor, LONGEST_STAT).decode("utf-8", "replace"))
-        finally:
-            os.close(descriptor)
+        descriptor = os.open(f"{PROC}/{process}/stat", os.O_RDONLY | os.O_CLOEXEC)
+    except OverflowError:
+        return None
+    except OSError:
+        return None if has_proc() else _from_ps(process)
+    try:
+        stat = os.read(descriptor, LONGEST_STAT).decode("utf-8", "replace")
+        # The name is in parentheses, and may hold blanks and parentheses of its own.
+        before, _, after = stat.rpartition(")")
+        fields = after.split()
+        return Entry(
+            process,
+            name=before.partition("(")[2],
+            state=fields[0],
+            parent=int(fields[1]),
+            started=fields[19],
+        )
     except (OSError, ValueError, IndexError):
         return None
+    finally:
+        os.close(descriptor)
+
+
+def _from_ps(process: int) -> Entry | None:
+    columns = ("-o", "ppid=", "-o", "stat=", "-o", "lstart=", "-o", "args=")
+    fields = _said([PS, "-ww", *columns, "-p", str(process)]).split()
+    start, words = fields[2 : 2 + _START_WORDS], fields[2 + _START_WORDS :]
+    if not words or not fields[0].isdigit():
+        return None
+    return Entry(
+        process,
+        name=os.path.basename(words[0]).lstrip("-"),
+        state=fields[1][0],
+        parent=int(fields[0]),
+        started=" ".join(start),
+        words=words,
+    )
+
+
+def _said(words: list[str]) -> str:
+    """What a program prints, in one language and time zone; nothing when it cannot be run. Without the
+    `subprocess` module, which costs a hook more than a bare interpreter does."""
+    reads, writes = os.pipe()
+    actions = [
+        (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+        (os.POSIX_SPAWN_DUP2, writes, 1),
+    ]
+    environment = {"LC_ALL": "C", "TZ": "UTC0", "PATH": "/usr/bin:/bin"}
+    try:
+        child = os.posix_spawn(words[0], words, environment, file_actions=actions)
+    except OSError:
+        child = 0
+    finally:
+        os.close(writes)
+    with open(reads, "rb") as pipe:
+        text = pipe.read().decode("utf-8", "replace")
+    if child:
+        try:
+            os.waitpid(child, 0)
+        except ChildProcessError:  # this program ignores its children's ends
+            pass
+    return text
+
+
+def exists(process: int) -> bool:
+    """Whether there is such a process, though the system may hide those of other users."""
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def started(process: int) -> str:
     """When a process began, in its system's own words; empty when there is no such process."""
-    if _HAS_PROC:
-        found = entry(process)
-        return "" if found is None or found.state in ENDED else found.started
-    import subprocess
-
-    asked = subprocess.run(
-        ["ps", "-o", "stat=,lstart=", "-p", str(process)],
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout.strip()
-    return "" if asked.startswith("Z") else asked.partition(" ")[2].strip()
+    found = entry(process)
+    return "" if found is None or found.state in ENDED else found.started
 
 
 def own() -> tuple[int, str]:

@@ -16,7 +16,7 @@ from holdfast.kernel import canonical_json
 from holdfast.kernel.atomic import write_all
 from holdfast.processes.identity import started
 from holdfast.processes.output_file import Log
-from holdfast.processes.tree import HAS_PROC, MARK, PAUSE_SECONDS, descendants, kernel, send
+from holdfast.processes.tree import MARK, PAUSE_SECONDS, descendants, kernel, marked, send
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,7 +98,6 @@ class _Keeping:
         self._begun = time.monotonic()
         self._log = Log(job["log"], redactor)
         self._outputs: list[int] = []
-        self._groups: list[int] = []
         self._codes: dict[int, int] = {}
         self._order = b""
         self._said_at = 0.0
@@ -121,13 +120,13 @@ class _Keeping:
             "last_line": self._log.last_line,
             "too_long": too_long,
         }
-        if not self._reap():
+        if not self._is_anyone_left():
             self._close()
             _tell(self._report, {"ended": ended})
             return
         _tell(self._report, {"ended": {**ended, "left": True}})
         # What it left in the background, such as a server to look at, lives until we are told.
-        while not self._order and self._reap():
+        while not self._order and self._is_anyone_left():
             self._wait([], TICK_SECONDS)
         self._end_all()
         self._close()
@@ -141,7 +140,6 @@ class _Keeping:
         begun = time.monotonic()
         process, output, go = _start(self._job, stage)
         self._outputs.append(output)
-        self._groups.append(process)
         write_down(self._job, os.getpid(), process)
         os.write(go, b"g")
         os.close(go)
@@ -190,8 +188,16 @@ class _Keeping:
             while self._take(output) and time.monotonic() < deadline:
                 pass
 
+    def _is_anyone_left(self) -> bool:
+        """Whether anything of this job still runs, also in the background."""
+        return self._reap() or bool(self._orphans())
+
+    def _orphans(self) -> list[int]:
+        """What runs in the background where the system gives us no orphans: found by its mark."""
+        return [] if kernel.hands_over_orphans else marked([self._job["mark"]])
+
     def _reap(self) -> bool:
-        """Bury who has ended; whether there is anybody left."""
+        """Reap the children that have ended; whether any is left."""
         try:
             while True:
                 process, status = os.waitpid(-1, os.WNOHANG)
@@ -205,7 +211,7 @@ class _Keeping:
         """Everything below us: asked first, then made to."""
         deadline = time.monotonic() + GRACE_SECONDS
         asked = False
-        while self._reap():
+        while self._is_anyone_left():
             late = time.monotonic() >= deadline or self._order == KILL
             if late or not asked:
                 self._send(signal.SIGKILL if late else signal.SIGTERM)
@@ -213,16 +219,8 @@ class _Keeping:
             self._wait([], PAUSE_SECONDS)
 
     def _send(self, sign: signal.Signals) -> None:
-        below = descendants(os.getpid())
-        for process in below:
+        for process in {*descendants(os.getpid()), *self._orphans()}:
             send(process, sign)
-        if below or HAS_PROC:
-            return
-        for group in self._groups:
-            try:
-                os.killpg(group, sign)
-            except (ProcessLookupError, PermissionError):
-                continue
 
     def _say(self) -> None:
         """What the program said last, for whoever watches; a watcher who is busy misses it."""

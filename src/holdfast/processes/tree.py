@@ -1,16 +1,20 @@
 """Finding and ending what a program started, wherever that has gone.
 
 A process that forks into the background gets another parent. Two things still tell whose it is: the
-keeper above it, to which the kernel hands its orphans, and a mark in its environment.
+keeper above it, to which Linux hands its orphans, and a mark in its environment. psutil reads both on
+Linux and on macOS.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 
-from holdfast.processes.identity import ENDED, entry, lives, started
+import psutil
+
+from holdfast.processes.identity import lives, started
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,19 +23,23 @@ if TYPE_CHECKING:
 # The variable that marks every process of one attempt.
 MARK = "HOLDFAST_ATTEMPT"
 PAUSE_SECONDS = 0.01
-HAS_PROC = os.path.exists("/proc/self/stat")
 _SUBREAPER, _DEATH_SIGNAL = 36, 1
 
 
-class _Kernel:
-    """`prctl`, where there is one; looked up before a fork, never after it."""
+class Kernel:
+    """`prctl` of Linux; looked up before a fork, never after it. Elsewhere it does nothing."""
 
-    def __init__(self) -> None:
+    def __init__(self, system: str = sys.platform) -> None:
         self._call = None
-        if HAS_PROC:
+        if system == "linux":
             import ctypes
 
             self._call = getattr(ctypes.CDLL(None, use_errno=True), "prctl", None)
+
+    @property
+    def hands_over_orphans(self) -> bool:
+        """Whether a process can become the parent of what its descendants leave behind."""
+        return self._call is not None
 
     def adopt_orphans(self) -> None:
         """From now on, what our descendants leave behind becomes our child."""
@@ -43,38 +51,31 @@ class _Kernel:
             self._call(_DEATH_SIGNAL, int(signal.SIGKILL), 0, 0, 0)
 
 
-kernel = _Kernel()
+kernel = Kernel()
 
 
 def descendants(process: int) -> list[int]:
-    """Every living process below one, nearest first."""
-    children: dict[int, list[int]] = {}
-    for number in _numbers():
-        found = entry(number)
-        if found is not None:
-            children.setdefault(found.parent, []).append(number)
-    below: list[int] = []
-    level = children.get(process, [])
-    while level:
-        below += level
-        level = [child for parent in level for child in children.get(parent, [])]
-    return [number for number in below if _is_alive(number)]
+    """Every living process below one."""
+    try:
+        below = psutil.Process(process).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+    return [one.pid for one in below if _is_alive(one)]
 
 
 def marked(marks: Iterable[str]) -> list[int]:
     """The living processes whose environment holds one of these marks, and what is below them."""
-    wanted = [f"{MARK}={mark}".encode() for mark in marks]
+    wanted = set(marks)
     found: list[int] = []
-    for number in _numbers() if wanted else []:
-        if number == os.getpid():
+    for process in psutil.process_iter() if wanted else []:
+        if process.pid == os.getpid():
             continue
         try:
-            with open(f"/proc/{number}/environ", "rb") as file:
-                variables = file.read().split(b"\0")
-        except OSError:
+            mark = process.environ().get(MARK)
+        except (psutil.Error, OSError):  # it has ended, or is another user's
             continue
-        if any(each in variables for each in wanted) and _is_alive(number):
-            found.append(number)
+        if mark in wanted and _is_alive(process):
+            found.append(process.pid)
     return list(dict.fromkeys([*found, *(one for each in found for one in descendants(each))]))
 
 
@@ -114,13 +115,8 @@ def _reap(process: int) -> None:
         pass
 
 
-def _is_alive(process: int) -> bool:
-    found = entry(process)
-    return found is not None and found.state not in ENDED
-
-
-def _numbers() -> list[int]:
+def _is_alive(process: psutil.Process) -> bool:
     try:
-        return [int(name) for name in os.listdir("/proc") if name.isdigit()]
-    except OSError:
-        return []
+        return process.status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+    except psutil.Error:
+        return False
