@@ -100,11 +100,6 @@ def test_one_root_and_one_journal_for_all_worktrees(repository: Path, tmp_path: 
     assert (here.root, there.root) == (str(repository), str(other.resolve()))
 
 
-def test_modules_stay_short() -> None:
-    for path in SOURCE.rglob("*.py"):
-        assert len(path.read_text(encoding="utf-8").splitlines()) <= 500, path
-
-
 def test_every_public_function_of_the_library_is_documented() -> None:
     for name in holdfast.__all__:
         thing = getattr(holdfast, name)
