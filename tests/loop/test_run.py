@@ -405,6 +405,21 @@ def test_an_interrupt_ends_the_program_and_keeps_the_step(
     wait_for(lambda: not _lives(child))
 
 
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_reader_that_goes_away_does_not_end_a_run(world: World, options: tuple[str, ...]) -> None:
+    script = "touch begun; while ! test -e unread; do sleep 0.01; done"
+    write(world, good(EXECUTE=shell(script, "{task}")))
+    run = process(*RUN, *options)
+    wait_for(Path("begun").exists)
+    assert run.stdout is not None
+    assert run.stderr is not None
+    run.stdout.close()
+    run.stderr.close()
+    Path("unread").touch()
+    run.wait(timeout=60)
+    assert set(statuses(world).values()) == {"PASSED"}
+
+
 def test_the_program_of_a_killed_run_ends_with_it(world: World) -> None:
     write(world, good(PLAN=shell("echo $$ > begun.tmp; mv begun.tmp begun; exec sleep 600")))
     run = process(*RUN)
