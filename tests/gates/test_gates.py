@@ -56,7 +56,7 @@ def answer(id: str, text: str, *, no: bool = False) -> rules.GateState:
 
 
 def look(id: str, now: int = NOW) -> rules.GateState:
-    return lookup.settled(discover(), id, now=now)
+    return lookup.read_now(discover(), id, now=now)
 
 
 @pytest.mark.clause("AMB-PILOT-20")
@@ -105,14 +105,14 @@ def test_the_same_question_is_one_gate_until_it_is_answered(repository: Path) ->
     answer(first, "The cards are empty")
     after_a_fix = ask(now=NOW + 9000)
     assert after_a_fix == f"{first}.2"
-    assert lookup.named(discover(), first) == after_a_fix
+    assert lookup.find_gate(discover(), first) == after_a_fix
     assert rules.is_open(look(after_a_fix))
 
 
 def test_a_name_is_for_later_use(repository: Path) -> None:
     assert ask(DECISION, name="store") == "store"
     answer("store", "LITE")
-    found = look(lookup.named(discover(), "sto"))["answer"]
+    found = look(lookup.find_gate(discover(), "sto"))["answer"]
     assert found is not None
     assert found["answer"] == "lite"
     with pytest.raises(Usage):
@@ -125,11 +125,11 @@ def test_a_name_is_for_later_use(repository: Path) -> None:
 def test_an_id_is_known_by_a_unique_beginning(repository: Path) -> None:
     ask(VERIFY, name="alpha")
     ask(DECISION, name="alpine")
-    assert lookup.named(discover(), "alph") == "alpha"
+    assert lookup.find_gate(discover(), "alph") == "alpha"
     with pytest.raises(NotFound, match="2 gates begin with alp"):
-        lookup.named(discover(), "alp")
+        lookup.find_gate(discover(), "alp")
     with pytest.raises(NotFound, match="no gate beta"):
-        lookup.named(discover(), "beta")
+        lookup.find_gate(discover(), "beta")
 
 
 def test_the_same_words_in_another_worktree_are_another_question(
@@ -343,7 +343,7 @@ def test_a_sandboxed_agent_can_ask_and_a_gate_that_breaks_the_rule_is_refused_at
     monkeypatch.setattr(lock.WorkspaceLock, "acquire", refuse)
     opened = asking.ask(discover(), VERIFY, actor="agent", now=NOW, name="boxed")
     assert Path(opened["queued"]).parent == repository / ".holdfast" / "inbox"
-    assert lookup.named(discover(), "box") == "boxed"
+    assert lookup.find_gate(discover(), "box") == "boxed"
     assert rules.is_open(look("boxed"))
     with pytest.raises(HoldfastError, match="asks a person to run a command"):
         ask(words.verify("A", ["Run npm test"], url="http://b"))

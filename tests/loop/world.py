@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
-from holdfast.loop.location import named
+from holdfast.loop.location import Place
 from holdfast.loop.track import Done, Track
 from holdfast.streams import open_writer
 
@@ -38,7 +38,7 @@ class World:
         self.now = NOON
         self.workspace = discover(str(root))
         self.track = Track(
-            self.workspace, open_writer(self.workspace), named(self.workspace, name), actor="tester"
+            self.workspace, open_writer(self.workspace), Place(self.workspace, name), actor="tester"
         )
 
     def do(self, what: str, **words: Any) -> Done:

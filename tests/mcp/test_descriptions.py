@@ -11,7 +11,7 @@ from mcp.client.client import Client
 from holdfast.gates.rules.content import CAUSES, QUESTIONS
 from holdfast.mcp.call import Call
 from holdfast.mcp.server import INSTRUCTIONS
-from holdfast.mcp.tool import plain
+from holdfast.mcp.tool import simplified
 from holdfast.rfc.rules.transitions import GROUPS
 from holdfast.session.rules.model import REASONS
 from tests.mcp.world import Face
@@ -73,7 +73,7 @@ def test_a_plain_schema_says_the_same() -> None:
         },
         "title": "Arguments",
     }
-    assert plain(schema) == {
+    assert simplified(schema) == {
         "properties": {
             "title": {"type": "string"},
             "options": {"items": {"type": "object", "properties": {"title": {}}}, "type": "array"},

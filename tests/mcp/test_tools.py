@@ -209,7 +209,7 @@ def test_silence_is_an_answer_where_the_gate_says_so(face: Face) -> None:
     from holdfast.kernel import clock
 
     workspace = discover()
-    lookup.settled(workspace, "store", now=clock.now() + 2000)
+    lookup.read_now(workspace, "store", now=clock.now() + 2000)
     workspace.close()
     answer = face.call("gate_status", {"gate": "store"})
     assert answer.data["status"] == "yes"

@@ -91,12 +91,12 @@ def test_a_run_is_meant_by_a_unique_beginning_of_its_id(world: World) -> None:
     while len({id[0] for id in ids}) == len(ids):  # there are sixteen first letters
         ids.append(world.begin())
     last = ids[-1]
-    assert lookup.named(world.workspace, last[:7])["id"] == last
+    assert lookup.find_run(world.workspace, last[:7])["id"] == last
     with pytest.raises(NotFound, match=f"runs begin with {last[0]}"):
-        lookup.named(world.workspace, last[0])
+        lookup.find_run(world.workspace, last[0])
     for bad in ("../x", "a/b", "*", "%"):
         with pytest.raises(Usage):
-            lookup.named(world.workspace, bad)
+            lookup.find_run(world.workspace, bad)
     code, answer, err = world.holdfast("plan", "resume", last[:7])
     assert (code, answer["data"]["run"]) == (0, last), err
 

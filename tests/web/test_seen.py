@@ -11,7 +11,7 @@ from holdfast.kernel import clock
 from holdfast.plans.run_folder import Place
 from holdfast.plans.run_stream import RunStream
 from holdfast.web.cards import folded
-from holdfast.web.logs import plain
+from holdfast.web.logs import without_terminal_codes
 from holdfast.web.rendering import Renderer
 from holdfast.web.urls import Address
 from holdfast.web.work_tree import MOST_FILES
@@ -117,7 +117,7 @@ def test_the_history_of_all_workspaces_is_searched(world: World, tmp_path: Path)
 
 def test_colours_of_a_terminal_are_left_out() -> None:
     said = "\x1b[1;31mred\x1b[0m \x1b]8;;http://x\x07link\x1b]8;;\x07\n10%\r50%\rdone\r\nlast"
-    assert plain(said) == "red link\ndone\nlast"
+    assert without_terminal_codes(said) == "red link\ndone\nlast"
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.budgets.check import Budget
-    from holdfast.cli.plan_watch import Watch
+    from holdfast.cli.plan_watch import PlanWatch
     from holdfast.kernel.workspace import Workspace
     from holdfast.plans.interrupts import Interrupts
 
@@ -56,7 +56,7 @@ class Patient(Nobody):
 class AtTerminal(Patient):
     """The person who sits there: Enter lets them answer in place; elsewhere they may as well."""
 
-    def __init__(self, workspace: Workspace, watch: Watch) -> None:
+    def __init__(self, workspace: Workspace, watch: PlanWatch) -> None:
         super().__init__(workspace)
         self._watch = watch
 

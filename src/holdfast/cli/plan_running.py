@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import Any
 
 from holdfast.budgets import acknowledge
@@ -12,26 +11,22 @@ from holdfast.cli.frame import INTERRUPTED, Call, Reply
 from holdfast.cli.plan_attendants import AtTerminal, Patient, is_person_here
 from holdfast.cli.plan_options import limits_of
 from holdfast.cli.plan_screen import summary, ways_on
-from holdfast.cli.plan_watch import Watch
+from holdfast.cli.plan_watch import PlanWatch
 from holdfast.cli.terminal import echo
-from holdfast.kernel import config
 from holdfast.kernel.errors import NotAllowed
 from holdfast.plans import lookup
 from holdfast.plans.cluster.address import Certificates
-from holdfast.plans.executor_choice import cluster, executor_of, slots
-from holdfast.plans.interrupts import Interrupts
-from holdfast.plans.news import Halted, Nobody
+from holdfast.plans.executor_choice import cluster, run_to_end
 from holdfast.plans.rules.ready import waiting_gates
-from holdfast.plans.run_folder import Place
-from holdfast.plans.runner import Runner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from holdfast.budgets.rules.thresholds import Limits
     from holdfast.plans.cluster.link import Link
-    from holdfast.plans.news import Attendant
+    from holdfast.plans.news import Attendant, Halted
     from holdfast.plans.rules.run_model import RunState
 
 
@@ -47,54 +42,39 @@ def run(
     link: Link | None,
 ) -> Reply:
     """Run it until it ends or stands still, and say which."""
-    place = Place(call.workspace, id)
-    writer = call.writer
-    watch = Watch(as_json=call.as_json, quiet=quiet)
-    settings = config.load(call.workspace, call.workspace.journal)
-    state = lookup.read(call.workspace, id)
-    executor = executor_of(link, writer, place, state, settings)
-    interrupts = Interrupts()
-
-    def at_once() -> None:
-        watch.end()
-        executor.end(now=True)
-
-    interrupts.listen(at_once)
-    attendant: Attendant = Patient(call.workspace) if wait else Nobody()
+    watch = PlanWatch(as_json=call.as_json, quiet=quiet)
+    attendant: Attendant | None = Patient(call.workspace) if wait else None
     if is_person_here() and not call.as_json:
         attendant = AtTerminal(call.workspace, watch)
-    runner = Runner(
-        *(writer, place, executor),
-        actor=call.actor,
-        tell=watch,
-        attendant=attendant,
-        interrupts=interrupts,
-        jobs=jobs or slots(link),
-        limits=limits,
-        edited=edited or "",
-    )
     try:
-        state = runner.to_the_end()
-    except Halted as halted:
-        watch.end()
-        return _stands_still(runner.state, halted, runner.budget.alerts)
+        outcome = run_to_end(
+            call.writer,
+            id,
+            actor=call.actor,
+            link=link,
+            jobs=jobs,
+            edited=edited or "",
+            limits=limits,
+            tell=watch,
+            attendant=attendant,
+            before_exit=watch.end,
+        )
     except KeyboardInterrupt:
-        watch.end()
         return Reply({"run": id, "ended": "interrupted"}, exit_code=INTERRUPTED)
     finally:
         watch.end()
-    counts = lookup.count(state)
-    data: dict[str, Any] = {"run": id, "ended": "done", **counts, "cost": runner.budget.cost}
-    return Reply(data, summary(state), next=[f"holdfast plan show {id}"])
+    if outcome.halted is not None:
+        return _stands_still(outcome.state, outcome.halted, outcome.alerts)
+    counts = lookup.count(outcome.state)
+    data: dict[str, Any] = {"run": id, "ended": "done", **counts, "cost": outcome.cost}
+    return Reply(data, summary(outcome.state), next=[f"holdfast plan show {id}"])
 
 
-@contextmanager
-def cluster_of(call: Call, on: str | None, ca: str, cert: str, key: str) -> Iterator[Link | None]:
+def cluster_of(
+    call: Call, on: str | None, ca: str, cert: str, key: str
+) -> AbstractContextManager[Link | None]:
     """The cluster that the flags or the settings name, if they name one."""
-    settings = config.load(call.workspace, call.workspace.journal)
-    chosen = settings["plan.on"] if on is None else on
-    with cluster(chosen, Certificates(ca, cert, key), alone=True) as link:
-        yield link
+    return cluster(call.workspace, on, Certificates(ca, cert, key), alone=True)
 
 
 def _stands_still(state: RunState, halted: Halted, alerts: Sequence[str]) -> Reply:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from contextlib import contextmanager
 
 from holdfast.budgets.rules.boxes import amount
-from holdfast.cli.frame import print_json, warn
 from holdfast.cli.plan_screen import screen
 from holdfast.cli.roster_screen import terminal_height, terminal_width
+from holdfast.cli.run_watch import RunWatch
 from holdfast.cli.terminal import echo, one_line, safe, style, unstyle, wants_colour
 from holdfast.kernel import clock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import TextIO
 
     from holdfast.plans.news import Event
     from holdfast.plans.rules.run_model import RunState
@@ -61,14 +59,11 @@ COLOURS = {
 }
 
 
-class Watch:
-    """Shows a run on standard error; with `--json`, one object a line on standard output."""
+class PlanWatch(RunWatch):
+    """A plan's run, on a screen of its own where there is a terminal."""
 
     def __init__(self, *, as_json: bool, quiet: bool = False) -> None:
-        self._as_json = as_json
-        self._quiet = quiet
-        self._lives = not as_json and not quiet and sys.stderr.isatty()
-        self._begun = time.monotonic()
+        super().__init__(as_json=as_json, quiet=quiet)
         self._on = False
         self._drawn = 0.0
         self._recent: list[str] = []
@@ -77,7 +72,7 @@ class Watch:
         self._lack = ""
 
     def __call__(self, event: Event, state: RunState, last_line: Callable[[str], str]) -> None:
-        with _whoever_reads(sys.stdout if self._as_json else sys.stderr):
+        with self._although_unread():
             self._tell(event, state, last_line)
 
     def _tell(self, event: Event, state: RunState, last_line: Callable[[str], str]) -> None:
@@ -89,8 +84,7 @@ class Watch:
         if event["event"] in ("waiting", "goes_on"):
             self._lack = event["text"]
         if self._as_json:
-            print_json(event)
-            sys.stdout.flush()
+            self._print_json(event)
         elif self._lives:
             lines = [unstyle(line) for line in _line(event).splitlines()]
             self._recent = [*self._recent, *lines][-max(RECENT, len(lines)) :]
@@ -149,22 +143,6 @@ class Watch:
             sys.stderr.write(LEAVE)
             sys.stderr.flush()
             self._on = False
-
-    def _clock(self) -> str:
-        seconds = int(time.monotonic() - self._begun)
-        return style(f"{seconds // 60:02d}:{seconds % 60:02d}", dim=True)
-
-
-@contextmanager
-def _whoever_reads(stream: TextIO) -> Iterator[None]:
-    """A reader that goes away, or a full disk, is no reason to end a run: it goes on unseen."""
-    try:
-        yield
-    except OSError as error:
-        # What is left in the buffer would fail again at every later word.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-        if not isinstance(error, BrokenPipeError) and stream is sys.stdout:
-            warn(f"What happens cannot be printed: {error.strerror}. The run goes on.")
 
 
 def _line(event: Event) -> str:

@@ -16,7 +16,7 @@ LONGEST_ID = 100
 
 def own_id() -> str:
     """The id that the client gives to the processes it starts; empty outside of one."""
-    return settled(next((os.environ[name] for name in VARIABLES if os.environ.get(name)), ""))
+    return safe_id(next((os.environ[name] for name in VARIABLES if os.environ.get(name)), ""))
 
 
 def is_plain(session: str) -> bool:
@@ -25,9 +25,9 @@ def is_plain(session: str) -> bool:
     return plain.isascii() and plain.isalnum() and session[0] != "." and len(session) <= LONGEST_ID
 
 
-def settled(session: str) -> str:
-    """A client's id as we know the session: an odd one by what follows from it, so that no client is
-    refused and none can write into our lines."""
+def safe_id(session: str) -> str:
+    """A session's id that can stand in a line and in a path: the client's own, or for an odd one a
+    digest of it, so that no client is refused and none can write into our lines."""
     if not session or is_plain(session):
         return session
     from holdfast.kernel.digest import id_of

@@ -40,7 +40,7 @@ def answer(
     workspace: Workspace, word: str, text: str | None, *, no: bool = False, now: int
 ) -> GateState:
     """Answer a gate as the person at this terminal. Without a text, it is asked for there."""
-    state = lookup.settled(workspace, lookup.named(workspace, word), now=now)
+    state = lookup.read_now(workspace, lookup.find_gate(workspace, word), now=now)
     if rules.is_over(state):
         raise rules.already(state)
     read = None if text is None else _read(state, text, no)
@@ -58,7 +58,7 @@ def answer_by_elicitation(
 ) -> GateState:
     """The answer that came through a client's dialogue. Nobody saw a person, so the record names the
     client, and a gate that holds anything up is not answered so."""
-    state = lookup.settled(workspace, id, now=now)
+    state = lookup.read_now(workspace, id, now=now)
     name = f"{inert(client)[:LONGEST_CLIENT] or 'a client'}, by elicitation"
     at = clock.precise(now)
     spoke: Person = {"name": name, "channel": rules.ELICITATION, "terminal": "", "at": at}
@@ -70,7 +70,7 @@ def answer_at_page(
 ) -> GateState:
     """Answer a gate as the person who signed in to the page, with a note for whoever waits."""
     now = clock.parse(person["at"])
-    state = lookup.settled(workspace, lookup.named(workspace, word), now=now)
+    state = lookup.read_now(workspace, lookup.find_gate(workspace, word), now=now)
     if rules.is_over(state):
         raise rules.already(state)
     _read(state, text, no)

@@ -42,7 +42,7 @@ class Gate:
     @property
     def state(self) -> GateState:
         """What is known of it now."""
-        return lookup.settled(self._workspace, self.id, now=clock.now())
+        return lookup.read_now(self._workspace, self.id, now=clock.now())
 
     @property
     def text(self) -> str:
@@ -107,7 +107,7 @@ class Gates:
 
     def named(self, word: str) -> Gate:
         """A gate by its name, its id, or a unique beginning of one."""
-        return Gate(self._workspace, lookup.named(self._workspace, word))
+        return Gate(self._workspace, lookup.find_gate(self._workspace, word))
 
     def waiting(self) -> list[Gate]:
         """Those that wait for a person, the longest first."""

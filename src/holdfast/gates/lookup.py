@@ -48,7 +48,7 @@ def _queued(workspace: Workspace, stream: str) -> GateState | None:
     return None
 
 
-def named(workspace: Workspace, word: str) -> str:
+def find_gate(workspace: Workspace, word: str) -> str:
     """The id that a name or a unique beginning means; of a name that was asked several times, the
     latest."""
     rules.stream_of(word)
@@ -123,8 +123,8 @@ def title_of(state: GateState) -> str:
     return state["content"]["title"] if state["content"] else ""
 
 
-def settled(workspace: Workspace, id: str, *, now: int) -> GateState:
-    """A gate, after its own time did what it had to do."""
+def read_now(workspace: Workspace, id: str, *, now: int) -> GateState:
+    """A gate as it stands at this time: one whose time is over is closed first."""
     state = read(workspace, id)
     decision = rules.decide(state, {"do": "expire"}, now)
     if not decision.records:

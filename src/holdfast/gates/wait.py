@@ -32,7 +32,7 @@ def wait(workspace: Workspace, ids: Sequence[str], *, seconds: float | None) -> 
     while True:
         refuse_stopped(workspace)
         now = clock.now()
-        states = [lookup.settled(workspace, id, now=now) for id in ids]
+        states = [lookup.read_now(workspace, id, now=now) for id in ids]
         waiting = [state for state in states if rules.is_open(state)]
         left = None if deadline is None else deadline - time.monotonic()
         if not waiting or (left is not None and left <= 0):
@@ -57,7 +57,7 @@ def until_answered(
         newest = workspace.journal.latest(limit=1)
         # Before the gates are read: an answer between the two ends the pause at once.
         seq = newest[0]["seq"] if newest else 0
-        states = [lookup.settled(workspace, id, now=clock.now()) for id in ids]
+        states = [lookup.read_now(workspace, id, now=clock.now()) for id in ids]
         left = deadline - time.monotonic()
         if enough() or left <= 0 or not all(rules.is_open(state) for state in states):
             return

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def withdraw_own(workspace: Workspace, word: str, *, why: str, actor: str, now: int) -> GateState:
     """Withdraw a gate as the one who asked it: by name, or from the same session."""
-    state = lookup.settled(workspace, lookup.named(workspace, word), now=now)
+    state = lookup.read_now(workspace, lookup.find_gate(workspace, word), now=now)
     asked = state["asked"]
     assert asked is not None
     if rules.is_over(state):

@@ -130,7 +130,7 @@ def _send(place: Place, remote: str, batch: list[Shared], names: dict[str, str])
         elif flag == "!" and "stale info" in summary:
             one["status"], one["reason"] = "differs", "somebody pushed another one meanwhile"
         elif flag == "!":
-            one["status"], one["reason"] = "refused", plain(summary)
+            one["status"], one["reason"] = "refused", without_credentials(summary)
         else:
             raise trouble(remote, done)
 
@@ -276,7 +276,7 @@ def refuse_unshared(done: Exchange) -> None:
 
 def trouble(remote: str, done: Finished) -> HoldfastError:
     """Why a remote gives or takes nothing, and who has to act."""
-    said = plain(_last_word(done))
+    said = without_credentials(_last_word(done))
     if any(words in done.errors for words in _RIGHTS):
         return NotAllowed(
             f"{remote} does not let this user in: {said}",
@@ -305,6 +305,6 @@ def _last_word(done: Finished) -> str:
     return far[0] if far and far[0] else done.reason
 
 
-def plain(text: str) -> str:
+def without_credentials(text: str) -> str:
     """Git's words without what a URL may hold of a user's secrets."""
     return re.sub(r"(\w+://)[^\s/@']*@", r"\1", text)

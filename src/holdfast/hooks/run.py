@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
-from holdfast.clients.current_session import settled
+from holdfast.clients.current_session import safe_id
 from holdfast.kernel import canonical_json, clock, latch
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
@@ -84,7 +84,7 @@ def respond_to(
     `project` is the folder that the session began in; None asks the environment."""
     client: Client = __import__(f"holdfast.clients.{client_name}.events", fromlist=["NAME"])
     event = client.read(name, payload)
-    event.session = settled(event.session)
+    event.session = safe_id(event.session)
     outcome: Outcome = {}
     now = clock.now()
     if project is None:

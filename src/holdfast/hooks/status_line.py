@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.clients.current_session import settled
+from holdfast.clients.current_session import safe_id
 from holdfast.kernel import clock, failures
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
@@ -22,7 +22,7 @@ def line(payload: dict[str, Any]) -> str:
         from holdfast.maintenance.status_line import write
 
         session = payload.get("session_id")
-        known = settled(session) if isinstance(session, str) else ""
+        known = safe_id(session) if isinstance(session, str) else ""
         text = write(workspace, {**payload, "session_id": known}, now=now)
         from holdfast.hooks.run import forward
 

@@ -266,13 +266,13 @@ EFFECT_FIELDS = (
 REFUSAL_FIELDS = ("id", "stream", "at", "actor", "fence", "reason", "drafts")
 
 
-def named(fields: Iterable[str], row: Sequence[Any]) -> Any:
+def as_dict(fields: Iterable[str], row: Sequence[Any]) -> Any:
     return dict(zip(fields, row, strict=True))
 
 
 def record_of(row: Sequence[Any]) -> Record:
     """A record from the columns RECORD_FIELDS, body and hash."""
-    record: Record = named(RECORD_FIELDS, row[:8])
+    record: Record = as_dict(RECORD_FIELDS, row[:8])
     body, record_hash = row[8:]
     record["body"] = None if body is None else canonical_json.loads(body)
     record["erased"] = body is None
@@ -293,18 +293,18 @@ def sealed_of(row: Sequence[Any]) -> Sealed:
 
 
 def head_of(row: Sequence[Any]) -> Head:
-    head: Head = named(HEAD_FIELDS, row)
+    head: Head = as_dict(HEAD_FIELDS, row)
     return head
 
 
 def effect_of(row: Sequence[Any]) -> Effect:
-    effect: Effect = named(EFFECT_FIELDS, row)
+    effect: Effect = as_dict(EFFECT_FIELDS, row)
     effect["body"] = canonical_json.loads(effect["body"])
     return effect
 
 
 def refusal_of(row: Sequence[Any]) -> Refusal:
-    refusal: Refusal = named(REFUSAL_FIELDS, (*row[:-1], canonical_json.loads(row[-1])))
+    refusal: Refusal = as_dict(REFUSAL_FIELDS, (*row[:-1], canonical_json.loads(row[-1])))
     return refusal
 
 

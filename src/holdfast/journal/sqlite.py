@@ -21,11 +21,11 @@ from holdfast.journal.interface import (
     VIEW_FIELDS,
     Append,
     Unguarded,
+    as_dict,
     effect_of,
     head_of,
     id_taken,
     is_expected,
-    named,
     receipt_of,
     record_of,
     refusal_of,
@@ -420,7 +420,7 @@ class SqliteJournal:
         return head_of(rows[0]) if rows else None
 
     def anchors(self) -> list[Anchored]:
-        return [named(ANCHOR_FIELDS, row) for row in self._rows(f"{ANCHOR} ORDER BY name")]
+        return [as_dict(ANCHOR_FIELDS, row) for row in self._rows(f"{ANCHOR} ORDER BY name")]
 
     def sealed(self, stream: str) -> Iterator[Sealed]:
         with translated("reading the journal", self.path):
@@ -436,7 +436,7 @@ class SqliteJournal:
             " AND (?2 = '' OR stream = ?2) AND (?3 = '' OR path = ?3) ORDER BY worktree, path",
             (worktree, stream, path),
         )
-        return [named(VIEW_FIELDS, (*row[:-1], bool(row[-1]))) for row in rows]
+        return [as_dict(VIEW_FIELDS, (*row[:-1], bool(row[-1]))) for row in rows]
 
     def refusals(self, stream: str = "") -> list[Refusal]:
         rows = self._rows(

@@ -89,11 +89,11 @@ def dumps(value: Any) -> str:
 
     Half a surrogate pair, which JSON can spell and UTF-8 cannot, becomes `?`.
     """
-    return settled(value)[1]
+    return storable(value)[1]
 
 
-def settled(value: Any) -> tuple[Any, str]:
-    """A value and its canonical text; the value itself, unless half a pair had to go."""
+def storable(value: Any) -> tuple[Any, str]:
+    """A value and its canonical text. The value is the same unless half a surrogate pair had to go."""
     try:
         text: str = _dumps(value)
     except RecursionError:

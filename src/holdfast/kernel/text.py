@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+UNKNOWN = "\N{REPLACEMENT CHARACTER}"
+
 
 def safe(text: str) -> str:
     """Text from agents is data: no escape sequence of theirs reaches the terminal."""
@@ -15,7 +17,7 @@ def _shown(letter: str) -> str:
     code = ord(letter)
     if code < 0x20:
         return chr(0x2400 + code)  # a picture of the control character
-    return "\N{REPLACEMENT CHARACTER}"
+    return UNKNOWN
 
 
 # Escape and its like, and the two that show letters in an order that is not theirs.
@@ -33,6 +35,17 @@ def harmless(text: str) -> str:
         return text
     ends = text.replace("\r\n", "\0")  # a return alone would write over its own line
     return ends.replace("\r", "\N{SYMBOL FOR CARRIAGE RETURN}").replace("\0", "\r\n")
+
+
+def without_controls(text: str) -> str:
+    """A text for a file that somebody may show on a terminal: no control characters but line ends and
+    tabs."""
+    return "".join(letter if letter in "\n\t" or letter >= " " else UNKNOWN for letter in text)
+
+
+def without_nul(text: str) -> str:
+    """A text for a store that has no place for NUL: PostgreSQL, files that shells read."""
+    return text.replace("\0", UNKNOWN)
 
 
 def width(text: str) -> int:

@@ -235,9 +235,9 @@ class Writer:
         """Records with their ids, redacted: the choke point that every text passes once."""
         drafts: list[Draft] = []
         at = clock.precise(now)
-        actor, _ = canonical_json.settled(actor)
+        actor, _ = canonical_json.storable(actor)
         for position, (kind, said) in enumerate(records):
-            body, text = canonical_json.settled(said)
+            body, text = canonical_json.storable(said)
             clean = self.redactor.value(body, text)
             if clean is not body:
                 text = canonical_json.dumps(clean)

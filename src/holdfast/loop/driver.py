@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from holdfast.loop.track import Track
     from holdfast.processes.supervisor import Ended
 
-    class News(TypedDict):
+    class LoopEvent(TypedDict):
         """Something that a watcher may want to see. `tick` comes a few times a second."""
 
         event: str
@@ -41,7 +41,7 @@ _TOO_LONG = os.strerror(errno.E2BIG)
 class Driver:
     """The hands of a run: it decides nothing."""
 
-    def __init__(self, track: Track, plan: RunPlan, tell: Callable[[News], None]) -> None:
+    def __init__(self, track: Track, plan: RunPlan, tell: Callable[[LoopEvent], None]) -> None:
         self.track = track
         self.plan = plan
         self.attempts = 0

@@ -35,10 +35,6 @@ class Place:
         return os.path.isdir(self.root)
 
 
-def named(workspace: Workspace, track: str) -> Place:
-    return Place(workspace, track)
-
-
 def chosen(
     workspace: Workspace, track: str | None, track_dir: str | None, metadata: str | None
 ) -> Place:
@@ -54,7 +50,7 @@ def chosen(
         if track_dir and os.path.abspath(track_dir) != os.path.abspath(folder):
             raise Usage(f"--metadata {metadata} is not in --track-dir {track_dir}.")
     if folder is None:
-        return named(workspace, track) if track else _only(workspace)
+        return Place(workspace, track) if track else _only(workspace)
     place = os.path.realpath(folder)
     inside = os.path.relpath(place, workspace.root)
     if inside.startswith("..") or inside == ".":
@@ -71,7 +67,7 @@ def chosen(
 def _only(workspace: Workspace) -> Place:
     found = listing(workspace)
     if len(found) == 1:
-        return named(workspace, found[0])
+        return Place(workspace, found[0])
     if not found:
         raise NotFound(
             f"There is no track in {TRACKS}.",

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypedDict
 
-    from holdfast.loop.driver import News
+    from holdfast.loop.driver import LoopEvent
     from holdfast.loop.rules.model import LoopState
     from holdfast.loop.rules.tasks import Task
     from holdfast.loop.run_file import RunPlan
@@ -75,7 +75,7 @@ class Paused(Exception):
 class Run:
     """One run of a track, with the programs of a plan."""
 
-    def __init__(self, track: Track, plan: RunPlan, tell: Callable[[News], None]) -> None:
+    def __init__(self, track: Track, plan: RunPlan, tell: Callable[[LoopEvent], None]) -> None:
         self.track = track
         self.plan = plan
         self.driver = Driver(track, plan, tell)

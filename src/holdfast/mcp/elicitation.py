@@ -36,7 +36,9 @@ def question_for(context: Context, gate: str | None, ask: bool) -> Elicit[Any] |
         return Unasked()
     try:
         with Call(folder_of(context)) as call:
-            state = lookup.settled(call.workspace, lookup.named(call.workspace, gate), now=call.now)
+            state = lookup.read_now(
+                call.workspace, lookup.find_gate(call.workspace, gate), now=call.now
+            )
             call.refuse_stopped()
             message = call.redactor().text(shown(state))
     except HoldfastError:

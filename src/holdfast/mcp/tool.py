@@ -48,7 +48,7 @@ def tool(
         ),
         structured_output=False,
     )
-    made.parameters = plain(made.parameters)
+    made.parameters = simplified(made.parameters)
     return made
 
 
@@ -64,28 +64,28 @@ def client_of(context: Context) -> str:
     return f"{known.client_info.name} {known.client_info.version}" if known is not None else ""
 
 
-def plain(schema: dict[str, Any]) -> dict[str, Any]:
+def simplified(schema: dict[str, Any]) -> dict[str, Any]:
     """A schema without what says nothing to a model: titles, empty defaults, references and the
     possibility of null, which is the same as leaving an argument out."""
-    return _plain(schema, schema.get("$defs", {}))
+    return _simplified(schema, schema.get("$defs", {}))
 
 
-def _plain(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+def _simplified(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
     if "$ref" in schema:
         schema = {**schema, **definitions[schema["$ref"].rpartition("/")[2]]}
     dropped = {"title", "$defs", "$ref"}
     kinds = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
     if len(kinds) == 1:
-        schema = {**_plain(kinds[0], definitions), **schema}
+        schema = {**_simplified(kinds[0], definitions), **schema}
         dropped.add("anyOf")
     if not schema.get("default"):
         dropped.add("default")
     found = {name: value for name, value in schema.items() if name not in dropped}
     if "properties" in found:
         found["properties"] = {
-            name: _plain(value, definitions) for name, value in found["properties"].items()
+            name: _simplified(value, definitions) for name, value in found["properties"].items()
         }
     for name in ("items", "additionalProperties"):
         if isinstance(found.get(name), dict):
-            found[name] = _plain(found[name], definitions)
+            found[name] = _simplified(found[name], definitions)
     return found

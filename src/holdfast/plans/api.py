@@ -10,12 +10,8 @@ from holdfast.plans.abandon import abandon
 from holdfast.plans.begin import begin
 from holdfast.plans.check import checked
 from holdfast.plans.cluster.address import Certificates
-from holdfast.plans.executor_choice import cluster, executor_of, slots
-from holdfast.plans.interrupts import Interrupts
-from holdfast.plans.news import Halted, Nobody
+from holdfast.plans.executor_choice import cluster, run_to_end
 from holdfast.plans.rules.ready import waiting_gates
-from holdfast.plans.run_folder import Place
-from holdfast.plans.runner import Runner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +23,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.writer import Writer
     from holdfast.plans.cluster.link import Link
     from holdfast.plans.goals import OnGoals
+    from holdfast.plans.news import Halted
     from holdfast.plans.rules.run_model import RunState
 
     class Result(TypedDict):
@@ -111,11 +108,10 @@ class Plans:
 
     def show(self, run: str = "") -> RunState:
         """What is known of a run, by its id or a unique beginning of it."""
-        return lookup.named(self._workspace, run)
+        return lookup.find_run(self._workspace, run)
 
     def _cluster(self, on: str | None) -> AbstractContextManager[Link | None]:
-        settings = config.load(self._workspace, self._workspace.journal)
-        return cluster(settings["plan.on"] if on is None else on, Certificates())
+        return cluster(self._workspace, on, Certificates())
 
     def _to_the_end(
         self,
@@ -125,25 +121,16 @@ class Plans:
         on_goals: OnGoals | None,
         link: Link | None,
     ) -> Result:
-        place, interrupts = Place(self._workspace, id), Interrupts()
-        settings = config.load(self._workspace, self._workspace.journal)
-        runner = Runner(
-            *(self._writer, place),
-            executor_of(link, self._writer, place, self.show(id), settings),
+        outcome = run_to_end(
+            self._writer,
+            id,
             actor=self._actor,
-            tell=lambda *_: None,
-            attendant=Nobody(),
-            interrupts=interrupts,
-            jobs=jobs or slots(link),
+            link=link,
+            jobs=jobs,
             edited=edited,
             on_goals=on_goals,
         )
-        try:
-            return _result(runner.to_the_end(), None)
-        except Halted as halted:
-            return _result(runner.state, halted)
-        finally:
-            interrupts.close()
+        return _result(outcome.state, outcome.halted)
 
 
 def _result(state: RunState, halted: Halted | None) -> Result:

@@ -79,7 +79,7 @@ class Checkpoints:
         for plan, key in waiting_gates(self._stream.state):
             gate = self._stream.state["plans"][plan]["gates"][key]["gate"]
             try:
-                state = lookup.settled(self._workspace, gate, now=clock.now())
+                state = lookup.read_now(self._workspace, gate, now=clock.now())
             except NotFound:
                 self._open(plan, key)  # a crash came before it was asked
                 continue

@@ -53,7 +53,7 @@ def unfinished(workspace: Workspace) -> list[RunState]:
     ]
 
 
-def named(workspace: Workspace, word: str) -> RunState:
+def find_run(workspace: Workspace, word: str) -> RunState:
     """The run that an id or a unique beginning of one means; without a word the newest that is not
     finished, else the newest."""
     runs = list(every(workspace))
@@ -82,7 +82,7 @@ def paths_of(state: RunState) -> list[str]:
 def gate_named(workspace: Workspace, word: str) -> str:
     """The id of a gate, by whatever names it; one that a run waits for also by NAME in `{{gate.NAME}}`."""
     try:
-        return gates.named(workspace, word)
+        return gates.find_gate(workspace, word)
     except NotFound:
         found = [
             gate["gate"]

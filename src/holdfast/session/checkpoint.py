@@ -316,7 +316,7 @@ class _Checkpoint:
                 self.lines.append(f"Warning: {warning}")
 
     def _command(self, claims: list[Any]) -> dict[str, Any]:
-        given, text = canonical_json.settled(dict(self.request.get("given", {})))
+        given, text = canonical_json.storable(dict(self.request.get("given", {})))
         # Before it is taken apart: in `password: hunter2`, neither half alone is a secret.
         given = dict(self.writer.redactor.value(given, text))
         known = sessions.read_or_new(self.workspace, self.session)

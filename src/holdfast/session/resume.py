@@ -163,7 +163,7 @@ def _discovered(workspace: Workspace, request: ResumeRequest) -> list[FoundSessi
 def _named(workspace: Workspace, wanted: str, discovered: list[FoundSession]) -> _Chosen:
     matching = [one for one in discovered if one["session"].startswith(wanted)]
     try:
-        state: SessionState | None = sessions.named(workspace, wanted)
+        state: SessionState | None = sessions.find_session(workspace, wanted)
     except NotFound:
         if not matching:
             raise

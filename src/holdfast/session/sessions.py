@@ -72,7 +72,7 @@ def _is_of(state: SessionState, worktree: str, machine: str) -> bool:
     return world["worktree"] == worktree and same_machine(world, machine)
 
 
-def named(workspace: Workspace, prefix: str) -> SessionState:
+def find_session(workspace: Workspace, prefix: str) -> SessionState:
     """The session with this id, or the only one that begins so."""
     found = [state for state in latest(workspace) if state["session"].startswith(prefix)]
     exact = [state for state in found if state["session"] == prefix]

@@ -8,8 +8,8 @@ from holdfast.trackers.port import (
     NOT_FOUND,
     REFUSED,
     TrackerError,
-    plain,
     rate_limited,
+    report_line,
     unauthenticated,
 )
 
@@ -35,7 +35,7 @@ def failure_of(answer: Answer) -> TrackerError:
             "the answer is not what was asked for" if answer.is_json else "the answer is not JSON"
         )
     said = _message(answer)
-    cause = f"HTTP {status}: {plain(said)}" if said else f"HTTP {status}"
+    cause = f"HTTP {status}: {report_line(said)}" if said else f"HTTP {status}"
     kinds = {404: NOT_FOUND, 408: FAILED}
     return TrackerError(cause, kind=kinds.get(status, REFUSED))
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from holdfast.kernel.digest import digest
 from holdfast.trackers import http
 from holdfast.trackers.linear_errors import Taken, failure_of
-from holdfast.trackers.port import NOT_FOUND, TrackerError, plain, web_address
+from holdfast.trackers.port import NOT_FOUND, TrackerError, report_line, web_address
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _receipt(comment: dict[str, Any], issue: str, *, created: bool) -> Receipt:
     found = comment.get("issue") or {}
     return {
         "comment": comment["id"],
-        "issue": plain(found.get("identifier") or issue),
+        "issue": report_line(found.get("identifier") or issue),
         "created": created,
         "url": web_address(comment.get("url")),
     }

@@ -11,8 +11,8 @@ from holdfast.trackers.port import (
     NOT_FOUND,
     REFUSED,
     TrackerError,
-    plain,
     rate_limited,
+    report_line,
     unauthenticated,
 )
 
@@ -64,7 +64,7 @@ def _errors(answer: Answer) -> list[dict[str, Any]]:
 
 
 def _from_body(error: dict[str, Any], status: int) -> TrackerError:
-    message = plain(error.get("message", "")) or "no reason given"
+    message = report_line(error.get("message", "")) or "no reason given"
     cause = message if status < 300 else f"HTTP {status}: {message}"
     lowered = message.lower()
     if lowered.startswith("entity not found"):

@@ -85,7 +85,7 @@ def unauthenticated(variable: str) -> TrackerError:
     )
 
 
-def plain(text: object) -> str:
+def report_line(text: object) -> str:
     """Words of a stranger made fit for a report: one line, printable, not long."""
     line = " ".join(str(text).split())
     shown = "".join(sign for sign in line if sign.isprintable())
@@ -95,4 +95,4 @@ def plain(text: object) -> str:
 def web_address(text: object) -> str:
     """The text, if a person can safely be shown it as a link."""
     good = isinstance(text, str) and text.startswith(("https://", "http://"))
-    return str(text) if good and plain(text) == text else ""
+    return str(text) if good and report_line(text) == text else ""

@@ -19,13 +19,13 @@ def end_of(path: str) -> str:
         with open(path, "rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - MOST_BYTES))
-            text = plain(file.read(MOST_BYTES).decode("utf-8", "replace"))
+            text = without_terminal_codes(file.read(MOST_BYTES).decode("utf-8", "replace"))
     except OSError:
         return ""
     return text if size <= MOST_BYTES else text.partition("\n")[2] or text
 
 
-def plain(text: str) -> str:
+def without_terminal_codes(text: str) -> str:
     """Without a terminal's colours; of a line that was written over, what was written last."""
     lines = _ESCAPES.sub("", text).replace("\r\n", "\n").split("\n")
     return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines)

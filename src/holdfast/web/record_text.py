@@ -132,10 +132,10 @@ def said(record: Record) -> str:
         spoken = own(record, body) if own else ""
     except (KeyError, TypeError, AttributeError):
         spoken = ""  # what another version wrote
-    return spoken or _plain(body)
+    return spoken or _fields_in_words(body)
 
 
-def _plain(body: dict[str, Any]) -> str:
+def _fields_in_words(body: dict[str, Any]) -> str:
     for name in _TEXTS:
         if isinstance(body.get(name), str) and body[name]:
             return str(body[name])

@@ -30,7 +30,7 @@ class Place:
     def name(self) -> str:
         """The folder's name, with its number where two have the same."""
         folder = os.path.basename(self.root) or self.root
-        return folder if self.key == _plain(folder) else f"{folder} ({self.key})"
+        return folder if self.key == _key_of(folder) else f"{folder} ({self.key})"
 
     @property
     def workspace(self) -> Workspace:
@@ -150,7 +150,7 @@ class Site:
 
     def _free_key(self, name: str) -> str:
         """A word for the address: the folder's name, with a number where two have the same."""
-        base = _plain(name)
+        base = _key_of(name)
         key, number = base, 1
         while key in self._places:
             number += 1
@@ -202,6 +202,6 @@ def _journal_of(workspace: Workspace) -> str:
         return workspace.home
 
 
-def _plain(name: str) -> str:
+def _key_of(name: str) -> str:
     plain = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in name)
     return plain.strip("-")[:LONGEST_KEY] or "workspace"

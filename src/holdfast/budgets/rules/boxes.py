@@ -26,7 +26,7 @@ def amount(type: str, value: float) -> str:
         return f"${cents / 100:.2f}"
     if type == "errors":
         return str(int(value))
-    return f"{_plain(value)}%"
+    return f"{_two_decimals(value)}%"
 
 
 def short_amount(type: str, value: float) -> str:
@@ -35,7 +35,7 @@ def short_amount(type: str, value: float) -> str:
     return text.removesuffix(".00") if type == "cost" else text
 
 
-def _plain(value: float) -> str:
+def _two_decimals(value: float) -> str:
     """A number with at most two decimals, and none that say nothing."""
     hundredths = millionths(value) * 100 // MILLIONTHS
     text = f"{hundredths / 100:.2f}"
@@ -94,7 +94,7 @@ def saved(path: str) -> str:
 
 def log_of(type: str, level: str, value: float, how: str) -> list[str]:
     """The lines that the protocol logs for one crossing."""
-    number = _plain(value)
+    number = _two_decimals(value)
     lines = [f"⚠️ Threshold triggered: {type} at {level} ({number})"]
     if how == "warned":
         lines.append(f"📝 Warning: {type} reached {number}")

@@ -25,7 +25,7 @@ def command(call: Call, id: str, **options: Any) -> Reply:
     """`plan resume`, as the users of autopilot know it. While the run is at work, it shows where that
     is, and starts no second runner; --reset-alerts clears what was acknowledged in either case.
     """
-    state = lookup.named(call.workspace, id)
+    state = lookup.find_run(call.workspace, id)
     runner = is_held(Place(call.workspace, state["id"]).lease)
     if not runner:
         return go_on(call, id, **options)

@@ -7,7 +7,8 @@ Each edit made twice is the same as made once, so that it can be repeated on top
 from __future__ import annotations
 
 from holdfast.fleet.rules.merge import joined, lines_of, newline_of
-from holdfast.fleet.rules.names import plain, short_of
+from holdfast.fleet.rules.names import short_of
+from holdfast.kernel.text import without_controls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,4 +93,4 @@ def _with_blank_end(lines: list[str], newline: str) -> list[str]:
 
 
 def _one_line(text: str) -> str:
-    return plain(" ".join(text.split()))
+    return without_controls(" ".join(text.split()))

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from holdfast.fleet.rules.model import CADENCE, STALE_AFTER, WARNING_AFTER
 from holdfast.fleet.rules.model import UNREAD as UNREAD
-from holdfast.fleet.rules.names import plain, short_of
+from holdfast.fleet.rules.names import short_of
 from holdfast.kernel import clock
+from holdfast.kernel.text import without_controls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def compose(number: int, at_ms: int, fields: Mapping[str, str]) -> str:
 
 
 def _harmless(line: str) -> str:
-    return plain(line.rstrip()).replace(UNREAD, _QUOTED_UNREAD)
+    return without_controls(line.rstrip()).replace(UNREAD, _QUOTED_UNREAD)
 
 
 def _without_blank_ends(lines: list[str]) -> list[str]:

@@ -103,11 +103,3 @@ def readme_key(folder: str, agent: str, change: str) -> str:
     one thing."""
     what = "stale" if change == "recovered" else change
     return f"{folder}/{stem_of(agent)}/{what}"
-
-
-def plain(text: str) -> str:
-    """A text for a file that somebody may show on a terminal: no control characters but line ends."""
-    return "".join(
-        letter if letter in "\n\t" or letter >= " " else "\N{REPLACEMENT CHARACTER}"
-        for letter in text
-    )

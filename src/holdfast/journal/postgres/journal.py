@@ -16,10 +16,10 @@ from holdfast.journal.interface import (
     ANCHOR_FIELDS,
     VIEW_FIELDS,
     Append,
+    as_dict,
     effect_of,
     head_of,
     id_taken,
-    named,
     receipt_of,
     record_of,
     refusal_of,
@@ -32,6 +32,7 @@ from holdfast.journal.postgres.pool import Sessions
 from holdfast.kernel import canonical_json
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict
+from holdfast.kernel.text import without_nul
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -415,7 +416,7 @@ class PostgresJournal(Sessions):
 
     def anchors(self) -> list[Anchored]:
         found = self._rows(f"{rows.ANCHOR} ORDER BY name", self.number())
-        return [named(ANCHOR_FIELDS, row) for row in found]
+        return [as_dict(ANCHOR_FIELDS, row) for row in found]
 
     def sealed(self, stream: str) -> Iterator[Sealed]:
         after = 0
@@ -442,7 +443,7 @@ class PostgresJournal(Sessions):
         found = self.steadily(
             "reading the journal", lambda session: session.execute(rows.VIEWS, wanted).fetchall()
         )
-        return [named(VIEW_FIELDS, row) for row in found]
+        return [as_dict(VIEW_FIELDS, row) for row in found]
 
     def refusals(self, stream: str = "") -> list[Refusal]:
         found = self._rows(
@@ -482,7 +483,7 @@ class PostgresJournal(Sessions):
         if error:
             self._write(
                 "UPDATE holdfast.outbox SET error = %s, due_at = %s WHERE workspace = %s AND id = %s",
-                *(rows.plain(error), due_at, self.number(), effect),
+                *(without_nul(error), due_at, self.number(), effect),
             )
         else:
             self._write(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from holdfast.journal.interface import EFFECT_FIELDS, LOCAL_EFFECTS, REFUSAL_FIELDS, VIEW_FIELDS
 from holdfast.kernel import canonical_json
+from holdfast.kernel.text import without_nul
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,11 +121,6 @@ def channel_of(workspace: int) -> str:
     return f"holdfast_{workspace}"
 
 
-def plain(text: str) -> str:
-    """PostgreSQL has no place for a NUL in a text; one in the words of an error says nothing."""
-    return text.replace("\0", "\ufffd")
-
-
 def store_views(
     cursor: psycopg.Cursor, workspace: int, machine: str, views: Sequence[ViewRow]
 ) -> None:
@@ -146,7 +142,7 @@ def store_effects(
         values: Any = {
             **effect,
             "body": canonical_json.dumps(effect["body"]),
-            "error": plain(effect["error"]),
+            "error": without_nul(effect["error"]),
         }
         cursor.execute(_STORE_EFFECT, (workspace, owner, *(values[name] for name in EFFECT_FIELDS)))
 
@@ -154,7 +150,7 @@ def store_effects(
 def store_refusal(cursor: psycopg.Cursor, workspace: int, refusal: Refusal) -> None:
     values: Any = {
         **refusal,
-        "reason": plain(refusal["reason"]),
+        "reason": without_nul(refusal["reason"]),
         "drafts": canonical_json.dumps(refusal["drafts"]),
     }
     cursor.execute(_STORE_REFUSAL, (workspace, *(values[name] for name in REFUSAL_FIELDS)))

@@ -9,7 +9,7 @@ from holdfast.loop.rules.model import DONE_TASKS, EXECUTE, FIX, MOST_TASKS, PASS
 from holdfast.loop.rules.questions import body_of, refuse_too_many, step_of
 from holdfast.loop.rules.tasks import key_of, same_task
 from holdfast.loop.rules.transitions import refuse_illegal
-from holdfast.loop.rules.updates import Pen, one_line, plain
+from holdfast.loop.rules.updates import Pen, one_line, trimmed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def task_done(state: LoopState, command: Any, now: int) -> Decision:
         refuse_too_many("tasks_completed", done, total)
     if done > MOST_TASKS:
         raise Usage(f"More than {MOST_TASKS} tasks are no plan that a track can hold.")
-    commit, message = one_line(command.get("commit") or ""), plain(command.get("message") or "")
+    commit, message = one_line(command.get("commit") or ""), trimmed(command.get("message") or "")
     pen.count("tasks_completed", done)
     if total is not None:
         pen.count("tasks_total", total)
@@ -69,7 +69,7 @@ def _issue_fixed(state: LoopState, command: Any, issue: str, now: int) -> Decisi
         refuse_too_many("issues_fixed", fixed + 1, total)
         pen.set("fixes_remaining", total - fixed - 1)
     pen.count("issues_fixed", fixed + 1)
-    commit, fix = one_line(command.get("commit") or ""), plain(command.get("message") or "")
+    commit, fix = one_line(command.get("commit") or ""), trimmed(command.get("message") or "")
     pen.add("fixes_applied", [{"issue": issue, "fix": fix, "commit_sha": commit}])
     if checkpoint.get("current_issue", "") == issue:
         pen.set("current_issue", one_line(command.get("next") or ""))

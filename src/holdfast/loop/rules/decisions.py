@@ -30,7 +30,7 @@ from holdfast.loop.rules.model import (
 from holdfast.loop.rules.questions import body_of, files_of, refuse_too_many, step_of, whole_of
 from holdfast.loop.rules.start import cycles_of, limit_of, over_the_limit, start
 from holdfast.loop.rules.transitions import refuse_illegal, step_after, way_on
-from holdfast.loop.rules.updates import Pen, note_of, one_line, plain
+from holdfast.loop.rules.updates import Pen, note_of, one_line, trimmed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _progress(state: LoopState, command: Any, now: int) -> Decision:
         pen.set("current_issue", one_line(fields["current_issue"]))
     pen.add("output_files", files_of(command))
     if command.get("notes"):
-        pen.set("notes", plain(command["notes"]))
+        pen.set("notes", trimmed(command["notes"]))
     return Decision([("progressed", body_of(pen, command))])
 
 
@@ -104,7 +104,7 @@ def _pass(state: LoopState, command: Any, now: int) -> Decision:
     step = step_of(state, command)
     refuse_illegal(step, status_of(state, step), PASSED)
     pen = Pen(state, step, now)
-    notes, files = plain(command.get("notes") or ""), files_of(command)
+    notes, files = trimmed(command.get("notes") or ""), files_of(command)
     if step in (PLAN, BRAINSTORM) and not (files or pen.checkpoint.get("output_files")):
         raise Usage(
             f"{step} passes with the files that it wrote, and none is named.",
@@ -131,7 +131,7 @@ def _block(state: LoopState, command: Any, now: int) -> Decision:
 
 
 def _end_badly(state: LoopState, command: Any, now: int, status: str) -> Decision:
-    step, reason = step_of(state, command), plain(command.get("reason") or "")
+    step, reason = step_of(state, command), trimmed(command.get("reason") or "")
     if not reason:
         raise Usage(f"{status} needs a reason.", hint=f'holdfast loop {command["do"]} "why"')
     refuse_illegal(step, status_of(state, step), status)
@@ -189,5 +189,5 @@ def _attempt(state: LoopState, command: Any, now: int) -> Decision:
 
 
 def _escalate(state: LoopState, command: Any, now: int) -> Decision:
-    body = {"step": step_of(state, command), "reason": plain(command["reason"]), "changes": []}
+    body = {"step": step_of(state, command), "reason": trimmed(command["reason"]), "changes": []}
     return Decision([("escalated", body)])

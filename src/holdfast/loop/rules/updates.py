@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.kernel import clock
+from holdfast.kernel.text import without_nul
 from holdfast.loop.rules.changes import ADD, CUT, PUT
 from holdfast.loop.rules.checkpoint import checkpoint_of, checkpoints_of, current_step, loop_of
 from holdfast.loop.rules.model import (
@@ -173,16 +174,16 @@ def skeleton(state: LoopState, now: int) -> list[Change]:
 def note_of(status: str, text: str) -> str:
     """`ERROR: what` and `BLOCKED: why`, as the protocol writes them."""
     prefix = {FAILED: ERROR_PREFIX, BLOCKED: BLOCKED_PREFIX}.get(status, "")
-    text = plain(text)
+    text = trimmed(text)
     return text if text.startswith(prefix) else f"{prefix}{text}"
 
 
-def plain(text: object) -> str:
-    return str(text).replace("\0", "\N{REPLACEMENT CHARACTER}").strip()[:LONGEST_TEXT]
+def trimmed(text: object) -> str:
+    return without_nul(str(text)).strip()[:LONGEST_TEXT]
 
 
 def one_line(text: object) -> str:
-    return " ".join(plain(text).split())
+    return " ".join(trimmed(text).split())
 
 
 def whole(fields: Mapping[str, Any], name: str) -> int | None:

@@ -124,7 +124,7 @@ def gate_status(
     again later. You cannot answer it."""
     if not gate:
         return _listed(call)
-    id = lookup.named(call.workspace, gate)
+    id = lookup.find_gate(call.workspace, gate)
     notes = _taken(call, id, said) if ask else []
     (state,) = wait(call.workspace, [id], seconds=0)
     answer, known = state["answer"], withdrawn_of(state)
@@ -169,7 +169,7 @@ def _waiting(state: GateState) -> list[str]:
 
 def _listed(call: Call) -> Answer:
     ids = [state["id"] for state in lookup.open_gates(call.workspace)]
-    looked = [lookup.settled(call.workspace, id, now=call.now) for id in ids]
+    looked = [lookup.read_now(call.workspace, id, now=call.now) for id in ids]
     found = [state for state in looked if is_open(state)]
     call.refuse_stopped()
     lines = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from holdfast.kernel import clock
 from holdfast.kernel.rules import Unparsable
+from holdfast.kernel.text import without_nul
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,15 +39,15 @@ def write(state: NoteState) -> str:
     return f"{text}\n{state['rest']}\n" if state["rest"] else text
 
 
-def plain(text: str) -> str:
+def as_lines(text: str) -> str:
     """A text as the file can hold it and give it back: one kind of line end, no blanks before it."""
-    unified = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
+    unified = without_nul(text).replace("\r\n", "\n").replace("\r", "\n")
     return "\n".join(line.rstrip() for line in unified.split("\n")).strip()
 
 
 def author(name: str) -> str:
     """A name that cannot be taken for the beginning of the text."""
-    return " ".join(plain(name).replace(": ", " ").split()) or "unknown"
+    return " ".join(as_lines(name).replace(": ", " ").split()) or "unknown"
 
 
 def parse(text: str, title: str, now: str) -> tuple[list[Entry], str]:

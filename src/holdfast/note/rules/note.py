@@ -8,7 +8,7 @@ from __future__ import annotations
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.rules import Decision
-from holdfast.note.rules.document import author, heading, parse, plain, write
+from holdfast.note.rules.document import as_lines, author, heading, parse, write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def initial(stream: str) -> NoteState:
 
 def decide(state: NoteState, command: Any, now: int) -> Decision:
     """`{"add": text, "by": who}`"""
-    text, by = plain(str(command["add"])), author(str(command["by"]))
+    text, by = as_lines(str(command["add"])), author(str(command["by"]))
     if not text:
         raise Usage("A note needs a text.", hint='holdfast note "what the next reader must know"')
     if len(text) > LONGEST_NOTE:

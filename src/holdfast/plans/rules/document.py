@@ -221,7 +221,7 @@ class _Reading:
             self.tell(place, "MISSING_FIELD", f"{name} is missing", f"{name}: 01")
             return ""
         if not isinstance(field.value, str) or not _ID.fullmatch(field.value):
-            what = f"{field.plain()!r:.60} cannot be the {name}"
+            what = f"{field.as_data()!r:.60} cannot be the {name}"
             instead = "Take letters, digits, and . _ + - between them, at most 64."
             self.tell(field.place, "BAD_VALUE", what, instead)
             return ""
@@ -236,7 +236,7 @@ class _Reading:
             number = int(text)
             if 1 <= number <= LAST_WAVE:
                 return number
-        what = f"wave must be a whole number from 1 to {LAST_WAVE}, not {field.plain()!r:.40}"
+        what = f"wave must be a whole number from 1 to {LAST_WAVE}, not {field.as_data()!r:.40}"
         self.tell(field.place, "BAD_VALUE", what, "wave: 1, or leave it out.")
         return None
 
@@ -246,7 +246,7 @@ class _Reading:
             return None
         if isinstance(field.value, str) and field.value.lower() in ("true", "false"):
             return field.value.lower() == "true"
-        what = f"{name} must be true or false, not {field.plain()!r:.40}"
+        what = f"{name} must be true or false, not {field.as_data()!r:.40}"
         self.tell(field.place, "BAD_VALUE", what, f"{name}: false")
         return None
 
@@ -255,7 +255,7 @@ class _Reading:
         if field is None or field.value is None:
             return []
         if not isinstance(field.value, list):
-            what = f"{name} must be a list, not {field.plain()!r:.40}"
+            what = f"{name} must be a list, not {field.as_data()!r:.40}"
             self.tell(field.place, "BAD_VALUE", what, f'{name}: ["..."]')
             return []
         if len(field.value) > MOST_ENTRIES:
@@ -264,7 +264,7 @@ class _Reading:
         found: list[str] = []
         for one in field.value[:MOST_ENTRIES]:
             if not isinstance(one.value, str) or not one.value.strip():
-                what = f"{name} holds texts, not {one.plain()!r:.40}"
+                what = f"{name} holds texts, not {one.as_data()!r:.40}"
                 self.tell(one.place, "BAD_VALUE", what)
             elif one.value in found:
                 self.tell(one.place, "TWICE", f"{name} names {one.value!r:.60} twice")

@@ -41,12 +41,12 @@ class Field:
         self.place = place
         self.value = value
 
-    def plain(self) -> Any:
+    def as_data(self) -> Any:
         """The value without its places."""
         if isinstance(self.value, list):
-            return [one.plain() for one in self.value]
+            return [one.as_data() for one in self.value]
         if isinstance(self.value, dict):
-            return {name: one.plain() for name, one in self.value.items()}
+            return {name: one.as_data() for name, one in self.value.items()}
         return self.value
 
 

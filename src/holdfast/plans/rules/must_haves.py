@@ -32,12 +32,12 @@ def read(field: Field, own: str, tell: Tell) -> dict[str, Any]:
             what = f"there is no {name!r:.60} in must_haves"
             tell(each.place, "UNKNOWN_FIELD", what, nearest(name, NAMES))
         elif each.value is not None and not isinstance(each.value, list):
-            what = f"{name} must be a list, not {each.plain()!r:.40}"
+            what = f"{name} must be a list, not {each.as_data()!r:.40}"
             tell(each.place, "BAD_VALUE", what, INSTEAD)
         elif name == ARTIFACTS:
             for artifact in each.value or []:
                 _look_at(artifact, tell)
-    found: dict[str, Any] = field.plain()
+    found: dict[str, Any] = field.as_data()
     return found
 
 

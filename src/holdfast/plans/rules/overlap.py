@@ -17,7 +17,7 @@ _WILD = "*?["
 
 def is_outside(name: str) -> bool:
     """Whether a name leads out of the project."""
-    plain = _plain(name)
+    plain = _normalized(name)
     return plain.startswith(("/", "~", "../")) or plain == ".."
 
 
@@ -25,7 +25,7 @@ def pairs(plans: Sequence[Plan]) -> Iterator[tuple[Plan, Plan, list[str]]]:
     """Every two plans that change the same, with what both change."""
     owners: dict[str, list[int]] = {}
     for number, plan in enumerate(plans):
-        for name in dict.fromkeys(map(_plain, plan["files_modified"])):
+        for name in dict.fromkeys(map(_normalized, plan["files_modified"])):
             owners.setdefault(name, []).append(number)
     shared: dict[tuple[int, int], set[str]] = {}
     for name, theirs in owners.items():
@@ -101,7 +101,7 @@ def _is_wild(name: str) -> bool:
     return any(letter in name for letter in _WILD)
 
 
-def _plain(name: str) -> str:
+def _normalized(name: str) -> str:
     return posixpath.normpath(name.strip().replace("\\", "/"))
 
 

@@ -86,7 +86,7 @@ def _type(field: Field, given: Field | None, tell: Tell) -> str:
         tell(field.place, "MISSING_FIELD", "checkpoint has no type", f"type: {VERIFY}")
         return ""
     if given.value not in TYPES:
-        what = f"there is no checkpoint of the type {given.plain()!r:.60}"
+        what = f"there is no checkpoint of the type {given.as_data()!r:.60}"
         tell(given.place, "BAD_VALUE", what, nearest(str(given.value), TYPES))
         return ""
     return str(given.value)
@@ -103,7 +103,7 @@ def _after_task(
         return 0
     text = given.value
     if not (isinstance(text, str) and text.isascii() and text.isdigit()) or len(text) > 9:
-        what = f"after_task must be a whole number, not {given.plain()!r:.40}"
+        what = f"after_task must be a whole number, not {given.as_data()!r:.40}"
         tell(given.place, "AFTER_TASK", what, f"after_task: {max(last, 1)}")
         return 0
     if not 1 <= int(text) <= last + broken:

@@ -107,7 +107,7 @@ def _from_json(key: str, text: str, source: str) -> list[Section]:
         return whole
 
     try:
-        value, _ = canonical_json.settled(json.loads(text, object_pairs_hook=without_repeats))
+        value, _ = canonical_json.storable(json.loads(text, object_pairs_hook=without_repeats))
     except (ValueError, RecursionError) as error:
         raise Usage(f"{source}: not JSON: {error}.") from None
     titles = {title.lower(): title for title in sections_of(key)}

@@ -26,7 +26,7 @@ def apply(workspace: Workspace, words: Mapping[str, str], person: Person) -> str
     """`answer` is the button: `approved`, `done`, `choose` with an `option`, `issues` or `no` with a
     note that says why."""
     button = words.get("answer", "")
-    asked = lookup.read(workspace, lookup.named(workspace, words["id"]))["content"]
+    asked = lookup.read(workspace, lookup.find_gate(workspace, words["id"]))["content"]
     if asked is None or button not in BUTTONS[asked["type"]]:
         raise Usage(f"{button!r:.40} is no answer to this gate.", hint="Use a button of its page.")
     note = words.get("note", "").replace("\r\n", "\n").strip()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict[str, Any]:
     place = site.place(words["workspace"])
     workspace = place.workspace
-    state = lookup.read(workspace, lookup.named(workspace, words["id"]))
+    state = lookup.read(workspace, lookup.find_gate(workspace, words["id"]))
     over = rules.decide(state, {"do": "expire"}, now)
     state = lookup.after(state, over.records, clock.stamp(now), "holdfast")
     content, asked = state["content"], state["asked"]

@@ -47,7 +47,7 @@ TONES = {
 def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict[str, Any]:
     place = site.place(words["workspace"])
     workspace = place.workspace
-    state = lookup.named(workspace, words["id"])
+    state = lookup.find_run(workspace, words["id"])
     kept = Kept(workspace, state["id"])
     states = states_of(state)
     runner = is_held(kept.lease)

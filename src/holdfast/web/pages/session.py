@@ -26,7 +26,7 @@ LOOKED_BACK = 400
 def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict[str, Any]:
     place = site.place(words["workspace"])
     workspace = place.workspace
-    state = named(workspace, words["id"])
+    state = find(workspace, words["id"])
     stream = rules.stream_of(state["session"])
     recent = tail(workspace.journal, stream, LOOKED_BACK)
     completed = state["progress"]["completed"]
@@ -44,13 +44,13 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict
     }
 
 
-def named(workspace: Workspace, id: str) -> SessionState:
+def find(workspace: Workspace, id: str) -> SessionState:
     """By its whole id however old it is, or by a beginning among the newest."""
     sessions.check_id(id)
     if not workspace.exists():
         raise NotFound(f"There is no session {id}.", hint="Nothing was written here yet.")
     state: SessionState = load(workspace.journal, rules, rules.stream_of(id))[0]
-    return state if state["last"] is not None else sessions.named(workspace, id)
+    return state if state["last"] is not None else sessions.find_session(workspace, id)
 
 
 def _checkpoint(record: Record) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict
 
 def _track(workspace: Workspace, id: str) -> Track:
     """A track lives where its records say, which need not be the usual folder."""
-    place = places.named(workspace, id)
+    place = places.Place(workspace, id)
     if workspace.exists():
         for row in workspace.journal.views(worktree=workspace.root, stream=place.stream):
             folder = os.path.dirname(row["path"])

@@ -27,7 +27,7 @@ def command(call: Call, everything: bool) -> Reply:
     collected for the end of a phase. With --all, also what was answered or withdrawn, and how often each kind was
     asked."""
     ids = [state["id"] for state in lookup.open_gates(call.workspace)]
-    looked = [lookup.settled(call.workspace, id, now=call.now) for id in ids]
+    looked = [lookup.read_now(call.workspace, id, now=call.now) for id in ids]
     waiting = [state for state in looked if is_open(state) and state["presented_at"]]
     collected = [state for state in looked if is_open(state) and not state["presented_at"]]
     notices.announce(call.workspace, waiting, now=call.now)

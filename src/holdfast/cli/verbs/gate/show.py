@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def command(call: Call, id: str, as_xml: bool) -> Reply:
     """What gate ID asks, exactly as the protocol shows it; who answered, when, through what, and what
     they saw."""
-    state = lookup.settled(call.workspace, gate_named(call.workspace, id), now=call.now)
+    state = lookup.read_now(call.workspace, gate_named(call.workspace, id), now=call.now)
     content = state["content"]
     assert content is not None
     refused = refused_attempts(call.workspace, state["id"])

@@ -50,7 +50,7 @@ def command(call: Call, id: str, seconds: float, batch: bool, phase: str) -> Rep
         ids = present(call.workspace, phase, actor=call.actor, now=call.now)
         _show_together(call, ids)
     else:
-        ids = [lookup.named(call.workspace, id)]
+        ids = [lookup.find_gate(call.workspace, id)]
     states = wait(call.workspace, ids, seconds=seconds)
     conclude(states)
     return Reply({"gates": states}, [line for state in states for line in _lines(state)])

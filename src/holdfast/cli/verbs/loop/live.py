@@ -7,37 +7,36 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from holdfast.cli.frame import print_json, warn
+from holdfast.cli.frame import warn
+from holdfast.cli.run_watch import RunWatch
 from holdfast.cli.terminal import echo, one_line, safe, style, unstyle
 from holdfast.cli.verbs.loop.show import bar
 from holdfast.cli.verbs.loop.words import status
 
 if TYPE_CHECKING:
-    from holdfast.loop.driver import News
+    from holdfast.loop.driver import LoopEvent
 
 _CLEAR = "\r\x1b[2K"
 
 
-class Watch:
-    """Shows the news of a run, on standard error; with `--json`, one object a line on standard output."""
+class LoopWatch(RunWatch):
+    """A loop's run, on one line that lives where there is a terminal."""
 
     def __init__(self, *, as_json: bool) -> None:
-        self._as_json = as_json
-        self._lives = not as_json and sys.stderr.isatty()
-        self._begun = time.monotonic()
+        super().__init__(as_json=as_json)
         self._shown = False
         self._last = 0.0
 
-    def __call__(self, news: News) -> None:
-        if news["event"] == "tick":
-            self._tick(news)
-        elif self._as_json:
-            print_json(news)
-            sys.stdout.flush()
-        else:
-            self.end()
-            self._tell(news)
-            sys.stderr.flush()
+    def __call__(self, event: LoopEvent) -> None:
+        with self._although_unread():
+            if event["event"] == "tick":
+                self._tick(event)
+            elif self._as_json:
+                self._print_json(event)
+            else:
+                self.end()
+                self._tell(event)
+                sys.stderr.flush()
 
     def end(self) -> None:
         """Take the living line away."""
@@ -45,36 +44,32 @@ class Watch:
             sys.stderr.write(_CLEAR)
             self._shown = False
 
-    def _tell(self, news: News) -> None:
-        step, text = news["step"], one_line(news["text"])
-        if news["event"] == "step":
+    def _tell(self, event: LoopEvent) -> None:
+        step, text = event["step"], one_line(event["text"])
+        if event["event"] == "step":
             echo(f"{self._clock()} {style(step, bold=True)}  {text}".rstrip(), error=True)
-        elif news["event"] == "attempt" and news["task"]:
-            count = f"{news['done'] + 1}/{news['total']}"
-            echo(f"{self._clock()}   {count}  {safe(news['task'])}  {text}".rstrip(), error=True)
-        elif news["event"] == "ended":
-            echo(f"{self._clock()} {step} is {status(news['text'])}", error=True)
-        elif news["event"] in ("warning", "leftover"):
-            warn(news["text"] if news["event"] == "warning" else f"A run was killed: {text}.")
+        elif event["event"] == "attempt" and event["task"]:
+            count = f"{event['done'] + 1}/{event['total']}"
+            echo(f"{self._clock()}   {count}  {safe(event['task'])}  {text}".rstrip(), error=True)
+        elif event["event"] == "ended":
+            echo(f"{self._clock()} {step} is {status(event['text'])}", error=True)
+        elif event["event"] in ("warning", "leftover"):
+            warn(event["text"] if event["event"] == "warning" else f"A run was killed: {text}.")
 
-    def _tick(self, news: News) -> None:
+    def _tick(self, event: LoopEvent) -> None:
         """At most five times a second, and only where somebody looks."""
         if not self._lives or time.monotonic() - self._last < 0.2:
             return
         self._last = time.monotonic()
         width = shutil.get_terminal_size().columns - 1
-        parts = [self._clock(), style(news["step"], "cyan", bold=True)]
-        if news["total"]:
-            parts += [bar(news["done"], news["total"]), f"{news['done']}/{news['total']}"]
-        if news["task"]:
-            parts.append(one_line(news["task"], 30))
+        parts = [self._clock(), style(event["step"], "cyan", bold=True)]
+        if event["total"]:
+            parts += [bar(event["done"], event["total"]), f"{event['done']}/{event['total']}"]
+        if event["task"]:
+            parts.append(one_line(event["task"], 30))
         head = "  ".join(parts)
         room = width - len(unstyle(head)) - 2
-        said = style(one_line(news["text"], room), dim=True) if room > 8 and news["text"] else ""
+        said = style(one_line(event["text"], room), dim=True) if room > 8 and event["text"] else ""
         sys.stderr.write(f"{_CLEAR}{head}  {said}".rstrip())
         sys.stderr.flush()
         self._shown = True
-
-    def _clock(self) -> str:
-        seconds = int(time.monotonic() - self._begun)
-        return style(f"{seconds // 60:02d}:{seconds % 60:02d}", dim=True)

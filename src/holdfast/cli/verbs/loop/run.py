@@ -10,7 +10,7 @@ import click
 
 from holdfast.cli.frame import INTERRUPTED, Call, Reply, warn
 from holdfast.cli.terminal import plural, safe, style, table
-from holdfast.cli.verbs.loop.live import Watch
+from holdfast.cli.verbs.loop.live import LoopWatch
 from holdfast.cli.verbs.loop.words import WAITING, escalation_lines, track_verb
 from holdfast.loop import run_file
 from holdfast.loop.rules.checkpoint import checkpoint_of, current_step, status_of
@@ -41,7 +41,7 @@ def command(
     plan = run_file.read(file)
     if dry_run:
         return _would(track, plan)
-    watch = Watch(as_json=call.as_json)
+    watch = LoopWatch(as_json=call.as_json)
     for sign in (signal.SIGTERM, signal.SIGHUP):
         # As Ctrl+C does: the program of a run must not outlive it, unseen.
         signal.signal(sign, signal.default_int_handler)

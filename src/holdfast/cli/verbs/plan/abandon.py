@@ -23,7 +23,7 @@ def command(call: Call, id: str, reason: str) -> Reply:
     What it asked people is withdrawn, and its plans can be run anew. Its records, what it made and its
     worktrees are kept.
     """
-    state = lookup.named(call.workspace, id)
+    state = lookup.find_run(call.workspace, id)
     done = abandon(call.writer, state["id"], why=reason, actor=call.actor)
     data = {
         "run": state["id"],

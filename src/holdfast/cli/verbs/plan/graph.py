@@ -74,7 +74,7 @@ def _of_files(call: Call, paths: tuple[str, ...]) -> list[Phase]:
 def _of_run(call: Call, word: str) -> list[Phase]:
     if not word.strip():
         raise NotFound("A run has an id.", hint="`holdfast plan show` lists them.")
-    state = lookup.named(call.workspace, word)
+    state = lookup.find_run(call.workspace, word)
     plans = [one["plan"] for one in state["plans"].values()]
     return drawing.graph(plans, drawing.states_of(state))
 

@@ -45,7 +45,7 @@ def go_on(
     tls_cert: str,
     tls_key: str,
 ) -> Reply:
-    state = lookup.named(call.workspace, id)
+    state = lookup.find_run(call.workspace, id)
     if reset_alerts:
         clear_alerts(call)
     if state["status"] == "done":

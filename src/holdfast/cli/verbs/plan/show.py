@@ -32,7 +32,7 @@ def command(call: Call, id: str, every: bool, tasks: bool, task: str | None) -> 
     """Where a run is, and why it waits. Without a RUN, the newest that is not finished."""
     if every:
         return _all(call)
-    state = lookup.named(call.workspace, id)
+    state = lookup.find_run(call.workspace, id)
     if task is not None:
         return _log(call, state, task)
     runner = is_held(Place(call.workspace, state["id"]).lease)
