@@ -103,7 +103,7 @@ LONGEST_LINE_TO_DECODE = 64 << 20
 # A shorter line is decoded at once: looking for its parts takes as long.
 PEEK_ABOVE = 4096
 # So much of the end of a transcript is read whole: several hundred tool calls.
-READ_WHOLE = 2 << 20
+READ_WHOLE = 3 << 19
 AT_ONCE = 100
 # Calls whose result is still out, and message blocks already read: only the newest matter.
 MOST_PENDING = 64

@@ -302,7 +302,8 @@ def _work(
     if missing:
         left_out.append(_count(missing, "name"))
     edited = [_file(path, file, beside) for path, file in chosen if file["edits"]]
-    read = [_file(*one, beside) for one in chosen if one[1]["state"] == "read"]
+    opened = [one for one in chosen if one[1]["state"] != "glimpsed"]
+    read = [_file(*one, beside) for one in opened if not one[1]["edits"]]
     glimpsed = [_line(path) for path, file in chosen if file["state"] == "glimpsed"]
     if edited:
         made["edited"] = ("Files edited, most in use first, with names in play", edited)
