@@ -248,23 +248,23 @@ def test_the_observation_stays_bounded_whatever_comes_in() -> None:
         text = nasty[number % 4]
         text = text % (number, number) if "%d" in text else text
         path = f"{text[:100]}/{number}.py"
-        ids = {"id": f"{text[:40]}{number}"}
+        id = f"{text[:40]}{number}"
         state = observe(
             state,
             [
                 Event("prompt", text=text),
                 Event("prompt", text=f"{text[:200]} don't do {number}."),
                 Event("said", text=text),
-                Event("edit", path=path, text=text, **ids),
-                Event("read", path=f"src/{number}.py", **ids),
-                Event("run", text=f"{text} {number}", **ids),
-                Event("result", text=text, failed=number % 2 == 0, **ids),
-                Event("run", text=f"make {text[:300]}{number}", **ids),
+                Event("edit", path=path, text=text, id=id),
+                Event("read", path=f"src/{number}.py", id=id),
+                Event("run", text=f"{text} {number}", id=id),
+                Event("result", text=text, failed=number % 2 == 0, id=id),
+                Event("run", text=f"make {text[:300]}{number}", id=id),
                 Event("plan", text=f"# {text}\n" * 40),
                 Event("task", tasks=[task_of(text[:50] + str(number), text, "pending")]),
                 Event("answer", text=text, about=text),
                 Event("agent", text=text, id=text[:200] + str(number)),
-                Event("result", text=f"[main 1a2b3c4] {text}", failed=False, **ids),
+                Event("result", text=f"[main 1a2b3c4] {text}", failed=False, id=id),
             ],
         )
         if number % 100 == 0 or number > 1490:

@@ -57,7 +57,7 @@ def output(id: str, text: Any) -> bytes:
 
 
 def events_of(transcript: ModuleType, *lines: bytes, size: int = 0) -> list[Event]:
-    return list(conversation.read(transcript, lines, conversation.new_state(), size=size))  # type: ignore[arg-type]
+    return list(conversation.read(transcript, lines, conversation.new_state(), size=size))
 
 
 def kinds(events: list[Event]) -> list[str]:

@@ -44,7 +44,7 @@ values = some.recursive(
 def whole(transcript: ModuleType, *lines: bytes) -> str:
     """All the way from lines to text, by both ways of reading."""
     for size in (0, 1 << 30):
-        events = conversation.read(transcript, lines, conversation.new_state(), size=size)  # type: ignore[arg-type]
+        events = conversation.read(transcript, lines, conversation.new_state(), size=size)
         seen = observe.observe(None, events)
         assert len(json.dumps(seen)) <= observe.LARGEST
         text = pack.render({"seen": seen}, 6000)
@@ -64,13 +64,14 @@ def test_lines_that_nobody_knows_are_counted() -> None:
     quiet = packed({"type": "permission-mode", "permissionMode": "default"})
     news = packed({"type": "hologram", "x": 1})
     lines = [DAMAGE["torn"], news, quiet, b"", claude("user", "fine")]
-    found = list(conversation.read(claude_transcript, lines, state))  # type: ignore[arg-type]
+    found = list(conversation.read(claude_transcript, lines, state))
     assert state["unknown"] == 2
     assert [event.kind for event in found] == ["place", "prompt"]
 
 
 def test_a_usage_reader_gets_the_objects_of_the_same_decoding() -> None:
-    state, events = conversation.new_state(), []
+    state = conversation.new_state()
+    events: list[conversation.Event] = []
     line = packed({"type": "cost-state", "totalCostUSD": 1})
     reading: Any = claude_transcript
     assert conversation.read_line(reading, line, state, events) == []

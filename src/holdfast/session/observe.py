@@ -317,7 +317,7 @@ def _rule(seen: Observation, text: str) -> None:
 def _may_rule(text: str) -> bool:
     """A quick look before the pattern, which takes ten times as long."""
     lowered = text.lower()
-    return any([part in lowered for part in _IN_RULINGS])
+    return any(part in lowered for part in _IN_RULINGS)
 
 
 def _answered(seen: Observation, event: Event) -> None:
@@ -507,9 +507,9 @@ def _lighten(table: dict[str, float], room: int) -> None:
     """Drop the lightest keys of a table of weights that has grown too large."""
     if sum(map(len, table)) + 12 * len(table) <= room:
         return
-    room = room * 9 // 10
+    room = room * 5 // 6
     kept = set()
-    for key in sorted(table, key=lambda key: (-table[key], key)):
+    for _, key in sorted([(-weight, key) for key, weight in table.items()]):
         room -= len(key) + 12
         if room < 0:
             break
@@ -532,9 +532,9 @@ def _name(seen: Observation, text: str, use: float, number: int) -> None:
                 known[1] = number
     if len(names) == before or sum(map(len, names)) + 16 * len(names) <= ROOM["names"]:
         return
-    room = ROOM["names"] * 9 // 10
+    room = ROOM["names"] * 5 // 6
     kept = {}
-    for name in sorted(names, key=lambda name: (-names[name][0], name)):
+    for _, name in sorted([(-known[0], name) for name, known in names.items()]):
         room -= len(name) + 16
         if room < 0:
             break

@@ -368,7 +368,7 @@ def _names(
     beside: dict[int, list[str]] = {}
     others: list[str] = []
     missing = 0
-    hot = {file["number"]: file["weight"] for file in seen["files"].values()}
+    hot: dict[float, float] = {file["number"]: file["weight"] for file in seen["files"].values()}
     now = seen["calls"] / HALF_LIFE
     rank = {
         name: weight

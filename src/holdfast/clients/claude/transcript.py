@@ -32,7 +32,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from holdfast.clients.conversation import ReaderState
+    from holdfast.clients.conversation import Change, ReaderState
 
 _SIDECHAIN = (b'"isSidechain":true', b'"isSidechain": true')
 _TELLING = (b'"user"', b'"assistant"', b'"compact_boundary"', b"<task-notification>")
@@ -102,7 +102,7 @@ def peek(line: bytes, state: ReaderState, events: list[Event]) -> bool:
     start = line.find(_RESULT)
     if start < 0 or any(mark in line for mark in _NEEDED):
         return False
-    ids = []
+    ids: list[str] = []
     at = line.find(_RESULT_ID)
     while at >= 0 and len(ids) < 20:
         ids.append(string_in(line, _RESULT_ID, at))
@@ -261,7 +261,7 @@ def _call(
         command = shortened(text_of(given.get("command")), LONGEST_OUTPUT)
         events.append(Event("run", at=at, id=id, text=command))
     elif tool in ("Edit", "MultiEdit", "Write", "NotebookEdit"):
-        change = "created" if tool == "Write" else "edited"
+        change: Change = "created" if tool == "Write" else "edited"
         events.append(Event("edit", at=at, id=id, path=path, text=_changed(given), change=change))
     elif tool == "Read":
         events.append(Event("read", at=at, id=id, path=path))
