@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.clients import conversation
@@ -213,12 +213,14 @@ JSON = st.recursive(
 FIELDS = ("id", "timestamp", "type", "content", "toolCalls", "$set", "messages", "displayContent")
 
 
+@settings(max_examples=60)
 @given(st.dictionaries(st.sampled_from(FIELDS), JSON))
 def test_no_record_breaks_the_reader(record: dict[str, Any]) -> None:
     gemini_transcript.parse(record, new_state(), [])
     gemini_transcript.parse({**record, "id": "x", "type": "gemini"}, new_state(), [])
 
 
+@settings(max_examples=60)
 @given(st.dictionaries(st.sampled_from(("id", "args", "result", "status", "resultDisplay")), JSON))
 def test_no_tool_call_breaks_the_reader(given_call: dict[str, Any]) -> None:
     for tool in ("replace", "run_shell_command", "write_todos", "ask_user", "tracker_update_task"):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.clients.conversation import Event
@@ -135,9 +135,11 @@ def test_a_call_is_told_when_it_begins_and_when_it_ends(client: Client) -> None:
 
 
 def test_a_look_reads_only_the_newest_messages(client: Client) -> None:
+    sql(client.database, "BEGIN")
     for number in range(1, 301):
         client.message(number, "assistant", time={"completed": NOW})
         client.part(number, number, "text", text=f"step {number}", time={"end": NOW})
+    sql(client.database, "COMMIT")
     assert len(client.news()) == 300
     # What is older than the mark is not even looked at: damage there goes unnoticed.
     sql(client.database, "UPDATE part SET data = 'damage' WHERE id = 'prt_5'")
@@ -298,6 +300,7 @@ JSON = st.recursive(
 FIELDS = ("status", "input", "output", "error", "metadata", "time")
 
 
+@settings(max_examples=40)
 @given(
     st.dictionaries(st.sampled_from(FIELDS), JSON),
     st.sampled_from(("bash", "edit", "apply_patch", "todowrite", "question", "task", "x")),
