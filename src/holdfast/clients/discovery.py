@@ -111,7 +111,7 @@ def identify(path: str) -> ClientName | Literal[""]:
 def _writer_of(record: dict[str, Any]) -> ClientName | Literal[""]:
     if text_of(record.get("projectHash")) and text_of(record.get("sessionId")):
         return "gemini"
-    kind = record.get("type")
+    kind = text_of(record.get("type"))
     if isinstance(record.get("payload"), dict) and kind in _CODEX_LINES:
         return "codex"
     if "instructions" in record and "git" in record and text_of(record.get("id")):

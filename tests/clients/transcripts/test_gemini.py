@@ -208,19 +208,28 @@ def test_an_object_that_is_none_is_no_error(tmp_path: Path, hostile: Hostile) ->
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=8,
+    max_leaves=4,
 )
 FIELDS = ("id", "timestamp", "type", "content", "toolCalls", "$set", "messages", "displayContent")
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.dictionaries(st.sampled_from(FIELDS), JSON))
 def test_no_record_breaks_the_reader(record: dict[str, Any]) -> None:
     gemini_transcript.parse(record, new_state(), [])
     gemini_transcript.parse({**record, "id": "x", "type": "gemini"}, new_state(), [])
 
 
-@settings(max_examples=60)
+@pytest.mark.parametrize("odd", [[], {}, 1, None, [[]]])
+def test_a_field_of_another_kind_is_no_error(odd: Any) -> None:
+    for field in ("id", "timestamp", "type", "content", "toolCalls"):
+        gemini_transcript.parse({**message(1, "gemini", "x"), field: odd}, new_state(), [])
+    for field in ("id", "name", "args", "status", "result", "timestamp"):
+        odd_call = {**call("replace", {}), field: odd}
+        gemini_transcript.parse(message(1, "gemini", "", toolCalls=[odd_call]), new_state(), [])
+
+
+@settings(max_examples=30)
 @given(st.dictionaries(st.sampled_from(("id", "args", "result", "status", "resultDisplay")), JSON))
 def test_no_tool_call_breaks_the_reader(given_call: dict[str, Any]) -> None:
     for tool in ("replace", "run_shell_command", "write_todos", "ask_user", "tracker_update_task"):

@@ -46,12 +46,12 @@ class Client:
         self.mark: OpencodeMark | None = None
         self.state = new_state()
 
-    def message(self, number: int, role: str, **data: Any) -> None:
+    def message(self, number: int, role: Any, **data: Any) -> None:
         whole = json.dumps({"role": role, **data})
         row = (f"msg_{number}", SESSION, NOW + number, NOW, whole)
         self.database.execute("INSERT OR REPLACE INTO message VALUES (?, ?, ?, ?, ?)", row)
 
-    def part(self, number: int, message: int, kind: str, **data: Any) -> None:
+    def part(self, number: int, message: int, kind: Any, **data: Any) -> None:
         whole = json.dumps({"type": kind, **data})
         row = (f"prt_{number}", f"msg_{message}", SESSION, NOW, NOW, whole)
         self.database.execute("INSERT OR REPLACE INTO part VALUES (?, ?, ?, ?, ?, ?)", row)
@@ -218,6 +218,17 @@ def test_the_unknown_is_counted_and_skipped(client: Client) -> None:
     assert client.state["unknown"] >= 2
 
 
+@pytest.mark.parametrize("odd", [[], {}, 1, None, [[]]])
+def test_a_field_of_another_kind_is_no_error(client: Client, odd: Any) -> None:
+    client.message(1, "assistant", time=odd, path=odd, error=odd, summary=odd)
+    client.message(2, odd)
+    for number, field in enumerate(("type", "tool", "callID", "state"), 1):
+        whole: dict[str, Any] = {"type": "tool", "tool": "bash", "state": {"status": "completed"}}
+        whole[field] = odd
+        client.part(number, 1 + number % 2, whole.pop("type"), **whole)
+    client.news()
+
+
 def test_files_of_an_older_version(tmp_path: Path) -> None:
     storage = tmp_path / "storage"
     session = storage / "session" / "project" / "ses_1.json"
@@ -295,12 +306,12 @@ def test_a_store_in_a_folder_that_cannot_be_written_is_read(store: Path) -> None
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=8,
+    max_leaves=4,
 )
 FIELDS = ("status", "input", "output", "error", "metadata", "time")
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     st.dictionaries(st.sampled_from(FIELDS), JSON),
     st.sampled_from(("bash", "edit", "apply_patch", "todowrite", "question", "task", "x")),

@@ -131,7 +131,7 @@ def read_whole(path: str, mark: str | None, state: ReaderState, events: list[Eve
 
 def _message(message: dict[str, Any], state: ReaderState, events: list[Event]) -> None:
     known: GeminiState = state  # type: ignore[assignment]
-    at, kind = text_of(message.get("timestamp")), message.get("type")
+    at, kind = text_of(message.get("timestamp")), text_of(message.get("type"))
     newest = known.get("newest", "")
     if at and at < newest:
         return
@@ -179,7 +179,7 @@ def _answer(message: dict[str, Any], at: str, state: ReaderState, events: list[E
         # The client writes a call again with its result, if it wrote it before that came.
         if is_new(state, f"{name} called"):
             _called(call, name, when, events)
-        if call.get("status") in _ENDED and is_new(state, f"{name} ended"):
+        if text_of(call.get("status")) in _ENDED and is_new(state, f"{name} ended"):
             _ended(call, name, when, events)
 
 

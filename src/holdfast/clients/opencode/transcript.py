@@ -151,7 +151,7 @@ def _part(
     events: list[Event],
 ) -> int:
     """Append what a part says that was not told yet; what was told of it by now."""
-    kind, role = part.get("type"), message.get("role")
+    kind, role = text_of(part.get("type")), message.get("role")
     if kind == "text":
         return _text(part, message, created, told, events)
     if kind == "tool":
