@@ -33,7 +33,7 @@ class Home:
 
     def claude(self, cwd: Path | str, session: str, *, at: int = 0, prompt: str = "ask") -> Path:
         name = "".join(letter if letter.isalnum() else "-" for letter in str(cwd))
-        lines = [
+        lines: list[dict[str, Any]] = [
             {"type": "queue-operation", "sessionId": session, "content": prompt},
             {
                 "type": "user",
@@ -200,7 +200,7 @@ def test_subagents_are_no_sessions(clients: Home, project: Path) -> None:
 
 def test_an_old_rollout_names_its_folder_further_below(clients: Home, project: Path) -> None:
     path = clients.codex(project, "old")
-    head = {"id": "old", "timestamp": "2025-08-01T10:00:00Z", "instructions": None, "git": {}}
+    head: dict[str, Any] = {"id": "old", "timestamp": "2025-08-01T10:00:00Z", "instructions": None, "git": {}}
     text = f"<environment_context>\n<cwd>{project}</cwd>\n</environment_context>"
     said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
     _write(path, [head, said])
@@ -216,7 +216,7 @@ def test_a_long_first_prompt_hides_nothing(clients: Home, project: Path) -> None
 def test_gemini_folders_named_by_a_digest(clients: Home, project: Path) -> None:
     path = clients.gemini(project, "new-shape", digest=True)
     old = path.with_name("session-old.json")
-    head = {"sessionId": "old-shape", "projectHash": "p", "messages": []}
+    head: dict[str, Any] = {"sessionId": "old-shape", "projectHash": "p", "messages": []}
     old.write_text(json.dumps(head, indent=2))
     assert sorted(names(project)) == ["new-shape", "old-shape"]
     assert identify(str(old)) == "gemini"
