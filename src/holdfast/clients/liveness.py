@@ -92,9 +92,9 @@ def _may_run(process: ClientProcess, found: FoundSession) -> bool:
         return False
     if client == "claude" and _record_of(process.pid):
         return False  # it says that it runs another one
-    if client == "opencode" and process.files is not None:
+    if client == "opencode" and process.files is not None and found["path"].endswith(".db"):
         # One server works in many folders.
-        if found["path"].endswith(".db") and found["path"] not in process.files:
+        if found["path"] not in process.files:
             return False
     elif process.cwd is not None and not _is_same(process.cwd, found["cwd"]):
         return False

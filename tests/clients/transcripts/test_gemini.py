@@ -23,9 +23,7 @@ LINES = (SAMPLES / "gemini.jsonl").read_bytes().splitlines()
 
 
 def read(*lines: bytes, state: ReaderState | None = None) -> list[Event]:
-    events: list[Event] = []
-    conversation.read(gemini_transcript, lines, state or new_state(), events)
-    return events
+    return list(conversation.read(gemini_transcript, lines, state or new_state()))
 
 
 def line(**record: Any) -> bytes:
@@ -65,6 +63,13 @@ def test_line_by_line_says_the_same_and_nothing_twice() -> None:
         read(each, state=state)
     assert events == read(*LINES)
     assert read(*LINES, state=state) == []
+
+
+def test_what_is_old_in_a_long_chat_is_only_skimmed() -> None:
+    size = conversation.READ_WHOLE + sum(len(each) + 1 for each in LINES)
+    events = conversation.read(gemini_transcript, LINES, new_state(), size=size)
+    kept = [event.kind for event in events]
+    assert kept == ["place", "prompt", "call", "call", "tasks", "call", "call", "call"]
 
 
 def test_a_history_that_is_repeated_whole_says_nothing_new() -> None:

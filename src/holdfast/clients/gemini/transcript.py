@@ -14,8 +14,10 @@ import re
 from stat import S_ISREG
 
 from holdfast.clients.conversation import (
+    COUNTED_CALL,
     LONGEST_OUTPUT,
     LONGEST_TEXT,
+    TOOL_CALLS,
     Event,
     decode,
     flat,
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 LARGEST_OBJECT = 256 << 20
 _ONLY_TIMES = b'{"$set":{"lastUpdated":'
 _TOOL_ANSWER = b'"type":"user","content":[{"functionResponse":'
+_LASTING = frozenset(("place", "prompt", "answer", "plan", "tasks", "task", "compact", "summary"))
 _NO_WORDS = frozenset(("info", "warning", "error"))
 _ENDED = frozenset(("success", "error", "cancelled"))
 _GREETINGS = (
@@ -69,7 +72,24 @@ _TRACKER_STATES = {"closed": "completed", "blocked": "open"}
 
 def is_telling(line: bytes) -> bool:
     """All but the clock and a second copy of a tool's answer."""
-    return not line.startswith(_ONLY_TIMES) and _TOOL_ANSWER not in line[:300]
+    return bool(line) and not line.startswith(_ONLY_TIMES) and _TOOL_ANSWER not in line[:300]
+
+
+def is_quiet(line: bytes) -> bool:
+    """What `is_telling` leaves out is all known."""
+    return True
+
+
+def skim(line: bytes, state: ReaderState, events: list[Event]) -> None:
+    """Keep what matters for a whole session; of other tool calls only that there was one."""
+    found: list[Event] = []
+    for record in decode(line) if is_telling(line) else ():
+        parse(record, state, found)
+    for event in found:
+        if event.kind in _LASTING:
+            events.append(event)
+        elif event.kind in TOOL_CALLS:
+            events.append(COUNTED_CALL)
 
 
 def peek(line: bytes, state: ReaderState, events: list[Event]) -> bool:
@@ -283,9 +303,3 @@ def _output(call: dict[str, Any]) -> str:
 
 def _first(args: dict[str, Any], *names: str) -> str:
     return next((args[name] for name in names if text_of(args.get(name))), "")
-
-
-def skim(line: bytes, state: ReaderState, events: list[Event]) -> None:
-    """Read an old line: chats are short, so no part of it is passed over."""
-    for record in decode(line):
-        parse(record, state, events)

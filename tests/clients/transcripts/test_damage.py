@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 
 from holdfast.clients import claude_transcript, codex_transcript, conversation
 from holdfast.session import observe, pack
-from tests.transcripts.lines import call, claude, codex, item, packed, result
+from tests.clients.transcripts.lines import call, claude, codex, item, packed, result
 
 READERS = [claude_transcript, codex_transcript]
 DAMAGE = {

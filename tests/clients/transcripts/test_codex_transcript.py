@@ -5,7 +5,16 @@ from __future__ import annotations
 import json
 
 from holdfast.clients import codex_transcript, conversation
-from tests.transcripts.lines import CWD, codex, events_of, function, item, kinds, output, packed
+from tests.clients.transcripts.lines import (
+    CWD,
+    codex,
+    events_of,
+    function,
+    item,
+    kinds,
+    output,
+    packed,
+)
 
 
 def read(*lines: bytes, size: int = 0) -> list[conversation.Event]:

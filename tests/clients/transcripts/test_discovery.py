@@ -15,7 +15,7 @@ import pytest
 
 from holdfast.clients import discovery, transcripts
 from holdfast.clients.discovery import identify, session_at, sessions_in
-from tests.transcripts.conftest import SAMPLES, Hostile, sql
+from tests.clients.transcripts.conftest import SAMPLES, Hostile, sql
 
 NOW = 1_794_840_000
 
@@ -200,7 +200,12 @@ def test_subagents_are_no_sessions(clients: Home, project: Path) -> None:
 
 def test_an_old_rollout_names_its_folder_further_below(clients: Home, project: Path) -> None:
     path = clients.codex(project, "old")
-    head: dict[str, Any] = {"id": "old", "timestamp": "2025-08-01T10:00:00Z", "instructions": None, "git": {}}
+    head: dict[str, Any] = {
+        "id": "old",
+        "timestamp": "2025-08-01T10:00:00Z",
+        "instructions": None,
+        "git": {},
+    }
     text = f"<environment_context>\n<cwd>{project}</cwd>\n</environment_context>"
     said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
     _write(path, [head, said])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.clients import claude_transcript, conversation
-from tests.transcripts.lines import AT, CWD, call, claude, events_of, kinds, packed, result
+from tests.clients.transcripts.lines import AT, CWD, call, claude, events_of, kinds, packed, result
 
 
 def read(*lines: bytes, size: int = 0) -> list[conversation.Event]:

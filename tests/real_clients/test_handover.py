@@ -7,7 +7,7 @@ import json
 import pytest
 
 from holdfast.clients.handover import command_for
-from tests.clients.world import Client
+from tests.real_clients.world import Client
 
 pytestmark = pytest.mark.clients
 
