@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from holdfast.clients import claude_transcript, conversation
+from holdfast.clients import conversation
+from holdfast.clients.claude import transcript as claude_transcript
 from tests.clients.transcripts.lines import AT, CWD, call, claude, events_of, kinds, packed, result
 
 

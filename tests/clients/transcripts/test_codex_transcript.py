@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from holdfast.clients import codex_transcript, conversation
+from holdfast.clients import conversation
+from holdfast.clients.codex import transcript as codex_transcript
 from tests.clients.transcripts.lines import (
     CWD,
     codex,

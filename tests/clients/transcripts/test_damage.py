@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from holdfast.clients import claude_transcript, codex_transcript, conversation
+from holdfast.clients import conversation
+from holdfast.clients.claude import transcript as claude_transcript
+from holdfast.clients.codex import transcript as codex_transcript
 from holdfast.session import observe, pack
 from tests.clients.transcripts.lines import call, claude, codex, item, packed, result
 
