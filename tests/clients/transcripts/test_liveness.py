@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.adapters import processes
+from holdfast.processes import identity as processes
 from holdfast.clients.liveness import client_of, liveness, running_clients
 
 if TYPE_CHECKING:
