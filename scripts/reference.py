@@ -13,7 +13,7 @@ from holdfast.git.errors import GitError
 from holdfast.kernel import config, errors
 from holdfast.loop.lock import LockTimeout
 from holdfast.notify import NotifyError
-from holdfast.rfc.rules.words import BootstrapError
+from holdfast.rfc.rules.model import BootstrapError
 from holdfast.trackers.port import TrackerError
 
 DOCS = Path(__file__).parent.parent / "docs" / "reference"

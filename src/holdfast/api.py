@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.commit import Outcome
     from holdfast.loop.api import Loop
     from holdfast.plans.api import Plans
-    from holdfast.rfc.handle import Rfc
+    from holdfast.rfc.api import Rfc
 
 
 class Workspace:
@@ -88,7 +88,7 @@ class Workspace:
 
     def rfc(self, id: str) -> Rfc:
         """The RFC with this id: its questions, its checkpoint, its bootstrap."""
-        from holdfast.rfc.handle import Rfc
+        from holdfast.rfc.api import Rfc
 
         return Rfc(self._workspace, id, actor=self._actor)
 

@@ -27,7 +27,7 @@ RULES = {
     "loop": "holdfast.loop.rules.loop",
     "note": "holdfast.note.rules.note",
     "people": "holdfast.gates.rules.people",
-    "rfc": "holdfast.rfc.rules",
+    "rfc": "holdfast.rfc.rules.rfc",
     "run": "holdfast.plans.rules.run",
     "session": "holdfast.session.rules.session",
     "stop": "holdfast.estop.rules.stop",

@@ -12,7 +12,7 @@ from holdfast.gates.rules.content import CAUSES, QUESTIONS
 from holdfast.mcp.call import Call
 from holdfast.mcp.server import INSTRUCTIONS
 from holdfast.mcp.tool import simplified
-from holdfast.rfc.rules.transitions import GROUPS
+from holdfast.rfc.rules.model import GROUPS
 from holdfast.session.rules.model import REASONS
 from tests.mcp.world import Face
 

@@ -13,16 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.kernel.workspace import Workspace, discover
-from holdfast.rfc import bootstrap, checkpoints
-from holdfast.rfc.beginning import begin
-from holdfast.rfc.checkpoints import Answers
+from holdfast.kernel.workspace import discover
+from holdfast.rfc.api import Rfc
 from tests.proof.points import Point, listed, traced
 from tests.rfc.world import DESIGN, DISCOVER, ID
 
 pytestmark = pytest.mark.proof
 
-NOW = 1_794_770_490_042
 COMMAND = [sys.executable, "-m", "holdfast", "rfc", "write", "design", "--from", "design.md"]
 
 
@@ -32,31 +29,27 @@ def prepared(template: Path, folder: Path) -> Path:
     shutil.copytree(template, root)
     (root / "design.md").write_text(DESIGN)
     workspace = discover(str(root))
-    begin(workspace, ID, title="", strictness="standard", actor="tester", now=NOW)
-    write(workspace, "discover", DISCOVER)
-    checkpoints.transition(workspace, ID, "discover-design", actor="tester", now=NOW)
+    rfc = Rfc(workspace, ID, actor="tester")
+    rfc.begin()
+    rfc.write("discover", DISCOVER)
+    rfc.transition("discover-design")
     workspace.close()
     return root
-
-
-def write(workspace: Workspace, group: str, text: str) -> int:
-    answers = Answers(text, source="answers")
-    done = checkpoints.write(workspace, ID, group, answers, actor="tester", now=NOW)
-    return done["version"]
 
 
 def problems(root: Path, acknowledged: bool) -> list[str]:
     """What is wrong after a strike."""
     workspace = discover(str(root))
     try:
-        found = bootstrap.bootstrap(workspace, ID)
+        rfc = Rfc(workspace, ID, actor="tester")
+        found = rfc.bootstrap()
         written = "the queue won narrowly" in found["text"]
         wrong = []
         if (found["version"] == 2) is not written:
             wrong.append(f"version {found['version']}, and the group is there: {written}")
         if acknowledged and not written:
             wrong.append("acknowledged and lost")
-        version = write(workspace, "discover", DISCOVER.replace("Speed", "Haste"))
+        version = rfc.write("discover", DISCOVER.replace("Speed", "Haste"))["version"]
         state = json.loads((root / ".ohrfc" / ID / "state.json").read_text())
         text = (root / ".ohrfc" / ID / "checkpoint.md").read_text()
         if version != found["version"] + 1 or state["checkpoint_version"] != version:

@@ -7,15 +7,15 @@ import json
 import os
 import re
 import shutil
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.kernel.workspace import discover
-from holdfast.rfc import bootstrap as bootstrapping
-from holdfast.rfc.reading import Reader
-from holdfast.rfc.rules.words import BootstrapError
+import holdfast
+from holdfast.rfc.rules.model import BootstrapError
 from tests.rfc.world import (
     CHECKPOINT,
     DISCOVER,
@@ -33,7 +33,7 @@ from tests.rfc.world import (
 )
 
 if TYPE_CHECKING:
-    from holdfast.rfc.rules.bootstrap import Bootstrap
+    from holdfast.rfc.bootstrap import Bootstrap
 
 
 def refusal(rfc: Rfc) -> str:
@@ -55,35 +55,39 @@ def everything() -> dict[str, str]:
     return found
 
 
+@pytest.fixture
+def opened() -> Iterator[list[str]]:
+    """The files of the workspace that this process opens, in their order, each once."""
+    found: list[str] = []
+    watching = [True]
+
+    def watch(event: str, words: tuple[object, ...]) -> None:
+        if watching and event == "open" and isinstance(words[0], str):
+            path = os.path.relpath(words[0])
+            if path.startswith((str(FOLDER), "references")) and path not in found:
+                found.append(path)
+
+    sys.addaudithook(watch)
+    yield found
+    watching.clear()
+
+
 @pytest.mark.clause("RFC-40", "RFC-45", "RFC-46", "RFC-49")
-def test_the_reads_in_their_exact_order(failed: Rfc, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reads_in_their_exact_order(failed: Rfc, opened: list[str]) -> None:
     Path("references").mkdir()
-    Path("references/phase_design.md").write_text("How to design.\n")
-    read: list[str] = []
-    for owner, name in ((Reader, "view"), (Reader, "file")):
-        original = getattr(owner, name)
-
-        def watched(self: Reader, id: str, file: str, original: object = original) -> object:
-            read.append(file)
-            return original(self, id, file)  # type: ignore[operator]
-
-        monkeypatch.setattr(owner, name, watched)
-    reference = bootstrapping._Bootstrap._reference
-
-    def watched_reference(self: object, path: str) -> object:
-        read.append(path)
-        return reference(self, path)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(bootstrapping._Bootstrap, "_reference", watched_reference)
-    bootstrapping.bootstrap(
-        discover(), ID, hand_over=lambda found: read.append(f"hand over {found['phase']}")
-    )
-    once = list(dict.fromkeys(read))
-    assert once == [
-        *("state.json", "checkpoint.md", "rfc.md", "evidence.json", ".reviews/summary.json"),
+    references = [
         *("references/phase_design.md", "references/rfc_template.md"),
-        *("references/design_assets.md", "references/methodology.md", "hand over design"),
+        *("references/design_assets.md", "references/methodology.md"),
     ]
+    for path in references:
+        Path(path).write_text("How to design.\n")
+    opened.clear()
+    with holdfast.open() as workspace:
+        workspace.rfc(ID).bootstrap(
+            hand_over=lambda found: opened.append(f"hand over {found['phase']}")
+        )
+    names = ("state.json", "checkpoint.md", "rfc.md", "evidence.json", ".reviews/summary.json")
+    assert opened == [*(str(FOLDER / name) for name in names), *references, "hand over design"]
 
 
 @pytest.mark.clause("RFC-40", "RFC-43", "RFC-47", "RFC-49")
@@ -346,8 +350,6 @@ def test_what_is_owed_is_said(begun: Rfc) -> None:
 
 
 def test_the_library(failed: Rfc) -> None:
-    import holdfast
-
     seen: list[Bootstrap] = []
     with holdfast.open() as workspace:
         rfc = workspace.rfc(ID)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,18 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from holdfast.kernel.errors import HoldfastError
-from holdfast.rfc import rules
-from holdfast.rfc.rules import answers, budget, document
-from holdfast.rfc.rules.blocks import is_comment, one_line
-from holdfast.rfc.rules.fields import first_fields
-from holdfast.rfc.rules.parse import Parsed
-from holdfast.rfc.rules.words import (
+from holdfast.rfc.rules import budget, document, questions
+from holdfast.rfc.rules import rfc as rules
+from holdfast.rfc.rules.document import Parsed
+from holdfast.rfc.rules.markdown import is_comment, one_line
+from holdfast.rfc.rules.model import (
     MOST_GROUP_LINES,
     MOST_LINES,
     TENSIONS_UPDATED,
     BudgetExceeded,
     sections_of,
+    stream_of,
 )
+from holdfast.rfc.rules.state_file import first_fields
 from tests.rfc.world import (
     CHECKPOINT,
     DESIGN,
@@ -38,7 +40,7 @@ from tests.rfc.world import (
 )
 
 if TYPE_CHECKING:
-    from holdfast.rfc.rules.words import Section
+    from holdfast.rfc.rules.model import Section
 
 RANGES = [
     pytest.param(group, title, *bounds, marks=pytest.mark.clause(clause))
@@ -73,7 +75,7 @@ def test_the_bullets_of_a_section(
     over = gate("write", group, given=section(title, most + 1, group))
     assert over.code == 1
     assert f"{title} has {most + 1} bullets, {most} is the most" in over.err
-    assert f"{title}: {most + 1} bullets would have to give 1 line" in over.err
+    assert f"{title} must give 1 line: {most + 1} bullets now, {most} at most" in over.err
     assert gate("write", group, "--lenient", given=section(title, most + 1, group)).code == 1
     if fewest:
         few = gate("write", group, given=section(title, fewest - 1, group))
@@ -120,7 +122,7 @@ def test_tensions_carry_their_labels(gate: Rfc) -> None:
     ],
 )
 def test_a_label_is_found_however_it_is_set_off(said: str, written: str) -> None:
-    (read,) = budget.lossless("review", [{"title": TENSIONS_UPDATED, "bullets": [said]}])[2:]
+    (read,) = budget.compress("review", [{"title": TENSIONS_UPDATED, "bullets": [said]}])[2:]
     assert read["bullets"] == [written]
 
 
@@ -142,7 +144,7 @@ def test_a_group_has_forty_lines(gate: Rfc) -> None:
     assert (
         "Gate-B Round 1 Exit is over its budget: 43 lines, 40 is the most, 3 too many" in answer.err
     )
-    assert "Active Tensions Updated: 35 bullets would have to give 3 lines, 0.09 each" in answer.err
+    assert "Active Tensions Updated must give 3 lines: 35 bullets now, 32 at most" in answer.err
     assert CHECKPOINT.read_text("utf-8") == text
     as_data = gate("write", "gate-b", "--json", given=feedback(32))
     assert as_data.envelope["error"]["kind"] == "over_budget"
@@ -270,7 +272,7 @@ def test_no_answer_is_over_budget_or_loses_a_bullet_silently(
     made: tuple[str, list[Section]],
 ) -> None:
     key, sections = made
-    state = rules.initial(rules.stream_of(ID))
+    state = rules.initial(stream_of(ID))
     state["fields"] = {**first_fields(ID, "standard", ""), "gate_b_round": 1}
     command: dict[str, Any] = {"do": "write", "sections": sections, "lenient": True}
     command |= {"group": "gate-b" if key.startswith("gate") else key}
@@ -299,7 +301,7 @@ def test_markdown_answers_are_taken_whole_or_refused(text: str) -> None:
     """Every letter of a bullet that was taken in is there; everything else was refused."""
     given_ = f"### Scan Insights\n{text}"
     try:
-        (read,) = answers.read("discover", given_)
+        (read,) = questions.read("discover", given_)
     except HoldfastError:
         return
     kept = "".join(read["bullets"])
@@ -308,7 +310,7 @@ def test_markdown_answers_are_taken_whole_or_refused(text: str) -> None:
         assert kept.count(letter) >= comments.count(letter)
 
 
-def test_the_refusal_says_what_each_bullet_would_have_to_give() -> None:
+def test_the_refusal_says_what_each_section_must_give() -> None:
     sections: list[Section] = [
         {"title": "User Intent Signals", "bullets": [f"signal {n}" for n in range(14)]},
         {"title": "Scan Insights", "bullets": ["a", "b"]},
@@ -318,7 +320,7 @@ def test_the_refusal_says_what_each_bullet_would_have_to_give() -> None:
         budget.check("discover", sections, lenient=False)
     assert refusal.value.message.split("\n  ") == [
         "DISCOVER Exit is over its budget: User Intent Signals has 14 bullets, 7 is the most.",
-        "User Intent Signals: 14 bullets would have to give 7 lines, 0.50 each",
+        "User Intent Signals must give 7 lines: 14 bullets now, 7 at most",
     ]
 
 
@@ -336,7 +338,7 @@ def test_two_megabytes(begun: Rfc) -> None:
     one = DISCOVER.replace("Firm", "Firm " * 400_000)
     assert begun("write", "discover", given=one).code == 1
     unclosed = DISCOVER + "```\n" + "- never closed\n" * 20_000
-    assert ": a code fence is never closed." in begun("write", "discover", given=unclosed).err
+    assert ": text that is no bullet: ```" in begun("write", "discover", given=unclosed).err
     whole = begun("write", "discover", given="x" * 5_000_000)
     assert whole.code == 2
     assert CHECKPOINT.read_bytes() == before
@@ -366,3 +368,21 @@ def test_a_json_list_is_no_answer(begun: Rfc, given: str) -> None:
     assert answer.code == 2
     assert "a JSON list does not say which section it answers" in answer.err
     assert '{"User Intent Signals": ["..."]}' in answer.err
+
+
+def test_the_settings_of_an_earlier_compressor_have_no_effect(
+    begun: Rfc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file and an environment of an earlier version still work, and start no program."""
+    text = '[rfc]\ncompressor = "touch called"\ncompressor_seconds = 5\n'
+    Path("holdfast.toml").write_text(text)
+    monkeypatch.setenv("HOLDFAST_RFC_COMPRESSOR", "touch called")
+    answer = begun("write", "discover", given=section("User Intent Signals", 9, "discover"))
+    assert answer.code == 1
+    assert answer.err.splitlines() == [
+        "error: DISCOVER Exit is over its budget: User Intent Signals has 9 bullets, 7 is the most.",
+        "  User Intent Signals must give 2 lines: 9 bullets now, 7 at most",
+        "hint: Nothing was written. Say the same in fewer or shorter bullets: signals, not transcripts.",
+    ]
+    assert not Path("called").exists()
+    done(begun("write", "discover", given=DISCOVER))

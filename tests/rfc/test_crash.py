@@ -126,7 +126,7 @@ def test_the_very_first_checkpoint(begun: Rfc) -> None:
     assert done(begun("bootstrap", ID, "--json")).data["version"] == 1
 
 
-@pytest.mark.parametrize("function", ["beginning._make_files", "beginning.open_writer"])
+@pytest.mark.parametrize("function", ["init._make_files", "init.open_writer"])
 def test_an_init_that_was_cut_off_is_begun_again(rfc: Rfc, function: str) -> None:
     die(f"holdfast.rfc {function} 1 after", "init", ID)
     done(rfc("init", ID))

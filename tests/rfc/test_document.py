@@ -12,12 +12,11 @@ from hypothesis import example, given
 from hypothesis import strategies as some
 
 from holdfast.kernel.rules import Unparsable
-from holdfast.rfc import rules
 from holdfast.rfc.rules import budget, document
-from holdfast.rfc.rules.blocks import is_comment, one_line
-from holdfast.rfc.rules.fields import first_fields
-from holdfast.rfc.rules.parse import Parsed
-from holdfast.rfc.rules.words import (
+from holdfast.rfc.rules import rfc as rules
+from holdfast.rfc.rules.document import Parsed
+from holdfast.rfc.rules.markdown import is_comment, one_line
+from holdfast.rfc.rules.model import (
     LABELS,
     LONGEST_BULLET,
     MOST_GROUP_LINES,
@@ -25,7 +24,9 @@ from holdfast.rfc.rules.words import (
     TENSIONS_UPDATED,
     order_of,
     sections_of,
+    stream_of,
 )
+from holdfast.rfc.rules.state_file import first_fields
 from tests.rfc.world import (
     CHECKPOINT,
     DISCOVER,
@@ -39,7 +40,7 @@ from tests.rfc.world import (
 )
 
 if TYPE_CHECKING:
-    from holdfast.rfc.rules.words import Extra, RfcState, Section
+    from holdfast.rfc.rules.model import Extra, RfcState, Section
 
 NASTY = (
     *("```", "```python x = 1 ```", "## Meta", "### Scan Insights", "# Checkpoint: other", "---"),
@@ -72,7 +73,7 @@ def groups(draw: some.DrawFn, key: str) -> list[Section]:
         if title == TENSIONS_UPDATED:
             texts = [f"{LABELS[at % 3]}: {text}" for at, text in enumerate(texts)]
         made.append({"title": title, "bullets": texts})
-    return budget.with_labels(key, budget.lossless(key, made))
+    return budget.compress(key, made, add_labels=True)
 
 
 @some.composite
@@ -85,7 +86,7 @@ def states(draw: some.DrawFn) -> RfcState:
             unique=True,
         )
     )
-    state = rules.initial(rules.stream_of(ID))
+    state = rules.initial(stream_of(ID))
     state["fields"] = first_fields(ID, draw(some.sampled_from(["light", "standard", "full"])), "")
     state["fields"]["checkpoint_version"] = draw(some.integers(1, 99_999))
     state["groups"] = [
@@ -113,14 +114,12 @@ def test_reading_is_the_inverse_of_writing(state: RfcState) -> None:
     text = document.write(state)
     read = Parsed(text)
     assert not read.fatal
-    assert read.document == {
-        "id": ID,
-        "version": state["fields"]["checkpoint_version"],
-        "strictness": state["fields"]["strictness"],
-        "meta": state["meta"],
-        "groups": state["groups"],
-        "extra": state["extra"],
-    }
+    fields = state["fields"]
+    assert (read.id, read.version) == (ID, fields["checkpoint_version"])
+    assert read.strictness == fields["strictness"]
+    assert read.meta == state["meta"]
+    assert read.groups == state["groups"]
+    assert read.extra == state["extra"]
     assert "\x1b" not in text
     assert len(text.splitlines()) == len(text.split("\n")) - 1, "no line of it is cut in two"
 
@@ -171,7 +170,7 @@ def test_no_text_breaks_the_reader_and_what_it_takes_in_stays_the_same(
     lines: list[str], begun: bool
 ) -> None:
     lines = [*HEADER, *lines] if begun else lines
-    state = rules.initial(rules.stream_of(ID))
+    state = rules.initial(stream_of(ID))
     state["fields"] = first_fields(ID, "standard", "")
     change: Any = {"kind": "edited", "path": str(CHECKPOINT), "text": "\n".join(lines)}
     try:
@@ -186,9 +185,9 @@ def test_no_text_breaks_the_reader_and_what_it_takes_in_stays_the_same(
         return
     again = Parsed(document.write(state))
     assert not again.fatal
-    said_again = [(group["key"], group["sections"]) for group in again.document["groups"]]
+    said_again = [(group["key"], group["sections"]) for group in again.groups]
     assert said_again == [(group["key"], group["sections"]) for group in state["groups"]]
-    assert again.document["extra"] == state["extra"]
+    assert again.extra == state["extra"]
 
 
 @pytest.mark.clause("RFC-08", "RFC-11", "RFC-12", "RFC-13", "RFC-14", "RFC-15", "RFC-16")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.rfc.rules.lint import checkpoint
+from holdfast.rfc.lint import lint_checkpoint
 from tests.rfc.world import CHECKPOINT, ID, STATE, Rfc, done, fields, through
 
 PATH = str(CHECKPOINT)
@@ -102,7 +102,7 @@ def test_the_budgets_of_a_file(blanks: int, total: int, group: int) -> None:
     body = "## DISCOVER Exit\n### User Intent Signals\n- a\n- b\n- c\n### Scan Insights\n- d\n- e\n"
     body += "### Active Tensions\n- f\n" + "\n" * 30
     assert len(body.splitlines()) == 40
-    remarks = checkpoint(head + body + "\n" * blanks, "c.md")
+    remarks = lint_checkpoint(head + body + "\n" * blanks, "c.md")
     at_group = [one for one in remarks if "has 4" in one["message"] or "has 2" in one["message"]]
     at_end = [one for one in remarks if one["line"] == 201]
     assert len(at_group) == group

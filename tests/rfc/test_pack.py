@@ -27,6 +27,7 @@ from tests.rfc.world import (
     done,
     through,
 )
+from tests.session import world as sessions
 from tests.session.test_pack import LINES, REASONS, states
 from tests.session.world import WORK, hook, loaded_by, said
 
@@ -143,7 +144,7 @@ def test_at_the_start_of_a_session_of_claude_code(
     assert BOOTSTRAP in context
     assert "thin failure paths" in context
     loaded = loaded_by("claude", "SessionStart", {"session_id": "first", "cwd": str(repository)})
-    assert "holdfast.rfc.reasoning" in loaded
+    assert "holdfast.rfc.summary" in loaded
     foreign = {name for name in loaded if not name.startswith("holdfast")} - STARTUP - ALLOWED
     assert foreign == set()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.rfc.rules.prompts import ORIENTATION, prompt
+from holdfast.rfc.rules.questions import ORIENTATION, prompt
 from tests.rfc.world import ID, PROTOCOL, Rfc, done, through
 
 
@@ -12,14 +12,10 @@ def protocol(name: str) -> str:
     return (PROTOCOL / f"{name}.txt").read_text("utf-8")
 
 
-@pytest.mark.clause("RFC-31", "RFC-32", "RFC-33")
-def test_discover(begun: Rfc) -> None:
-    assert done(begun("prompt", "discover")).out == protocol("discover")
-
-
-@pytest.mark.clause("RFC-34", "RFC-35", "RFC-36")
-def test_design(begun: Rfc) -> None:
-    assert done(begun("prompt", "design")).out == protocol("design")
+@pytest.mark.clause("RFC-31", "RFC-32", "RFC-33", "RFC-34", "RFC-35", "RFC-36")
+def test_the_questions_of_discover_and_design(begun: Rfc) -> None:
+    for group in ("discover", "design"):
+        assert done(begun("prompt", group)).out == protocol(group)
 
 
 @pytest.mark.clause("RFC-37", "RFC-38", "RFC-39", "AMB-RFC-05")

@@ -30,24 +30,18 @@ def moved(rfc: Rfc, name: str, *words: str, given: str | None = None) -> dict[st
     return {**advice, "owed": answer.data["owed"], "round": answer.data["round"]}
 
 
-@pytest.mark.clause("RFC-01", "RFC-02")
+@pytest.mark.clause("RFC-01", "RFC-02", "RFC-03")
 @pytest.mark.parametrize("pressure", PRESSURES)
-def test_discover_to_design(begun: Rfc, pressure: str) -> None:
-    advice = moved(begun, "discover-design", "--pressure", pressure, "--from", "-", given=DISCOVER)
-    assert (advice["write"], advice["restart"]) == (True, False)
-    assert fields()["current_phase"] == "design"
-    assert "## DISCOVER Exit" in headings()
-
-
-@pytest.mark.clause("RFC-01", "RFC-03")
-@pytest.mark.parametrize("pressure", PRESSURES)
-def test_design_to_gate_a(begun: Rfc, pressure: str) -> None:
-    through(begun, "discover")
-    given = TEXTS["design"]
-    advice = moved(begun, "design-gate-a", "--pressure", pressure, "--from", "-", given=given)
-    assert (advice["write"], advice["restart"]) == (True, False)
-    assert fields()["current_phase"] == "gate_a"
-    assert fields()["last_checkpoint_phase"] == "design"
+def test_the_first_two_boundaries_write_and_never_restart(begun: Rfc, pressure: str) -> None:
+    for group, name, phase in (
+        ("discover", "discover-design", "design"),
+        ("design", "design-gate-a", "gate_a"),
+    ):
+        advice = moved(begun, name, "--pressure", pressure, "--from", "-", given=TEXTS[group])
+        assert (advice["write"], advice["restart"]) == (True, False)
+        assert fields()["current_phase"] == phase
+        assert fields()["last_checkpoint_phase"] == group
+        assert f"## {group.upper()} Exit" in headings()
 
 
 @pytest.mark.clause("RFC-01", "RFC-04", "AMB-RFC-05")

@@ -201,9 +201,9 @@ HOSTILE = """\
   ---
   ```
 - And this:
-```sh
-# Checkpoint: other
-```
+  ```sh
+  # Checkpoint: other
+  ```
 - \x1b[31mred\x1b]0;title\x07 and \u202eback \u05e9\u05dc\u05d5\u05dd
 * <!-- half a comment
 1. ## DESIGN Exit

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel import clock
-from holdfast.rfc.handle import Rfc
+from holdfast.rfc.api import Rfc
 from holdfast.session.checkpoint import checkpoint
 from tests.loop.world import World as Loop
 from tests.plans.world import VERIFY, auto

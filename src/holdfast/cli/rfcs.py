@@ -1,4 +1,4 @@
-"""What the verbs of `holdfast rfc` share: which RFC is meant, the answers, and how they are shown."""
+"""What the verbs of `holdfast rfc` share: the context, the answers, and the output."""
 
 from __future__ import annotations
 
@@ -6,28 +6,26 @@ import sys
 from collections.abc import Iterator
 from shutil import get_terminal_size
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
 from holdfast.cli.frame import Call, warn, warn_of_views
 from holdfast.cli.source import text_from
-from holdfast.cli.terminal import plural, safe, style
-from holdfast.rfc.checkpoints import Answers
-from holdfast.rfc.reading import Reader
-from holdfast.rfc.rules.answers import LARGEST_ANSWERS
-from holdfast.rfc.rules.words import MOST_LINES
+from holdfast.cli.terminal import safe, style
+from holdfast.rfc.reader import RfcContext
+from holdfast.rfc.rules.model import MOST_LINES
+from holdfast.rfc.rules.questions import LARGEST_ANSWERS
+from holdfast.rfc.write import Answers
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.rfc.checkpoints import Compressed, Written
+    from holdfast.rfc.write import WriteResult
 
 
-def which(call: Call, id: str | None) -> str:
-    """The RFC that is named by a unique beginning, or the only open one."""
-    with Reader(call.workspace) as reader:
-        return reader.named(id or "")
+def context_of(call: Call) -> RfcContext:
+    return RfcContext(call.workspace, call.actor, call.now)
 
 
-def answers_from(source: str, *, lenient: bool, accept_vanished: bool) -> Answers:
-    """The answers in a file, or on standard input for `-`; refused when they are no UTF-8."""
+def answers_from(source: str, *, lenient: bool) -> Answers:
+    """The answers in a file, or on standard input for `-`."""
     text = text_from(
         source,
         largest=LARGEST_ANSWERS,
@@ -35,16 +33,16 @@ def answers_from(source: str, *, lenient: bool, accept_vanished: bool) -> Answer
         advice="Signals over transcripts: one line a bullet.",
     )
     name = "standard input" if source == "-" else source
-    return Answers(text, source=name, lenient=lenient, accept_vanished=accept_vanished)
+    return Answers(text=text, source=name, lenient=lenient)
 
 
-def warn_of(warnings: list[str]) -> None:
+def warn_all(warnings: list[str]) -> None:
     for warning in warnings:
         warn(warning)
 
 
-def said_of(written: Written, *, dry_run: bool) -> list[str]:
-    """What was written, for people."""
+def describe(written: WriteResult, *, dry_run: bool) -> list[str]:
+    """What was written, for people. Prints the warnings."""
     outcome = written["outcome"]
     if outcome is not None:
         warn_of_views(outcome)
@@ -53,41 +51,23 @@ def said_of(written: Written, *, dry_run: bool) -> list[str]:
                 "Queued in .holdfast/inbox: the journal cannot be written from here. The next process",
                 "that can takes it in; until then `git clean -fdx` would remove it.",
             ]
-    warn_of(written["warnings"])
-    if written["vanished"]:
-        warn(f"The compressor lost {plural(len(written['vanished']), 'bullet')}, as accepted:")
-        warn_of(written["vanished"])
+    warn_all(written["warnings"])
     word = "Would write" if dry_run else "Wrote"
     room = f"{written['lines']} of {MOST_LINES} lines"
     lines = [f"{word} {safe(written['id'])} checkpoint version {written['version']}: {room}."]
-    if written["compressed"] is not None:
-        lines += _compressed(written["id"], written["compressed"])
-    lines += [f"Left out to stay within the budget: {heading}." for heading in written["dropped"]]
-    return lines
+    return lines + [f"Left out to stay within the budget: {one}." for one in written["dropped"]]
 
 
-def _compressed(id: str, done: Compressed) -> list[str]:
-    made = f"rfc.compressor made {plural(done['before'], 'bullet')} into {done['after']}."
-    if not done["record"]:
-        return [made]
-    where = f"holdfast history rfc:{safe(id)} --kind written --json"
-    return [made, f"What it was given is kept in record {done['record']}: {where}"]
-
-
-def shown(text: str) -> Iterator[str]:
-    """A checkpoint as people read it; on a terminal, long bullets are set in under their dash."""
+def format_checkpoint(text: str) -> Iterator[str]:
+    """A checkpoint for people. On a terminal, long bullets are wrapped under their dash."""
     width = get_terminal_size().columns if sys.stdout.isatty() else 0
     for line in text.rstrip("\n").split("\n"):
         clean = safe(line)
         if width and len(clean) > width:
             yield from wrap(clean, width, subsequent_indent="  ", break_on_hyphens=False)
+        elif clean.startswith("### "):
+            yield style(clean, "cyan", bold=True)
+        elif clean.startswith("#"):
+            yield style(clean, bold=True)
         else:
-            yield _coloured(clean)
-
-
-def _coloured(shown: str) -> str:
-    if shown.startswith("#"):
-        return (
-            style(shown, "cyan", bold=True) if shown.startswith("### ") else style(shown, bold=True)
-        )
-    return style(shown, dim=True) if shown == "---" else shown
+            yield style(clean, dim=True) if clean == "---" else clean

@@ -20,7 +20,7 @@ VERBS = {
     "takeoff": "The same as plan run, as autopilot's users know it.",
     "cockpit": "The same as plan resume, as autopilot's users know it.",
     "guard": "Budgets: limits that warn, ask a person, and really stop.",
-    "rfc": "The reasoning behind an RFC, kept across phases within 200 lines.",
+    "rfc": "Keep the reasoning behind an RFC across phases, within 200 lines.",
     "serve": "The page: what needs you, what runs, what it costs.",
     "note": "Leave a note for whoever comes next.",
     "estop": "Stop every agent of the workspace, now.",

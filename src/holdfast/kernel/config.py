@@ -98,12 +98,6 @@ SETTINGS: dict[str, tuple[Any, str]] = {
         50,
         "Percent of the context in use above which a rejected review restarts it.",
     ),
-    "rfc.compressor": (
-        "",
-        "A command that gets a checkpoint's group on standard input when it is over its budget, and "
-        "answers the same in fewer lines.",
-    ),
-    "rfc.compressor_seconds": (120, "How long that command may run."),
     "rfc.references": (
         {},
         "What a bootstrap reads on entering a phase: a table of phases and lists of paths.",
@@ -151,6 +145,8 @@ SETTINGS: dict[str, tuple[Any, str]] = {
     ),
     "quarantine.days": (30, "Files in quarantine older than this are removed by `holdfast gc`."),
 }
+# Settings of earlier versions: a file or an environment may still hold them, and they have no effect.
+RETIRED = ("rfc.compressor", "rfc.compressor_seconds")
 ENVIRONMENT_ONLY = ("snapshot.remote", "tracker.key_command")
 # Variables that are no settings: they are needed before a file can be found.
 VARIABLES: dict[str, str] = {
@@ -242,6 +238,7 @@ def _flatten(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def checked(settings: Mapping[str, Any], source: str) -> dict[str, Any]:
     """The settings, if all are known and of the right type."""
+    settings = {name: value for name, value in settings.items() if name not in RETIRED}
     for name, value in settings.items():
         if name not in SETTINGS:
             raise HoldfastError(
@@ -264,7 +261,7 @@ def checked(settings: Mapping[str, Any], source: str) -> dict[str, Any]:
             raise HoldfastError(f"{source}: {name} must not be negative.", kind="bad_config")
         if name == "redact.rules":
             _check_rules(value, source)
-    return dict(settings)
+    return settings
 
 
 _TYPE_NAMES: dict[type, str] = {
@@ -295,7 +292,7 @@ def _check_rules(rules: Mapping[str, Any], source: str) -> None:
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     settings: dict[str, Any] = {}
-    known = {variable_of(name) for name in SETTINGS}.union(VARIABLES)
+    known = {variable_of(name) for name in (*SETTINGS, *RETIRED)}.union(VARIABLES)
     for variable in environment:
         is_ours = variable.startswith("HOLDFAST_") and not variable.startswith(ANSWERS)
         if is_ours and variable not in known:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from holdfast.kernel.text import safe
 from holdfast.mcp.resources import read
-from holdfast.rfc.questions import questions
+from holdfast.rfc.write import ask
 from holdfast.session.resume import refuse_foreign, resume
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def add_to(server: Server) -> None:
         group: Annotated[str, Field(description="discover, design, gate-b or review.")],
         rfc: Annotated[str, Field(description="Its id; not needed for the only one.")] = "",
     ) -> str:
-        return read(server.folder, lambda call: questions(call.workspace, group, rfc)["prompt"])
+        return read(server.folder, lambda call: ask(call.workspace, group, rfc)["prompt"])
 
 
 def _continuation(call: Call, session: str) -> str:

@@ -1,1 +1,1 @@
-"""RFCs in a workspace: their files read, their checkpoints written, their bootstrap put together."""
+"""RFCs in a workspace: begin one, write its checkpoint, move it between phases, bootstrap it."""

@@ -508,7 +508,7 @@ def _lighten(table: dict[str, float], room: int) -> None:
     if sum(map(len, table)) + 12 * len(table) <= room:
         return
     room = room * 5 // 6
-    kept = set()
+    kept: set[str] = set()
     for _, key in sorted([(-weight, key) for key, weight in table.items()]):
         room -= len(key) + 12
         if room < 0:
@@ -799,7 +799,7 @@ def _shrink(table: dict[str, Any], room: int, most: int, *, keep: str) -> None:
     if len(table) <= most and sum(sizes.values()) <= room:
         return
     room = room * 9 // 10
-    kept = set()
+    kept: set[str] = set()
     for key in sorted(table, key=lambda key: (key != keep, -table[key]["weight"], key)):
         room -= sizes[key]
         if room < 0 or len(kept) == most * 9 // 10:

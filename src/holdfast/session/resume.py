@@ -393,7 +393,7 @@ def _reasoning(workspace: Workspace) -> tuple[list[str], list[tuple[str, list[st
     known = workspace.exists() and workspace.journal.heads("rfc:")
     if not known and not os.path.isdir(os.path.join(workspace.root, ".ohrfc")):
         return [], []
-    from holdfast.rfc.reasoning import active_reasoning
+    from holdfast.rfc.summary import active_reasoning
 
     waiting, notes = active_reasoning(workspace)
     return [f"holdfast rfc bootstrap {id}" for id in waiting], notes

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from holdfast.kernel.errors import Usage
 from holdfast.loop.history_file import line
-from holdfast.rfc.rules.words import heading_of
+from holdfast.rfc.rules.model import heading_of
 
 if TYPE_CHECKING:
     from holdfast.journal.interface import Journal, Record

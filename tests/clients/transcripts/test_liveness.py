@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.processes import identity as processes
 from holdfast.clients.liveness import client_of, liveness, running_clients
+from holdfast.processes import identity as processes
 
 if TYPE_CHECKING:
     from holdfast.clients.discovery import ClientName, FoundSession

@@ -1,11 +1,21 @@
-"""checkpoint.md as a state is written; `parse` reads it again."""
+"""checkpoint.md: the text of a state, and the reader of such a text with the lines of its problems."""
 
 from __future__ import annotations
 
-from holdfast.rfc.rules.words import (
+from itertools import pairwise
+
+from holdfast.rfc.rules.markdown import cut, lines_of
+from holdfast.rfc.rules.model import (
+    LARGEST_COUNT,
     MOST_GROUP_LINES,
     MOST_LINES,
+    REVIEW,
+    STRICTNESS,
     heading_of,
+    in_order,
+    key_of,
+    order_of,
+    round_of,
     sections_of,
     strictness_of,
     version_of,
@@ -13,80 +23,296 @@ from holdfast.rfc.rules.words import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.rfc.rules.words import Group, Meta, RfcState, Section
+    from typing import TypedDict
+
+    from holdfast.rfc.rules.markdown import Block
+    from holdfast.rfc.rules.model import Artifacts, Extra, Group, Meta, RfcState
+
+    class Problem(TypedDict):
+        """A problem on a line. `fatal`: taking in the text would lose some of it. `own`: the line is
+        not part of the protocol, and stays."""
+
+        line: int
+        message: str
+        fatal: bool
+        own: bool
 
 
 RULE = "---"
 MISSING, UNKNOWN = "missing", "unknown"
 HASH_LENGTH = 8
+LONGEST_NUMBER = 12
+META_KEYS = ("checkpoint_version", "last_phase", "strictness", "artifact_state")
+
+
+# Writing
 
 
 def write(state: RfcState) -> str:
-    """The checkpoint's text. Blank lines give way where the budget needs them."""
-    airy = _lines(state, compact=False)
-    lines = airy if len(airy) <= MOST_LINES else _lines(state, compact=True)
+    """The text of checkpoint.md. Blank lines are left out where the budget requires it."""
+    lines = _lines(state, compact=False)
+    if len(lines) > MOST_LINES:
+        lines = _lines(state, compact=True)
     return "\n".join(lines) + "\n"
 
 
 def count(state: RfcState) -> int:
-    """How many physical lines the checkpoint needs at the least."""
+    """The fewest physical lines that the checkpoint needs."""
     return len(_lines(state, compact=True))
 
 
-def group_lines(group: Group, *, compact: bool) -> list[str]:
-    """A group from its heading to before the next rule."""
-    air = [] if compact else [""]
-    lines = [f"## {heading_of(group['key'])}", *air]
+def group_lines(group: Group, *, compact: bool = True) -> list[str]:
+    """The lines of a group from its heading up to the next rule."""
+    blank = [] if compact else [""]
+    lines = [f"## {heading_of(group['key'])}", *blank]
     for section in group["sections"]:
-        lines += [f"### {section['title']}", *(f"- {one}" for one in section["bullets"]), *air]
+        lines += [f"### {section['title']}", *(f"- {one}" for one in section["bullets"]), *blank]
     return lines
 
 
 def _lines(state: RfcState, *, compact: bool) -> list[str]:
-    air = [] if compact else [""]
-    lines = [f"# Checkpoint: {state['id']}", *air, "## Meta", *_meta(state), *air]
+    blank = [] if compact else [""]
+    meta, fields = state["meta"], state["fields"]
+    lines = [
+        *(f"# Checkpoint: {state['id']}", *blank, "## Meta"),
+        f"- checkpoint_version: {version_of(fields)}",
+        f"- last_phase: {meta['last_phase']}",
+        f"- strictness: {strictness_of(fields).capitalize()}",
+        f"- artifact_state: {artifact_state(meta['artifacts'], meta['round'])}",
+        *(f"- {line}" for line in meta["extra"]),
+        *blank,
+    ]
     for group in state["groups"]:
         body = group_lines(group, compact=compact)
         if len(body) > MOST_GROUP_LINES:
-            body = group_lines(group, compact=True)
-        lines += [RULE, *air, *body]
+            body = group_lines(group)
+        lines += [RULE, *blank, *body]
     for extra in state["extra"]:
-        lines += [RULE, *air, f"## {extra['title']}", *extra["lines"], *air]
+        lines += [RULE, *blank, f"## {extra['title']}", *extra["lines"], *blank]
     while not lines[-1]:
         lines.pop()
     return lines
 
 
-def _meta(state: RfcState) -> list[str]:
-    meta, fields = state["meta"], state["fields"]
-    return [
-        f"- checkpoint_version: {version_of(fields)}",
-        f"- last_phase: {meta['last_phase']}",
-        f"- strictness: {strictness_of(fields).capitalize()}",
-        f"- artifact_state: {artifact_state(meta)}",
-        *(f"- {line}" for line in meta["extra"]),
-    ]
-
-
-def artifact_state(meta: Meta) -> str:
+def artifact_state(artifacts: Artifacts, number: int) -> str:
     """`rfc.md(1a2b3c4d), evidence(4 items), gate_b_round=1`"""
-    artifacts = meta["artifacts"]
     items = UNKNOWN if artifacts["evidence"] < 0 else artifacts["evidence"]
-    rfc = artifacts["rfc"] or MISSING
-    return f"rfc.md({rfc}), evidence({items} items), gate_b_round={meta['round']}"
+    return f"rfc.md({artifacts['rfc'] or MISSING}), evidence({items} items), gate_b_round={number}"
 
 
-def bullets_of(group: Group, title: str) -> list[str]:
-    for section in group["sections"]:
-        if section["title"] == title:
-            return section["bullets"]
-    return []
+# Reading
 
 
-def in_order(key: str, sections: list[Section]) -> list[Section]:
-    """The protocol's sections in its order, all of them, then those that are not its own."""
-    given = {section["title"]: section for section in sections}
-    ours: list[Section] = [
-        given.get(title, {"title": title, "bullets": []}) for title in sections_of(key)
-    ]
-    return [*ours, *(one for one in sections if one["title"] not in sections_of(key))]
+class Parsed:
+    """What a checkpoint says, what is wrong with it, and the lines of its parts."""
+
+    def __init__(self, text: str) -> None:
+        self.lines = lines_of(text)
+        self.problems: list[Problem] = []
+        self.id = ""
+        self.groups: list[Group] = []
+        self.extra: list[Extra] = []
+        # The first line of a group and its number of lines; the lines of sections and bullets.
+        self.spans: dict[str, tuple[int, int]] = {}
+        self.section_lines: dict[tuple[str, str], int] = {}
+        self.bullet_lines: dict[tuple[str, str], list[int]] = {}
+        self.meta_lines: dict[str, int] = {}
+        self._meta: dict[str, str] = {}
+        self._meta_extra: list[str] = []
+        self._meta_line = 0
+        # The part that is being read: "", "meta", "extra" or the key of a group.
+        self._part = ""
+        self._part_line = 0
+        self._after_rule = False
+        blocks = cut(self.lines)
+        for block in blocks:
+            self._read(block)
+        self._end_part(len(self.lines) + 1)
+        self._check_frame(blocks)
+        self.version = self._read_version()
+        self.strictness = self._read_strictness()
+        last_phase = self._read_last_phase()
+        artifacts, number = self._read_artifacts()
+        self.meta: Meta = {
+            "last_phase": last_phase,
+            "artifacts": artifacts,
+            "round": number,
+            "extra": self._meta_extra,
+        }
+        self.groups = in_order(self.groups)
+
+    @property
+    def fatal(self) -> str:
+        """The first problem that forbids taking in the text, with its line; "" if there is none."""
+        found = [one for one in self.problems if one["fatal"] and not one["own"]]
+        return f"line {found[0]['line']}: {found[0]['message']}" if found else ""
+
+    def _complain(self, line: int, what: str, *, fatal: bool = True, own: bool = False) -> None:
+        self.problems.append({"line": line, "message": what, "fatal": fatal, "own": own})
+
+    def _read(self, block: Block) -> None:
+        if block.kind == "unclosed":
+            self._complain(block.line, f"{block.text} is never closed")
+        elif block.kind == "heading" and block.level <= 2:
+            self._end_part(block.line)
+            self._begin_part(block)
+        elif block.kind == "rule":
+            self._end_part(block.line)
+            self._part, self._after_rule = "", True
+        elif self._part == "extra":
+            pass  # kept line by line
+        elif block.kind == "heading":
+            self._read_section(block)
+        elif block.kind == "comment":
+            self._complain(block.line, "a comment of the template is left", fatal=False)
+        elif block.kind == "bullet":
+            self._read_bullet(block)
+        else:
+            self._complain(block.line, f"text that is no bullet: {block.text:.60}")
+
+    def _begin_part(self, block: Block) -> None:
+        self._part, self._part_line = "", block.line
+        key = key_of(block.text)
+        if block.level == 1:
+            word, _, id = block.text.partition(":")
+            if self.id or word != "Checkpoint" or not id.strip():
+                self._complain(block.line, "the title is `# Checkpoint: <rfc_id>`, once")
+            self.id = self.id or id.strip()
+        elif block.text.lower() == "meta":
+            if self._meta_line:
+                self._complain(block.line, f"Meta stands already on line {self._meta_line}")
+            self._part, self._meta_line = "meta", block.line
+        elif key:
+            if key in self.spans:
+                first = self.spans[key][0]
+                self._complain(block.line, f"{heading_of(key)} stands already on line {first}")
+            if not self._after_rule:
+                self._complain(block.line, f"there is no `{RULE}` before this group", fatal=False)
+            self._part, self._after_rule = key, False
+            self.spans[key] = (block.line, 0)
+            self.groups.append({"key": key, "sections": [], "written": 0})
+        else:
+            self._complain(block.line, f"{block.text:.60} is no group of the protocol", own=True)
+            self._part = "extra"
+            self.extra.append({"title": block.text, "lines": []})
+
+    def _end_part(self, line: int) -> None:
+        """End the current part before this line."""
+        if self._part in self.spans:
+            self.spans[self._part] = (self._part_line, line - self._part_line)
+        elif self._part == "extra":
+            kept = self.lines[self._part_line : line - 1]
+            while kept and not kept[-1].strip():
+                kept.pop()
+            while kept and not kept[0].strip():
+                kept.pop(0)
+            self.extra[-1]["lines"] = kept
+
+    def _read_section(self, block: Block) -> None:
+        key = self._part
+        if key not in self.spans or block.level != 3:
+            self._complain(block.line, f"{block.text:.60} is in no group")
+            return
+        known = {title.lower(): title for title in sections_of(key)}
+        title = known.get(block.text.lower(), block.text)
+        if (key, title) in self.section_lines:
+            first = self.section_lines[key, title]
+            self._complain(block.line, f"{title} stands already on line {first}")
+        if title not in known.values():
+            what = f"{title:.60} is no section of {heading_of(key)}"
+            self._complain(block.line, what, own=True)
+        self.groups[-1]["sections"].append({"title": title, "bullets": []})
+        self.section_lines[key, title] = block.line
+        self.bullet_lines[key, title] = []
+
+    def _read_bullet(self, block: Block) -> None:
+        if block.end > block.line:
+            self._complain(block.line, "a bullet is one line; this one is folded", fatal=False)
+        if self._part == "meta":
+            name, colon, value = block.text.partition(":")
+            if not colon or name in self._meta:
+                what = f"Meta holds `name: value`, each once: {block.text:.60}"
+                self._complain(block.line, what)
+            elif name in META_KEYS:
+                self._meta[name], self.meta_lines[name] = value.strip(), block.line
+            else:
+                self._complain(block.line, f"{name:.60} is no line of Meta", own=True)
+                self._meta_extra.append(block.text)
+        elif self._part in self.spans and self.groups[-1]["sections"]:
+            section = self.groups[-1]["sections"][-1]
+            section["bullets"].append(block.text)
+            self.bullet_lines[self._part, section["title"]].append(block.line)
+        else:
+            self._complain(block.line, f"a bullet in no section: {block.text:.60}")
+
+    def _check_frame(self, blocks: list[Block]) -> None:
+        """The title, Meta and its keys, and the order of the groups."""
+        if not self.id:
+            self._complain(1, "the first line is not `# Checkpoint: <rfc_id>`")
+        elif blocks[0].level != 1:
+            self._complain(blocks[0].line, "something stands before the title", fatal=False)
+        if not self._meta_line:
+            self._complain(1, "there is no `## Meta`")
+        for name in META_KEYS:
+            if self._meta_line and name not in self._meta:
+                self._complain(self._meta_line, f"Meta has no {name}")
+        keys = [group["key"] for group in self.groups]
+        for before, key in pairwise(keys):
+            if order_of(key) < order_of(before):
+                what = f"{heading_of(key)} stands after {heading_of(before)}"
+                self._complain(self.spans[key][0], what, fatal=False)
+
+    def _check_meta(self, name: str, valid: bool, what: str) -> None:
+        if name in self._meta and not valid:
+            self._complain(self.meta_lines[name], what)
+
+    def _read_version(self) -> int:
+        value = self._meta.get("checkpoint_version", "")
+        number = _number(value)
+        what = f"checkpoint_version is a number from 1 on, not {value!r:.40}"
+        self._check_meta("checkpoint_version", 1 <= number <= LARGEST_COUNT, what)
+        return max(number, 0)
+
+    def _read_strictness(self) -> str:
+        value = self._meta.get("strictness", "").lower()
+        what = f"strictness is Light, Standard or Full, not {value!r:.40}"
+        self._check_meta("strictness", value in STRICTNESS, what)
+        return value
+
+    def _read_last_phase(self) -> str:
+        value = self._meta.get("last_phase", "")
+        what = f"last_phase is discover, design, gate_b_round_N or review, not {value!r:.40}"
+        valid = value in ("discover", "design", REVIEW) or round_of(value) > 0
+        self._check_meta("last_phase", valid, what)
+        return value
+
+    def _read_artifacts(self) -> tuple[Artifacts, int]:
+        value = self._meta.get("artifact_state", "")
+        found = artifacts_of(value)
+        what = "artifact_state is `rfc.md(<sha256[:8]>), evidence(<N> items), gate_b_round=<N>`"
+        self._check_meta("artifact_state", found is not None, what)
+        return found or ({"rfc": "", "evidence": -1, "evidence_digest": ""}, 0)
+
+
+def artifacts_of(value: str) -> tuple[Artifacts, int] | None:
+    """The artifacts and the round of an `artifact_state`, or None if it has another form."""
+    parts = [part.strip() for part in value.split(",")]
+    if len(parts) != 3:
+        return None
+    rfc = parts[0].removeprefix("rfc.md(").removesuffix(")")
+    items = parts[1].removeprefix("evidence(").removesuffix(" items)")
+    number = _number(parts[2].removeprefix("gate_b_round="))
+    artifacts: Artifacts = {
+        "rfc": "" if rfc == MISSING else rfc,
+        "evidence": -1 if items == UNKNOWN else _number(items),
+        "evidence_digest": "",
+    }
+    is_hash = len(rfc) == HASH_LENGTH and not rfc.strip("0123456789abcdef")
+    valid = (is_hash or rfc == MISSING) and artifact_state(artifacts, number) == value
+    return (artifacts, number) if valid and number >= 0 else None
+
+
+def _number(text: str) -> int:
+    """A whole number from 0 on, or -1."""
+    plain = text.isascii() and text.isdigit() and len(text) <= LONGEST_NUMBER
+    return int(text) if plain else -1

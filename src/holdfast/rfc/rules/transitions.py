@@ -1,28 +1,30 @@
-"""The transitions between phases: which of them ask for a checkpoint, and which for a new context."""
+"""The transitions between phases: which of them write a checkpoint, and which restart the context."""
 
 from __future__ import annotations
 
 from holdfast.kernel.errors import HoldfastError, Usage
-from holdfast.rfc.rules.words import (
+from holdfast.rfc.rules.model import (
     DESIGN,
     DISCOVER,
+    GATE_B,
     MAX_ROUNDS,
     REVIEW,
     REVIEWERS,
-    Converge,
+    ROUND,
+    ConvergenceError,
     heading_of,
     max_rounds,
-    round_key,
     round_of,
     rounds_of,
     strictness_of,
+    word_of,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal, TypedDict
 
-    from holdfast.rfc.rules.words import RfcState
+    from holdfast.rfc.rules.model import RfcState
 
     Restart = Literal["no", "yes", "pressure"]
 
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class Transition:
-    """From which phases, to which one, whose exit it is, and whether the context restarts."""
+    """The phases a transition leaves, the one it enters, the group it writes, and the restart."""
 
     __slots__ = ("exits", "restart", "sources", "target")
 
@@ -53,12 +55,8 @@ class Transition:
 
 
 GATES = ("gate_a", "gate_b")
-GATE_B = "gate-b"
-# What an answer can be written for; `gate-b` is the round that failed last.
-GROUPS = (DISCOVER, DESIGN, GATE_B, REVIEW)
-
-# A phase without a checkpoint of its own may be passed over, so that the four trigger points in front
-# are all that an agent needs to know.
+# The first four are the trigger points. They may skip phases without a checkpoint, so that an agent
+# needs only these four.
 TRANSITIONS: dict[str, Transition] = {
     "discover-design": Transition(("discover", "baseline_change"), "design", DISCOVER),
     "design-gate-a": Transition(("design",), "gate_a", DESIGN),
@@ -72,35 +70,34 @@ TRANSITIONS: dict[str, Transition] = {
 }
 # A change of an accepted baseline writes no checkpoint before its gate failed twice; AMB-RFC-23.
 ROUNDS_OF_A_LOOP = 2
-CHOICES = "cut the scope, accept the risk, or escalate the review"
 
 
-def group_for(state: RfcState, group: str) -> str:
-    """The key of the group that an answer is written to now."""
-    if group != GATE_B:
-        return group
-    rounds = rounds_of(state["fields"])
-    number = rounds + 1 if _counts(state) else rounds
-    check_round(state, number)
-    return round_key(number)
+# Rounds of Gate-B
 
 
-def counting(state: RfcState, key: str) -> int:
-    """The round that writing this group counts as failed; 0 when it is counted already."""
-    number = round_of(key)
-    return number if number and _counts(state) else 0
+def group_for(state: RfcState, word: str) -> str:
+    """The key of the group that an answer for this word is written to now."""
+    if word != GATE_B:
+        return word
+    number = rounds_of(state["fields"]) + (1 if _counts(state) else 0)
+    _check_round(state["fields"], number)
+    return f"{ROUND}{number}"
+
+
+def round_to_count(state: RfcState, key: str) -> int:
+    """The round that writing this group counts as failed, or 0 if it is counted already."""
+    return round_of(key) if _counts(state) else 0
 
 
 def _counts(state: RfcState) -> bool:
-    """Whether the gate is being left with a failure that nobody has counted yet."""
+    """Whether the RFC is in a gate whose failure is not counted yet."""
     rounds = rounds_of(state["fields"])
     in_gate = state["fields"].get("current_phase") in GATES
     return in_gate and not (rounds and state["counted"] == rounds)
 
 
-def check_round(state: RfcState, number: int) -> None:
-    """Refuse a round that the strictness has no room for; AMB-RFC-12."""
-    fields = state["fields"]
+def _check_round(fields: dict[str, Any], number: int) -> None:
+    """Refuse a round that the strictness does not allow; AMB-RFC-12."""
     most, word = max_rounds(fields), strictness_of(fields).capitalize()
     if most == 0:
         raise HoldfastError(
@@ -115,14 +112,14 @@ def check_round(state: RfcState, number: int) -> None:
             kind="no_round",
         )
     if number > most:
-        raise Converge(
+        raise ConvergenceError(
             f"Round {number} is past the {most} rounds of {word}: Gate-B has to converge.",
-            hint=f"A person decides: {CHOICES}.",
+            hint="A person decides: cut the scope, accept the risk, or escalate the review.",
         )
 
 
-def failed(fields: dict[str, Any], number: int) -> dict[str, Any]:
-    """What a failed round changes in state.json."""
+def count_failure(fields: dict[str, Any], number: int) -> dict[str, Any]:
+    """The changes that a failed round makes in state.json."""
     return {
         "gate_a_result": "pass",
         "gate_b_round": number,
@@ -131,8 +128,11 @@ def failed(fields: dict[str, Any], number: int) -> dict[str, Any]:
     }
 
 
+# Moving
+
+
 def is_done(state: RfcState, name: str) -> bool:
-    """Whether this transition is the one that led here: a retry changes nothing."""
+    """Whether this transition was the last one: repeating it changes nothing."""
     move = state["move"]
     return (
         move is not None
@@ -142,79 +142,65 @@ def is_done(state: RfcState, name: str) -> bool:
 
 
 def changes(state: RfcState, name: str, to: str) -> dict[str, Any]:
-    """What a transition changes in state.json, without the times."""
+    """The changes that a transition makes in state.json, without the times."""
     fields = state["fields"]
     target = _target(state, name, to)
-    done: dict[str, Any] = {"current_phase": target}
+    changed: dict[str, Any] = {"current_phase": target}
     if name == "gate-b-fail":
-        number = round_of(group_for(state, GATE_B))
-        if counting(state, round_key(number)):
-            done |= failed(fields, number)
+        number = round_to_count(state, group_for(state, GATE_B))
+        if number:
+            changed |= count_failure(fields, number)
         if target == "discover":
-            done["detour_count"] = int(fields.get("detour_count") or 0) + 1
+            changed["detour_count"] = int(fields.get("detour_count") or 0) + 1
     elif name == "design-gate-a":
-        done |= {"gate_a_result": None, "gate_b_result": None}
+        changed |= {"gate_a_result": None, "gate_b_result": None}
     elif name in ("gate-a-pass", "gate-a-fail"):
-        done["gate_a_result"] = "pass" if name == "gate-a-pass" else "fail"
+        changed["gate_a_result"] = "pass" if name == "gate-a-pass" else "fail"
     elif name == "gate-b-pass":
-        done |= {"gate_a_result": "pass", "gate_b_result": "pass"}
+        changed |= {"gate_a_result": "pass", "gate_b_result": "pass"}
     elif name == "review-approve":
-        done["baseline_accepted"] = True
+        changed["baseline_accepted"] = True
     elif name == "baseline-change":
         strictness = max(strictness_of(fields), "standard", key=lambda word: MAX_ROUNDS[word])
-        done |= {"gate_a_result": None, "gate_b_result": None, "gate_b_round": 0}
-        done |= {"gate_b_max_rounds": MAX_ROUNDS[strictness]}
-        done |= {"reviewer_count": REVIEWERS[strictness]}
-    return done
+        changed |= {"gate_a_result": None, "gate_b_result": None, "gate_b_round": 0}
+        changed |= {"gate_b_max_rounds": MAX_ROUNDS[strictness]}
+        changed |= {"reviewer_count": REVIEWERS[strictness]}
+    return changed
 
 
-def advise(
-    state: RfcState,
-    name: str,
-    *,
-    to: str = "",
-    restart: bool | None = None,
-    pressure: int | None = None,
-    threshold: int,
-) -> Advice:
-    """Whether to write, and whether to restart, at a transition; refused when it cannot be made."""
-    transition = _named(name)
+def advise(state: RfcState, command: Any) -> Advice:
+    """Whether to write and whether to restart at the transition of a `move` command. A transition
+    that is not possible now is refused."""
+    name = command["name"]
+    if name not in TRANSITIONS:
+        raise Usage(f"{name!r} is no transition.", hint=f"Known are: {', '.join(TRANSITIONS)}.")
+    transition = TRANSITIONS[name]
     _check_source(state, name, transition)
-    target = _target(state, name, to)
-    number = rounds_of(state["fields"])
-    group = transition.exits
-    if group == GATE_B:
-        group = group_for(state, GATE_B)
-        number = round_of(group)
-    # The bounded change of a baseline has no trigger points until its gate fails again and again.
+    target = _target(state, name, command.get("to", ""))
+    group = group_for(state, transition.exits)
+    number = round_of(group) or rounds_of(state["fields"])
     bounded = bool(state["fields"].get("baseline_accepted")) and number < ROUNDS_OF_A_LOOP
     write = bool(group) and not bounded
-    asked, why = _restart(transition, target, write, restart, pressure, threshold)
+    restart, why = _restart(transition, target, write, command)
     return {
         "transition": name,
         "source": str(state["fields"].get("current_phase", "")),
         "target": target,
         "group": group if write else "",
         "write": write,
-        "restart": asked,
+        "restart": restart,
         "why": why,
     }
 
 
-def _restart(
-    transition: Transition,
-    target: str,
-    write: bool,
-    wanted: bool | None,
-    pressure: int | None,
-    threshold: int,
-) -> tuple[bool, str]:
-    mandatory = transition.restart == "yes" and target == "design"
+def _restart(transition: Transition, target: str, write: bool, command: Any) -> tuple[bool, str]:
+    wanted, pressure = command.get("restart"), command.get("pressure")
+    threshold = command["threshold"]
     if not write:
         if wanted:
             raise Usage("A restart is asked for at trigger points only.")
         return False, "not a trigger point"
-    if mandatory:
+    if transition.restart == "yes" and target == "design":
         if wanted is False:
             raise Usage(
                 "After a Gate-B failure the context restarts: that is not optional.",
@@ -225,40 +211,31 @@ def _restart(
         return wanted, "as you asked"
     if transition.restart == "yes":
         return True, "a detour after a Gate-B failure restarts unless --no-restart is given"
-    if transition.restart == "pressure":
-        if pressure is None:
-            return False, f"no --pressure was given; above {threshold} % the context would restart"
-        within = pressure <= threshold
-        word = "within" if within else "above"
-        return not within, f"context pressure {pressure} % is {word} {threshold} %"
-    return False, "the context is still light"
+    if transition.restart == "no":
+        return False, "the context is still light"
+    if pressure is None:
+        return False, f"no --pressure was given; above {threshold} % the context would restart"
+    above = pressure > threshold
+    return above, f"context pressure {pressure} % is {'above' if above else 'within'} {threshold} %"
 
 
 def owed_after(state: RfcState, group: str) -> str:
-    """The group that must still be written after a transition; nothing when it was, in this phase."""
-    if not group or (round_of(group) and state["counted"] == round_of(group)):
-        return ""
+    """The group that is still to be written after a transition, or "" if it was, in this phase."""
+    if round_of(group):
+        return "" if state["counted"] == round_of(group) else group
     since = state["move"]["version"] if state["move"] else 0
-    for one in state["groups"]:
-        if one["key"] == group and one["written"] > since and not round_of(group):
-            return ""
-    return group
-
-
-def _named(name: str) -> Transition:
-    if name not in TRANSITIONS:
-        raise Usage(f"{name!r} is no transition.", hint=f"Known are: {', '.join(TRANSITIONS)}.")
-    return TRANSITIONS[name]
+    written = [one["written"] for one in state["groups"] if one["key"] == group]
+    return "" if any(version > since for version in written) else group
 
 
 def _check_source(state: RfcState, name: str, transition: Transition) -> None:
     phase = str(state["fields"].get("current_phase", ""))
-    move = state["move"]
-    if move is not None and move["owed"]:
+    owed = state["move"]["owed"] if state["move"] else ""
+    if owed:
         raise HoldfastError(
-            f"{heading_of(move['owed'])} is not written yet: a checkpoint is always written.",
-            hint=f"holdfast rfc prompt {word_of(move['owed'])}, then "
-            f"holdfast rfc write {word_of(move['owed'])} with the answers.",
+            f"{heading_of(owed)} is not written yet: a checkpoint is always written.",
+            hint=f"holdfast rfc prompt {word_of(owed)}, then "
+            f"holdfast rfc write {word_of(owed)} with the answers.",
             kind="owed",
         )
     if phase not in transition.sources:
@@ -268,17 +245,6 @@ def _check_source(state: RfcState, name: str, transition: Transition) -> None:
             hint=f"From here: {', '.join(possible) or 'none'}.",
             kind="wrong_phase",
         )
-
-
-def word_of(key: str) -> str:
-    """A group as the command line names it."""
-    return GATE_B if round_of(key) else key
-
-
-def owes(state: RfcState) -> str:
-    """The word of the group that the last transition still waits for; nothing when none."""
-    move = state["move"]
-    return word_of(move["owed"]) if move and move["owed"] else ""
 
 
 def _target(state: RfcState, name: str, to: str) -> str:

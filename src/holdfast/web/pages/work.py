@@ -13,7 +13,7 @@ from holdfast.loop.rules.model import COMPLETE
 from holdfast.plans import lookup
 from holdfast.plans.rules import run as runs
 from holdfast.plans.rules.run_model import GATE_WAITS
-from holdfast.rfc.listing import listing
+from holdfast.rfc.summary import list_rfcs
 from holdfast.session import sessions
 from holdfast.web.cards import stands_for
 from holdfast.web.record_text import page_of
@@ -131,7 +131,7 @@ def _tracks(place: Place, workspace: Workspace) -> tuple[list[dict[str, Any]], i
 
 
 def _rfcs(place: Place, workspace: Workspace) -> tuple[list[dict[str, Any]], int]:
-    found = sorted(listing(workspace), key=lambda row: row["updated_at"], reverse=True)
+    found = sorted(list_rfcs(workspace), key=lambda row: row["updated_at"], reverse=True)
     rows = [
         _row(
             place,

@@ -6,18 +6,18 @@ from holdfast.cli.parser import Verbs
 
 VERBS = {
     "init": "Begin an RFC: its folder, its files, its first phase.",
-    "list": "The open RFCs, and what each waits for.",
-    "prompt": "The questions at a boundary, for the agent to answer.",
-    "write": "Take the answers into the checkpoint, within its budget.",
-    "transition": "Leave a phase: whether to write, whether to restart.",
-    "bootstrap": "After a restart: everything to go on from, in one text.",
-    "show": "An RFC's checkpoint, for people.",
-    "lint": "What is wrong with a checkpoint written by hand, by line.",
+    "list": "List the open RFCs and what each waits for.",
+    "prompt": "Print the questions at a phase boundary.",
+    "write": "Write the answers into the checkpoint.",
+    "transition": "Leave a phase; says whether to write and whether to restart.",
+    "bootstrap": "After a restart: print everything that is needed to continue.",
+    "show": "Show an RFC and its checkpoint.",
+    "lint": "Check a checkpoint that was written by hand, line by line.",
 }
 
 command = Verbs(
     "holdfast.cli.verbs.rfc",
     VERBS,
     name="rfc",
-    help="The reasoning behind an RFC, kept across phases within 200 lines.",
+    help="Keep the reasoning behind an RFC across phases, within 200 lines.",
 )

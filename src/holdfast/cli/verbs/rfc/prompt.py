@@ -6,8 +6,8 @@ import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.rfc.questions import questions
-from holdfast.rfc.rules.transitions import GROUPS
+from holdfast.rfc.rules.model import GROUPS
+from holdfast.rfc.write import ask
 
 
 @click.command()
@@ -15,11 +15,11 @@ from holdfast.rfc.rules.transitions import GROUPS
 @click.argument("id", required=False)
 @verb
 def command(call: Call, group: str, id: str | None) -> Reply:
-    """The questions at a boundary, with the number of bullets that each wants.
+    """Print the questions at a phase boundary, with the number of bullets for each section.
 
-    Answer each under its heading (`### User Intent Signals`), one line a bullet, and give the answers
-    to `holdfast rfc write GROUP`. ID is needed where several RFCs are open.
+    Answer under each heading (`### User Intent Signals`), one line a bullet, and give the answers to
+    `holdfast rfc write GROUP`. ID is required if several RFCs are open.
     """
-    found = questions(call.workspace, group, id or "")
+    found = ask(call.workspace, group, id or "")
     next = f"holdfast rfc write {group} {found['id']}".rstrip()
     return Reply({**found}, found["prompt"].split("\n"), next=[next])

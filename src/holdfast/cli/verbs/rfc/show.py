@@ -2,64 +2,53 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.cli.rfcs import shown, warn_of, which
+from holdfast.cli.rfcs import format_checkpoint, warn_all
 from holdfast.cli.terminal import ago, safe, style, table
-from holdfast.rfc.reading import Reader
-from holdfast.rfc.rules import document
-from holdfast.rfc.rules.bootstrap import drift
-from holdfast.rfc.rules.budget import estimate_tokens
-from holdfast.rfc.rules.transitions import owes
-from holdfast.rfc.rules.words import MOST_LINES, max_rounds, rounds_of, strictness_of, version_of
+from holdfast.rfc.rules.model import MOST_LINES
+from holdfast.rfc.summary import show
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.rfc.rules.words import RfcState
+    from holdfast.rfc.summary import RfcDetails
 
 
 @click.command()
 @click.argument("id", required=False)
 @verb
 def command(call: Call, id: str | None) -> Reply:
-    """How an RFC stands, and its checkpoint, with what was written into the files by hand."""
-    found = which(call, id)
-    with Reader(call.workspace) as reader:
-        state, problems = reader.state(found)
-        now, _ = reader.artifacts(found)
-    warn_of(problems)
-    text = document.write(state) if state["meta"]["last_phase"] else ""
-    edited = drift(state["meta"]["artifacts"], now) if text else []
-    lines = list(table(_facts(state, text, edited, call.now)))
-    if text:
-        # The table says what Meta says.
-        _, rule, groups = text.partition("\n---\n")
-        lines += ["", *shown(f"---\n{groups}")] if rule else []
-    data = {"state": state, "checkpoint": text, "drift": edited, "problems": problems}
-    next = [] if text else [f"holdfast rfc prompt discover {found}"]
+    """Show the phase of an RFC and its checkpoint, with the edits that people made in the files."""
+    found = show(call.workspace, id or "")
+    warn_all(found["problems"])
+    lines = list(table(_facts(found, call.now)))
+    # The table says what Meta says.
+    _, rule, groups = found["checkpoint"].partition("\n---\n")
+    lines += ["", *format_checkpoint(f"---\n{groups}")] if rule else []
+    data = {name: found[name] for name in ("state", "checkpoint", "drift", "problems")}
+    next = [] if found["checkpoint"] else [f"holdfast rfc prompt discover {found['state']['id']}"]
     return Reply(data, lines, next=next, pages=True)
 
 
-def _facts(state: RfcState, text: str, edited: list[str], now: int) -> list[list[str]]:
-    fields, move = state["fields"], state["move"]
-    number = rounds_of(fields)
-    rounds = f", Gate-B round {number} of {max_rounds(fields)}" if number else ""
+def _facts(found: RfcDetails, now: int) -> list[list[str]]:
+    row, fields = found["row"], found["state"]["fields"]
+    rounds = f", Gate-B round {row['round']} of {row['max_rounds']}" if row["round"] else ""
     rows = [
-        ["RFC", style(safe(state["id"]), "yellow")],
+        ["RFC", style(safe(row["id"]), "yellow")],
         ["Phase", safe(f"{fields.get('current_phase', '')}{rounds}")],
-        ["Strictness", strictness_of(fields)],
+        ["Strictness", row["strictness"]],
     ]
-    if not text:
+    if not found["checkpoint"]:
         return [*rows, ["Checkpoint", "not written yet"]]
-    room = f"{len(text.splitlines())} of {MOST_LINES} lines, about {estimate_tokens(text)} tokens"
-    rows.append(["Checkpoint", f"version {version_of(fields)}, {room}"])
-    updated = str(fields.get("updated_at", ""))
-    rows.append(["Updated", safe(f"{updated} ({ago(updated, now)})")])
-    rows += [["Drift", style(safe(what), "yellow")] for what in edited]
-    if owes(state):
-        rows.append(["Owes", style(f"holdfast rfc write {owes(state)}", "yellow")])
-    if move is not None and move["restart"]:
-        rows.append(["Restart", style(f"holdfast rfc bootstrap {state['id']}", "yellow")])
+    room = f"{found['lines']} of {MOST_LINES} lines, about {found['tokens']} tokens"
+    rows.append(["Checkpoint", f"version {row['version']}, {room}"])
+    rows.append(["Updated", safe(f"{row['updated_at']} ({ago(row['updated_at'], now)})")])
+    rows += [["Drift", style(safe(what), "yellow")] for what in found["drift"]]
+    if row["owed"]:
+        rows.append(["Owes", style(f"holdfast rfc write {row['owed']}", "yellow")])
+    if row["restart"]:
+        rows.append(["Restart", style(f"holdfast rfc bootstrap {row['id']}", "yellow")])
     return rows

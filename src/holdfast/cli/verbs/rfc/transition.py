@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from holdfast.cli.frame import Call, Reply, warn_of_views
 from holdfast.cli.parser import verb
-from holdfast.cli.rfcs import answers_from, said_of, warn_of, which
+from holdfast.cli.rfcs import answers_from, context_of, describe, warn_all
 from holdfast.cli.terminal import style, table
-from holdfast.rfc.checkpoints import transition
-from holdfast.rfc.rules.transitions import TRANSITIONS, word_of
-from holdfast.rfc.rules.words import heading_of
+from holdfast.rfc.rules.model import heading_of, word_of
+from holdfast.rfc.rules.transitions import TRANSITIONS
+from holdfast.rfc.transition import TransitionRequest, transition
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.rfc.checkpoints import Moved
+    from holdfast.rfc.transition import TransitionResult
 
 
 @click.command()
 @click.argument("name", type=click.Choice(list(TRANSITIONS)), metavar="TRANSITION")
 @click.argument("id", required=False)
-@click.option("--to", type=click.Choice(["design", "discover"]), help="gate-b-fail: a detour.")
+@click.option(
+    "--to", type=click.Choice(["design", "discover"]), help="Next phase after gate-b-fail."
+)
 @click.option("--pressure", type=click.IntRange(0, 100), help="Percent of the context in use.")
 @click.option("--restart/--no-restart", default=None, help="Restart the context, or do not.")
-@click.option("--from", "source", metavar="FILE", help="The answers too, from FILE or -.")
-@click.option("--lenient", is_flag=True, help="Too few bullets are a warning, not a refusal.")
-@click.option(
-    "--accept-vanished", is_flag=True, help="Take the compressor's result though bullets are gone."
-)
-@click.option("--accept-versions", is_flag=True, help="Go on though the two files are apart.")
-@click.option("--dry-run", is_flag=True, help="Say what would be asked for, and change nothing.")
+@click.option("--from", "source", metavar="FILE", help="Write the answers in FILE (or -) too.")
+@click.option("--lenient", is_flag=True, help="Write too few bullets with a warning.")
+@click.option("--accept-versions", is_flag=True, help="Write even if the files' versions differ.")
+@click.option("--dry-run", is_flag=True, help="Say what would be asked for; change nothing.")
 @verb
 def command(
     call: Call,
@@ -40,40 +40,34 @@ def command(
     restart: bool | None,
     source: str | None,
     lenient: bool,
-    accept_vanished: bool,
     accept_versions: bool,
     dry_run: bool,
 ) -> Reply:
-    """Leave a phase: says whether to write a checkpoint and whether to restart the context.
+    """Leave a phase. Says whether to write a checkpoint and whether to restart the context.
 
-    Trigger points: discover-design, design-gate-a, gate-b-fail, review-reject. There the checkpoint is
-    written before (`rfc write`), after, or with --from in one step; until it is, no other transition
-    is made. Others: gate-a-pass, gate-a-fail, gate-b-pass, review-approve, baseline-change.
+    Trigger points: discover-design, design-gate-a, gate-b-fail, review-reject. Write their checkpoint
+    before (`rfc write`), after, or with --from in one step; until it is written, no other transition is
+    possible. Others: gate-a-pass, gate-a-fail, gate-b-pass, review-approve, baseline-change.
     """
-    answers = None
-    if source is not None:
-        answers = answers_from(source, lenient=lenient, accept_vanished=accept_vanished)
-    done = transition(
-        call.workspace,
-        which(call, id),
-        name,
+    request = TransitionRequest(
+        id=id or "",
+        name=name,
         to=to or "",
         restart=restart,
         pressure=pressure,
-        answers=answers,
-        actor=call.actor,
-        now=call.now,
+        answers=None if source is None else answers_from(source, lenient=lenient),
         dry_run=dry_run,
         accept_versions=accept_versions,
     )
-    warn_of(done["warnings"])
+    done = transition(context_of(call), request)
+    warn_all(done["warnings"])
     if done["outcome"] is not None and done["written"] is None:
         warn_of_views(done["outcome"])
-    data = {**done, "dry_run": dry_run}
-    return Reply(data, _lines(done, dry_run=dry_run), next=_next(done))
+    lines = _lines(done, dry_run=dry_run)
+    return Reply({**done, "dry_run": dry_run}, lines, next=_next(done))
 
 
-def _lines(done: Moved, *, dry_run: bool) -> list[str]:
+def _lines(done: TransitionResult, *, dry_run: bool) -> list[str]:
     advice = done["advice"]
     moved = f"{advice['source']} to {advice['target']}"
     if done["outcome"] is not None and done["outcome"]["queued"]:
@@ -90,11 +84,11 @@ def _lines(done: Moved, *, dry_run: bool) -> list[str]:
     rows = [["Write", write], ["Restart", f"{restart} ({advice['why']})"]]
     lines = [style(head, bold=True), *table(rows, indent="  ")]
     if done["written"] is not None:
-        lines += said_of(done["written"], dry_run=dry_run)
+        lines += describe(done["written"], dry_run=dry_run)
     return lines
 
 
-def _next(done: Moved) -> list[str]:
+def _next(done: TransitionResult) -> list[str]:
     found = []
     if done["owed"]:
         word = word_of(done["owed"])

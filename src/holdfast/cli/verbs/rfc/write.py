@@ -6,21 +6,18 @@ import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.cli.rfcs import answers_from, said_of, shown, which
-from holdfast.rfc.checkpoints import write
-from holdfast.rfc.rules.transitions import GROUPS
+from holdfast.cli.rfcs import answers_from, context_of, describe, format_checkpoint
+from holdfast.rfc.rules.model import GROUPS
+from holdfast.rfc.write import WriteRequest, write
 
 
 @click.command()
 @click.argument("group", type=click.Choice(GROUPS))
 @click.argument("id", required=False)
 @click.option("--from", "source", default="-", metavar="FILE", help="Read the answers from FILE.")
-@click.option("--lenient", is_flag=True, help="Too few bullets are a warning, not a refusal.")
-@click.option(
-    "--accept-vanished", is_flag=True, help="Take the compressor's result though bullets are gone."
-)
-@click.option("--accept-versions", is_flag=True, help="Go on though the two files are apart.")
-@click.option("--dry-run", is_flag=True, help="Show the checkpoint as it would be.")
+@click.option("--lenient", is_flag=True, help="Write too few bullets with a warning.")
+@click.option("--accept-versions", is_flag=True, help="Write even if the files' versions differ.")
+@click.option("--dry-run", is_flag=True, help="Print the checkpoint; write nothing.")
 @verb
 def command(
     call: Call,
@@ -28,27 +25,24 @@ def command(
     id: str | None,
     source: str,
     lenient: bool,
-    accept_vanished: bool,
     accept_versions: bool,
     dry_run: bool,
 ) -> Reply:
-    """Take answers, in Markdown or JSON on standard input, into .ohrfc/ID/checkpoint.md.
+    """Write answers (Markdown or JSON on standard input) into .ohrfc/ID/checkpoint.md.
 
-    Several lines of a bullet are folded into one, exact repeats merged; 40 lines a group and 200 in
-    all are the most. What does not fit is refused, never cut, and says what would have to give.
+    Bullets of several lines are folded into one, and exact repeats are merged. The limits are 40 lines
+    for a group and 200 lines in all. Answers over a limit are refused, never cut; the refusal says
+    which section must give how many lines.
     """
-    answers = answers_from(source, lenient=lenient, accept_vanished=accept_vanished)
-    done = write(
-        call.workspace,
-        which(call, id),
-        group,
-        answers,
-        actor=call.actor,
-        now=call.now,
+    request = WriteRequest(
+        id=id or "",
+        group=group,
+        answers=answers_from(source, lenient=lenient),
         dry_run=dry_run,
         accept_versions=accept_versions,
     )
-    lines = said_of(done, dry_run=dry_run)
+    done = write(context_of(call), request)
+    lines = describe(done, dry_run=dry_run)
     if dry_run:
-        lines = [*shown(done["text"]), "", *lines]
+        lines = [*format_checkpoint(done["text"]), "", *lines]
     return Reply({**done, "dry_run": dry_run}, lines, next=[f"holdfast rfc show {done['id']}"])

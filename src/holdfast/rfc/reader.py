@@ -1,4 +1,7 @@
-"""What the files of an RFC say, read without writing anything."""
+"""Read the files of RFCs and the journal behind them. Nothing here writes.
+
+A session's start hook loads this module: it imports nothing heavy.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +21,17 @@ from holdfast.kernel.views.files import (
     text_of,
 )
 from holdfast.kernel.views.projection import aside_of, stem_of
-from holdfast.rfc import rules
+from holdfast.rfc.rules import rfc as rules
 from holdfast.rfc.rules.document import HASH_LENGTH
-from holdfast.rfc.rules.words import (
+from holdfast.rfc.rules.model import (
     CHECKPOINT_FILE,
     EVIDENCE_FILE,
     FOLDER,
     RFC_FILE,
     STATE_FILE,
     is_open,
+    path_of,
+    stream_of,
 )
 
 TYPE_CHECKING = False
@@ -35,13 +40,24 @@ if TYPE_CHECKING:
 
     from holdfast.journal.interface import Journal, ViewRow
     from holdfast.kernel.workspace import Workspace
-    from holdfast.rfc.rules.words import Artifacts, RfcState
+    from holdfast.rfc.rules.model import Artifacts, RfcState
 
 VIEWS = (CHECKPOINT_FILE, STATE_FILE)
 
 
+class RfcContext:
+    """Where an operation works, who asked for it, and when."""
+
+    __slots__ = ("actor", "now", "workspace")
+
+    def __init__(self, workspace: Workspace, actor: str, now: int) -> None:
+        self.workspace = workspace
+        self.actor = actor
+        self.now = now
+
+
 class Reader:
-    """The files of a workspace's RFCs, and the journal behind them. Close it when done."""
+    """The RFCs of a workspace. Close it when done."""
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
@@ -49,7 +65,7 @@ class Reader:
 
     @property
     def journal(self) -> Journal | None:
-        """Opened for reading only, so that not even an old format is brought up to date."""
+        """The journal, read-only: reading does not even migrate an old format."""
         if self.workspace.url:
             return self.workspace.journal
         if self._journal is None and self.workspace.exists():
@@ -58,24 +74,21 @@ class Reader:
             try:
                 self._journal = SqliteJournal(self.workspace.journal_path, read_only=True)
             except NotFound:
-                return None  # whoever was to make it was killed before it held anything
+                return None  # an empty file: its first writer was killed
         return self._journal
-
-    def close(self) -> None:
-        if self._journal is not None:
-            self._journal.close()
-            self._journal = None
 
     def __enter__(self) -> Reader:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        if self._journal is not None:
+            self._journal.close()
+            self._journal = None
 
-    # Which RFCs there are
+    # Ids
 
     def ids(self) -> list[str]:
-        """Every RFC that a file or a record knows of."""
+        """The id of every RFC with a state.json or a record."""
         found = set()
         if self.journal is not None:
             found = {head["stream"].partition(":")[2] for head in self.journal.heads("rfc:")}
@@ -85,12 +98,12 @@ class Reader:
                 found.add(name)
         return sorted(found)
 
-    def named(self, prefix: str = "") -> str:
-        """The RFC with this id, or the only one that begins so; without any, the only open one, or
-        the only one at all."""
+    def find(self, prefix: str = "") -> str:
+        """The RFC with this id, or the only one that begins with it. Without a prefix: the only open
+        RFC, or the only one."""
         known = self.ids()
         if prefix:
-            rules.stream_of(prefix)
+            stream_of(prefix)
             found = [prefix] if prefix in known else [id for id in known if id.startswith(prefix)]
             what = f"RFCs begin with {prefix}"
         else:
@@ -103,27 +116,27 @@ class Reader:
         where = f"with the id {prefix}" if prefix else "here"
         raise NotFound(f"There is no RFC {where}.", hint="Begin one: holdfast rfc init ID")
 
-    # What they say
+    # The state
 
     def stored(self, id: str) -> tuple[RfcState, int]:
-        """The state in the journal, and its version; 0 when the journal knows nothing of it."""
-        stream = rules.stream_of(id)
+        """The state in the journal and its version, which is 0 without a record."""
+        stream = stream_of(id)
         if self.journal is None:
             return rules.initial(stream), 0
         state, head = load(self.journal, rules, stream)
         return state, head["version"] if head else 0
 
     def state(self, id: str) -> tuple[RfcState, list[str]]:
-        """The state with what others wrote into the files since, and what of that cannot be read."""
+        """The state with the edits that others made in the files since, and the edits that cannot be
+        read."""
         state, _ = self.stored(id)
         problems: list[str] = []
         for name in VIEWS:
-            path = rules.path_of(id, name)
-            if self.is_as_we_left_it(path):
+            path = path_of(id, name)
+            if self.is_unchanged(path):
                 continue
             try:
-                text = self.view(id, name)
-                change: Any = {"kind": "edited", "path": path, "text": text}
+                change: Any = {"kind": "edited", "path": path, "text": self.view(id, name)}
                 edits = rules.absorb(state, state, change, 0)
             except FileNotFoundError:
                 continue
@@ -135,9 +148,12 @@ class Reader:
                 state = rules.apply(state, event)
         return state, problems
 
+    # Files
+
     def view(self, id: str, name: str) -> str:
-        """What a view says, or would say, had a crash not kept it from being put in place."""
-        path = rules.path_of(id, name)
+        """The text of checkpoint.md or state.json. After a crash it is the text that the interrupted
+        write recorded."""
+        path = path_of(id, name)
         if self.is_pending(id, name):
             text = rules.render(self.stored(id)[0]).get(path)
             if text is not None:
@@ -145,8 +161,8 @@ class Reader:
         return text_of(read_file(target_of(self.workspace, path))[1])
 
     def is_pending(self, id: str, name: str) -> bool:
-        """Committed, staged, and not exchanged: whoever writes next puts it there."""
-        path = rules.path_of(id, name)
+        """Whether a file was recorded and staged, but not put in place before a crash."""
+        path = path_of(id, name)
         target = target_of(self.workspace, path)
         row = self._row(path)
         if row is None or row["placed"] is None or row["removed"]:
@@ -156,8 +172,8 @@ class Reader:
         aside = aside_of(stem_of(self.workspace, path, target), row["placed"])
         return identity_of(aside) == row["placed"]
 
-    def is_as_we_left_it(self, path: str) -> bool:
-        """Nobody touched the file: then the journal says it better."""
+    def is_unchanged(self, path: str) -> bool:
+        """Whether a file is as Holdfast wrote it. Then the journal knows its content."""
         row = self._row(path)
         if row is None or row["placed"] is None:
             return False
@@ -170,33 +186,27 @@ class Reader:
         return rows[0] if rows else None
 
     def file(self, id: str, name: str) -> bytes:
-        """A file that belongs to its author, whole."""
-        return read_file(target_of(self.workspace, rules.path_of(id, name)))[1]
+        """The content of a file that belongs to the author."""
+        return read_file(target_of(self.workspace, path_of(id, name)))[1]
 
     def artifacts(self, id: str) -> tuple[Artifacts, list[str]]:
-        """What rfc.md and evidence.json are now, and what could not be read of them."""
+        """The current rfc.md and evidence.json, and which of them cannot be read."""
         found: Artifacts = {"rfc": "", "evidence": -1, "evidence_digest": ""}
         warnings: list[str] = []
         try:
-            found["rfc"] = short_hash(self.file(id, RFC_FILE))
+            found["rfc"] = digest(self.file(id, RFC_FILE)).hex()[:HASH_LENGTH]
         except (OSError, Unreadable) as problem:
-            warnings.append(f"{RFC_FILE} cannot be read: {_why(problem)}.")
+            warnings.append(f"{RFC_FILE} cannot be read: {_reason(problem)}.")
         try:
             content = self.file(id, EVIDENCE_FILE)
             found["evidence_digest"] = content_digest(content)
-            found["evidence"] = count_items(content)
+            found["evidence"] = _count_items(content)
         except (OSError, Unreadable, ValueError) as problem:
-            warnings.append(f"{EVIDENCE_FILE} cannot be counted: {_why(problem)}.")
+            warnings.append(f"{EVIDENCE_FILE} cannot be counted: {_reason(problem)}.")
         return found, warnings
 
 
-def short_hash(content: bytes) -> str:
-    """The first eight letters of the SHA-256 of a file's bytes."""
-    return digest(content).hex()[:HASH_LENGTH]
-
-
-def count_items(content: bytes) -> int:
-    """How many items an evidence.json has; ValueError when it is none."""
+def _count_items(content: bytes) -> int:
     value = canonical_json.loads(text_of(content))
     items = value.get("items") if isinstance(value, dict) else None
     if not isinstance(items, list):
@@ -204,13 +214,13 @@ def count_items(content: bytes) -> int:
     return len(items)
 
 
-def _why(problem: Exception) -> str:
+def _reason(problem: Exception) -> str:
     return (problem.strerror if isinstance(problem, OSError) else None) or str(problem)
 
 
 def _is_id(name: str) -> bool:
     try:
-        rules.stream_of(name)
+        stream_of(name)
     except HoldfastError:
         return False
     return True

@@ -1,9 +1,9 @@
-"""state.json: the keys of its schema (v2), what they may hold, and what a crash left behind in them."""
+"""state.json: the keys of its schema (v2), their valid values, and the repair after a crash."""
 
 from __future__ import annotations
 
 from holdfast.kernel import canonical_json
-from holdfast.rfc.rules.words import (
+from holdfast.rfc.rules.model import (
     DESIGN,
     LARGEST_COUNT,
     MAX_ROUNDS,
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from holdfast.rfc.rules.words import Meta
+    from holdfast.rfc.rules.model import Meta
 
 SCHEMA_VERSION = "v2"
 TEMPLATE_ID, TEMPLATE_VERSION = "rfc_template_os_service", "2026-02-09"
-# In the order in which they are written. Of others, none is ever added, and all are kept.
+# In the order of the file. Holdfast keeps keys that others added, and adds none itself.
 KEYS = (
     *("schema_version", "rfc_id", "current_phase", "strictness", "template_id"),
     *("template_version", "template_ref", "created_at", "updated_at", "gate_a_result"),
@@ -41,12 +41,12 @@ COUNTS = (
     *("gate_b_round", "gate_b_max_rounds", "reviewer_count", "checkpoint_version"),
     *("detour_count", "rejection_count"),
 )
-# Step 0 of the bootstrap cannot be confirmed without these; RFC-41.
+# Step 0 of the bootstrap needs these; RFC-41.
 CONFIRMED = ("current_phase", "gate_b_round", "strictness", "checkpoint_version")
 
 
 def first_fields(id: str, strictness: str, at: str) -> dict[str, Any]:
-    """state.json as an RFC begins."""
+    """The fields of a new RFC."""
     return {
         "schema_version": SCHEMA_VERSION,
         "rfc_id": id,
@@ -75,8 +75,8 @@ def first_fields(id: str, strictness: str, at: str) -> dict[str, Any]:
 
 
 def write(fields: Mapping[str, Any]) -> str:
-    """The text of state.json, the same for the same fields however they were stored."""
-    import json
+    """The text of state.json. Equal fields give equal texts."""
+    import json  # here, because a session's start hook loads this module
 
     known = [key for key in KEYS if key in fields]
     others = sorted(key for key in fields if key not in KEYS)
@@ -85,7 +85,7 @@ def write(fields: Mapping[str, Any]) -> str:
 
 
 def read(text: str) -> dict[str, Any]:
-    """The fields of a state.json, strictness in one spelling; ValueError says what is wrong."""
+    """The fields of a state.json, with strictness in lower case. ValueError says what is wrong."""
     value = canonical_json.loads(text)
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")
@@ -97,7 +97,7 @@ def read(text: str) -> dict[str, Any]:
 
 
 def problems(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Values with which nothing here could work: key and what is wrong."""
+    """Invalid values: the key, and what is wrong with it."""
     found: list[tuple[str, str]] = []
     phase, strictness = fields.get("current_phase"), fields.get("strictness")
     if "current_phase" in fields and phase not in PHASES:
@@ -116,7 +116,7 @@ def problems(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def shortcomings(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What the schema asks for beyond that: missing keys, and keys that it does not know."""
+    """Missing keys, and keys that the schema does not define."""
     found = [(key, "is missing") for key in REQUIRED if key not in fields]
     found += [(key, "is no key of the schema") for key in sorted(fields) if key not in KEYS]
     if fields.get("schema_version", SCHEMA_VERSION) != SCHEMA_VERSION:
@@ -124,15 +124,15 @@ def shortcomings(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
     return found
 
 
-def merged(fields: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """With changes; the version never goes back, whichever file was written first."""
+def merge(fields: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields with changes. The version never decreases, whichever file was written first."""
     version = max(version_of({**fields}), version_of({**changes}))
     after = {**fields, **changes}
     return {**after, "checkpoint_version": version} if "checkpoint_version" in after else after
 
 
-def repaired(fields: Mapping[str, Any], version: int, meta: Meta) -> dict[str, Any]:
-    """state.json as it would be, had the write of checkpoint.md before it not been cut off."""
+def repair(fields: Mapping[str, Any], version: int, meta: Meta) -> dict[str, Any]:
+    """state.json as an interrupted write would have left it; checkpoint.md is written first."""
     last = meta["last_phase"]
     return {
         **fields,
@@ -141,3 +141,8 @@ def repaired(fields: Mapping[str, Any], version: int, meta: Meta) -> dict[str, A
         "current_phase": "gate_a" if last == DESIGN else "design",
         "gate_b_round": max(round_of(last), meta["round"]),
     }
+
+
+def is_apart(file: int, state: int) -> bool:
+    """Whether checkpoint.md and state.json cannot come from one write, not even an interrupted one."""
+    return file not in (state, state + 1)

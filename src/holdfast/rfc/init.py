@@ -1,0 +1,150 @@
+"""Begin an RFC: its folder, the files of its author, and the first state."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypedDict
+
+from holdfast.kernel import clock
+from holdfast.kernel.errors import HoldfastError, NotAllowed, from_os_error
+from holdfast.kernel.views.files import Unreadable, target_of
+from holdfast.rfc.reader import Reader, RfcContext
+from holdfast.rfc.rules import state_file
+from holdfast.rfc.rules.model import (
+    EVIDENCE_FILE,
+    RFC_FILE,
+    STATE_FILE,
+    STRICTNESS,
+    path_of,
+    stream_of,
+)
+from holdfast.streams import open_writer
+
+if TYPE_CHECKING:
+    from holdfast.kernel.commit import Outcome
+
+EVIDENCE = '{\n  "schema_version": "v1",\n  "items": []\n}\n'
+SKELETON = """\
+---
+template_id: {template}
+template_version: {version}
+strictness: {strictness}
+---
+
+# RFC-{date}: {title}
+
+## Scope
+
+## Requirements
+
+## Decisions
+
+## Scenarios
+
+## Open questions
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InitRequest:
+    id: str
+    title: str = ""
+    strictness: str = "standard"
+
+
+class InitResult(TypedDict):
+    """A new RFC, and which of its files existed before."""
+
+    id: str
+    strictness: str
+    folder: str
+    kept: list[str]
+    outcome: Outcome
+
+
+def init(context: RfcContext, request: InitRequest) -> InitResult:
+    """Begin an RFC in DISCOVER. Files that its author wrote before are kept."""
+    stream = stream_of(request.id)
+    strictness = request.strictness.lower()
+    kept: list[str] = []
+    if strictness in STRICTNESS and not _exists(context, request.id):
+        kept = _make_files(context, request)
+    command = {"do": "begin", "strictness": strictness}
+    writer = open_writer(context.workspace)
+    outcome = writer.execute(stream, command, actor=context.actor, now=context.now)
+    folder = path_of(request.id, "")
+    return {
+        "id": request.id,
+        "strictness": strictness,
+        "folder": folder,
+        "kept": kept,
+        "outcome": outcome,
+    }
+
+
+def _exists(context: RfcContext, id: str) -> bool:
+    with Reader(context.workspace) as reader:
+        known = reader.stored(id)[1] > 0
+    path = path_of(id, STATE_FILE)
+    if not known and os.path.lexists(target_of(context.workspace, path)):
+        raise HoldfastError(
+            f"{path} exists already.",
+            hint=f"It is taken over as it is by the first `holdfast rfc write` for {id}.",
+            kind="exists",
+        )
+    return known
+
+
+def _make_files(context: RfcContext, request: InitRequest) -> list[str]:
+    """Make the author's files before the first record, so that a killed init can be repeated."""
+    text = SKELETON.format(
+        template=state_file.TEMPLATE_ID,
+        version=state_file.TEMPLATE_VERSION,
+        strictness=request.strictness.lower(),
+        date=clock.stamp(context.now)[:10].replace("-", ""),
+        title=" ".join((request.title or request.id).split()),
+    )
+    kept = []
+    try:
+        for folder in (".debug", ".reviews"):
+            target = target_of(context.workspace, path_of(request.id, folder))
+            os.makedirs(target, exist_ok=True)
+        for name, content in ((RFC_FILE, text), (EVIDENCE_FILE, EVIDENCE)):
+            target = target_of(context.workspace, path_of(request.id, name))
+            try:
+                with open(target, "x", encoding="utf-8") as file:
+                    file.write(content)
+            except FileExistsError:
+                kept.append(name)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise NotAllowed(f"{error.filename} is in the way: it is no folder.") from None
+    except OSError as error:
+        raise from_os_error(error, f"making {path_of(request.id, '')}") from error
+    return kept
+
+
+def adopt(context: RfcContext, reader: Reader, id: str) -> None:
+    """Take over files without a record, such as another machine's. Unreadable ones are refused:
+    there is no better copy of them."""
+    if reader.stored(id)[1] > 0:
+        return
+    try:
+        state_file.read(reader.view(id, STATE_FILE))
+    except FileNotFoundError:
+        return
+    except (Unreadable, ValueError) as problem:
+        raise _unusable(path_of(id, STATE_FILE), id, str(problem)) from None
+    for said in reader.state(id)[1]:
+        path, _, what = said.partition(": ")
+        raise _unusable(path, id, what)
+    writer = open_writer(context.workspace)
+    writer.execute(stream_of(id), {"do": "adopt"}, actor=context.actor, now=context.now)
+
+
+def _unusable(path: str, id: str, what: str) -> HoldfastError:
+    return HoldfastError(
+        f"{path} cannot be taken over: {what}.",
+        hint=f"Correct it (`holdfast rfc lint {id}`), or move it away.",
+        kind="unreadable",
+    )

@@ -1,0 +1,253 @@
+"""The rules of the `rfc:<id>` streams. checkpoint.md and state.json are two views of one stream.
+
+rfc.md and evidence.json belong to their author and are only read, in `holdfast.rfc`.
+"""
+
+from __future__ import annotations
+
+from holdfast.kernel import clock
+from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.rules import Decision
+from holdfast.rfc.rules import budget, document, edits, state_file
+from holdfast.rfc.rules.edits import absorb
+from holdfast.rfc.rules.model import (
+    CHECKPOINT_FILE,
+    KEPT_ROUNDS,
+    MOST_LINES,
+    STATE_FILE,
+    STRICTNESS,
+    heading_of,
+    in_order,
+    is_feedback,
+    path_of,
+    phase_of,
+    round_of,
+    rounds_of,
+    sections_in,
+    sections_of,
+    unknown,
+    version_of,
+    word_of,
+)
+from holdfast.rfc.rules.transitions import (
+    advise,
+    changes,
+    count_failure,
+    group_for,
+    is_done,
+    owed_after,
+    round_to_count,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from holdfast.journal.interface import Event
+    from holdfast.rfc.rules.model import Group, RfcState, Section
+
+__all__ = ["absorb", "apply", "decide", "initial", "render"]
+
+
+def initial(stream: str) -> RfcState:
+    return {
+        "id": stream.partition(":")[2],
+        "fields": {},
+        "meta": {
+            "last_phase": "",
+            "artifacts": {"rfc": "", "evidence": -1, "evidence_digest": ""},
+            "round": 0,
+            "extra": [],
+        },
+        "groups": [],
+        "extra": [],
+        "move": None,
+        "counted": 0,
+    }
+
+
+# Deciding
+
+
+def decide(state: RfcState, command: Any, now: int) -> Decision:
+    """`begin`, `adopt` (files without a record), `write` (answers), `move` (a transition)."""
+    what = command["do"]
+    if what in ("begin", "adopt"):
+        return _begin(state, command, now)
+    if not state["fields"]:
+        raise unknown(state["id"])
+    if what == "write":
+        return Decision([("written", _write(state, command, now))])
+    if what == "move":
+        return _move(state, command, now)
+    raise Usage(f"An RFC cannot {what!r}.")
+
+
+def _begin(state: RfcState, command: Any, now: int) -> Decision:
+    if state["fields"]:
+        if command["do"] == "adopt":
+            return Decision()
+        raise HoldfastError(
+            f"The RFC {state['id']} exists already.",
+            hint=f"holdfast rfc show {state['id']}",
+            kind="exists",
+        )
+    strictness = str(command.get("strictness", "standard")).lower()
+    if strictness not in STRICTNESS:
+        raise Usage(f"{strictness!r:.40} is none of {', '.join(STRICTNESS)}.")
+    fields = state_file.first_fields(state["id"], strictness, clock.stamp(now))
+    return Decision([("begun", {"fields": fields})])
+
+
+def _write(state: RfcState, command: Any, now: int) -> dict[str, Any]:
+    """The record of a checkpoint: its group, the changes in state.json, and the dropped groups."""
+    key, lenient = group_for(state, command["group"]), bool(command.get("lenient"))
+    sections = budget.compress(key, command["sections"], add_labels=lenient)
+    sections += own_sections(state, key)
+    budget.check(key, sections, lenient=lenient)
+    number = round_to_count(state, key)
+    changed = count_failure(state["fields"], number) if number else {}
+    changed |= {
+        "checkpoint_version": version_of(state["fields"]) + 1,
+        "last_checkpoint_phase": phase_of(key),
+        "updated_at": clock.stamp(now),
+    }
+    body: dict[str, Any] = {
+        "group": key,
+        "sections": sections,
+        "artifacts": command["artifacts"],
+        "set": changed,
+        "counted": number,
+        "dropped": _superseded(state, key),
+    }
+    while document.count(after := _apply_written(state, body)) > MOST_LINES:
+        oldest = _oldest_feedback(after, key)
+        if not oldest:
+            budget.check_total(after)
+        body["dropped"] = [*body["dropped"], oldest]
+    return body
+
+
+def own_sections(state: RfcState, key: str) -> list[Section]:
+    """The sections that a person added to a group. They stay when the group is rewritten."""
+    return [one for one in sections_in(state, key) if one["title"] not in sections_of(key)]
+
+
+def replaced_by(state: RfcState, key: str, sections: Sequence[Section]) -> list[str]:
+    """The bullets that a person wrote into this group, and that these sections do not contain."""
+    kept = [*sections, *own_sections(state, key)]
+    bullets = {bullet for section in kept for bullet in section["bullets"]}
+    by_hand = [one.get("by_hand", []) for one in state["groups"] if one["key"] == key]
+    return [bullet for found in by_hand for bullet in found if bullet not in bullets]
+
+
+def _superseded(state: RfcState, key: str) -> list[str]:
+    """The rounds that a new round displaces: all but itself and the one before it; RFC-51."""
+    number = round_of(key)
+    rounds = [group["key"] for group in state["groups"] if number and round_of(group["key"])]
+    kept = range(number - KEPT_ROUNDS + 1, number + 1)
+    return [other for other in rounds if round_of(other) not in kept]
+
+
+def _oldest_feedback(state: RfcState, but: str) -> str:
+    """The feedback group that gives way when a rejected review needs its lines; AMB-RFC-04."""
+    groups = [one for one in state["groups"] if is_feedback(one["key"]) and one["key"] != but]
+    return min(groups, key=lambda group: group["written"])["key"] if groups else ""
+
+
+def _move(state: RfcState, command: Any, now: int) -> Decision:
+    name, answers = command["name"], command.get("answers")
+    if is_done(state, name):
+        return Decision(_repeat(state, name, answers, now) if answers else [])
+    advice = advise(state, command)
+    body = {
+        "name": name,
+        "set": {**changes(state, name, command.get("to", "")), "updated_at": clock.stamp(now)},
+        "restart": advice["restart"],
+        "owed": owed_after(state, advice["group"]),
+    }
+    records: list[tuple[str, Any]] = [("moved", body)]
+    if answers:
+        records.append(("written", _write(_apply_moved(state, body), answers, now)))
+    return Decision(records)
+
+
+def _repeat(state: RfcState, name: str, answers: Any, now: int) -> list[tuple[str, Any]]:
+    """Answers that come with a transition which was made before: only owed ones are taken."""
+    body = _write(state, answers, now)
+    key, move = body["group"], state["move"]
+    if move is not None and move["owed"] == key:
+        return [("written", body)]
+    if body["sections"] == sections_in(state, key):
+        return []
+    raise HoldfastError(
+        f"{name} was made already, and {heading_of(key)} is written: these answers were not taken.",
+        hint=f"To replace what it says: holdfast rfc write {word_of(key)}",
+        kind="made_already",
+    )
+
+
+# Applying
+
+
+def apply(state: RfcState, event: Event) -> RfcState:
+    kind, body = event["kind"], event["body"]
+    if kind == "begun":
+        return {**state, "fields": body["fields"]}
+    if kind == "written":
+        return _apply_written(state, body)
+    if kind == "moved":
+        return _apply_moved(state, body)
+    if kind == "edited_outside":
+        return edits.apply(state, body)
+    return state
+
+
+def _apply_written(state: RfcState, body: Any) -> RfcState:
+    fields = state_file.merge(state["fields"], body["set"])
+    key = body["group"]
+    group: Group = {"key": key, "sections": body["sections"], "written": version_of(fields)}
+    gone = {key, *body["dropped"]}
+    move = state["move"]
+    if move is not None and move["owed"] == key:
+        move = {**move, "owed": ""}
+    return {
+        **state,
+        "fields": fields,
+        "groups": in_order([group, *(one for one in state["groups"] if one["key"] not in gone)]),
+        "meta": {
+            "last_phase": key,
+            "artifacts": body["artifacts"],
+            "round": rounds_of(fields),
+            "extra": state["meta"]["extra"],
+        },
+        "move": move,
+        "counted": body["counted"] or state["counted"],
+    }
+
+
+def _apply_moved(state: RfcState, body: Any) -> RfcState:
+    fields = state_file.merge(state["fields"], body["set"])
+    return {
+        **state,
+        "fields": fields,
+        "counted": 0,
+        "move": {
+            "name": body["name"],
+            "to": body["set"]["current_phase"],
+            "version": version_of(fields),
+            "restart": body["restart"],
+            "owed": body["owed"],
+        },
+    }
+
+
+def render(state: RfcState) -> dict[str, str]:
+    """The two files. checkpoint.md comes first and is put in place first; AMB-RFC-06."""
+    if not state["fields"]:
+        return {}
+    files = {path_of(state["id"], STATE_FILE): state_file.write(state["fields"])}
+    if not state["meta"]["last_phase"]:
+        return files
+    return {path_of(state["id"], CHECKPOINT_FILE): document.write(state), **files}

@@ -1,0 +1,221 @@
+"""Write a checkpoint: ask the questions of a group, take the answers, write both files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from holdfast.kernel.errors import HoldfastError, NotFound, Usage
+from holdfast.kernel.state import fold
+from holdfast.kernel.views.files import Unreadable
+from holdfast.rfc.init import adopt
+from holdfast.rfc.reader import VIEWS, Reader, RfcContext
+from holdfast.rfc.rules import budget, document, questions, state_file
+from holdfast.rfc.rules import rfc as rules
+from holdfast.rfc.rules.document import Parsed
+from holdfast.rfc.rules.model import (
+    CHECKPOINT_FILE,
+    GATE_B,
+    GROUPS,
+    STATE_FILE,
+    heading_of,
+    path_of,
+    stream_of,
+    unknown,
+    version_of,
+)
+from holdfast.rfc.rules.transitions import group_for
+from holdfast.streams import open_writer
+
+if TYPE_CHECKING:
+    from holdfast.kernel.commit import Outcome
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.rfc.rules.model import RfcState
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answers:
+    """The answers for a group. `source` names them in refusals; `lenient` allows too few bullets."""
+
+    text: str
+    source: str = "answers"
+    lenient: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriteRequest:
+    """Answers for a group of the RFC with this id, a unique beginning of it, or "" for the only one."""
+
+    id: str = ""
+    group: str
+    answers: Answers
+    dry_run: bool = False
+    accept_versions: bool = False
+
+
+class Questions(TypedDict):
+    id: str
+    group: str
+    prompt: str
+
+
+class WriteResult(TypedDict):
+    """A written checkpoint. `text` is the file as it is, or as it would be after a dry run."""
+
+    id: str
+    group: str
+    version: int
+    lines: int
+    dropped: list[str]
+    warnings: list[str]
+    text: str
+    outcome: Outcome | None
+
+
+def ask(workspace: Workspace, group: str, id: str = "") -> Questions:
+    """The questions of a group for an RFC."""
+    if group not in GROUPS:
+        raise Usage(f"{group!r:.40} is no group.", hint=f"One of {', '.join(GROUPS)}.")
+    key, found = group, ""
+    with Reader(workspace) as reader:
+        try:
+            found = reader.find(id)
+            key = group_for(reader.state(found)[0], group)
+        except NotFound:
+            # Only the questions of Gate-B depend on the RFC.
+            if id or group == GATE_B:
+                raise
+    return {"id": found, "group": key, "prompt": questions.prompt(key)}
+
+
+def write(context: RfcContext, request: WriteRequest) -> WriteResult:
+    """Make the answers fit without losing a word and write both files, or refuse them."""
+    with Reader(context.workspace) as reader:
+        state = enter(context, reader, request.id, request.dry_run, request.accept_versions)
+        command, warnings = command_for(reader, state, request.group, request.answers)
+        if request.dry_run:
+            return result_of(preview(state, command, context.now), warnings, None)
+        outcome, kept = execute(context, state["id"], command)
+        after = state if outcome["queued"] else reader.stored(state["id"])[0]
+        return result_of(after, [*kept, *warnings], outcome)
+
+
+# Steps that writing shares with transitions
+
+
+def enter(
+    context: RfcContext, reader: Reader, id: str, dry_run: bool, accept_versions: bool
+) -> RfcState:
+    """Find the RFC, check that its files fit together, take them over if they have no record."""
+    id = reader.find(id)
+    if not accept_versions:
+        _check_versions(reader, id)
+    if not dry_run:
+        adopt(context, reader, id)
+    state, _ = reader.state(id)
+    if not state["fields"]:
+        raise unknown(id)
+    return state
+
+
+def command_for(
+    reader: Reader, state: RfcState, group: str, answers: Answers
+) -> tuple[dict[str, Any], list[str]]:
+    """The command that writes these answers, and warnings."""
+    key = group_for(state, group)
+    given = questions.read(key, answers.text, source=answers.source)
+    sections = budget.compress(key, given, add_labels=answers.lenient)
+    artifacts, warnings = reader.artifacts(state["id"])
+    warnings += budget.check(key, sections, lenient=answers.lenient)
+    warnings += [
+        f"Written by hand, and replaced ({heading_of(key)}): {bullet}"
+        for bullet in rules.replaced_by(state, key, sections)
+    ]
+    command = {"do": "write", "group": group, "lenient": answers.lenient}
+    return {**command, "sections": sections, "artifacts": artifacts}, warnings
+
+
+def execute(context: RfcContext, id: str, command: dict[str, Any]) -> tuple[Outcome, list[str]]:
+    """Commit a command. The warnings name files that could not be read and are in quarantine."""
+    workspace, stream = context.workspace, stream_of(id)
+    writer = open_writer(workspace)
+    head = workspace.journal.head(stream)
+    before = head["version"] if head else 0
+    outcome = writer.execute(stream, command, actor=context.actor, now=context.now)
+    if outcome["queued"]:
+        return outcome, []
+    if any(view["status"] == "removed" for view in outcome["views"]):
+        # A checkpoint is always written, even if the file was removed; RFC-01.
+        outcome["views"] = writer.repair(stream, now=context.now, raise_removed=True)["views"]
+    return outcome, [
+        f"{record['body']['path']} could not be read ({record['body']['reason']}); "
+        f"it was written anew, and what it was is in {record['body']['kept']}."
+        for record in reversed(workspace.journal.latest(stream=stream, limit=20))
+        if record["version"] > before and record["kind"] == "quarantined" and record["body"]
+    ]
+
+
+def preview(state: RfcState, command: dict[str, Any], now: int) -> RfcState:
+    """The state after a command, without committing it."""
+    events: list[Any] = [
+        {"id": "", "kind": kind, "body": body, "at": "", "actor": ""}
+        for kind, body in rules.decide(state, command, now).records
+    ]
+    after: RfcState = fold(rules, state, events)
+    return after
+
+
+def result_of(after: RfcState, warnings: list[str], outcome: Outcome | None) -> WriteResult:
+    text = document.write(after) if after["meta"]["last_phase"] else ""
+    records = outcome["records"] if outcome else []
+    written = [one["body"] for one in records if one["kind"] == "written" and one["body"]]
+    return {
+        "id": after["id"],
+        "group": after["meta"]["last_phase"],
+        "version": version_of(after["fields"]),
+        "lines": len(text.splitlines()),
+        "dropped": [heading_of(key) for body in written for key in body["dropped"]],
+        "warnings": warnings,
+        "text": text,
+        "outcome": outcome,
+    }
+
+
+# Versions
+
+
+def _check_versions(reader: Reader, id: str) -> None:
+    """Refuse files that do not come from one write, as the bootstrap does; AMB-RFC-07.
+
+    A missing or unreadable file has no version: the write itself reports and replaces it.
+    """
+    if all(reader.is_unchanged(path_of(id, name)) for name in VIEWS):
+        return
+    state, file = _state_version(reader, id), _checkpoint_version(reader, id)
+    if state is None or file is None or not state_file.is_apart(file, state):
+        return
+    if _state_version(reader, id) != state:
+        return  # another process is writing both files now
+    raise HoldfastError(
+        f"checkpoint.md says version {file}, state.json version {state}: "
+        "they are not of one write. Nothing was written.",
+        hint="Bring back the one that is wrong, from git or with "
+        f"`holdfast history rfc:{id}`; or go on with what both say now: --accept-versions.",
+        kind="versions_apart",
+    )
+
+
+def _state_version(reader: Reader, id: str) -> int | None:
+    try:
+        fields = state_file.read(reader.view(id, STATE_FILE))
+    except (FileNotFoundError, Unreadable, ValueError):
+        return None
+    return version_of(fields) if "checkpoint_version" in fields else None
+
+
+def _checkpoint_version(reader: Reader, id: str) -> int | None:
+    try:
+        read = Parsed(reader.view(id, CHECKPOINT_FILE))
+    except (FileNotFoundError, Unreadable):
+        return None
+    return None if read.fatal or read.id != id else read.version
