@@ -135,9 +135,10 @@ def test_a_pack_keeps_its_budget_and_says_what_it_left_out(budget: int) -> None:
         for number in range(200)
     ]
     long = Event("prompt", text="Please look at this. " * 400)
-    text = render(seen(long, *many, *SESSION), budget)
+    out = [Event("agent", id=f"a{number}", text="Look for more. " * 9) for number in range(9)]
+    text = render(seen(long, *many, *SESSION, *out), budget)
     assert len(text) <= budget
-    assert text.count("```") >= 2 or budget == 400
+    assert text.split("\n").count("```") == 1 or budget == 400
     if budget < 6000:
         assert "Left out for length:" in text
 

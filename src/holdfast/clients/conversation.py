@@ -386,13 +386,13 @@ def piece(line: bytes, start: int, end: int) -> str:
 
     Where the string ends before `end`, so does the text.
     """
-    raw = line[max(start, 0) : min(end, len(line))]
-    raw = raw[: len(_WHOLE.match(raw)[0])]  # type: ignore[index]
+    raw = line[max(start, 0) : min(end, len(line))].decode("utf-8", "ignore")
+    whole = _WHOLE.match(raw)
     try:
-        return str(json.loads(b'"' + raw + b'"', strict=False))
+        return str(json.loads(f'"{whole[0] if whole else ""}"', strict=False))
     except ValueError:
-        return raw.decode("utf-8", "ignore").replace("\\n", "\n")
+        return ""
 
 
 # A string up to its end, or up to the last letter and escape that is there in full.
-_WHOLE = re.compile(rb'(?:[^"\\]+|\\u[0-9a-fA-F]{4}|\\[^u])*')
+_WHOLE = re.compile(r'(?:[^"\\]+|\\u[0-9a-fA-F]{4}|\\[^u])*')

@@ -57,6 +57,7 @@ SHARES = {
     "said": 0.1,
     "earlier": 0.07,
     "commits": 0.05,
+    "agents": 0.06,
     "notes": 0.08,
     "gates": 0.06,
 }
@@ -85,10 +86,21 @@ def render(parts: Parts, budget: int) -> str:
     room = max(budget, SMALLEST_BUDGET) - sum(len(line) + 1 for line in top)
     room -= len("````data\n\n````\n") + ROOM_FOR_CLOSING
     sections, left_out = _sections(parts, seen, room)
+    text = _written(top, sections, left_out)
+    while len(text) > budget and sections:
+        # A guess of the room was too high: give up lines from the end, never the fence.
+        title, lines = sections.pop()
+        if len(lines) > 1:
+            sections.append((title, lines[:-1]))
+        text = _written(top, sections, left_out)
+    return _bounded(text, budget)
+
+
+def _written(top: Sequence[str], sections: Sequence[Section], left_out: Sequence[str]) -> str:
     body = "\n".join(line for title, lines in sections for line in (f"## {title}", *lines))
     fence = "`" * max(3, _longest_run(body) + 1)
     closing = [f"Left out for length: {', '.join(left_out)}."] if left_out else []
-    return _bounded("\n".join([*top, f"{fence}data", body, fence, *closing]), budget)
+    return "\n".join([*top, f"{fence}data", body, fence, *closing])
 
 
 def _introduction(seen: Observation | None, *, short: bool) -> str:
@@ -150,6 +162,8 @@ def _sections(parts: Parts, seen: Observation | None, room: int) -> tuple[list[S
         said = _last_words(seen, int(total * share) - 40)
         take("said", "Last words of the agent", said, "")
         if not tight:
+            out = [f"- {_short(_line(text), 80)}" for text in seen["agents"].values()]
+            take("agents", "Subagents still out", out, "subagent")
             take("earlier", "Earlier requests", _earlier(seen), "")
             take("commits", "Commits, latest first", _commits(seen), "commit")
     take("notes", "Notes", [f"- {_line(note)}" for note in parts.get("notes") or []], "note")
@@ -313,10 +327,6 @@ def _work(
         made["glimpsed"] = ("Files named but not opened", _by_folder(glimpsed))
     if others:
         made["names"] = ("Other names in play", [", ".join(others)])
-    if seen["agents"]:
-        out = [f"- {_short(_line(text), 80)}" for text in seen["agents"].values()]
-        if sum(map(len, out)) < room:
-            made["agents"] = ("Subagents still out", out)
     return made
 
 
