@@ -8,7 +8,6 @@ part of the same git work tree, or at the root of that work tree.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -18,6 +17,7 @@ from stat import S_ISREG
 from holdfast.clients.conversation import table_of, text_of
 from holdfast.clients.lines import Unread
 from holdfast.clients.opencode import transcript as opencode_transcript
+from holdfast.kernel.digest import digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -271,7 +271,7 @@ def gemini_home() -> str:
 
 def _gemini(place: Place) -> Iterator[FoundSession]:
     """A folder per project: by a name, with the path in `.project_root`, or by the path's digest."""
-    digests = {hashlib.sha256(path.encode()).hexdigest(): path for path in place.spellings}
+    digests = {digest(path.encode()).hex(): path for path in place.spellings}
     roots: dict[str, str] = {}
     files: list[os.DirEntry[str]] = []
     for project in _entries(os.path.join(gemini_home(), "tmp")):

@@ -6,20 +6,19 @@ import os
 
 from holdfast.kernel import clock
 from holdfast.session.rules.handover import calls_since_stated, edits_since_stated
-from holdfast.session.rules.model import UNKNOWN_ISSUE
+from holdfast.session.rules.model import UNKNOWN_ISSUE, empty_progress
 from holdfast.session.rules.progress import claim_line, one_line
 from holdfast.session.rules.prompt import files_in, is_composed, next_action_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from typing import Any
 
     from holdfast.clients.discovery import FoundSession
     from holdfast.session.observe import Observation
     from holdfast.session.pack import Stated
     from holdfast.session.rules.model import SessionState
-    from holdfast.session.rules.verdict import Reason
 
 CLIENTS = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
 MOST_COMPLETED, MOST_SINCE = 8, 4
@@ -36,18 +35,17 @@ def how_long(milliseconds: int) -> str:
     return "less than a minute"
 
 
-def verdict_lines(
-    state: SessionState, verdict: str, reasons: Sequence[Reason], *, now: int
-) -> list[str]:
-    """The verdict, which session it is about, and what is not as it was."""
+def verdict_lines(state: SessionState, verdict: str, *, now: int) -> list[str]:
+    """The verdict, and which session it is about, in our own words."""
     last, observed = state["last"], state.get("observed")
     about = "A progress file that no record knows."
-    if state["session"]:
+    if state["last"] is None and state["progress"] == empty_progress() and not observed:
+        about = "No session was captured here; other work is open."
+    elif state["session"]:
         client = CLIENTS.get(observed["client"], observed["client"]) if observed else ""
         about = f"Session {one_line(state['session'])[:12]}{f' of {client}' if client else ''}"
         about += _when(last["at"] if last else "", now)
     lines = [f"Holdfast: {verdict}. {about}"]
-    lines += [f"- {one_line(reason['what'])}" for reason in reasons]
     if verdict == "FOREIGN":
         lines.append("This work is of another place. Do not continue it here without being asked.")
     elif verdict == "DRIFTED":
@@ -121,10 +119,8 @@ def _stated_lines(state: SessionState) -> Iterator[str]:
         yield f"Claim: {claim_line(claim)}"
     for made in reversed(progress["decisions"]):
         yield f"Decision: {made['decision']}: {made['rationale']}"
-    if progress["remaining"]:
-        yield f"Remaining: {'; '.join(progress['remaining'])}"
-    if progress["completed"]:
-        yield f"Completed: {'; '.join(progress['completed'][-MOST_COMPLETED:])}"
+    yield from (f"Remaining: {task}" for task in progress["remaining"])
+    yield from (f"Completed: {task}" for task in progress["completed"][: -MOST_COMPLETED - 1 : -1])
     files = files_in(prompt) if is_composed(prompt) else []
     if files:
         yield f"Key files: {', '.join(files)}"

@@ -290,7 +290,8 @@ def _resumed(
         state = {**state, "last": {**last, "claims": claims}}
     budget = request.get("budget") or int(settings["session.pack_characters"])
     parts: pack.Parts = {
-        "verdict": handover_text.verdict_lines(state, verdict, reasons, now=now),
+        "verdict": handover_text.verdict_lines(state, verdict, now=now),
+        "changes": [reason["what"] for reason in reasons],
         "notes": _notes(workspace, since=last["at"] if last else ""),
     }
     if seen is not None:
@@ -299,7 +300,7 @@ def _resumed(
     if stated is not None:
         parts["stated"] = stated
     if around is not None:
-        parts["gates"] = around["lines"]
+        parts["beside"] = around["sections"]
         parts["first"] = around["first"]
     return {
         "verdict": verdict,
@@ -372,10 +373,10 @@ def _of_found(found: FoundSession, request: ResumeRequest, now: int) -> Resumpti
 if TYPE_CHECKING:
 
     class _Around(TypedDict):
-        """What waits beside the session: commands to run first, and lines to read."""
+        """What waits beside the session: commands to run first, and sections to read."""
 
         first: list[str]
-        lines: list[str]
+        sections: list[tuple[str, list[str]]]
 
 
 def _around(workspace: Workspace, since: str) -> _Around | None:
@@ -384,8 +385,7 @@ def _around(workspace: Workspace, since: str) -> _Around | None:
     if workspace.exists() and workspace.journal.heads("gate:"):
         commands, more = __import__(GATES, fromlist=["for_a_pack"]).for_a_pack(workspace, since)
         first, sections = [*first, *commands], [*more, *sections]
-    lines = [f"{title}: {line.removeprefix('- ')}" for title, body in sections for line in body]
-    return {"first": first, "lines": lines} if first or lines else None
+    return {"first": first, "sections": sections} if first or sections else None
 
 
 def _reasoning(workspace: Workspace) -> tuple[list[str], list[tuple[str, list[str]]]]:

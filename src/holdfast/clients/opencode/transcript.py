@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import os
 from stat import S_ISREG
-from urllib.parse import quote
 
 import apsw
 
@@ -353,7 +352,7 @@ class opened:
 
     def __init__(self, path: str) -> None:
         _need_file(path)
-        self._address = f"file:{quote(os.path.abspath(path))}?mode=ro"
+        self._address = f"file:{_quoted(os.path.abspath(path))}?mode=ro"
         self._has_log = _has_log(path)
         self._connection: apsw.Connection | None = None
 
@@ -388,6 +387,12 @@ class opened:
             return self._connection.execute(sql, tuple(values)).fetchall()
         except (apsw.Error, UnicodeDecodeError) as error:
             raise Unread(f"cannot be read: {error}") from error
+
+
+def _quoted(path: str) -> str:
+    """A path as a URL holds it; by hand, because `urllib` is dear for a session's start."""
+    plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-~/"
+    return "".join(chr(one) if one in plain else f"%{one:02X}" for one in os.fsencode(path))
 
 
 def _need_file(path: str) -> None:
