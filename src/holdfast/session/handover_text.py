@@ -105,14 +105,15 @@ def _stated_lines(state: SessionState) -> Iterator[str]:
     prompt = progress["prompt"]
     if prompt and not is_composed(prompt):
         yield from (line for line in prompt.split("\n") if line.strip())
-    if progress["issue"] != UNKNOWN_ISSUE:
-        yield f"Issue: {progress['issue']} {progress['title']}".rstrip()
+    elif progress["issue"] != UNKNOWN_ISSUE and prompt:
+        yield from prompt.split("\n")
+    elif prompt:
+        yield from _known_of(prompt, progress["current"])
+    if progress["title"]:
+        yield f"Title: {progress['title']}"
     if progress["current"]:
         status = f" ({progress['status']})" if progress["status"] else ""
         yield f"Current task: {progress['current']}{status}"
-    action = next_action_of(prompt) if is_composed(prompt) else ""
-    if action and action not in ("continue with the first remaining task", progress["current"]):
-        yield f"Next action: {action}"
     for blocker in progress["blockers"]:
         yield f"Blocker: {blocker['blocker']} (unblocked by: {blocker['until']})"
     for claim in last["claims"] if last else []:
@@ -121,10 +122,16 @@ def _stated_lines(state: SessionState) -> Iterator[str]:
         yield f"Decision: {made['decision']}: {made['rationale']}"
     yield from (f"Remaining: {task}" for task in progress["remaining"])
     yield from (f"Completed: {task}" for task in progress["completed"][: -MOST_COMPLETED - 1 : -1])
-    files = files_in(prompt) if is_composed(prompt) else []
+    yield from (line for line in progress["extra"].split("\n") if line.strip())
+
+
+def _known_of(prompt: str, current: str) -> Iterator[str]:
+    """What a composed prompt without an issue does say."""
+    action, files = next_action_of(prompt), files_in(prompt)
+    if action and action not in ("continue with the first remaining task", current.rstrip(".")):
+        yield f"Next action: {action}"
     if files:
         yield f"Key files: {', '.join(files)}"
-    yield from (line for line in progress["extra"].split("\n") if line.strip())
 
 
 def _since(seen: Observation, calls: int, action: str, root: str) -> list[str]:

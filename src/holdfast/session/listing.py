@@ -20,7 +20,7 @@ MOST = 20
 
 class ListedSession(TypedDict):
     """One session of the list. `alive` is alive, ended or unknown; `checkpoint` says what the journal
-    knows of it: at work, ended, taken over, or nothing."""
+    knows of it: at work, ended, taken over, or nothing; `state` is all that it knows."""
 
     session: str
     client: str
@@ -32,6 +32,7 @@ class ListedSession(TypedDict):
     checkpoint: str
     worktree: str
     transcript: str
+    state: SessionState | None
 
 
 def list_sessions(
@@ -56,6 +57,7 @@ def list_sessions(
                 "checkpoint": _standing(state) if state else "",
                 "worktree": found["cwd"],
                 "transcript": found["path"],
+                "state": state,
             }
         )
     listed += [_of_journal(state, now) for state in known.values() if state["last"]]
@@ -83,6 +85,7 @@ def _of_journal(state: SessionState, now: int) -> ListedSession:
         "checkpoint": _standing(state),
         "worktree": last["world"]["worktree"],
         "transcript": observed["path"] if observed else "",
+        "state": state,
     }
 
 

@@ -115,7 +115,13 @@ def _listing(call: Call, workspace: Workspace | None) -> Reply:
         "and no checkpoint.",
     ]
     following = [f"holdfast resume --session {listed[0]['session'][:8]}"] if listed else []
-    return Reply({"sessions": listed}, lines or empty, next=following)
+    data = [{**(one["state"] or {}), **_without_state(one)} for one in listed]
+    return Reply({"sessions": data}, lines or empty, next=following)
+
+
+def _without_state(one: ListedSession) -> dict[str, object]:
+    """The entry for programs: what the journal knows of the session stands beside it."""
+    return {name: value for name, value in one.items() if name != "state"}
 
 
 def _entry(one: ListedSession) -> list[str]:
