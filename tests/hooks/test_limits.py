@@ -220,7 +220,7 @@ def test_a_hooks_own_check_leaves_the_last_turn_to_the_session(
 ) -> None:
     configure("thresholds:\n  warning: {cost: 0}\n  alert: {cost: 0}\n  stop: {cost: $1}\n")
     spend(tmp_path / "config", monkeypatch, 5_000_000)
-    subprocess.run(command("check", "s1"), input=b"{}", check=True)
+    subprocess.run(command("after-turn", "claude", "s1", ""), input=b"{}", check=True)
     assert latch.read(discover()) is not None
     assert "One last turn" in driven("claude", ask("claude", "Stop"))
 
@@ -342,7 +342,7 @@ def test_before_a_tool_no_journal_is_opened_and_little_is_loaded(
     assert "apsw" not in loaded
     assert "holdfast.kernel.writer" not in loaded
     assert {name for name in loaded if not name.startswith("holdfast")} <= STARTUP | ALLOWED
-    assert len([name for name in loaded if name.startswith("holdfast")]) <= 20
+    assert len([name for name in loaded if name.startswith("holdfast")]) <= 24
 
 
 def test_a_denial_is_one_line_of_json(scene: Scene) -> None:

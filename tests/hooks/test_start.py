@@ -17,6 +17,7 @@ from holdfast.clients.codex import events as codex
 from holdfast.clients.gemini import events as gemini
 from holdfast.clients.opencode import events as opencode
 from holdfast.hooks.run import CLIENTS
+from holdfast.hooks.session_start import TIP
 from holdfast.kernel import clock, failures
 from holdfast.kernel.workspace import discover
 from holdfast.session import client_process, session_files
@@ -100,7 +101,7 @@ def test_the_pack_stays_within_what_the_client_passes_on(
     text = context(client, ask(client, START[client], source="resume"))
     assert WHOLE[client](text)
     assert NEXT in text
-    assert "Withheld for length" in text
+    assert "Left out for length" in text
     assert "1 hook failed" in text
     assert len(text) > 2_000, "and the room is used"
 
@@ -116,16 +117,6 @@ def test_once_though_two_hooks_of_ours_are_there(
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_after_compaction_the_reasoning_comes_back(
-    repository: Path, holdfast: Holdfast, client: str
-) -> None:
-    holdfast("rfc", "init", "auth-model", "--title", "Who may log in")
-    holdfast("checkpoint", *WORK, "--session", "s1")
-    text = context(client, ask(client, START[client], source="compact"))
-    assert "holdfast rfc bootstrap auth-model" in text or "auth-model" in text
-
-
-@pytest.mark.parametrize("client", CLIENTS)
 def test_hooks_that_failed_are_named_at_the_next_start(
     repository: Path, holdfast: Holdfast, client: str
 ) -> None:
@@ -136,9 +127,10 @@ def test_hooks_that_failed_are_named_at_the_next_start(
     assert "`holdfast doctor`" in text
     assert "\x1b" not in text
     if client != "opencode":
-        assert answer["systemMessage"] == text, "and its person is told"
+        assert answer["systemMessage"] in text, "and its person is told"
+        assert "1 hook failed" in answer["systemMessage"]
     holdfast("doctor", "--fix")
-    assert ask(client, START[client], source="resume") == {}
+    assert context(client, ask(client, START[client], source="resume")) == TIP
 
 
 def test_where_the_worktree_cannot_be_written_the_home_keeps_the_reason(
@@ -169,7 +161,8 @@ def test_twenty_sessions_at_once_each_have_their_own(
     clients += [Running(CLIENTS[number % 4], f"session-{number:02}") for number in range(20)]
     for one in clients:
         one.send("SessionStart", source="startup")
-    assert [one.heard() for one in clients] == [{}] * 20, "nothing to take over from the living"
+    given = [context("claude", one.heard()) for one in clients]
+    assert given == [TIP] * 20, "nothing to take over from the living"
     with library.open():
         pass
     for one in clients:
@@ -194,7 +187,8 @@ def test_a_new_session_takes_nothing_from_one_that_is_at_work(
     clients.append(first)
     first.ask("SessionStart", source="startup")
     holdfast("checkpoint", *WORK, "--session", "first")
-    assert ask("claude", "SessionStart", session_id="second", source="startup") == {}
+    answer = ask("claude", "SessionStart", session_id="second", source="startup")
+    assert context("claude", answer) == TIP
     ask("claude", "Stop", session_id="second")
     states = {
         one["session"]: one for one in holdfast("resume", "--list", "--json").data["sessions"]
@@ -213,7 +207,8 @@ def test_of_one_that_was_killed_one_other_takes_over(
     first.kill()
     given = ask(client, START[client], session_id="second", source="startup")
     assert NEXT in context(client, given)
-    assert ask(client, START[client], session_id="third", source="startup") == {}
+    answer = ask(client, START[client], session_id="third", source="startup")
+    assert context(client, answer) == TIP
     ask(client, STOP[client], session_id="second")
     states = {
         one["session"]: one for one in holdfast("resume", "--list", "--json").data["sessions"]

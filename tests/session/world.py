@@ -135,3 +135,8 @@ def holdfast_process(*words: str) -> subprocess.CompletedProcess[str]:
     """The command line in a process of its own."""
     started = [sys.executable, "-m", "holdfast", *words]
     return subprocess.run(started, capture_output=True, text=True, timeout=PATIENCE)
+
+
+def stated(prompt: str) -> str:
+    """A continuation prompt as a pack shows it."""
+    return "\n".join(f"- {line}" for line in prompt.split("\n"))

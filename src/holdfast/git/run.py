@@ -15,7 +15,8 @@ SECONDS = 30.0
 # How long git may take to remove its lock files after it was told to end.
 GRACE_SECONDS = 2.0
 LAST_STEPS = 20
-GLOBAL_OPTIONS = ("-c", "core.quotepath=off")
+# A file monitor is a program that a repository names: looking at a work tree must not start it.
+GLOBAL_OPTIONS = ("-c", "core.quotepath=off", "-c", "core.fsmonitor=false")
 # All other GIT_* are dropped: inside a hook of git's they point at one repository and index, and a
 # trace would be taken for an error message.
 KEPT = (

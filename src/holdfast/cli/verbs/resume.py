@@ -16,6 +16,7 @@ from holdfast.kernel.errors import NotFound
 from holdfast.session.handover_text import how_long
 from holdfast.session.listing import list_sessions
 from holdfast.session.resume import refuse_foreign, resume, resume_without_workspace
+from holdfast.session.rules.model import UNKNOWN_ISSUE
 
 if TYPE_CHECKING:
     from holdfast.clients.discovery import ClientName
@@ -127,16 +128,18 @@ def _without_state(one: ListedSession) -> dict[str, object]:
 def _entry(one: ListedSession) -> list[str]:
     """Two lines: which session and how far it is; what it was asked for."""
     state = "running" if one["alive"] == "alive" else ""
+    issue = one["state"]["progress"]["issue"] if one["state"] else UNKNOWN_ISSUE
     facts = [
+        "" if issue == UNKNOWN_ISSUE else safe(issue),
         f"{how_long(one['age'])} ago",
         f"{one['edits']} edits" if one["edits"] != 1 else "1 edit",
         f"{len(one['open_tasks'])} open tasks" if one["open_tasks"] else "",
         one["checkpoint"],
         state,
     ]
-    name = style(safe(one["session"])[:8], "yellow")
+    name = style(f"{safe(one['session'])[:12]:<12}", "yellow")
     head = f"{name}  {one['client'] or 'no client':<9} {', '.join(filter(None, facts))}"
-    return [head, f"          {one_line(one['request'] or 'no request yet', WIDTH - 10)}"]
+    return [head, f"              {one_line(one['request'] or 'no request yet', WIDTH - 14)}"]
 
 
 def _start(call: Call, client: ClientName, found: Resumption) -> Reply:
