@@ -1,7 +1,8 @@
 """The four languages that the clients speak with their models: one answer of the stub, said in each.
 
 An answer is plain data: `{"text": ...}`, `{"tool": name, "input": {...}}` (and `"namespace"`, where
-the client sorts its tools), `{"status": 500}` for a model that is down. `"tokens"` says how many the
+the client sorts its tools), both for words beside a call, `{"status": 500}` for a model that is down.
+An input that is a text is one of a free-form tool, which only Codex has. `"tokens"` says how many the
 prompt is told to have cost.
 """
 
@@ -68,18 +69,16 @@ def _messages(body: Any, answer: Answer, number: int) -> Reply:
         "cache_read_input_tokens": 0,
         "output_tokens": ANSWER_TOKENS,
     }
-    if "tool" in answer:
-        block = {"type": "tool_use", "id": f"toolu_{number:04d}", "name": answer["tool"]}
-        start: dict[str, Any] = {**block, "input": {}}
-        whole: dict[str, Any] = {**block, "input": answer["input"]}
-        text = json.dumps(answer["input"])
-        delta = {"type": "input_json_delta", "partial_json": text}
-        reason = "tool_use"
-    else:
-        start = {"type": "text", "text": ""}
-        whole = {"type": "text", "text": answer["text"]}
+    blocks: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = []
+    if "text" in answer:
+        said = {"type": "text", "text": answer["text"]}
         delta = {"type": "text_delta", "text": answer["text"]}
-        reason = "end_turn"
+        blocks.append(({"type": "text", "text": ""}, delta, said))
+    if "tool" in answer:
+        call = {"type": "tool_use", "id": f"toolu_{number:04d}", "name": answer["tool"]}
+        delta = {"type": "input_json_delta", "partial_json": json.dumps(answer["input"])}
+        blocks.append(({**call, "input": {}}, delta, {**call, "input": answer["input"]}))
+    reason = "tool_use" if "tool" in answer else "end_turn"
     message = {
         "id": f"msg_{number:04d}",
         "type": "message",
@@ -91,13 +90,19 @@ def _messages(body: Any, answer: Answer, number: int) -> Reply:
         "usage": usage,
     }
     if not body.get("stream"):
-        return _object({**message, "content": [whole], "stop_reason": reason})
+        whole = [block for _, _, block in blocks]
+        return _object({**message, "content": whole, "stop_reason": reason})
+    shown: list[dict[str, Any]] = []
+    for index, (start, delta, _) in enumerate(blocks):
+        shown += (
+            {"type": "content_block_start", "index": index, "content_block": start},
+            {"type": "content_block_delta", "index": index, "delta": delta},
+            {"type": "content_block_stop", "index": index},
+        )
     return _events(
         [
             {"type": "message_start", "message": message},
-            {"type": "content_block_start", "index": 0, "content_block": start},
-            {"type": "content_block_delta", "index": 0, "delta": delta},
-            {"type": "content_block_stop", "index": 0},
+            *shown,
             {
                 "type": "message_delta",
                 "delta": {"stop_reason": reason, "stop_sequence": None},
@@ -109,23 +114,13 @@ def _messages(body: Any, answer: Answer, number: int) -> Reply:
 
 
 def _responses(answer: Answer, number: int) -> Reply:
+    items: list[dict[str, Any]] = []
+    if "text" in answer:
+        content = [{"type": "output_text", "text": answer["text"], "annotations": []}]
+        said = {"type": "message", "id": f"msg_{number:04d}", "role": "assistant"}
+        items.append({**said, "content": content})
     if "tool" in answer:
-        item = {
-            "type": "function_call",
-            "id": f"fc_{number:04d}",
-            "call_id": f"call_{number:04d}",
-            "name": answer["tool"],
-            "arguments": json.dumps(answer["input"]),
-        }
-        if "namespace" in answer:
-            item["namespace"] = answer["namespace"]
-    else:
-        item = {
-            "type": "message",
-            "id": f"msg_{number:04d}",
-            "role": "assistant",
-            "content": [{"type": "output_text", "text": answer["text"], "annotations": []}],
-        }
+        items.append(_function_call(answer, number))
     response = {"id": f"resp_{number:04d}", "object": "response", "model": MODEL, "output": []}
     usage = {
         "input_tokens": _tokens(answer),
@@ -134,14 +129,26 @@ def _responses(answer: Answer, number: int) -> Reply:
         "output_tokens_details": {"reasoning_tokens": 0},
         "total_tokens": _tokens(answer) + ANSWER_TOKENS,
     }
-    done = {**response, "status": "completed", "output": [item], "usage": usage}
+    done = {**response, "status": "completed", "output": items, "usage": usage}
     return _events(
         [
             {"type": "response.created", "response": {**response, "status": "in_progress"}},
-            {"type": "response.output_item.done", "output_index": 0, "item": item},
+            *(
+                {"type": "response.output_item.done", "output_index": index, "item": item}
+                for index, item in enumerate(items)
+            ),
             {"type": "response.completed", "response": done},
         ]
     )
+
+
+def _function_call(answer: Answer, number: int) -> dict[str, Any]:
+    call = {"id": f"fc_{number:04d}", "call_id": f"call_{number:04d}", "name": answer["tool"]}
+    if isinstance(answer["input"], str):
+        return {**call, "type": "custom_tool_call", "input": answer["input"]}
+    if "namespace" in answer:
+        call["namespace"] = answer["namespace"]
+    return {**call, "type": "function_call", "arguments": json.dumps(answer["input"])}
 
 
 def _chat(body: Any, answer: Answer, number: int) -> Reply:
@@ -171,14 +178,14 @@ def _chat(body: Any, answer: Answer, number: int) -> Reply:
 
 
 def _generate(route: str, answer: Answer) -> Reply:
-    part = (
-        {"functionCall": {"name": answer["tool"], "args": answer["input"]}}
-        if "tool" in answer
-        else {"text": answer["text"]}
-    )
+    parts: list[dict[str, Any]] = []
+    if "text" in answer:
+        parts.append({"text": answer["text"]})
+    if "tool" in answer:
+        parts.append({"functionCall": {"name": answer["tool"], "args": answer["input"]}})
     whole = {
         "candidates": [
-            {"index": 0, "content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}
+            {"index": 0, "content": {"role": "model", "parts": parts}, "finishReason": "STOP"}
         ],
         "usageMetadata": {
             "promptTokenCount": _tokens(answer),
