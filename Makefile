@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 BENCH := .venv-bench
 PRICES := .venv-prices
 
-.PHONY: help demo test test-pythons check format proof test-clients bench conformance docs screenshots prices lock clean
+.PHONY: help demo test test-pythons check format proof test-clients bench continuity conformance docs screenshots prices lock clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -58,6 +58,9 @@ bench: ## speed and size as ratios, peers beside us
 	@$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/bench.lock
 	@$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --force-reinstall .
 	@$(BENCH)/bin/python -m bench
+
+continuity: $(READY) ## what a resume carries over, on recorded sessions; CONTINUITY_DATA=DIR for others
+	@$(BIN)/python -m bench.continuity
 
 conformance: $(READY) ## build/conformance.md: which clause is proved in which test file
 	@$(BIN)/python -m scripts.conformance

@@ -7,6 +7,7 @@ VERBS = {
     "resume": "Whether the world is as it was left, and the text to go on from.",
     "go": "The same as resume.",
     "status": "Where the journal is, what it holds, and what needs attention.",
+    "continuity": "Measure how much of your own sessions a resume carries over.",
     "history": "What happened, newest first.",
     "show": "One record, or the state of a stream.",
     "diff": "What changed between two records.",

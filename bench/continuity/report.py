@@ -1,0 +1,118 @@
+"""The page docs/continuity.md, from the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from holdfast.maintenance.continuity import COLUMNS, OURS
+
+INTRODUCTION = """\
+# Continuity
+
+Does the next session get what it needs? This page measures it. `make continuity` writes it anew.
+`holdfast continuity` measures the same in your own sessions, on your machine.
+
+## Method
+
+A recorded session is cut in two: where its client compacted the conversation, and at five places in
+the middle of turns, as a crash or a full context would do it. A text is made from the part before
+the cut. The part after the cut shows what the text should have said.
+
+- **FUTURE**: the files, the code names and the commands that the next 25 tool calls used, as far as
+  they had occurred before the cut. The figure is the share that the text names, averaged over the
+  three kinds.
+- **CARRIED**: the request under way, the sentences in which the person ruled something in or out,
+  the answers that the person gave, the headings of the plan, the open tasks. The figure is the share
+  that the text holds, averaged over those kinds that occurred.
+- **false**: tasks shown open that were done, commands shown failing that had passed since, files
+  shown that had been deleted. The figure is the number in the texts, of the facts that could have
+  been stated falsely.
+
+No model and no labels are used. The judge finds rulings, tasks, failures and names by its own rules,
+not by those of the code that it judges.
+
+Beside Holdfast's pack stand four texts that cost nothing: the end of the conversation, the person's
+requests, a note from git (files changed, commits), and the client's own summary where the client
+wrote one, whole and cut to the same length.
+"""
+
+RECORDED = """\
+## Recorded sessions
+
+These sessions were recorded with the real clients, offline. A deterministic stand-in answered in
+place of the model: a seeded program that searches, reads, edits, fails a test, corrects the mistake
+and commits, on a small code base made for it (`bench/continuity/project`). The clients' own
+summaries in them were written by the stand-in. They are correct and follow the client's form, but
+they say nothing about the quality of a real model's summary.
+"""
+
+OTHERS = """\
+## Real sessions
+
+The same judge on sessions that people had with real models. The sessions themselves are not part of
+this repository.
+"""
+
+LIMITS = """\
+## What this does not measure
+
+- Whether an agent works better with the text. A fact that stands there may still be overlooked.
+- Reasoning: why a way was chosen, and which ways failed. Only facts that can be found again count.
+- Prose. A list of names would score well and help less than it scores.
+- The recorded sessions are regular, and their code base is small: 6,000 characters hold much of
+  what such a session can name. Their figures are higher than those of real sessions. They are there
+  to find errors and to compare versions; 2,500 characters tell more than 6,000.
+- A false claim counts only where a text makes it plainly: by a mark, a word or a heading. A
+  misleading sentence is not noticed.
+- Names are found by their form: seven letters or more, with an inner capital, an underscore or a
+  digit. Other names do not count.
+"""
+
+
+def write_page(figures: dict[str, Any], page: Path) -> None:
+    page.write_text("\n".join(_page(figures)), encoding="utf-8")
+
+
+def _page(figures: dict[str, Any]) -> Iterator[str]:
+    recorded = figures["recorded"]
+    yield INTRODUCTION
+    yield RECORDED
+    yield f"Measured on {recorded['date']}.\n"
+    yield from _sessions(recorded["sessions"])
+    yield from _results(recorded["budgets"])
+    if "others" in figures:
+        others = figures["others"]
+        yield OTHERS
+        counted = ", ".join(f"{number} of {name}" for name, number in others["sessions"].items())
+        yield f"Measured on {others['date']}: sessions {counted}.\n"
+        yield from _results(others["budgets"])
+    yield LIMITS
+
+
+def _sessions(sessions: list[dict[str, Any]]) -> Iterator[str]:
+    yield "| session | client | tool calls | compactions |"
+    yield "|---|---|---|---|"
+    for one in sessions:
+        yield f"| {one['name']} | {one['client']} | {one['calls']} | {one['compactions']} |"
+    yield ""
+
+
+def _results(budgets: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
+    for budget, comparisons in budgets.items():
+        yield f"### {int(budget):,} characters allowed\n"
+        for comparison in comparisons:
+            yield f"{comparison['client']}, {comparison['kind']}, {comparison['cuts']} cuts:\n"
+            yield from _table(comparison["rows"])
+
+
+def _table(rows: dict[str, dict[str, float]]) -> Iterator[str]:
+    yield f"| text | {' | '.join(COLUMNS)} | false | characters |"
+    yield "|" + "---|" * (len(COLUMNS) + 3)
+    for name, row in rows.items():
+        title = f"**{name}**" if name == OURS else name
+        cells = [f"{row[column]:.2f}" if column in row else "-" for column in COLUMNS]
+        counts = f"{row['false']} of {row['checked']}"
+        yield f"| {title} | {' | '.join(cells)} | {counts} | {row['characters']:,} |"
+    yield ""
