@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 VERSIONS = ("3.11", "3.12", "3.13")
 LOCK = ROOT / "requirements" / "dev.lock"
-NEEDED = ("hatchling", "editables", "pytest", "pytest-xdist", "hypothesis")
+NEEDED = ("hatchling", "editables", "pytest", "pytest-xdist", "hypothesis", "graphql-core")
 SMOKE = (
     *("tests/hooks/test_entry.py", "tests/hooks/test_beat.py", "tests/hooks/test_start.py"),
     *(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,25 +16,13 @@ from holdfast.kernel.errors import StoreAway
 from holdfast.kernel.workspace import discover
 from tests.budgets.world import SECOND, Scene
 from tests.cli.conftest import Holdfast
+from tests.dying import die_at
 from tests.session.world import holdfast_process
 
-# A check at its stop that dies where it is told to.
-KILLED = """
-import os, signal, sys
-import holdfast.guard.budget, holdfast.guard.holding, holdfast.kernel.work
-where, name = sys.argv[1].rsplit(".", 1)
-owner = sys.modules[where] if where in sys.modules else getattr(
-    sys.modules[where.rsplit(".", 1)[0]], where.rsplit(".", 1)[1])
-def die(*words, **options):
-    os.kill(os.getpid(), signal.SIGKILL)
-setattr(owner, name, die)
-from holdfast.cli.frame import run
-sys.exit(run(["guard", "check", "--cost", "52.30"]))
-"""
 POINTS = {
-    "holdfast.budgets.check.Budget.execute": "between the latch and the record",
-    "holdfast.kernel.commit.Work._project": "between the record and the waypoint",
-    "holdfast.budgets.check.Budget._settle": "after the waypoint",
+    "before append": "between the latch and the record",
+    "before projection": "between the record and the waypoint",
+    "before the latch is settled": "after the waypoint",
 }
 
 
@@ -56,8 +42,7 @@ def hook(event: str, session: str = "s1") -> dict[str, Any]:
 def test_a_stop_that_was_killed_half_way_is_a_stop(
     scene: Scene, holdfast: Holdfast, point: str
 ) -> None:
-    done = subprocess.run([sys.executable, "-c", KILLED, point])
-    assert done.returncode == -signal.SIGKILL
+    die_at(point, "guard", "check", "--cost", "52.30")
     assert hook("SessionStart", "next")["continue"] is False, "without any check"
     assert holdfast_process("guard", "check", "--cost", "0").returncode == 7
     assert holdfast("release").code == 4

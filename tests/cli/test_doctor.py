@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from holdfast.kernel.errors import FenceLost
 from holdfast.kernel.workspace import discover
 from holdfast.streams import open_writer
 from tests.cli.conftest import Holdfast
+from tests.dying import die_at
 
 pytestmark = pytest.mark.usefixtures("repository")
 
@@ -85,12 +84,7 @@ def test_settings_that_cannot_be_read(holdfast: Holdfast) -> None:
 
 def test_a_view_that_a_crash_kept_back_is_brought_up_to_date(holdfast: Holdfast) -> None:
     holdfast("note", "one")
-    script = (
-        "import os, signal, holdfast; from holdfast.kernel import work;"
-        "work.put_in_place = lambda *a: os.kill(os.getpid(), signal.SIGKILL);"
-        "holdfast.open().note('two')"
-    )
-    assert subprocess.run([sys.executable, "-c", script], check=False).returncode < 0
+    die_at("before projection", "note", "two")
     assert "two" not in Path(".notes/default.md").read_text()
     assert check(holdfast, "views")["status"] == "warning"
     assert check(holdfast, "views", "--fix")["fixed"] == "1 of 1 brought up to date"

@@ -24,9 +24,9 @@ from tests.kernel.views.scene import (
 # Everything is loaded before the rights are given up: the interpreter's folder may be closed to others.
 CHILD = f"""
 import encodings.ascii, json, os, subprocess, sys, selectors, signal
-import holdfast.adapters.git.snapshot, holdfast.adapters.git.capture, holdfast.adapters.git.shadow
-import holdfast.adapters.git.candidates, holdfast.adapters.git.scribe
-from holdfast.adapters.git.snapshot import create
+import holdfast.git.snapshot, holdfast.git.capture, holdfast.git.shadow_index
+import holdfast.git.path_filter, holdfast.git.object_writer
+from holdfast.git.snapshot import create
 from holdfast.kernel.errors import HoldfastError
 if os.geteuid() == 0:
     os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from holdfast.kernel import clock
+from holdfast.kernel import clock, crash
 from holdfast.kernel.errors import Conflict, FenceLost
 from holdfast.kernel.redact import Redactor
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import load
-from holdfast.kernel.views import moves
 from holdfast.kernel.workspace import Workspace, discover
 from holdfast.kernel.writer import Order, Writer
 
@@ -119,18 +120,21 @@ def test_a_file_is_moved_aside_before_the_next_takes_its_place(workspace: Worksp
     assert workspace.journal.effects() == []
 
 
-def test_a_crash_before_the_move_is_made_good(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    say(workspace, Order("kept:a", {"text": "old"}))
-
-    def die(*_: object) -> None:
+@contextmanager
+def dying_at(point: str) -> Iterator[None]:
+    def die() -> None:
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch:
-        patch.setattr(moves, "place_new", die)
-        with pytest.raises(KeyboardInterrupt):
-            say(workspace, Order("kept:a", {"text": "new", "archive": "kept/a_old.txt"}))
+    take_back = crash.register(point, die)
+    with pytest.raises(KeyboardInterrupt):
+        yield
+    take_back()
+
+
+def test_a_crash_before_the_move_is_made_good(workspace: Workspace) -> None:
+    say(workspace, Order("kept:a", {"text": "old"}))
+    with dying_at("before moving"):
+        say(workspace, Order("kept:a", {"text": "new", "archive": "kept/a_old.txt"}))
     assert Path("kept/a.txt").read_text() == "old"
     open_writer(workspace).repair("kept:a", now=clock.now())
     assert Path("kept/a_old.txt").read_text() == "old"
@@ -138,18 +142,10 @@ def test_a_crash_before_the_move_is_made_good(
     assert [record["kind"] for record in workspace.journal.read("kept:a")] == ["said", "said"]
 
 
-def test_a_crash_after_the_move_moves_nothing_twice(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_crash_after_the_move_moves_nothing_twice(workspace: Workspace) -> None:
     say(workspace, Order("kept:a", {"text": "old"}))
-
-    def die(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(type(workspace.journal), "settle", die)
-        with pytest.raises(KeyboardInterrupt):
-            say(workspace, Order("kept:a", {"text": "new", "archive": "kept/a_old.txt"}))
+    with dying_at("before settling"):
+        say(workspace, Order("kept:a", {"text": "new", "archive": "kept/a_old.txt"}))
     assert not Path("kept/a.txt").exists()
     say(workspace, Order("kept:a", {"text": "newer"}))
     assert Path("kept/a_old.txt").read_text() == "old"

@@ -111,7 +111,7 @@ sys.exit(run(["mcp"]))
 SLOW = """
 import sys, time
 from pathlib import Path
-from holdfast.kernel.write import Writer
+from holdfast.kernel.writer import Writer
 real = Writer.execute
 def slow(*words, **options):
     Path({entered!r}).touch()

@@ -25,10 +25,10 @@ from tests.rfc.world import DISCOVER
 # All that the command line may load, before the interpreter's own folder is out of reach.
 LOADED = """
 import encodings.ascii, shlex, glob, tempfile, click, holdfast.cli.frame, holdfast.cli.parser
-import holdfast.rfcs.api, holdfast.rfcs.summary, holdfast.rfcs.lint
+import holdfast.rfc.api, holdfast.rfc.summary, holdfast.rfc.lint
 import holdfast.cli.verbs.rfc.bootstrap, holdfast.cli.verbs.rfc.init, holdfast.cli.verbs.rfc.list
 import holdfast.cli.verbs.rfc.show, holdfast.cli.verbs.rfc.transition, holdfast.cli.verbs.rfc.write
-import holdfast.kernel.inbox, holdfast.kernel.journal.sqlite
+import holdfast.kernel.inbox, holdfast.journal.sqlite
 """
 RUN = """
 import sys

@@ -2,58 +2,23 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from holdfast.session.rules import progress
+from holdfast.session.rules import progress, report
 from tests.conftest import Git
+from tests.dying import die_at
 from tests.session.world import PATIENCE, PROGRESS, WORK, Holdfast, set_state
 from tests.trackers.fake_linear import FakeLinear
 
 # Each is the part of a checkpoint that is never reached; the last one has all steps behind it.
 POINTS = (
-    *("_persist", "_git", "_keep_work_tree", "_survey", "_tracker", "_prompt", "_show", "_result"),
+    *(f"before {report.PERSIST}", f"before {report.SNAPSHOT}", "before snapshot", "before survey"),
+    *(f"before {report.TRACKER}", f"before {report.PROMPT}", "before result"),
 )
-DYING = """
-import os, signal, sys
-from holdfast import capture
-from holdfast.cli.frame import run
-
-def die(*_):
-    os.kill(os.getpid(), signal.SIGKILL)
-
-setattr(capture._Checkpoint, sys.argv[1], die)
-sys.exit(run(sys.argv[2:]))
-"""
-# Like the above, but in the middle of a step: after git, the tracker or the journal has done its part.
-DYING_INSIDE = """
-import importlib, os, signal, sys
-from holdfast.cli.frame import run
-
-name, function = sys.argv[1].rsplit(".", 1)
-module = importlib.import_module(name)
-original = getattr(module, function)
-
-def do_and_die(*words, **named):
-    original(*words, **named)
-    os.kill(os.getpid(), signal.SIGKILL)
-
-setattr(module, function, do_and_die)
-sys.exit(run(sys.argv[2:]))
-"""
-
-
-def die(program: str, where: str, *words: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", program, where, "checkpoint", *words],
-        capture_output=True,
-        timeout=PATIENCE,
-    )
-    assert done.returncode == -signal.SIGKILL, done.stderr
 
 
 def commits(git: Git) -> list[str]:
@@ -74,20 +39,20 @@ def test_the_next_run_continues(
     (project / "a.py").write_text("two\n")
     set_state(activeTaskFiles=["a.py"])
     reached = POINTS.index(point)
-    die(DYING, point, *WORK[:-2])
-    assert PROGRESS.exists() is (reached > POINTS.index("_persist"))
-    assert len(commits(git)) == (reached > POINTS.index("_git"))
-    assert len(linear.comments) == (reached > POINTS.index("_tracker"))
+    die_at(point, "checkpoint", *WORK[:-2])
+    assert PROGRESS.exists() is (reached > POINTS.index(f"before {report.PERSIST}"))
+    assert len(commits(git)) == (reached > POINTS.index(f"before {report.SNAPSHOT}"))
+    assert len(linear.comments) == (reached > POINTS.index(f"before {report.TRACKER}"))
     answer = holdfast("checkpoint", *WORK[:-2])
     assert answer.out.endswith("Checkpoint complete: 4/4 steps succeeded.\n")
     first = answer.out.splitlines()[0]
-    if reached > POINTS.index("_git"):
+    if reached > POINTS.index(f"before {report.SNAPSHOT}"):
         assert first == "Git snapshot skipped — working tree clean."
     else:
         assert first.startswith(f"Git snapshot {git('rev-parse', '--short=12', 'HEAD').strip()}")
     assert commits(git) == ["wip(ENG-12): checkpoint — task 2 of 3: Write the parser"]
     assert len(linear.comments) == 1
-    assert captures(holdfast) == (2 if reached > POINTS.index("_persist") else 1)
+    assert captures(holdfast) == (2 if reached > POINTS.index(f"before {report.PERSIST}") else 1)
     assert progress.shortcomings(PROGRESS.read_text("utf-8")) == []
     assert progress.parse(PROGRESS.read_text("utf-8"))["completed"] == ["Read the issue"]
 
@@ -96,10 +61,10 @@ def test_the_next_run_continues(
 @pytest.mark.parametrize(
     "where",
     [
-        "holdfast.git.commit._commit",
-        "holdfast.git.snapshot.create",
-        "holdfast.session.tracker_step._upsert",
-        "holdfast.session.tracker_step.store_comment",
+        "after git commit",
+        "after snapshot",
+        "before storing the comment",
+        "after storing the comment",
     ],
 )
 def test_in_the_middle_of_a_step_too(
@@ -107,7 +72,7 @@ def test_in_the_middle_of_a_step_too(
 ) -> None:
     (project / "a.py").write_text("two\n")
     set_state(activeTaskFiles=["a.py"], taskIndex=1, totalTasks=3)
-    die(DYING_INSIDE, where, *WORK[:-2])
+    die_at(where, "checkpoint", *WORK[:-2])
     assert len(commits(git)) == 1
     answer = holdfast("checkpoint", "--status", "going on")
     assert answer.out.startswith("Git snapshot skipped — working tree clean.\n")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
 import time
@@ -16,6 +14,7 @@ from holdfast.kernel import clock, config
 from holdfast.kernel.workspace import discover
 from holdfast.session import tracker_step
 from holdfast.streams import open_writer
+from tests.dying import die_at
 from tests.session import world
 from tests.session.world import STATE, WORK, Holdfast, state, step_of
 from tests.trackers import faults
@@ -216,37 +215,12 @@ def test_a_hung_connection_ends_with_the_budget(
     assert any("CONTINUATION PROMPT" in line for line in lines)
 
 
-KILLED = """
-import os, signal, sys
-from holdfast.cli.frame import run
-from holdfast.kernel import write
-
-execute = write.Writer.execute
-
-def die_when_commented(self, stream, command, **rest):
-    if command.get("do") == "commented":
-        os.kill(os.getpid(), signal.SIGKILL)
-    return execute(self, stream, command, **rest)
-
-write.Writer.execute = die_when_commented
-run(sys.argv[1:])
-"""
-KILLED_BEFORE_THE_FILE = """
-import os, signal, sys
-from holdfast import tracking
-from holdfast.cli.frame import run
-
-tracking.store_comment = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-run(sys.argv[1:])
-"""
-
-
 @pytest.mark.clause("CCC-40", "CCC-48")
-@pytest.mark.parametrize("script", [KILLED, KILLED_BEFORE_THE_FILE])
+@pytest.mark.parametrize("point", ["after commenting", "before storing the comment"])
 def test_killed_between_the_comment_and_the_record_of_its_id(
-    repository: Path, holdfast: Holdfast, linear: FakeLinear, script: str
+    repository: Path, holdfast: Holdfast, linear: FakeLinear, point: str
 ) -> None:
-    _kill(script, "checkpoint", *WORK)
+    die_at(point, "checkpoint", *WORK)
     (made,) = linear.on("ENG-12")
     assert not STATE.exists()
     answer = holdfast("checkpoint", *WORK, "--next", "after the crash")
@@ -260,7 +234,7 @@ def test_killed_between_the_comment_and_the_record_of_its_id(
 def test_killed_between_githubs_comment_and_the_record_of_its_id(
     repository: Path, holdfast: Holdfast, github: FakeGitHub
 ) -> None:
-    _kill(KILLED, "checkpoint", *WORK, "--issue", "#12")
+    die_at("after commenting", "checkpoint", *WORK, "--issue", "#12")
     assert len(github.on(12)) == 1
     assert holdfast("tracker", "sync").code == 0
     (comment,) = github.on(12)
@@ -278,14 +252,3 @@ def test_two_checkpoints_at_once_leave_one_comment(repository: Path, linear: Fak
         assert json.loads(output)["ok"]
     (comment,) = linear.on("ENG-12")
     assert state()["checkpointCommentId"] == comment.id
-
-
-def _kill(script: str, *words: str) -> None:
-    environment = {**os.environ, "HOLDFAST_ACTOR": "tester"}
-    done = subprocess.run(
-        [sys.executable, "-c", script, *words],
-        capture_output=True,
-        timeout=world.PATIENCE,
-        env=environment,
-    )
-    assert done.returncode == -signal.SIGKILL, done.stderr

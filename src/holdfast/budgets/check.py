@@ -12,6 +12,7 @@ from holdfast.budgets.rules.waypoint import THRESHOLD_STOP
 from holdfast.clients.current_session import own_id
 from holdfast.estop.stop import refuse_stopped
 from holdfast.kernel import config, latch
+from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import HoldfastError, StoreAway
 from holdfast.kernel.state import load
 from holdfast.session import sessions
@@ -196,6 +197,7 @@ class Budget:
             return report
         decided = _ruling_of(outcome, ruling)
         state = self.state()
+        reached("before the latch is settled")
         self._settle(state, engaged, now=now)
         alerts.keep(self.workspace, check["session"], stop.waiting(state, decided), unknown)
         report = self._report(state, check, decided, known)

@@ -18,6 +18,7 @@ from holdfast.git.head import head_of
 from holdfast.git.repository import Place, locate
 from holdfast.git.run import Finished, git, run
 from holdfast.git.status import UNTRACKED, Change, covered, read_status
+from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import Usage
 
 TRAILER = "Holdfast-Checkpoint"
@@ -84,6 +85,7 @@ def commit_files(
         report["untracked"] = [place.from_root(path) for path in untracked]
         if chosen:
             _commit(place, chosen, message, checkpoint, report, seconds)
+            reached("after git commit")
         else:
             report["outcome"] = "nothing"
     except GitError as error:

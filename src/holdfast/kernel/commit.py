@@ -6,6 +6,7 @@ import os
 
 from holdfast.journal.interface import Append
 from holdfast.kernel import canonical_json, clock
+from holdfast.kernel.crash import reached
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import Conflict, FenceLost, HoldfastError, VersionConflict
 from holdfast.kernel.rules import Decision, Unparsable
@@ -203,10 +204,12 @@ class Work:
         row = self._row(sighting, sighting.found, version=shown, digest=sighting.digest)
         if change["kind"] == "removed":
             row["removed"] = True
+        reached("before append")
         self.journal.commit(
             [Append(self.stream, drafts, expected=self.version, state=state)] if drafts else [],
             views=[row] if last else [],
         )
+        reached("after append")
         if change["file"]:
             edits.settle(change["file"], change["identity"])
         self._load()
@@ -321,6 +324,7 @@ class Work:
     def _project(self, staged: list[Sighting], reports: list[ViewReport]) -> None:
         """Put the staged views in place. An edit that came in between our look and the exchange was
         displaced and kept: it becomes a record, and the views are written once more."""
+        reached("before projection")
         for _ in range(TRIES):
             if not self._put_in_place(staged, reports):
                 return
@@ -468,7 +472,9 @@ def _commit(journal: Journal, parts: Sequence[Part]) -> list[Outcome]:
     try:
         if appends or rows:
             effects = [effect for part in parts for effect in part.effects]
+            reached("before append")
             receipts = journal.commit(appends, views=rows, effects=effects)
+            reached("after append")
     except Conflict:
         # Refused, so nothing will be put in place. After any other failure the commit may still
         # turn out to have happened, and its views with it: then the staged files are needed.

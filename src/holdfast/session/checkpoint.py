@@ -10,6 +10,7 @@ import os
 
 from holdfast.clients.current_session import own_id
 from holdfast.kernel import canonical_json, config
+from holdfast.kernel.crash import reached
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
@@ -121,10 +122,13 @@ class _Checkpoint:
         for name in report.STEPS[self.profile]:
             self._step(name, does[name])
             if name == report.SNAPSHOT:
+                reached("before snapshot")
                 self._keep_work_tree()
+                reached("before survey")
                 self._survey()
         prompt = self.prompt or self._prompt()[0]
         self._weak(prompt)
+        reached("before result")
         return self._result(prompt)
 
     def _result(self, prompt: str) -> Result:
@@ -143,6 +147,7 @@ class _Checkpoint:
 
     def _step(self, name: str, do: Callable[[], Step]) -> None:
         """Fail forward: whatever happens in a step is its own affair."""
+        reached(f"before {name}")
         try:
             step = do()
         except HoldfastError as error:

@@ -9,6 +9,7 @@ from holdfast.git.errors import GitError
 from holdfast.git.snapshot import create
 from holdfast.git.status import read_status
 from holdfast.kernel.config import variable_of
+from holdfast.kernel.crash import reached
 from holdfast.processes.relaunch import command, leave
 from holdfast.session.rules import report
 from holdfast.session.rules.model import STATE_FILE
@@ -72,6 +73,7 @@ def keep_work_tree(
     """The whole work tree under a private ref. No step of the protocol: a failure is a warning."""
     try:
         kept = create(workspace.root, session=session, limit=largest_mb * 1_000_000, now=now)
+        reached("after snapshot")
     except Exception as error:
         return "", [f"No snapshot of the work tree: {error}"]
     if os.environ.get(variable_of("snapshot.remote")):

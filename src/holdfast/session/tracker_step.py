@@ -6,6 +6,7 @@ import os
 import time
 
 from holdfast.kernel import clock, outbox
+from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import HoldfastError
 from holdfast.session.ccc_files import COMMENT, COMMENT_ISSUE, read_state, store_comment
 from holdfast.session.rules import report
@@ -83,8 +84,10 @@ def deliver(
     def handle(effect: Effect) -> None:
         try:
             receipt = _upsert(workspace, writer, effect, settings, deadline, now)
+            reached("before storing the comment")
             if current in ("", effect["key"]):
                 store_comment(workspace, receipt["comment"], effect["key"])
+            reached("after storing the comment")
         except HoldfastError as error:
             wanted = int((getattr(error, "retry_after", 0) or 0) * 1000)
             if wanted > outbox.pause_after(effect["attempts"] + 1):
@@ -142,6 +145,7 @@ def _upsert(
         key=f"{KEY}:{workspace.home}",
         deadline=deadline,
     )
+    reached("after commenting")
     writer.execute(
         rules.stream_of(wish["session"]),
         {"do": "commented", "id": receipt["comment"], "issue": issue},

@@ -23,8 +23,8 @@ WRITER = """
 import sys, time
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import StoreAway
-from holdfast.kernel.journal.interface import Append
-from holdfast.kernel.journal.postgres.journal import PostgresJournal
+from holdfast.journal.interface import Append
+from holdfast.journal.postgres.journal import PostgresJournal
 from tests.journal.conformance.examples import draft
 
 url, name, seconds = sys.argv[1], sys.argv[2], float(sys.argv[3])

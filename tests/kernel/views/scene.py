@@ -34,8 +34,9 @@ IS_ROOT = os.geteuid() == 0
 # there is loaded first.
 BECOME_NOBODY = f"""
 import ctypes, difflib, errno, fcntl, json, os, pathlib, re, resource, subprocess, sys, tomllib
-import holdfast.kernel.filesystem, holdfast.kernel.journal.migrate, holdfast.kernel.lock
-import holdfast.protocols.note, holdfast.streams
+import holdfast.kernel.filesystem, holdfast.journal.migrate, holdfast.kernel.lock
+import holdfast.kernel.commit, holdfast.kernel.digest, holdfast.kernel.writer
+import holdfast.journal.sqlite, holdfast.note.rules.note, holdfast.streams
 os.setgroups([])
 os.setgid({NOBODY})
 os.setuid({NOBODY})
@@ -44,7 +45,7 @@ os.setuid({NOBODY})
 # What every child begins with: `workspace`, `writer`, and `note(text)`.
 CHILD = """
 import os, signal, sys
-from holdfast.kernel import clock, work
+from holdfast.kernel import clock, crash
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
 from holdfast.streams import open_writer
@@ -56,7 +57,7 @@ def note(text, **options):
     command = {"add": text, "by": "child"}
     return writer.execute("note:default", command, actor="child", now=clock.now(), **options)
 
-def die(*_, **__):
+def die():
     os.kill(os.getpid(), signal.SIGKILL)
 """
 

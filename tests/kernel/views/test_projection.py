@@ -19,15 +19,10 @@ def killed(done: subprocess.CompletedProcess[str]) -> bool:
     return done.returncode == -signal.SIGKILL
 
 
-CRASH_BEFORE_PROJECTION = "work.put_in_place = die\nnote(sys.argv[2])"
-CRASH_BEFORE_COMMIT = "type(workspace.journal).commit = die\nnote(sys.argv[2])"
+CRASH_BEFORE_PROJECTION = "crash.register('before projection', die)\nnote(sys.argv[2])"
+CRASH_BEFORE_COMMIT = "crash.register('before append', die)\nnote(sys.argv[2])"
 # The exchange happens, what follows does not.
-CRASH_AFTER_EXCHANGE = """
-from holdfast.kernel.views import place
-real = place.exchange
-place.exchange = lambda *names: (real(*names), die())
-note(sys.argv[2])
-"""
+CRASH_AFTER_EXCHANGE = "crash.register('after placing', die)\nnote(sys.argv[2])"
 
 
 def test_a_new_view_is_created_and_later_replaced_whole(scene: Scene) -> None:
@@ -151,7 +146,7 @@ def test_a_crash_between_staging_and_commit_leaves_nothing_half_written(
 
 
 def test_a_command_repeated_after_a_crash_is_done_once(scene: Scene) -> None:
-    code = "work.put_in_place = die\nnote(sys.argv[2], id=sys.argv[3])"
+    code = "crash.register('before projection', die)\nnote(sys.argv[2], id=sys.argv[3])"
     id = "a" * 26
     assert killed(scene.child(code, "one", id))
     assert scene.note("one", id=id)["duplicate"]
@@ -199,13 +194,10 @@ def test_a_crash_after_an_edit_was_recorded_does_not_record_it_twice(scene: Scen
     # The raced edit is a record, and the process dies before its file is put away.
     scene.note("one")
     code = """
-from holdfast.kernel.views import place
-real = place.exchange
-def edit_first(aside, target):
-    with open(target, "a") as file:
+def edit_first():
+    with open(workspace.root + "/.notes/default.md", "a") as file:
         file.write("- by hand\\n")
-    return real(aside, target)
-place.exchange = edit_first
+crash.register("before placing", edit_first)
 unlink = os.unlink
 os.unlink = lambda path, **options: die() if path.endswith(".edited") else unlink(path, **options)
 note("two")

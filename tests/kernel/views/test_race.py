@@ -47,11 +47,11 @@ print("\\n".join(done))
 
 CAPTURER = """
 if sys.argv[3] == "rename":
-    from holdfast.kernel.views import place
+    from holdfast.kernel.views import projection
     def rename(one, other):
         os.rename(one, other)
         return False
-    place.exchange = rename
+    projection.exchange = rename
 go = sys.stdin.readline()
 for number in range(int(sys.argv[2])):
     print(note(f"note-{number:03d}")["id"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from holdfast.kernel.crash import reached
 from holdfast.kernel.views.exchange import place_new
 from holdfast.kernel.views.files import target_of
 
@@ -33,6 +34,8 @@ def finish(workspace: Workspace, stream: str) -> None:
             continue
         source, archive = target_of(workspace, body["from"]), target_of(workspace, body["to"])
         if os.path.lexists(source) and not os.path.lexists(archive):
+            reached("before moving")
             os.makedirs(os.path.dirname(archive), exist_ok=True)
             place_new(source, archive)
+        reached("before settling")
         workspace.journal.settle(effect["id"])

@@ -11,6 +11,7 @@ import stat
 import time
 
 from holdfast.kernel.atomic import write_all
+from holdfast.kernel.crash import reached
 from holdfast.kernel.digest import digest
 from holdfast.kernel.views import edits
 from holdfast.kernel.views.exchange import exchange, place_new
@@ -87,16 +88,20 @@ def put_in_place(target: str, stem: str, placed: str, found: str | None, base: i
     `found` is what we expect to displace, and `base` the version that it shows.
     """
     aside = aside_of(stem, placed)
+    reached("before placing")
     if found is None:
         try:
             place_new(aside, target)
+            reached("after placing")
             return "placed"
         except FileExistsError:
             pass
     if os.path.isdir(target) and not os.path.islink(target):
         return "blocked"
     try:
-        if not exchange(aside, target):
+        displaced = exchange(aside, target)
+        reached("after placing")
+        if not displaced:
             return "placed"
     except FileNotFoundError:
         os.unlink(aside)

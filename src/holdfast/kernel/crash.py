@@ -1,0 +1,42 @@
+"""Named points of the write path. A test registers what happens there, such as the end of the process.
+
+Outside of tests nothing is registered, and to reach a point does nothing.
+
+| point | then |
+|---|---|
+| `before append`, `after append` | the records of a command, in the journal |
+| `before projection` | the records are durable, no view is written |
+| `before placing`, `after placing` | one view, its staged file put in its place |
+| `before STEP`, `before snapshot`, `before survey`, `before result` | the parts of a checkpoint |
+| `after git commit`, `after snapshot`, `after commenting`, `before storing the comment`, `after storing the comment` | inside its steps |
+| `before the latch is settled` | a budget's check whose record is durable |
+| `before moving` | a view, to be moved aside |
+| `before settling` | an effect was done, and its row is still open |
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_registered: dict[str, Callable[[], object]] = {}
+
+
+def reached(point: str) -> None:
+    if point in _registered:
+        _registered[point]()
+
+
+def register(point: str, act: Callable[[], object], *, number: int = 1) -> Callable[[], object]:
+    """For tests: `act` when the point is reached for the number-th time. The result takes it back."""
+    times = 0
+
+    def count() -> None:
+        nonlocal times
+        times += 1
+        if times == number:
+            act()
+
+    _registered[point] = count
+    return lambda: _registered.pop(point, None)

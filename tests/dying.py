@@ -1,0 +1,30 @@
+"""The command line in a process that kills itself at a named point (see `holdfast.kernel.crash`)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+PATIENCE = 60
+PROGRAM = """
+import os, signal, sys
+from holdfast.cli.frame import run
+from holdfast.kernel import crash
+
+point, number, *words = sys.argv[1:]
+crash.register(point, lambda: os.kill(os.getpid(), signal.SIGKILL), number=int(number))
+sys.exit(run(words))
+"""
+
+
+def die_at(point: str, *words: str, number: int = 1) -> None:
+    """Run `holdfast words` until it reaches the point for the number-th time."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, point, str(number), *words],
+        capture_output=True,
+        timeout=PATIENCE,
+        env={**os.environ, "HOLDFAST_ACTOR": "tester"},
+    )
+    assert done.returncode == -signal.SIGKILL, done
