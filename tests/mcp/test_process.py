@@ -15,13 +15,20 @@ import pytest
 from holdfast.kernel.workspace import discover
 from tests.cli.conftest import Holdfast
 from tests.mcp.test_tools import WORK
-from tests.mcp.world import COMMAND, PATIENCE, Process, request, tool_call
+from tests.mcp.world import COMMAND, PATIENCE, Face, Process, request, tool_call
 
 HANDSHAKE = {
     "protocolVersion": "2025-06-18",
     "capabilities": {},
     "clientInfo": {"name": "old", "version": "1"},
 }
+
+
+def offers_only_what_is_there(capabilities: dict[str, Any]) -> None:
+    assert {"tools", "resources", "prompts"} <= set(capabilities)
+    for name in ("tools", "resources", "prompts"):
+        assert not capabilities[name].get("listChanged")
+    assert not capabilities["resources"].get("subscribe")
 
 
 def test_both_eras_on_the_wire(repository: Path) -> None:
@@ -33,7 +40,9 @@ def test_both_eras_on_the_wire(repository: Path) -> None:
         ).encode()
         + b"\n"
     )
-    assert old.answer(0)["result"]["protocolVersion"] == "2025-06-18"
+    begun = old.answer(0)["result"]
+    assert begun["protocolVersion"] == "2025-06-18"
+    offers_only_what_is_there(begun["capabilities"])
     old.send(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
     old.send(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n')
     assert len(old.answer(1)["result"]["tools"]) == 9
@@ -41,7 +50,9 @@ def test_both_eras_on_the_wire(repository: Path) -> None:
 
     new = Process(repository)
     new.send(request(0, "server/discover"))
-    assert "2026-07-28" in new.answer(0)["result"]["supportedVersions"]
+    found = new.answer(0)["result"]
+    assert "2026-07-28" in found["supportedVersions"]
+    offers_only_what_is_there(found["capabilities"])
     new.send(request(1, "tools/list"))
     assert len(new.answer(1)["result"]["tools"]) == 9
     new.send(tool_call(2, "resume"))
@@ -74,6 +85,15 @@ def test_what_is_no_message_is_answered_and_the_next_one_too(process: Process) -
     for line, id, code in broken:
         process.send(line + b"\n")
         assert process.answer(id)["error"]["code"] == code, line[:80]
+    for params, said in (
+        ({"name": "nothing"}, "There is no prompt 'nothing'."),
+        ({"name": "extraction"}, "The argument group is missing."),
+        ({"name": "continuation", "arguments": {"sesion": "x"}}, "Did you mean session?"),
+    ):
+        process.send(request("prompt", "prompts/get", **params))
+        error = process.answer("prompt")["error"]
+        assert error["code"] == -32602
+        assert said in error["message"]
     process.send(b"\n\n")
     process.send(b'{"jsonrpc":"2.0","id":99,"result":{}}\n')
     process.send(b'{"jsonrpc":"2.0","method":"notifications/no-such"}\n')
@@ -89,15 +109,13 @@ def test_nothing_but_the_protocol_is_on_standard_output(repository: Path) -> Non
     """Even when something below prints, or a program that it starts does."""
     script = """
 import os, subprocess, sys
-from holdfast import capture
-real = capture.checkpoint
-def noisy(*words, **options):
+from holdfast.cli.frame import run
+from holdfast.kernel import crash
+def speak():
     print("printed")
     os.write(1, b"written\\n")
     subprocess.run(["sh", "-c", "echo started; cat"])
-    return real(*words, **options)
-capture.checkpoint = noisy
-from holdfast.cli.frame import run
+crash.register("before append", speak)
 sys.exit(run(["mcp"]))
 """
     process = Process(repository, [sys.executable, "-c", script])
@@ -111,14 +129,12 @@ sys.exit(run(["mcp"]))
 SLOW = """
 import sys, time
 from pathlib import Path
-from holdfast.kernel.writer import Writer
-real = Writer.execute
-def slow(*words, **options):
+from holdfast.kernel import crash
+def wait():
     Path({entered!r}).touch()
     while not Path({go!r}).exists():
         time.sleep(0.01)
-    return real(*words, **options)
-Writer.execute = slow
+crash.register("before append", wait)
 from holdfast.cli.frame import run
 sys.exit(run(["mcp"]))
 """
@@ -140,6 +156,8 @@ def test_a_client_that_vanishes_in_a_call_leaves_the_work_done(
     process = Process(repository, [sys.executable, "-c", script])
     process.send(tool_call(1, "gate_open", kind="verify", title="It", items=["Look"], name="it"))
     until(entered)
+    process.send(tool_call(2, "gate_status"))
+    assert process.text(2) == "No gate waits.", "a slow call keeps no other waiting"
     process.stdin.close()
     if how == "dies":
         process.stdout.close()
@@ -161,10 +179,7 @@ def test_killed_in_a_call_nothing_is_half_done(
     until(entered)
     process.kill()
     assert holdfast("verify").code == 0
-    after = Process(repository)
-    after.send(tool_call(1, "checkpoint", **WORK))
-    assert "Checkpoint complete" in after.text(1)
-    assert after.end()[0] == 0
+    assert "Checkpoint complete" in Face(repository).call("checkpoint", WORK).text
 
 
 def test_interrupted_in_a_call_it_ends_when_that_is_done(repository: Path, tmp_path: Path) -> None:
@@ -180,19 +195,6 @@ def test_interrupted_in_a_call_it_ends_when_that_is_done(repository: Path, tmp_p
     workspace = discover(str(repository))
     assert workspace.journal.head("gate:it") is not None
     workspace.close()
-
-
-def test_a_slow_call_keeps_no_other_waiting(repository: Path, tmp_path: Path) -> None:
-    entered, go = tmp_path / "entered", tmp_path / "go"
-    script = SLOW.format(entered=str(entered), go=str(go))
-    process = Process(repository, [sys.executable, "-c", script])
-    process.send(tool_call(1, "checkpoint", **WORK))
-    until(entered)
-    process.send(tool_call(2, "gate_status"))
-    assert process.text(2) == "No gate waits."
-    go.touch()
-    assert "Checkpoint complete" in process.text(1)
-    assert process.end()[0] == 0
 
 
 # Starting
@@ -213,15 +215,11 @@ sys.exit(run(["mcp"]))
     assert "pip install 'holdfast[mcp]'" in done.stderr
 
 
-def test_with_its_standard_input_closed_it_ends(repository: Path) -> None:
-    done = subprocess.run(["sh", "-c", f"{' '.join(COMMAND)} <&-"], capture_output=True)
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-
-
-def test_with_json_the_last_line_is_the_envelope(repository: Path) -> None:
-    done = subprocess.run([*COMMAND, "--json"], input=b"", capture_output=True)
+def test_with_its_standard_input_closed_it_ends_with_an_envelope(repository: Path) -> None:
+    command = f"{' '.join(COMMAND)} --json <&-"
+    done = subprocess.run(["sh", "-c", command], capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
     assert json.loads(done.stdout)["ok"] is True
-    assert done.returncode == 0
 
 
 OTHERS = (
@@ -250,32 +248,6 @@ def test_no_hook_loads_the_sdk(repository: Path) -> None:
         "assert not {'mcp', 'pydantic', 'anyio'} & {*sys.modules}"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
-
-
-def test_a_prompt_that_is_not_there_is_the_callers_mistake(process: Process) -> None:
-    process.send(request(1, "prompts/get", name="nothing"))
-    process.send(request(2, "prompts/get", name="extraction"))
-    process.send(request(3, "prompts/get", name="continuation", arguments={"sesion": "x"}))
-    errors = [process.answer(id)["error"] for id in (1, 2, 3)]
-    assert [error["code"] for error in errors] == [-32602] * 3
-    assert "There is no prompt 'nothing'." in errors[0]["message"]
-    assert "The argument group is missing." in errors[1]["message"]
-    assert "Did you mean session?" in errors[2]["message"]
-    assert process.end() == (0, b"", "")
-
-
-def test_no_era_is_offered_what_is_not_there(repository: Path) -> None:
-    old, new = Process(repository), Process(repository)
-    hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": HANDSHAKE}
-    old.send(json.dumps(hello).encode() + b"\n")
-    new.send(request(0, "server/discover"))
-    for one in (old, new):
-        offered = one.answer(0)["result"]["capabilities"]
-        assert {"tools", "resources", "prompts"} <= set(offered)
-        for name in ("tools", "resources", "prompts"):
-            assert not offered[name].get("listChanged")
-        assert not offered["resources"].get("subscribe")
-        one.end()
 
 
 def test_in_a_folder_that_was_removed(tmp_path: Path) -> None:
