@@ -53,21 +53,22 @@ def test_in_two_worktrees_at_once(repository: Path, tmp_path: Path, git: Git) ->
         assert text_of(root, snapshot["commit"], "new") == root.name.encode()
 
 
+@pytest.mark.parametrize("moments", [5, pytest.param(24, marks=pytest.mark.proof)])
 @pytest.mark.parametrize("whole_group", [True, False])
 def test_kill_9_at_any_moment(
-    repository: Path, git: Git, untouched: Untouched, whole_group: bool
+    repository: Path, git: Git, untouched: Untouched, whole_group: bool, moments: int
 ) -> None:
     """With the git it waited for, and without: that one goes on writing as an orphan."""
     for number in range(200):
         (repository / f"file {number}").write_text(f"{number}\n" * 200)
     git("add", ".")
     create(str(repository))
-    for step in range(12):
+    for step in range(moments):
         for number in range(0, 200, 5):
             (repository / f"file {number}").write_text(f"{step} {number}\n" * 200)
         with untouched(repository):
             process = started(repository)
-            time.sleep(0.06 + 0.015 * step)
+            time.sleep(0.06 + 0.18 * step / moments)
             if whole_group:
                 _kill_with_children(process.pid)
             process.kill()

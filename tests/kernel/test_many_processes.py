@@ -39,7 +39,7 @@ def assert_all_there(journal: SqliteJournal, expected: Counter[str]) -> None:
     assert [found["broken"] for found in verify(journal) if found["broken"]] == []
 
 
-@pytest.mark.parametrize("records", [60, pytest.param(200, marks=pytest.mark.proof)])
+@pytest.mark.parametrize("records", [20, pytest.param(200, marks=pytest.mark.proof)])
 def test_appends_of_many_processes_are_all_there_once(tmp_path: Path, records: int) -> None:
     path = str(tmp_path / "journal.db")
     actors = [f"process-{number}" for number in range(PROCESSES)]
