@@ -77,14 +77,6 @@ def nothing_of_the_developer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     monkeypatch.delenv("HOLDFAST_TEST_URL", raising=False)
 
 
-@pytest.fixture
-def hangup_ends() -> Iterator[None]:
-    """SIGHUP does what it does in a terminal, also under nohup."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    yield
-    signal.signal(signal.SIGHUP, before)
-
-
 @pytest.fixture(scope="session", autouse=True)
 def no_database_left_behind() -> Iterator[None]:
     """On a server that HOLDFAST_TEST_URL names."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 from scripts.conformance import PROMISED, PROPERTY, Findings
 
+Outcome = Literal["passed", "failed", "skipped"]
 
-def report(file: str, *clauses: str, outcome: str = "passed") -> pytest.TestReport:
+
+def report(file: str, *clauses: str, outcome: Outcome = "passed") -> pytest.TestReport:
     made = pytest.TestReport(
         f"{file}::test_it[a]", (file, 1, ""), {}, outcome, None, "call", user_properties=[]
     )
