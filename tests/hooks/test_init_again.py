@@ -183,8 +183,10 @@ def test_a_record_that_cannot_be_removed_stops_nothing(
             raise PermissionError(13, "Permission denied")
         unlink(path)
 
-    monkeypatch.setattr("holdfast.clients.settings.files.os.unlink", refused)
-    answer = holdfast("uninstall")
+    # Not until the test's end: before that, pytest removes the test's folder.
+    with monkeypatch.context() as patched:
+        patched.setattr("holdfast.clients.settings.files.os.unlink", refused)
+        answer = holdfast("uninstall")
     assert answer.code == 0
     assert "is of no more use, and stays: Permission denied" in answer.out
     assert everything(repository) == before
