@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
-import os
 from pathlib import Path
 
 import pytest
@@ -348,7 +347,7 @@ def test_a_sandboxed_agent_can_ask_and_a_gate_that_breaks_the_rule_is_refused_at
     with pytest.raises(HoldfastError, match="asks a person to run a command"):
         ask(words.verify("A", ["Run npm test"], url="http://b"))
     monkeypatch.undo()
-    os.chdir(repository)
+    monkeypatch.chdir(repository)
     answer("boxed", "approved")
     assert not rules.is_open(look("boxed"))
 
