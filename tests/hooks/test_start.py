@@ -44,6 +44,7 @@ class Running:
 
     def __init__(self, name: str, session: str) -> None:
         self.session = session
+        self.client = name
         words = [sys.executable, one_client.__file__, name, session]
         self.process = subprocess.Popen(
             words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
