@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from bench.harness import Contender, Plan, Row, python, repository, say, take_turns, timed_row
 from holdfast.fleet import agents as lives
-from holdfast.fleet.context import Post
+from holdfast.fleet.context import FleetContext
 from holdfast.fleet.epic import find
 from holdfast.journal.interface import Append
 from holdfast.kernel import clock
@@ -120,11 +120,11 @@ def _run(workspace: Workspace) -> str:
 def _agents(workspace: Workspace, count: int) -> None:
     for number in range(count):
         name = f"Secondary-{chr(65 + number // 26)}{chr(65 + number % 26)}"
-        lives.start(_post(workspace), name, f"feature_{number:03}")
+        lives.start(_context(workspace), {"agent": name, "feature": f"feature_{number:03}"})
 
 
-def _post(workspace: Workspace) -> Post:
-    return Post(find(workspace), workspace, actor="bench", now=clock.now())
+def _context(workspace: Workspace) -> FleetContext:
+    return FleetContext(find(workspace), workspace, actor="bench", now=clock.now())
 
 
 def _records(workspace: Workspace, count: int) -> None:
@@ -138,7 +138,7 @@ def _records(workspace: Workspace, count: int) -> None:
 
 
 def _after_a_beat(workspace: Workspace, pages: Asked, number: int) -> float:
-    lives.update(_post(workspace), "Secondary-AA", {"do": "beat", "set": {"phase": str(number)}})
+    lives.update(_context(workspace), "Secondary-AA", {"do": "beat", "set": {"phase": str(number)}})
     return pages.first_byte("/board")
 
 

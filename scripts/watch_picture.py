@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.text import Text
 
 from holdfast.fleet import agents
-from holdfast.fleet.context import Post
+from holdfast.fleet.context import FleetContext
 from holdfast.fleet.epic import find
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
@@ -49,14 +49,14 @@ def _fleet(root: Path) -> None:
     workspace = discover(str(root))
     now = clock.now()
 
-    def post(minutes_ago: int, pid: int = 0) -> Post:
+    def context(minutes_ago: int, pid: int = 0) -> FleetContext:
         os.environ["HOLDFAST_AGENT_PID"] = str(pid or os.getpid())
         at = now - minutes_ago * clock.MINUTE
-        return Post(find(workspace), workspace, actor="docs", now=at)
+        return FleetContext(find(workspace), workspace, actor="docs", now=at)
 
     def live(agent: str, feature: str, minutes_ago: int, pid: int = 0, **command: object) -> None:
-        agents.start(post(minutes_ago + 20, pid), agent, feature)
-        agents.update(post(minutes_ago, pid), agent, {"do": "beat", **command})
+        agents.start(context(minutes_ago + 20, pid), {"agent": agent, "feature": feature})
+        agents.update(context(minutes_ago, pid), agent, {"do": "beat", **command})
 
     ended = subprocess.Popen(["sleep", "60"])
     live(
@@ -79,7 +79,9 @@ def _fleet(root: Path) -> None:
         *("Secondary-C", "feature_04_injuries", 5),
         set={"current_step": "Reading the injury feed"},
     )
-    agents.update(post(4), "Secondary-C", {"do": "block", "blocker": "The injury feed has no key"})
+    agents.update(
+        context(4), "Secondary-C", {"do": "block", "blocker": "The injury feed has no key"}
+    )
     live(
         *("Secondary-D", "feature_05_weather", 96, ended.pid),
         set={"current_step": "Phase 1: Targeted Research"},

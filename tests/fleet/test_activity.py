@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.fleet.activity import saw
+from holdfast.fleet.current_life import record_activity
 from holdfast.fleet.rules import guide
 from holdfast.hooks.run import command
 from holdfast.kernel import clock
@@ -21,9 +21,9 @@ def test_what_a_hook_sees_moves_no_checkpoint(scene: Scene) -> None:
     scene.start()
     before = scene.path().read_bytes()
     scene.later(14)
-    assert saw(scene.workspace, "", scene.now) == ""
+    assert record_activity(scene.workspace, "", scene.now) == ""
     scene.later(1)
-    reminder = saw(scene.workspace, "", scene.now)
+    reminder = record_activity(scene.workspace, "", scene.now)
     assert reminder.startswith(f"{A}: your last checkpoint is 15 minutes old.")
     assert f"holdfast agent beat {A}" in reminder
     assert scene.path().read_bytes() == before
@@ -37,7 +37,7 @@ def test_what_a_hook_sees_is_a_sign_of_life(scene: Scene) -> None:
     scene.start()
     scene.later(90)
     assert scene.listing()[A]["signals"]["activity"] is None
-    saw(scene.workspace, "", scene.now)
+    record_activity(scene.workspace, "", scene.now)
     scene.later(5)
     entry = scene.listing()[A]
     assert entry["signals"]["activity"] == scene.now - 5 * clock.MINUTE
@@ -50,10 +50,10 @@ def test_a_life_that_is_over_and_one_that_is_done_are_not_reminded(scene: Scene)
     scene.start()
     scene.takeover(A, B)
     scene.later(60)
-    assert saw(scene.workspace, "", scene.now).startswith(B)
+    assert record_activity(scene.workspace, "", scene.now).startswith(B)
     scene.update(B, do="complete")
     scene.later(60)
-    assert saw(scene.workspace, "", scene.now) == ""
+    assert record_activity(scene.workspace, "", scene.now) == ""
 
 
 @pytest.mark.clause("AMB-FLEET-28")
@@ -80,4 +80,4 @@ def test_the_guides_close_their_blocks(scene: Scene) -> None:
 
 
 def test_nothing_is_here_when_nobody_began_here(repository: Path) -> None:
-    assert saw(Scene(repository).workspace, "s1", clock.now()) == ""
+    assert record_activity(Scene(repository).workspace, "s1", clock.now()) == ""

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.fleet.rules import comms, messages
-from holdfast.fleet.rules.message_merge import merged
+from holdfast.fleet.rules.messages import merge
 from holdfast.fleet.rules.model import EPIC_README
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Usage
@@ -263,20 +263,20 @@ BASE = messages.insert(messages.empty(*BOTH.values()), message(1, "first"))
 
 def test_a_message_of_theirs_and_one_of_ours_at_the_same_place_are_two() -> None:
     ours, theirs = (messages.insert(BASE, message(2, who)) for who in ("ours", "theirs"))
-    text = merged(BASE, ours, theirs)
+    text = merge(BASE, ours, theirs)
     assert [each["subject"] for each in messages.parse(text)] == ["ours", "theirs", "first"]
     assert [each["acknowledge"] for each in messages.parse(text)] == ["No action needed"] * 3
-    assert merged(BASE, ours, ours) == ours
+    assert merge(BASE, ours, ours) == ours
 
 
 def test_the_first_messages_of_both_replace_the_empty_file() -> None:
     empty = messages.empty(*BOTH.values())
     ours, theirs = (messages.insert(empty, message(1, who)) for who in ("ours", "theirs"))
-    assert merged(empty, ours, theirs) == (
+    assert merge(empty, ours, theirs) == (
         f"{messages.title(*BOTH.values())}\n\n{message(1, 'ours')}\n{message(1, 'theirs')}"
     )
     by_hand = f"{empty}a word by hand"
-    assert merged(empty, ours, by_hand) == (
+    assert merge(empty, ours, by_hand) == (
         f"{messages.title(*BOTH.values())}\n\na word by hand\n{message(1, 'ours')}"
     )
 
@@ -285,14 +285,14 @@ def test_the_first_messages_of_both_replace_the_empty_file() -> None:
 def test_what_one_side_read_while_the_other_wrote_stays_read(reader: str) -> None:
     read, wrote = messages.mark_read(BASE, [1]), messages.insert(BASE, message(2, "new"))
     edited = wrote.replace("**Subject:** first", "**Subject:** first, corrected")
-    text = merged(BASE, read, edited) if reader == "ours" else merged(BASE, edited, read)
+    text = merge(BASE, read, edited) if reader == "ours" else merge(BASE, edited, read)
     new, first = messages.parse(text)
     assert (new["read"], first["read"], first["subject"]) == (False, True, "first, corrected")
 
 
 def test_what_was_archived_meanwhile_does_not_come_back() -> None:
     theirs = messages.insert(BASE, message(2, "late"))
-    text = merged(BASE, messages.empty(*BOTH.values()), theirs)
+    text = merge(BASE, messages.empty(*BOTH.values()), theirs)
     assert [each["subject"] for each in messages.parse(text)] == ["late"]
     assert messages.NO_MESSAGES not in text
 
@@ -312,7 +312,7 @@ def test_no_message_and_no_line_that_either_side_added_is_lost(
         ours = messages.insert(ours, message(messages.next_number(ours), f"ours {word}"))
     for word in others:
         theirs = messages.insert(theirs, message(messages.next_number(theirs), f"theirs {word}"))
-    text = merged(base, ours, theirs)
+    text = merge(base, ours, theirs)
     found = [each["subject"] for each in messages.parse(text)]
     wanted = [each["subject"] for each in [*messages.parse(ours), *messages.parse(theirs)]]
     assert set(found) == set(wanted)

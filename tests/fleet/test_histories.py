@@ -44,7 +44,7 @@ class Histories(RuleBasedStateMachine):
             self.scene.workspace.close()
             self.folder.cleanup()
 
-    def _begun(self, agent: str, told: lives.Told) -> None:
+    def _begun(self, agent: str, told: lives.AgentResult) -> None:
         if self.ever:
             assert told.fence > max(fence for _, fence, _ in self.ever)
         self.ever.append((agent, told.fence, told.session))
@@ -126,14 +126,14 @@ class Histories(RuleBasedStateMachine):
     @rule(agent=AGENTS)
     def defer(self, agent: str) -> None:
         try:
-            recovery.defer(self.scene.post(), agent, yes=True)
+            recovery.defer(self.scene.context(), {"agent": agent, "yes": True})
         except HoldfastError:
             return
 
     @rule(agent=AGENTS)
     def complete(self, agent: str) -> None:
         try:
-            lives.complete(self.scene.post(), agent)
+            lives.complete(self.scene.context(), {"agent": agent})
         except HoldfastError:
             return
 

@@ -171,7 +171,7 @@ def test_what_was_composed_reads_back() -> None:
 
 def test_counting_loads_nothing_that_a_heartbeat_would_have_to_wait_for() -> None:
     code = (
-        "import sys; from holdfast.fleet.rules.agent import messages\n"
+        "import sys; from holdfast.fleet.rules import messages\n"
         "messages.unread('x'); print(sorted({'re', 'json', 'typing'} & set(sys.modules)))"
     )
     path = f"import sys; sys.path = {sys.path!r}\n"

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from holdfast.fleet import agents
-from holdfast.fleet.reports import report
 from tests.cli.conftest import Holdfast
 from tests.conftest import Git
 from tests.fleet.world import FEATURE, PRIMARY, A, B, Scene
@@ -22,7 +21,7 @@ def test_the_primary_looks_at_the_secondaries(scene: Scene) -> None:
     scene.start(PRIMARY, "feature_01_player_json")
     scene.start(A)
     assert [entry["agent_id"] for entry in scene.check()["agents"]] == [A]
-    both = scene.check(include_primary=True)["agents"]
+    both = scene.check(primary=True)["agents"]
     assert [entry["agent_id"] for entry in both] == [PRIMARY, A]
 
 
@@ -69,9 +68,7 @@ def test_a_stale_agent_is_reported_once(scene: Scene, holdfast: Holdfast) -> Non
     again = scene.later(15).check()
     assert (again["actions"], again["notices"]) == ([], [])
     assert again["decide"]  # still somebody's decision
-    told = scene.beat()
-    assert told.has_news
-    report(told)
+    agents.beat(scene.context(), {"agent": A})
     assert "STALE" not in readme.read_text()
     assert [action["action"] for action in scene.later(61).check()["actions"]] == ["escalated"]
 
@@ -79,7 +76,7 @@ def test_a_stale_agent_is_reported_once(scene: Scene, holdfast: Holdfast) -> Non
 @pytest.mark.clause("AMB-FLEET-04")
 def test_a_complete_agent_is_left_in_peace(scene: Scene) -> None:
     scene.start()
-    agents.complete(scene.post(), A)
+    agents.complete(scene.context(), {"agent": A})
     found = scene.later(90).check()
     assert found["lines"] == ["❌ Secondary-A: STALE (90 min) - Likely crashed"]
     assert (found["actions"], found["decide"]) == ([], [])

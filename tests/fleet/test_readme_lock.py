@@ -295,9 +295,9 @@ done
 """
 
 EDITOR = """
-from holdfast.fleet import epic_lock, readme
+from holdfast.fleet import epic_lock, epic_readme as readme
 from holdfast.fleet.epic import Epic
-from holdfast.protocols.fleet import epic_readme
+from holdfast.fleet.rules import epic_readme
 
 # The pause after taking the lock would leave the shell alone most of the time.
 epic_lock.SETTLE_SECONDS = 0.0

@@ -8,15 +8,22 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from holdfast.fleet import recovery
+from holdfast.fleet.context import FleetAgent
 from holdfast.kernel.clock import MINUTE
 from holdfast.kernel.errors import Conflict, FenceLost, HoldfastError, NotFound
 from tests.cli.conftest import Holdfast
 from tests.fleet.world import FEATURE, PRIMARY, A, B, C, Scene
+
+if TYPE_CHECKING:
+    from holdfast.kernel.commit import Outcome
+    from holdfast.kernel.writer import Order
 
 
 @pytest.fixture
@@ -175,7 +182,7 @@ def test_another_agent_takes_over(crashed: Scene) -> None:
 @pytest.mark.clause("FLEET-71", "AMB-FLEET-17")
 def test_a_takeover_may_keep_the_id(crashed: Scene) -> None:
     before = crashed.path().read_bytes()
-    first = crashed.agent().own()
+    first = crashed.agent().caller()
     told = crashed.takeover(A, A)
     archive = crashed.path(f"secondary_a_crashed_{crashed.now // 1000}")
     assert archive.read_bytes() == before
@@ -228,7 +235,7 @@ def test_what_an_old_life_tries_is_refused_and_kept(crashed: Scene, holdfast: Ho
 
 
 def test_a_late_done_does_not_touch_the_new_life(crashed: Scene) -> None:
-    old = crashed.agent().own()
+    old = crashed.agent().caller()
     crashed.takeover(A, A)
     assert old is not None
     with pytest.raises(FenceLost):
@@ -265,11 +272,10 @@ def test_pausing_and_going_on_is_the_same_life(crashed: Scene) -> None:
 
 
 @pytest.mark.parametrize("act", [recovery.takeover, recovery.defer, recovery.absorb])
-def test_a_clock_alone_replaces_nobody(crashed: Scene, act: object) -> None:
+def test_a_clock_alone_replaces_nobody(crashed: Scene, act: Callable[..., Any]) -> None:
     crashed.later(120)
-    words = (A, C) if act is recovery.takeover else (A,)
     with pytest.raises(HoldfastError) as refused:
-        act(crashed.post(), *words)  # type: ignore[operator]
+        act(crashed.context(), {"agent": A, "by": C})
     assert refused.value.kind == "not_known_dead"
     assert refused.value.exit_code == 1
     assert crashed.names() == ["secondary_a.json"]
@@ -294,13 +300,18 @@ def _tomorrow() -> int:
     return clock.now() + clock.DAY
 
 
-def test_a_heartbeat_during_a_takeover_saves_the_agent(crashed: Scene) -> None:
-    gone = recovery._known(crashed.post(), A)
-    parting = recovery.Parting(gone, "deferred", "", "crashed")
-    crashed.later(1).beat(current_step="I live")
-    release = {"do": "release", "agent": A}
+def test_a_heartbeat_during_a_takeover_saves_the_agent(
+    crashed: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = FleetAgent.execute_together
+
+    def after_a_heartbeat(agent: FleetAgent, orders: list[Order]) -> list[Outcome]:
+        crashed.later(1).beat(current_step="I live")
+        return write(agent, orders)
+
+    monkeypatch.setattr(FleetAgent, "execute_together", after_a_heartbeat)
     with pytest.raises(Conflict) as refused:
-        recovery._end(parting, parting.ownership(release))
+        recovery.defer(crashed.context(), {"agent": A, "yes": True})
     assert refused.value.kind == "agent_lives"
     assert crashed.names() == ["secondary_a.json"]
 
@@ -383,7 +394,7 @@ def test_two_restarts_in_one_second_keep_both_archives(scene: Scene) -> None:
 @pytest.mark.clause("FLEET-49", "AMB-FLEET-15")
 def test_a_feature_is_deferred_to_wave_2(crashed: Scene) -> None:
     (crashed.folder / "EPIC_README.md").write_text("# Epic\n")
-    recovery.defer(crashed.post(), A, yes=True)
+    recovery.defer(crashed.context(), {"agent": A, "yes": True})
     assert crashed.names() == [f"secondary_a_crashed_{crashed.now // 1000}.json"]
     state = _feature(crashed)
     assert (state["wave"], state["decision"], state["owner"]) == (2, "defer_wave_2", "")
@@ -393,7 +404,7 @@ def test_a_feature_is_deferred_to_wave_2(crashed: Scene) -> None:
 @pytest.mark.clause("FLEET-49", "AMB-FLEET-15")
 def test_the_primary_absorbs_a_feature(crashed: Scene) -> None:
     crashed.start(PRIMARY, "feature_01_player_json")
-    told = recovery.absorb(crashed.post(), A, yes=True)
+    told = recovery.absorb(crashed.context(), {"agent": A, "yes": True})
     state = _feature(crashed)
     assert (state["owner"], state["decision"]) == (PRIMARY, "primary_absorbs")
     assert crashed.file("primary")["feature"] == "feature_01_player_json"
@@ -426,15 +437,15 @@ def test_a_takeover_that_dies_is_whole_after_the_next_command(crashed: Scene) ->
 import os, signal, sys
 from holdfast.fleet import recovery
 from holdfast.kernel import views
-from holdfast.kernel.views import moves, place
+from holdfast.kernel.views import moves, projection
 from tests.fleet.world import Scene
 from pathlib import Path
 
 scene = Scene(Path(sys.argv[1]))
 scene.now = int(sys.argv[2])
-module, name = {"move": (moves, "place_new"), "place": (place, "place_new")}[sys.argv[3]]
+module, name = {"move": (moves, "place_new"), "place": (projection, "place_new")}[sys.argv[3]]
 setattr(module, name, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
-recovery.takeover(scene.post(), "Secondary-A", "Secondary-C", yes=True)
+recovery.takeover(scene.context(), {"agent": "Secondary-A", "by": "Secondary-C", "yes": True})
 """
     before = crashed.path().read_bytes()
     for point in ("move", "place"):

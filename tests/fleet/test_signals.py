@@ -22,7 +22,8 @@ from tests.conftest import Git
 from tests.fleet.examples import NOW, saved
 
 if TYPE_CHECKING:
-    from holdfast.fleet.rules.model import AgentState, Life, Process
+    from holdfast.fleet.rules.model import AgentState, Life
+    from holdfast.processes.agent_process import AgentProcess
 
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="there is no /proc here")
 
@@ -68,7 +69,7 @@ def told(process: subprocess.Popen[str]) -> Any:
     return json.loads(process.stdout.readline())
 
 
-def running(process: subprocess.Popen[str]) -> Process:
+def running(process: subprocess.Popen[str]) -> AgentProcess:
     found = agent_process._process(process.pid)
     assert found is not None
     return found

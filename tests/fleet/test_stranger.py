@@ -260,14 +260,14 @@ def test_a_package_in_another_spelling(scene: Scene, holdfast: Holdfast, tmp_pat
 def test_the_primary_does_not_absorb_itself(scene: Scene) -> None:
     scene.start(PRIMARY, "feature_01")
     with pytest.raises(HoldfastError) as refused:
-        recovery.absorb(scene.post(), PRIMARY, yes=True)
+        recovery.absorb(scene.context(), {"agent": PRIMARY, "yes": True})
     assert refused.value.exit_code == 2
 
 
 def test_a_deferred_feature_goes_on_from_its_archive(scene: Scene, holdfast: Holdfast) -> None:
     scene.start()
     scene.beat(stage="S2.P2", current_step="Half way")
-    recovery.defer(scene.post(), A, yes=True)
+    recovery.defer(scene.context(), {"agent": A, "yes": True})
     archive = f"agent_checkpoints/{scene.names()[0]}"
     assert holdfast("agent", "start", B, "--feature", FEATURE, "--from", archive).code == 0
     saved = scene.file("secondary_b")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.fleet.rules.sync import standing
+from holdfast.fleet.rules.updates import standing
 from holdfast.kernel import clock
 from holdfast.kernel.clock import HOUR, MINUTE
 from holdfast.kernel.errors import Usage

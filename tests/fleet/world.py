@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.fleet import agents, monitor, recovery, roster
-from holdfast.fleet.agents import Told
-from holdfast.fleet.context import Known, Post
+from holdfast.fleet.agents import AgentResult
+from holdfast.fleet.context import FleetAgent, FleetContext
 from holdfast.fleet.epic import find
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
 
 if TYPE_CHECKING:
-    from holdfast.fleet.monitor import Checked
-    from holdfast.fleet.roster import Entry
+    from holdfast.fleet.monitor import CheckResult
+    from holdfast.fleet.roster import AgentEntry
 
 START = clock.parse("2026-01-15T14:30:00Z")
 FEATURE = "feature_02_team_penalty"
@@ -33,40 +33,40 @@ class Scene:
         self.folder = Path(self.epic.root)
         self.now = START
 
-    def post(self, fence: int | None = None) -> Post:
-        return Post(self.epic, self.workspace, actor="test", now=self.now, fence=fence)
+    def context(self, fence: int | None = None) -> FleetContext:
+        return FleetContext(self.epic, self.workspace, actor="test", now=self.now, fence=fence)
 
     def later(self, minutes: float) -> Scene:
         self.now += int(minutes * clock.MINUTE)
         return self
 
-    def start(self, agent: str = A, feature: str = FEATURE) -> Told:
-        return agents.start(self.post(), agent, feature)
+    def start(self, agent: str = A, feature: str = FEATURE) -> AgentResult:
+        return agents.start(self.context(), {"agent": agent, "feature": feature})
 
-    def update(self, agent: str = A, *, fence: int | None = None, **command: Any) -> Told:
-        return agents.update(self.post(fence), agent, {"do": "beat", **command})
+    def update(self, agent: str = A, *, fence: int | None = None, **command: Any) -> AgentResult:
+        return agents.update(self.context(fence), agent, {"do": "beat", **command})
 
-    def beat(self, agent: str = A, **fields: Any) -> Told:
+    def beat(self, agent: str = A, **fields: Any) -> AgentResult:
         return self.update(agent, set=fields)
 
-    def resume(self, agent: str = A, **options: Any) -> Told:
-        return agents.resume(self.post(), agent, **options)
+    def resume(self, agent: str = A, **options: Any) -> AgentResult:
+        return agents.resume(self.context(), {"agent": agent, **options})
 
-    def takeover(self, old: str = A, new: str = C, *, yes: bool = True) -> Told:
-        return recovery.takeover(self.post(), old, new, yes=yes)
+    def takeover(self, old: str = A, new: str = C, *, yes: bool = True) -> AgentResult:
+        return recovery.takeover(self.context(), {"agent": old, "by": new, "yes": yes})
 
-    def restart(self, agent: str = A, **options: Any) -> Told:
-        return recovery.restart(self.post(), agent, **options)
+    def restart(self, agent: str = A, **options: Any) -> AgentResult:
+        return recovery.restart(self.context(), {"agent": agent, **options})
 
-    def check(self, **options: Any) -> Checked:
-        return monitor.check(self.post(), **options)
+    def check(self, **options: bool) -> CheckResult:
+        return monitor.check(self.context(), options)
 
-    def listing(self) -> dict[str, Entry]:
+    def listing(self) -> dict[str, AgentEntry]:
         entries = roster.listing(self.epic, self.now)
         return {entry["agent_id"]: entry for entry in entries}
 
-    def agent(self, agent: str = A) -> Known:
-        return self.post().agent(agent)
+    def agent(self, agent: str = A) -> FleetAgent:
+        return self.context().agent(agent)
 
     def path(self, stem: str = "secondary_a") -> Path:
         return self.folder / "agent_checkpoints" / f"{stem}.json"

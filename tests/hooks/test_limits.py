@@ -159,11 +159,11 @@ def test_a_session_is_looked_at_once_a_minute(
 ) -> None:
     looks: list[str] = []
 
-    def saw(workspace: object, session: str, now: int) -> str:
+    def record_activity(workspace: object, session: str, now: int) -> str:
         looks.append(session)
         return ""
 
-    monkeypatch.setattr("holdfast.fleet.activity.saw", saw)
+    monkeypatch.setattr("holdfast.fleet.current_life.record_activity", record_activity)
     for session in ("s1", "s1", "s2", "s1"):
         ask("claude", "PostToolUse", session_id=session, **bash("ls"))
     assert looks == ["s1", "s2"]

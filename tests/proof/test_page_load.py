@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.fleet import agents
-from holdfast.fleet.context import Post
+from holdfast.fleet.context import FleetContext
 from holdfast.fleet.epic import find
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
@@ -38,14 +38,14 @@ def memory(pid: int) -> int:
 def test_fifty_pages_and_two_hundred_agents(repository: Path) -> None:
     workspace = discover(str(repository))
 
-    def post() -> Post:
-        return Post(find(workspace), workspace, actor="proof", now=clock.now())
+    def context() -> FleetContext:
+        return FleetContext(find(workspace), workspace, actor="proof", now=clock.now())
 
     names = [
         f"Secondary-{chr(65 + number // 26)}{chr(65 + number % 26)}" for number in range(AGENTS)
     ]
     for number, name in enumerate(names):
-        agents.start(post(), name, f"feature_{number:03}")
+        agents.start(context(), {"agent": name, "feature": f"feature_{number:03}"})
     begun = workspace.journal.latest(limit=1)[0]["seq"]
     # As many people as it takes: each may have a few pages open at once.
     people = math.ceil(PAGES / MOST_STREAMS)
@@ -80,14 +80,14 @@ def test_fifty_pages_and_two_hundred_agents(repository: Path) -> None:
     sizes, beats, end = [], 0, time.monotonic() + SECONDS
     while time.monotonic() < end:
         name = names[beats % AGENTS]
-        agents.update(post(), name, {"do": "beat", "set": {"current_step": f"step {beats}"}})
+        agents.update(context(), name, {"do": "beat", "set": {"current_step": f"step {beats}"}})
         beats += 1
         if beats % 50 == 0:
             sizes.append(memory(server.pid))
         time.sleep(0.02)
     newest[0] = workspace.journal.latest(limit=1)[0]["seq"] + 1
     finished.set()
-    agents.update(post(), names[-1], {"do": "beat", "set": {"current_step": last}})
+    agents.update(context(), names[-1], {"do": "beat", "set": {"current_step": last}})
     for reader in readers:
         reader.join(60)
     server.send_signal(signal.SIGINT)

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from holdfast.budgets.check import Budget
 from holdfast.fleet import agents
-from holdfast.fleet.context import Post
+from holdfast.fleet.context import FleetContext
 from holdfast.fleet.epic import find
 from holdfast.gates import ask as asking
 from holdfast.gates import lookup
@@ -58,10 +58,15 @@ class World:
         return lookup.read(self.workspace, id)
 
     def start(self, agent: str, feature: str = "", *, minutes_ago: int = 0) -> None:
-        agents.start(self.post(minutes_ago), agent, feature or f"feature_{agent.lower()}")
+        agents.start(
+            self.context(minutes_ago),
+            {"agent": agent, "feature": feature or f"feature_{agent.lower()}"},
+        )
 
     def beat(self, agent: str, step: str, *, minutes_ago: int = 0) -> None:
-        agents.update(self.post(minutes_ago), agent, {"do": "beat", "set": {"current_step": step}})
+        agents.update(
+            self.context(minutes_ago), agent, {"do": "beat", "set": {"current_step": step}}
+        )
 
     def silence(self, agent: str) -> None:
         """An agent whose process ended two hours ago, and whose files are as old."""
@@ -81,9 +86,9 @@ class World:
     def alert(self) -> None:
         Budget(self.workspace, actor="builder").check({"cost": 26.5}, session="", now=clock.now())
 
-    def post(self, minutes_ago: int) -> Post:
+    def context(self, minutes_ago: int) -> FleetContext:
         now = clock.now() - minutes_ago * clock.MINUTE
-        return Post(find(self.workspace), self.workspace, actor="builder", now=now)
+        return FleetContext(find(self.workspace), self.workspace, actor="builder", now=now)
 
 
 class Visitor:

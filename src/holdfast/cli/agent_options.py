@@ -15,13 +15,19 @@ Answer = TypeVar("Answer")
 
 epic_option = click.option("--epic", metavar="PATH", help="The epic's folder.")
 fence_option = click.option(
-    "--fence", type=int, metavar="N", help="Which life this is, for scripts."
+    "--fence", type=int, metavar="N", help="The fence of the life that a script belongs to."
 )
-yes_option = click.option("--yes", is_flag=True, help="Though the signals do not suffice.")
+yes_option = click.option("--yes", is_flag=True, help="Do it even if the agent may still be alive.")
+transcript_option = click.option(
+    "--transcript",
+    default="",
+    metavar="FILE",
+    help="The session's transcript; its growth is a sign of life.",
+)
 
 
 def confirmed(call: Call, yes: bool, act: Callable[[bool], Answer]) -> Answer:
-    """What a person at a terminal may still allow when the signals do not suffice."""
+    """Run `act`; at a terminal, ask the person whether to do it even though the signals do not suffice."""
     try:
         return act(yes)
     except HoldfastError as refusal:

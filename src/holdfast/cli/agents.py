@@ -1,29 +1,27 @@
-"""What the verbs about agents share: where they stand, and how they answer."""
+"""What the verbs about agents share: the context of a call, and the reply of an operation."""
 
 from __future__ import annotations
 
 from holdfast.cli.frame import Reply, warn
 from holdfast.cli.terminal import safe
-from holdfast.estop.stop import refuse_stopped
-from holdfast.fleet.standpoint import carried_out as carried_out
-from holdfast.fleet.standpoint import concluded, standpoint
-from holdfast.kernel import latch
+from holdfast.fleet.context import open_context
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
     from typing import Any
 
     from holdfast.cli.frame import Call
-    from holdfast.fleet.agents import Told
-    from holdfast.fleet.context import Post
-    from holdfast.fleet.roster import Entry
+    from holdfast.fleet.agents import AgentResult
+    from holdfast.fleet.context import FleetContext
 
 
-def post_of(call: Call, epic: str | None, fence: int | None = None) -> Post:
-    """The standpoint of a call."""
-    return standpoint(
-        call.workspace,
+def context_for(
+    operation: Callable[..., Any], call: Call, epic: str | None, fence: int | None = None
+) -> FleetContext:
+    """The context in which a call runs an operation."""
+    return open_context(
+        call.workspace_for(operation),
         epic or "",
         folder=call.folder,
         actor=call.actor,
@@ -32,44 +30,9 @@ def post_of(call: Call, epic: str | None, fence: int | None = None) -> Post:
     )
 
 
-def beginning_post(call: Call, epic: str | None) -> Post:
-    """The standpoint of a call that begins or ends a life: under an emergency stop nothing does."""
-    refuse_stopped(call.workspace)
-    return post_of(call, epic)
-
-
-def reply(told: Told, *, next: Sequence[str] = (), **more: Any) -> Reply:
-    """The protocol's own lines for people, the checkpoint for programs. Under an emergency stop the
-    answer is that, though what was said is safe."""
-    concluded(told)
-    for warning in told.warnings:
+def reply(result: AgentResult) -> Reply:
+    """The protocol's own lines for people, the checkpoint for programs; exit 7 under an emergency stop."""
+    result.refuse_stopped()
+    for warning in result.warnings:
         warn(warning)
-    state = told.agent.state
-    data = {
-        "agent_id": told.agent.id,
-        "session_id": told.session,
-        "fence": told.fence,
-        "checkpoint": state["checkpoint"],
-        "path": told.agent.file,
-        "queued": told.queued,
-        "said": told.lines,
-        "warnings": told.warnings,
-        **more,
-    }
-    return Reply(data, [safe(line) for line in told.lines], next=next)
-
-
-def roster_of(post: Post) -> list[Entry]:
-    """Everybody, as the settings want them judged."""
-    from holdfast.fleet.roster import listing
-    from holdfast.kernel import config
-
-    workspace = post.epic.workspace
-    settings = config.load(workspace, workspace.journal if workspace.exists() else None)
-    return listing(post.epic, post.now, inclusive=bool(settings["fleet.inclusive"]))
-
-
-def stop_of(post: Post) -> str:
-    """What holds everybody back, if anything does."""
-    stopped = latch.read(post.worktree)
-    return stopped["reason"] if stopped else ""
+    return Reply(result.data(), [safe(line) for line in result.lines], next=result.next)

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 BUG, INTERRUPTED = 70, 130
-# Verbs that an agent says of itself: they need nobody's agreement, and go on without a server.
-_OF_ONE_LIFE = tuple(f"holdfast.cli.verbs.{name}" for name in ("agent.beat", "checkpoint", "note"))
 
 
 class ReaderGone(Exception):
@@ -58,6 +56,8 @@ class Call:
         self.now = clock.now()
         self._folder = folder
         self._workspace: Workspace | None = None
+        # Why the server is away, while the call goes on without it.
+        self._away = ""
 
     @property
     def folder(self) -> str:
@@ -73,6 +73,16 @@ class Call:
 
             self._workspace = discover(self._folder)
         return self._workspace
+
+    def workspace_for(self, operation: Callable[..., Any]) -> Workspace:
+        """The workspace. While its server is away, an operation that works offline gets the same one
+        without the server: what it writes is kept on this machine."""
+        if self.workspace.url:
+            from holdfast.remote.offline import can_work_offline, reachable
+
+            if can_work_offline(operation):
+                self._workspace, self._away = reachable(self.workspace)
+        return self.workspace
 
     @property
     def journal(self) -> Journal:
@@ -97,11 +107,7 @@ class Call:
 
     def answer(self, verb: Callable[..., Reply], **arguments: Any) -> int:
         """Run a verb and print what it replies; the exit code."""
-        # Without a text `note` only looks, and there is nothing to keep.
-        if verb.__module__ in _OF_ONE_LIFE and arguments.get("text", "") is not None:
-            reply = self._stand_in(verb, arguments)
-        else:
-            reply = verb(self, **arguments)
+        reply = self._carry_out(verb, arguments)
         self._forward()
         try:
             if self.as_json:
@@ -120,19 +126,20 @@ class Call:
             ) from error
         return reply.exit_code
 
-    def _stand_in(self, verb: Callable[..., Reply], arguments: dict[str, Any]) -> Reply:
-        """Where the server is away, a word of one life is kept here."""
-        if not self.workspace.url:
-            return verb(self, **arguments)
-        from holdfast.remote.offline import kept, not_kept, reachable
-
-        self._workspace, away = reachable(self.workspace)
+    def _carry_out(self, verb: Callable[..., Reply], arguments: dict[str, Any]) -> Reply:
+        """Run a verb; say so where it went on without the server."""
         try:
             reply = verb(self, **arguments)
         except HoldfastError as error:
-            raise not_kept(error, away) if away else error from None
-        if away:
-            warn(kept(away))
+            if self._away:
+                from holdfast.remote.offline import not_kept
+
+                raise not_kept(error, self._away) from None
+            raise
+        if self._away:
+            from holdfast.remote.offline import kept
+
+            warn(kept(self._away))
         return reply
 
     def _forward(self) -> None:

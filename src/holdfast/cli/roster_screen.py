@@ -1,19 +1,20 @@
-"""The fleet on a screen: one line an agent, and below it what to do."""
+"""The fleet on a screen: one line for each agent, and below it what to do."""
 
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from holdfast.cli.terminal import letter_width, one_line, plural, safe, style, table, wide
-from holdfast.kernel import clock
+from holdfast.kernel import clock, latch
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from holdfast.fleet.roster import Entry
+    from holdfast.fleet.context import FleetContext
+    from holdfast.fleet.roster import AgentEntry
 
-# Verdict: mark and colour, gravest first.
+# Verdict: mark and colour, the most serious first.
 LOOKS: dict[str, tuple[str, str | None]] = {
     "dead": ("✗", "red"),
     "corrupted": ("✗", "red"),
@@ -28,10 +29,24 @@ LOOKS: dict[str, tuple[str, str | None]] = {
 BAR = 10
 
 
-def screen(
-    entries: Sequence[Entry], title: str, *, width: int = 0, time: str = "", stopped: str = ""
+def fleet_screen(
+    context: FleetContext, entries: Sequence[AgentEntry], *, time: str = ""
 ) -> list[str]:
-    """The whole picture. Without a width nothing is cut."""
+    """The screen for this terminal, with the emergency stop that holds, if any."""
+    stopped = latch.read(context.worktree)
+    return screen(
+        entries,
+        context.epic.name,
+        width=terminal_width(),
+        time=time,
+        stopped=stopped["reason"] if stopped else "",
+    )
+
+
+def screen(
+    entries: Sequence[AgentEntry], title: str, *, width: int = 0, time: str = "", stopped: str = ""
+) -> list[str]:
+    """All lines of the screen. Without a width nothing is cut."""
     lines = [*_head(entries, title, width, time), ""]
     if stopped:
         held = f"STOPPED: {one_line(stopped)}"
@@ -50,7 +65,7 @@ def screen(
 
 
 def _advice(told: list[list[str]], width: int) -> Iterator[str]:
-    """In columns where they fit; else each command has a line of its own, since it is to be typed."""
+    """In columns if they fit; otherwise each command has its own line, so that it can be copied."""
     lines = list(table(told, indent="  "))
     if not width or all(wide(line) <= width for line in lines):
         yield from lines
@@ -61,7 +76,7 @@ def _advice(told: list[list[str]], width: int) -> Iterator[str]:
             yield cut(f"    {command}", width)
 
 
-def _head(entries: Sequence[Entry], title: str, width: int, time: str) -> Iterator[str]:
+def _head(entries: Sequence[AgentEntry], title: str, width: int, time: str) -> Iterator[str]:
     counts = [
         style(f"{count} {word}", LOOKS[word][1])
         for word in LOOKS
@@ -77,7 +92,7 @@ def _head(entries: Sequence[Entry], title: str, width: int, time: str) -> Iterat
         yield cut(f"{left}  {right}", width)
 
 
-def _row(entry: Entry, *, several: bool) -> list[str]:
+def _row(entry: AgentEntry, *, several: bool) -> list[str]:
     mark, colour = LOOKS[entry["verdict"]]
     machine = one_line(entry["machine"], 24) if not entry["here"] else "here"
     return [
@@ -93,7 +108,7 @@ def _row(entry: Entry, *, several: bool) -> list[str]:
     ]
 
 
-def _bar(entry: Entry) -> str:
+def _bar(entry: AgentEntry) -> str:
     if not entry["steps"]:
         return ""
     full = round(BAR * entry["done"] / entry["steps"])
@@ -101,15 +116,15 @@ def _bar(entry: Entry) -> str:
     return f"{'█' * full}{style('░' * (BAR - full), dim=True)} {count:>5}"
 
 
-def _age(entry: Entry) -> str:
+def _age(entry: AgentEntry) -> str:
     age = entry["age_minutes"]
     if age is None:
         return "-"
     return f"{age} min" if age < 120 else f"{age // 60} h"
 
 
-def _explained(entry: Entry) -> Iterator[list[str]]:
-    """Why an agent needs somebody, and the command that helps."""
+def _explained(entry: AgentEntry) -> Iterator[list[str]]:
+    """Why an agent needs attention, and the command that helps."""
     reasons = [*entry["blockers"], *([entry["problem"]] if entry["problem"] else [])]
     if entry["next"] and not reasons:
         reasons += entry["because"]
@@ -121,7 +136,7 @@ def _explained(entry: Entry) -> Iterator[list[str]]:
 
 
 def cut(line: str, width: int) -> str:
-    """The line as far as it fits; marks of style do not count, and never leak."""
+    """The line, cut to a width. Codes for style have no width, and end with the line."""
     if not width or wide(line) <= width:
         return line
     shown, count, position = "", 0, 0
@@ -152,5 +167,5 @@ def terminal_height(stream: int = 1) -> int:
 
 
 def clock_time(now: int) -> str:
-    """The time as every file says it: UTC."""
+    """The time in UTC, as in every file."""
     return f"{clock.stamp(now)[11:19]} UTC"

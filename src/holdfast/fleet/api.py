@@ -1,59 +1,59 @@
-"""One agent's life, for programs: `with workspace.agent("Secondary-A", feature=...) as me`."""
+"""One agent, for programs: `with workspace.agent("Secondary-A", feature=...) as me`."""
 
 from __future__ import annotations
 
-from holdfast.estop.stop import refuse_stopped
-from holdfast.fleet import agents
-from holdfast.fleet.context import Post
-from holdfast.fleet.epic import find
-from holdfast.kernel.errors import NotFound
-from holdfast.remote import server_time
+from typing import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False
+from holdfast.fleet import agents, messages
+from holdfast.fleet.context import open_context
+from holdfast.fleet.sync import sync
+from holdfast.kernel import clock
+from holdfast.kernel.errors import NotFound
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import TracebackType
-    from typing import Any
 
-    from holdfast.fleet.agents import Told
+    from holdfast.fleet.agents import AgentResult
+    from holdfast.fleet.context import FleetContext
+    from holdfast.fleet.messages import InboxResult, SendResult
     from holdfast.kernel.workspace import Workspace
 
 
 class Member:
-    """An agent that this program is. Entering begins its life, or resumes it; what it says afterwards
-    is durable when the call returns. Leaving does not end it: `complete` does."""
+    """The agent that this program is. Entering starts its life, or resumes it. Leaving does not end the
+    life: `complete` does.
+
+    Each update is durable when its call returns. While an emergency stop holds, an update is saved and
+    then raises `Stopped`.
+    """
 
     def __init__(
         self, workspace: Workspace, agent: str, *, feature: str = "", epic: str = "", actor: str
     ) -> None:
         self.agent = agent
         self._feature = feature
-        self._workspace = workspace
-        now = server_time.now(workspace)
-        self._post = Post(find(workspace, epic), workspace, actor=actor, now=now)
+        self._context = open_context(workspace, epic, actor=actor, now=clock.now())
+        self._has_begun = False
 
     @property
     def fence(self) -> int:
         """The number of this life; larger than that of any life before."""
-        if self._post.fence is None:
+        if not self._has_begun or self._context.fence is None:
             raise NotFound(f"{self.agent} has not begun.", hint="Use it in a `with` statement.")
-        return self._post.fence
+        return self._context.fence
 
     @property
     def checkpoint(self) -> dict[str, Any]:
-        """What the agent's file says now."""
+        """The fields of the agent's checkpoint now."""
         return dict(self._now().agent(self.agent).state["checkpoint"] or {})
 
     def __enter__(self) -> Member:
-        post = self._now()
-        known = post.agent(self.agent)
-        known.look()
-        saved = known.state["checkpoint"]
-        if saved is None or saved.get("status") == "COMPLETE":
-            told = agents.start(post, self.agent, self._feature)
-        else:
-            told = agents.resume(post, self.agent)
-        post.fence = told.fence
+        result = agents.start(
+            self._now(), {"agent": self.agent, "feature": self._feature, "or_resume": True}
+        )
+        self._context.fence = result.fence
+        self._has_begun = True
         return self
 
     def __exit__(
@@ -67,54 +67,102 @@ class Member:
     def beat(
         self,
         *,
-        step: str = "",
+        step: str | None = None,
         done: Sequence[str] = (),
         next: Sequence[str] = (),
         files: Sequence[str] = (),
-        recovery: str = "",
         file_notes: Mapping[str, str] | None = None,
+        recovery: str | None = None,
+        stage: str | None = None,
+        phase: str | None = None,
+        status: str | None = None,
         committed: bool = False,
         busy_until: str = "",
         doing: str = "",
-    ) -> None:
-        """A heartbeat; what is not given stays as it was. Stopped is raised, after it was saved, while
-        an emergency stop holds."""
-        given = {"current_step": step, "recovery_instructions": recovery, "next_steps": list(next)}
-        self._update(
-            {
-                "do": "beat",
-                "set": {name: value for name, value in given.items() if value},
-                "completed_steps": list(done),
-                "files_modified": list(files),
-                "file_notes": dict(file_notes or {}),
-                "committed": committed,
-                "busy_until": busy_until,
-                "doing": doing,
-            }
+    ) -> AgentResult:
+        """Send a heartbeat; what is not given stays as it was."""
+        return _saved(
+            agents.beat(
+                self._now(),
+                {
+                    "agent": self.agent,
+                    "step": step,
+                    "done": done,
+                    "next": next,
+                    "files": files,
+                    "file_notes": file_notes,
+                    "recovery": recovery,
+                    "stage": stage,
+                    "phase": phase,
+                    "status": status,
+                    "committed": committed,
+                    "busy_until": busy_until,
+                    "doing": doing,
+                },
+            )
         )
 
-    def block(self, blocker: str) -> None:
-        """Something keeps the agent from working."""
-        self._update({"do": "block", "blocker": blocker})
+    def block(self, blocker: str, *, recovery: str | None = None) -> AgentResult:
+        """Report what keeps the agent from working."""
+        return _saved(
+            agents.block(
+                self._now(), {"agent": self.agent, "blocker": blocker, "recovery": recovery}
+            )
+        )
 
-    def unblock(self, blocker: str = "") -> None:
-        """It does no more; without a text, nothing does."""
-        self._update({"do": "unblock", **({"blocker": blocker} if blocker else {})})
+    def unblock(self, blocker: str = "") -> AgentResult:
+        """Resolve one blocker; without a text, all of them."""
+        return _saved(agents.unblock(self._now(), {"agent": self.agent, "blocker": blocker}))
 
-    def phase(self, stage: str, *, next: Sequence[str] = ()) -> None:
-        """The transition to S2.P2 or S2.P3."""
-        self._update({"do": "phase", "stage": stage, "next_steps": list(next)})
+    def phase(self, stage: str, *, next: Sequence[str] = ()) -> AgentResult:
+        """Go on to the stage S2.P2 or S2.P3."""
+        return _saved(
+            agents.phase(self._now(), {"agent": self.agent, "stage": stage, "next": next})
+        )
 
-    def complete(self) -> None:
-        """The feature is done, and free for others."""
-        agents.complete(self._now(), self.agent)
+    def sync(self, point: str, *, wait: bool = False) -> AgentResult:
+        """Arrive at a sync point: S2-S3 or S4-S5. With `wait`, return once all agents are there."""
+        return _saved(sync(self._now(), {"agent": self.agent, "point": point, "wait": wait}))
 
-    def _update(self, command: dict[str, Any]) -> Told:
-        told = agents.update(self._now(), self.agent, command)
-        refuse_stopped(self._workspace, "What was said is saved.")
-        return told
+    def complete(self) -> AgentResult:
+        """Report the feature as done; other agents may own it from then on."""
+        return _saved(agents.complete(self._now(), {"agent": self.agent}))
 
-    def _now(self) -> Post:
-        """The same standpoint, at this moment."""
-        self._post.now = server_time.now(self._workspace)
-        return self._post
+    def send(
+        self,
+        to: str,
+        subject: str,
+        *,
+        action: str = "",
+        details: str = "",
+        next: str = "",
+        acknowledge: str = "",
+    ) -> SendResult:
+        """Send a message to another agent."""
+        return messages.send(
+            self._now(),
+            {
+                "agent": to,
+                "sender": self.agent,
+                "subject": subject,
+                "action": action,
+                "details": details,
+                "next": next,
+                "acknowledge": acknowledge,
+            },
+        )
+
+    def inbox(self, *, unread: bool = True, keep_unread: bool = False) -> InboxResult:
+        """Read the messages of other agents; they count as read then, unless `keep_unread` is set."""
+        return messages.inbox(
+            self._now(), {"agent": self.agent, "unread": unread, "keep_unread": keep_unread}
+        )
+
+    def _now(self) -> FleetContext:
+        self._context.refresh()
+        return self._context
+
+
+def _saved(result: AgentResult) -> AgentResult:
+    result.refuse_stopped()
+    return result

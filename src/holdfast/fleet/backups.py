@@ -1,4 +1,4 @@
-"""The last ten checkpoints of each agent, in `agent_checkpoints/backups/`.
+"""Copies of checkpoints: the last ten of each agent, in `agent_checkpoints/backups/`, and archives.
 
 Backups are named as the epic names them: `agent_checkpoints/backups/secondary_a_20260115_143000.json`.
 They are not synced: what a power cut takes of them is in the journal, and a broken one is never chosen.
@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import os
 
-from holdfast.fleet.rules.model import BACKUPS, BACKUPS_KEPT
-from holdfast.fleet.rules.names import backup_path, is_backup, stem_of
+from holdfast.fleet.rules.liveness import instant_of
+from holdfast.fleet.rules.model import BACKUPS, BACKUPS_KEPT, CHECKPOINTS
+from holdfast.fleet.rules.names import backup_path, is_archive, is_backup, stem_of
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.atomic import write_all
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import from_os_error
 from holdfast.kernel.views.exchange import place_new
 from holdfast.kernel.views.files import Unreadable, read_file, target_of, text_of
+from holdfast.kernel.workspace import worktrees
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from holdfast.fleet.epic import Epic
+    from holdfast.kernel.workspace import Workspace
 
     # Name, time and content; None for a time or a content that it has not.
     Backup = tuple[str, int | None, dict[str, Any] | None]
@@ -143,8 +147,6 @@ def _numbers_in(name: str, agent: str) -> tuple[str, str, int]:
 
 def _read_all(epic: Epic, agent: str) -> list[Backup]:
     """All backups of an agent, the newest first."""
-    from holdfast.fleet.rules.liveness import instant_of
-
     found = []
     for file in _names(epic.file(BACKUPS)):
         if is_backup(file, agent):
@@ -180,3 +182,41 @@ def _names(folder: str) -> list[str]:
         return os.listdir(folder)
     except OSError:
         return []
+
+
+# Copies that hold a text which must go
+
+
+def copies_holding(workspace: Workspace, streams: Sequence[str], text: str) -> list[str]:
+    """The backups and archives of these streams' agents that hold a text, in all worktrees."""
+    if not text:
+        return []
+    spelled = canonical_json.dumps(text)[1:-1].encode()
+    folders = {_folder_of(stream) for stream in streams if stream.startswith("agent:")}
+    return [
+        path
+        for root in worktrees(workspace)
+        for folder in sorted(folders)
+        for path in _copies(os.path.join(root, folder))
+        if _holds(path, spelled)
+    ]
+
+
+def _folder_of(stream: str) -> str:
+    return stream.partition(":")[2].rpartition("/")[0]
+
+
+def _copies(epic_root: str) -> Iterator[str]:
+    for folder in (CHECKPOINTS, BACKUPS):
+        place = os.path.join(epic_root, folder)
+        for name in sorted(_names(place)):
+            is_copy = is_archive(name) if folder == CHECKPOINTS else name.endswith(".json")
+            if is_copy:
+                yield os.path.join(place, name)
+
+
+def _holds(path: str, spelled: bytes) -> bool:
+    try:
+        return spelled in read_file(path)[1]
+    except (OSError, Unreadable):
+        return False

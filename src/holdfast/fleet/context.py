@@ -1,57 +1,106 @@
-"""Where a command about an agent comes from, and what is known of that agent."""
+"""The context of an operation on the fleet: who acts, when and from where; and one agent as it stands."""
 
 from __future__ import annotations
 
 import os
 
-from holdfast.fleet import current_life as own
-from holdfast.fleet import machines
+from holdfast.estop.stop import refuse_stopped
+from holdfast.fleet import current_life, machines
+from holdfast.fleet.epic import find
 from holdfast.fleet.rules import agent as rules
 from holdfast.fleet.rules import checkpoint as file
 from holdfast.fleet.rules.names import check_agent, checkpoint_path
-from holdfast.kernel.errors import FenceLost, HoldfastError, NotFound
+from holdfast.kernel.errors import FenceLost, HoldfastError, NotFound, Usage
 from holdfast.kernel.rules import Unparsable
 from holdfast.kernel.state import fold, load
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
 from holdfast.kernel.workspace import worktrees
+from holdfast.remote import server_time
 from holdfast.streams import open_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from holdfast.fleet.current_life import Own
+    from holdfast.fleet.current_life import CurrentLife
     from holdfast.fleet.epic import Epic
     from holdfast.fleet.rules.model import AgentState
     from holdfast.journal.interface import Head
+    from holdfast.kernel.commit import Outcome
     from holdfast.kernel.views.reconcile import Change
     from holdfast.kernel.workspace import Workspace
-    from holdfast.kernel.writer import Writer
+    from holdfast.kernel.writer import Order, Writer
+
+LARGEST_FENCE = 2**63
 
 
-class Post:
-    """A command's standpoint: the epic as this worktree has it, by whom, when, and which life the
-    caller is (`fence`, when it was said)."""
+class FleetContext:
+    """Where an operation acts (`epic`, as the caller's `worktree` has it), who acts, and when.
+
+    `fence` says which life the caller is; without it, that is the life which began in the worktree.
+    Relative paths in a request start at `folder`, by default the current folder.
+    """
 
     def __init__(
-        self, epic: Epic, worktree: Workspace, *, actor: str, now: int, fence: int | None = None
+        self,
+        epic: Epic,
+        worktree: Workspace,
+        *,
+        actor: str,
+        now: int,
+        fence: int | None = None,
+        folder: str = "",
     ) -> None:
         self.epic = epic
         self.worktree = worktree
         self.actor = actor
         self.now = now
         self.fence = fence
+        self.folder = folder
         self.sight = machines.Sight(worktree)
-        # The writers of the worktrees that this standpoint has written to.
+        # One writer for each worktree that this context writes to.
         self.writers: dict[str, Writer] = {}
 
-    def agent(self, agent: str) -> Known:
-        """What is known of an agent, with its files where they are."""
-        return Known(self, check_agent(agent))
+    def agent(self, id: str) -> FleetAgent:
+        """The agent as the journal and its files have it now."""
+        return FleetAgent(self, check_agent(id))
+
+    def refresh(self) -> None:
+        """Set the time to this moment."""
+        self.now = server_time.now(self.epic.workspace)
+
+
+def open_context(
+    workspace: Workspace,
+    epic: str = "",
+    *,
+    actor: str,
+    now: int,
+    fence: int | None = None,
+    folder: str = "",
+) -> FleetContext:
+    """The context of a call, for every face.
+
+    HOLDFAST_FENCE gives the fence when the call does not. Machines that share a journal use its
+    server's time instead of `now`.
+    """
+    given = os.environ.get("HOLDFAST_FENCE", "")
+    if fence is None and given:
+        fence = int(given) if given.isascii() and given.isdigit() else -1
+    if fence is not None and not 0 <= fence < LARGEST_FENCE:
+        raise Usage(f"{given or fence} is no fence.", hint="The number that `agent start` gave.")
+    try:
+        found = find(workspace, epic, base=folder)
+        if found.workspace.url or found.workspace.local:
+            now = server_time.now(found.workspace)
+    except HoldfastError as error:
+        refuse_stopped(workspace, f"What you said was not saved: {error.message}")
+        raise
+    return FleetContext(found, workspace, actor=actor, now=now, fence=fence, folder=folder)
 
 
 def _worktree_with(epic: Epic, agent: str) -> str:
-    """The worktree where an agent that nobody told us of keeps its file; none when there is none."""
+    """The worktree that has the file of an agent which the journal does not know; empty if none has."""
     if os.path.lexists(epic.file(checkpoint_path(agent))):
         return epic.workspace.root
     for root in worktrees(epic.workspace):
@@ -60,21 +109,21 @@ def _worktree_with(epic: Epic, agent: str) -> str:
     return ""
 
 
-class Known:
-    """One agent: the journal's state of it, and its file as it stands."""
+class FleetAgent:
+    """One agent: its state in the journal, and its checkpoint file."""
 
-    def __init__(self, post: Post, agent: str) -> None:
-        self.post = post
-        self.id = agent
-        self.stream = post.epic.agent_stream(agent)
-        self.epic = post.epic
+    def __init__(self, context: FleetContext, id: str) -> None:
+        self.context = context
+        self.id = id
+        self.stream = context.epic.agent_stream(id)
+        self.epic = context.epic
         self.state: AgentState = rules.initial(self.stream)
         self.head: Head | None = None
         self.reload()
-        home = self.state["worktree"] if self.is_here else post.epic.workspace.root
-        home = home or _worktree_with(post.epic, agent)
+        home = self.state["worktree"] if self.is_here else context.epic.workspace.root
+        home = home or _worktree_with(context.epic, id)
         if home:
-            self.epic = post.epic.in_worktree(home)
+            self.epic = context.epic.in_worktree(home)
 
     def reload(self) -> None:
         workspace = self.epic.workspace
@@ -84,22 +133,23 @@ class Known:
     @property
     def is_here(self) -> bool:
         """Whether its files are on this machine."""
-        return self.post.sight.reaches(self.state)
+        return self.context.sight.reaches(self.state)
 
     @property
     def writer(self) -> Writer:
-        workspace, writers = self.epic.workspace, self.post.writers
+        workspace, writers = self.epic.workspace, self.context.writers
         if workspace.root not in writers:
             writers[workspace.root] = open_writer(workspace)
         return writers[workspace.root]
 
     @property
     def file(self) -> str:
-        """The checkpoint's place on disk."""
+        """Where its checkpoint is on disk."""
         return self.epic.file(checkpoint_path(self.id))
 
     def read(self) -> tuple[bytes, dict[str, Any] | None]:
-        """The file's bytes and what they say; nothing when there is no file here, None when no JSON."""
+        """The file's bytes and its fields: no fields when there is no file here, None when it is not
+        JSON."""
         if not self.is_here:
             return b"", {}
         try:
@@ -111,7 +161,8 @@ class Known:
             return b"broken", None
 
     def adopt(self) -> None:
-        """Take in what others wrote: an edit, or the file of an agent that nobody told us of."""
+        """Record what others wrote: an edit of the file, or the file of an agent that the journal does
+        not know."""
         if not self.is_here:
             self.reload()
             return
@@ -123,11 +174,11 @@ class Known:
             place = {"worktree": workspace.root, "machine": machines.own(workspace)}
             self.execute({"do": "adopt", "text": text_of(content), **place})
         else:
-            self.writer.repair(self.stream, now=self.post.now)
+            self.writer.repair(self.stream, now=self.context.now)
         self.reload()
 
     def look(self) -> None:
-        """The state as the file has it, without a write: the file may be about to be archived."""
+        """Take the state from the file without a write: the file may be about to be archived."""
         content, saved = self.read()
         if self.state["checkpoint"] is None or not saved:
             self.adopt()
@@ -142,34 +193,42 @@ class Known:
             "identity": "",
             "base": 0,
         }
-        found = rules.absorb(self.state, self.state, change, self.post.now)
+        found = rules.absorb(self.state, self.state, change, self.context.now)
         events = [{"kind": kind, "body": body} for kind, body in found]
         self.state = fold(rules, self.state, events)  # type: ignore[arg-type]
 
-    def execute(self, command: Any, **options: Any) -> Any:
-        post = self.post
-        return self.writer.execute(self.stream, command, actor=post.actor, now=post.now, **options)
+    def execute(self, command: Any, **options: Any) -> Outcome:
+        context = self.context
+        return self.writer.execute(
+            self.stream, command, actor=context.actor, now=context.now, **options
+        )
 
-    # Whose life is it
+    def execute_together(self, orders: list[Order]) -> list[Outcome]:
+        """Carry out several orders in one transaction, or none of them."""
+        context = self.context
+        return self.writer.execute_together(orders, actor=context.actor, now=context.now)
 
-    def own(self) -> Own | None:
-        """The life that the caller is: the one whose fence was said, or that began in this place."""
-        if self.post.fence is not None:
+    # Which life the caller is
+
+    def caller(self) -> CurrentLife | None:
+        """The life that the caller is: that of its fence, or the one that began in its worktree."""
+        if self.context.fence is not None:
             life = self.state["life"]
-            is_present = self.head is not None and self.head["fence"] == self.post.fence
+            is_present = self.head is not None and self.head["fence"] == self.context.fence
             session = life["session"] if life and is_present else "-"
-            return {"session": session, "fence": self.post.fence}
-        return own.recall(self.post.worktree, self.stream)
+            return {"session": session, "fence": self.context.fence}
+        return current_life.recall(self.context.worktree, self.stream)
 
-    def is_own(self) -> bool:
-        known, life = self.own(), self.state["life"]
-        return known is not None and life is not None and known["session"] == life["session"]
+    def is_caller(self) -> bool:
+        """Whether the caller is the life that this agent has now."""
+        caller, life = self.caller(), self.state["life"]
+        return caller is not None and life is not None and caller["session"] == life["session"]
 
-    def required(self) -> Own:
-        """The caller's life; refused when nobody began one here."""
-        known = self.own()
-        if known is not None:
-            return known
+    def required_caller(self) -> CurrentLife:
+        """The caller's life; refused when no life of this agent began in the caller's worktree."""
+        caller = self.caller()
+        if caller is not None:
+            return caller
         self.adopt()
         if self.state["checkpoint"] is None:
             raise self.unknown()
@@ -180,6 +239,7 @@ class Known:
         )
 
     def unknown(self) -> HoldfastError:
+        """The error for an agent without a checkpoint."""
         if self.state["past"]:
             return rules.over(self.state)
         return NotFound(
@@ -188,7 +248,7 @@ class Known:
         )
 
     def lost(self, session: str) -> FenceLost:
-        """What a life is told that is over: who goes on, and where its words are."""
+        """The error for a life that is over: it names the life that goes on."""
         session = self._session_of_fence() or session
         ending = next((each for each in self.state["past"] if each["session"] == session), None)
         life = self.state["life"]
@@ -206,10 +266,10 @@ class Known:
         )
 
     def _session_of_fence(self) -> str:
-        """The session that the caller's fence belonged to, as far as the journal goes back."""
-        journal = self.epic.workspace.journal
-        for record in journal.read(self.stream) if self.post.fence is not None else []:
+        """The session that had the caller's fence, as far as the journal goes back."""
+        journal, fence = self.epic.workspace.journal, self.context.fence
+        for record in journal.read(self.stream) if fence is not None else []:
             began = record["kind"] in ("started", "resumed") and not record["erased"]
-            if began and record["fence"] == self.post.fence:
+            if began and record["fence"] == fence:
                 return str(record["body"]["life"]["session"])
         return ""

@@ -1,7 +1,8 @@
-"""Which life this is: what `start` and `resume` leave in the worktree for the commands after them.
+"""Which life an agent's process is, and what hooks see of it.
 
-A process is known by the id that its client gives it, when there is one; otherwise everything that
-runs in the worktree is taken for the life that began there.
+`start` and `resume` leave a file in the worktree for the commands after them. A client's session finds
+its own life there by the id that the client gives it; every other process in the worktree is the life
+that began there last.
 """
 
 from __future__ import annotations
@@ -9,9 +10,12 @@ from __future__ import annotations
 import os
 
 from holdfast.clients.current_session import own_id
-from holdfast.kernel import canonical_json
+from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.digest import id_of
+from holdfast.kernel.state import load
+from holdfast.kernel.workspace import TOOL_FOLDER, worktrees
+from holdfast.remote import server_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,61 +23,110 @@ if TYPE_CHECKING:
 
     from holdfast.kernel.workspace import Workspace
 
-    class Own(TypedDict):
+    class CurrentLife(TypedDict):
         session: str
         fence: int
 
-    class Kept(TypedDict):
+    class AgentLives(TypedDict):
         """One agent's lives in this worktree, by the client's session that began them."""
 
         stream: str
-        lives: dict[str, Own]
+        lives: dict[str, CurrentLife]
 
 
 FOLDER = "lives"
-_ANYBODY = ""
+_ANY_SESSION = ""
 
 
-def remember(worktree: Workspace, stream: str, own: Own) -> None:
-    """This process, and whoever else works here, is this life from now on."""
+def remember(worktree: Workspace, stream: str, life: CurrentLife) -> None:
+    """From now on this process, and every other one in the worktree, is this life."""
     folder = worktree.prepare_tool_folder(FOLDER)
     path = os.path.join(folder, f"{id_of(stream)}.json")
-    lives = {**_read(path)["lives"], own_id(): own, _ANYBODY: own}
+    lives = {**_read(path)["lives"], own_id(): life, _ANY_SESSION: life}
     write_synced(path, canonical_json.dumps({"stream": stream, "lives": lives}).encode())
 
 
-def recall(worktree: Workspace, stream: str) -> Own | None:
-    """The life that this process is, if it began here."""
+def recall(worktree: Workspace, stream: str) -> CurrentLife | None:
+    """The life that this process is; None when none began in the worktree."""
     path = os.path.join(worktree.tool_folder, FOLDER, f"{id_of(stream)}.json")
-    return _of(_read(path), own_id())
+    return _of_session(_read(path), own_id())
 
 
-def of_session(worktree: Workspace, session: str) -> list[tuple[str, Own]]:
-    """The agents that a client's session is, by what began here: their streams, and their lives."""
-    folder = os.path.join(worktree.tool_folder, FOLDER)
-    try:
-        names = sorted(os.listdir(folder))
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    kept = [_read(os.path.join(folder, name)) for name in names if name.endswith(".json")]
-    found = [(each["stream"], _of(each, session)) for each in kept]
-    return [(stream, own) for stream, own in found if own is not None]
+def lives_of_session(worktree: Workspace, session: str) -> list[tuple[str, CurrentLife]]:
+    """The agents that a client's session is: their streams and lives."""
+    kept = _read_folder(os.path.join(worktree.tool_folder, FOLDER))
+    found = [(each["stream"], _of_session(each, session)) for each in kept]
+    return [(stream, life) for stream, life in found if life is not None]
 
 
-def began_by(worktree: Workspace, stream: str, session: str) -> bool:
-    """Whether a life of this agent began in just this session of a client."""
+def streams_begun_here(workspace: Workspace) -> set[str]:
+    """The streams of the agents that began in a worktree of this machine."""
+    folders = (os.path.join(root, TOOL_FOLDER, FOLDER) for root in worktrees(workspace))
+    found = {each["stream"] for folder in folders for each in _read_folder(folder)}
+    return found - {""}
+
+
+def _began_in(worktree: Workspace, stream: str, session: str) -> bool:
+    """Whether exactly this session of a client began a life of the agent."""
     path = os.path.join(worktree.tool_folder, FOLDER, f"{id_of(stream)}.json")
     return bool(session) and session in _read(path)["lives"]
 
 
-def _of(kept: Kept, session: str) -> Own | None:
-    return kept["lives"].get(session) or kept["lives"].get(_ANYBODY)
+def _of_session(kept: AgentLives, session: str) -> CurrentLife | None:
+    return kept["lives"].get(session) or kept["lives"].get(_ANY_SESSION)
 
 
-def _read(path: str) -> Kept:
+def _read_folder(folder: str) -> list[AgentLives]:
+    try:
+        names = sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return [_read(os.path.join(folder, name)) for name in names if name.endswith(".json")]
+
+
+def _read(path: str) -> AgentLives:
     try:
         with open(path, encoding="utf-8") as file:
             kept = canonical_json.loads(file.read())
         return {"stream": str(kept["stream"]), "lives": dict(kept["lives"])}
     except (OSError, ValueError, KeyError, TypeError):
         return {"stream": "", "lives": {}}
+
+
+def record_activity(worktree: Workspace, session: str, now: int) -> str:
+    """Record that a hook saw the agents of a session at work; the reminders for them, if any.
+
+    Activity is a sign of life of its own: it never moves a checkpoint, which is the agent's own word.
+    After 15 minutes without a heartbeat the agent is reminded. AMB-FLEET-28
+    """
+    lives = lives_of_session(worktree, session)
+    if not lives or not worktree.exists():
+        return ""
+    from holdfast.fleet.rules import agent as rules
+    from holdfast.fleet.rules.liveness import age_minutes, instant_of, is_due
+
+    journal = worktree.journal
+    now = server_time.known(worktree, now)
+    reminders = []
+    for stream, own in lives:
+        state, head = load(journal, rules, stream)
+        life, saved = state["life"], state["checkpoint"]
+        if head is None:
+            continue
+        if life is None or saved is None or life["session"] != own["session"]:
+            # Only the session that was this life: other processes may work here by now.
+            if _began_in(worktree, stream, session):
+                reminders.append(
+                    f"{state['agent']} was taken over: this life can write no more. Stop here, and tell "
+                    "your person what you have not saved."
+                )
+            continue
+        if not journal.read_only:
+            journal.touch(stream, clock.precise(now))
+        last = instant_of(saved.get("last_checkpoint"))
+        if last is not None and saved.get("status") != "COMPLETE" and is_due(last, now):
+            reminders.append(
+                f"{state['agent']}: your last checkpoint is {age_minutes(last, now)} minutes old. "
+                f"Update it: holdfast agent beat {state['agent']} --step '...' --recovery '...'"
+            )
+    return "\n".join(reminders)

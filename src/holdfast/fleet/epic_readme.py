@@ -10,11 +10,12 @@ import os
 import stat
 import time
 
+from holdfast.fleet.epic import Epic
 from holdfast.fleet.epic_lock import EpicLock
 from holdfast.fleet.rules import epic_readme
 from holdfast.fleet.rules.merge import merged
-from holdfast.fleet.rules.model import PRIMARY, README
-from holdfast.kernel import clock
+from holdfast.fleet.rules.model import EPIC_README, PRIMARY, README
+from holdfast.kernel import clock, outbox
 from holdfast.kernel.errors import HoldfastError, StoreAway
 from holdfast.kernel.views import edits, quarantine
 from holdfast.kernel.views.exchange import exchange, place_new
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from holdfast.fleet.epic import Epic
     from holdfast.journal.interface import Effect
+    from holdfast.kernel.outbox import Delivery
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.kernel.writer import Writer
 
 LOCK = "epic_readme.lock"
 # How long an effect waits for the lock; it is tried again later.
@@ -227,7 +230,7 @@ def _busy() -> StoreAway:
 
 
 def handler(epic: Epic) -> Callable[[Effect], None]:
-    """What delivers the effects of this kind. An epic without the file wants nothing written."""
+    """The function that delivers effects of this kind. Without the file there is nothing to do."""
 
     def deliver(effect: Effect) -> None:
         body = effect["body"]
@@ -250,3 +253,21 @@ def _changed(text: str, body: Any) -> str:
     if what == "deferred":
         return epic_readme.deferred(text, agent, body["feature"])
     return epic_readme.stale(text, agent, gone=what == "recovered")
+
+
+def deliver(workspace: Workspace, writer: Writer, now: int) -> list[Delivery]:
+    """Try every edit that waits for the README of an epic of this workspace."""
+
+    def write(effect: Effect) -> None:
+        handler(_epic_of(workspace, effect))(effect)
+
+    return outbox.deliver(
+        workspace.journal, {EPIC_README: write}, now, redactor=writer.redactor, seconds=5.0
+    )
+
+
+def _epic_of(workspace: Workspace, effect: Effect) -> Epic:
+    folder = effect["stream"].partition(":")[2].rpartition("/")[0]
+    worktree = effect["body"].get("worktree") or workspace.root
+    # A life that ended here may have had its worktree on another machine.
+    return Epic(workspace, folder).in_worktree(worktree)

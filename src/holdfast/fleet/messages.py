@@ -1,33 +1,66 @@
-"""Messages between agents: sending them, and looking into an agent's inbox.
+"""Messages between agents: send them, and read an agent's inbox.
 
-An inbox is every `agent_comms/*_to_<agent>.md` of the epic, whoever writes into it.
+An inbox is every `agent_comms/*_to_<agent>.md` of the epic, whoever writes into it. Every heartbeat counts
+the unread messages, so what only the other functions need is imported in them.
 """
 
 from __future__ import annotations
 
 import os
 
-from holdfast.fleet.arrivals import bring
-from holdfast.fleet.rules import comms, messages
-from holdfast.fleet.rules.model import COMMS, PRIMARY
+from holdfast.estop.stop import refuse_stopped
+from holdfast.estop.stop import words as stop_text
+from holdfast.fleet.rules.model import COMMS, PRIMARY, UNREAD
 from holdfast.fleet.rules.names import agent_of, check_agent, message_path, stem_of
-from holdfast.fleet.unread import inbox_files
+from holdfast.kernel import latch
+from holdfast.kernel.errors import Usage
 from holdfast.kernel.views.files import Unreadable, read_file
+from holdfast.remote import server_time
 from holdfast.streams import open_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any, TypedDict
+    from typing import Any, NotRequired, TypedDict
 
+    from holdfast.fleet.context import FleetContext
     from holdfast.fleet.epic import Epic
     from holdfast.fleet.rules.messages import Message
     from holdfast.kernel.commit import Outcome
 
-    class Taken(TypedDict):
-        """What was in an inbox: its files with their messages, how many were new, and what was done
-        about it."""
+    class SendRequest(TypedDict):
+        """`agent` receives the message; `sender` is the Primary by default."""
 
+        agent: str
+        subject: str
+        sender: NotRequired[str]
+        action: NotRequired[str]
+        details: NotRequired[str]
+        next: NotRequired[str]
+        acknowledge: NotRequired[str]
+
+    class SendResult(TypedDict):
+        """`path` is the message file on disk; `number` is 0 while the message is queued."""
+
+        outcome: Outcome
+        path: str
+        number: int
+        warnings: list[str]
+
+    class InboxRequest(TypedDict):
+        """`unread` leaves out what was read before. With `keep_unread` nothing is marked as read; with
+        `archive` the files are moved to agent_comms/archive/ afterwards."""
+
+        agent: str
+        unread: NotRequired[bool]
+        keep_unread: NotRequired[bool]
+        archive: NotRequired[bool]
+
+    class InboxResult(TypedDict):
+        """The inbox's files with their messages, how many were unread, and the files that were moved:
+        paths are from the folder of `epic`."""
+
+        epic: Epic
         files: list[tuple[str, list[Message]]]
         unread: int
         archived: list[tuple[str, str]]
@@ -35,7 +68,76 @@ if TYPE_CHECKING:
         warnings: list[str]
 
 
-def send(
+_UNREAD = UNREAD.encode()
+_ENDING = ".md"
+
+
+def send(context: FleetContext, request: SendRequest) -> SendResult:
+    """Write a message into the receiver's inbox."""
+    from holdfast.fleet.rules.messages import FIELDS
+
+    receiver, sender = context.agent(request["agent"]), request.get("sender") or PRIMARY
+    warnings = []
+    if receiver.state["checkpoint"] is None and not receiver.read()[1]:
+        warnings.append(f"Nobody called {receiver.id} has begun yet; the message waits.")
+    fields = {name: str(request.get(name) or "") for name in FIELDS}
+    outcome = write_message(
+        receiver.epic, sender, receiver.id, fields, actor=context.actor, now=context.now
+    )
+    return {
+        "outcome": outcome,
+        "path": receiver.epic.file(message_path(sender, receiver.id)),
+        "number": 0 if outcome["queued"] else outcome["records"][-1]["body"]["number"],
+        "warnings": warnings,
+    }
+
+
+def inbox(context: FleetContext, request: InboxRequest) -> InboxResult:
+    """Read an inbox. What it shows counts as read from then on, unless it is to stay unread."""
+    id, keep_unread = request["agent"], request.get("keep_unread", False)
+    if keep_unread and request.get("archive"):
+        raise Usage(
+            "What is archived counts as read.", hint="Leave --keep-unread or --archive out."
+        )
+    stopped = latch.read(context.worktree)
+    if not keep_unread:
+        refuse_stopped(context.worktree, "Your messages stay unread.")
+    epic = context.agent(id).epic
+    options: Any = {"actor": context.actor, "now": context.now}
+    outcomes: list[Outcome] = []
+    warnings = [f"{stop_text(stopped)}."] if stopped else []
+    bring_messages(epic, id)
+    found = read_inbox(epic, id)
+    if not found and not keep_unread and id != PRIMARY:
+        path = message_path(PRIMARY, id)
+        existed = os.path.lexists(epic.file(path))
+        outcomes.append(open_channel(epic, PRIMARY, id, **options))
+        if not existed and not outcomes[0]["queued"]:
+            warnings.append(f"{path} was missing; it is there now.")
+        found = read_inbox(epic, id)
+    only_unread = request.get("unread", False)
+    files = [
+        (path, [message for message in messages if not (only_unread and message["read"])])
+        for path, messages in found
+    ]
+    unread = sum(not message["read"] for _, messages in files for message in messages)
+    if unread and not keep_unread:
+        shown = {path: [message["number"] for message in each] for path, each in files}
+        outcomes += mark_read(epic, id, shown, **options)
+    return {
+        "epic": epic,
+        "files": files,
+        "unread": unread,
+        "archived": archive(epic, id, **options) if request.get("archive") else [],
+        "outcomes": outcomes,
+        "warnings": warnings,
+    }
+
+
+# One epic's message files
+
+
+def write_message(
     epic: Epic,
     sender: str,
     receiver: str,
@@ -45,60 +147,22 @@ def send(
     now: int,
     warns: str = "",
 ) -> Outcome:
-    """Deliver a message, in its file. `warns` is the last_checkpoint that it warns about: a second
-    warning for the same one is not sent. A file that was deleted is there again, with all of it."""
+    """Write a message into its file; a file that was deleted is written again, with all its messages.
+    `warns` is the last_checkpoint that the message warns about: each gets one warning only."""
     more = {"fields": dict(fields), "warns": warns}
     return _execute(epic, "send", sender, receiver, more, actor=actor, now=now)
 
 
 def open_channel(epic: Epic, sender: str, receiver: str, *, actor: str, now: int) -> Outcome:
-    """The file, with its title, for messages to come."""
+    """Create the file for messages to come, with its title."""
     return _execute(epic, "open", sender, receiver, {}, actor=actor, now=now)
 
 
-def inbox(epic: Epic, agent: str) -> list[tuple[str, list[Message]]]:
-    """Each file of an agent's inbox, as the epic calls it, and its messages, newest first."""
-    return [(path, messages.parse(text)) for path, text, _ in _files(epic, agent)]
+def read_inbox(epic: Epic, agent: str) -> list[tuple[str, list[Message]]]:
+    """Each file of an agent's inbox, by its path in the epic, and its messages, newest first."""
+    from holdfast.fleet.rules.messages import parse
 
-
-def take(
-    epic: Epic,
-    agent: str,
-    *,
-    unread: bool = False,
-    keep_unread: bool = False,
-    put_away: bool = False,
-    actor: str,
-    now: int,
-) -> Taken:
-    """Look into an inbox: what is shown counts as read from then on, unless it is to stay unread."""
-    outcomes: list[Outcome] = []
-    warnings: list[str] = []
-    bring(epic, agent)
-    found = inbox(epic, agent)
-    if not found and not keep_unread and agent != PRIMARY:
-        path = message_path(PRIMARY, agent)
-        existed = os.path.lexists(epic.file(path))
-        outcomes.append(open_channel(epic, PRIMARY, agent, actor=actor, now=now))
-        if not existed and not outcomes[0]["queued"]:
-            warnings.append(f"{path} was missing; it is there now.")
-        found = inbox(epic, agent)
-    files = [
-        (path, [message for message in messages if not (unread and message["read"])])
-        for path, messages in found
-    ]
-    fresh = sum(not message["read"] for _, messages in files for message in messages)
-    if fresh and not keep_unread:
-        shown = {path: [message["number"] for message in each] for path, each in files}
-        outcomes += mark_read(epic, agent, shown, actor=actor, now=now)
-    archived = archive(epic, agent, actor=actor, now=now) if put_away else []
-    return {
-        "files": files,
-        "unread": fresh,
-        "archived": archived,
-        "outcomes": outcomes,
-        "warnings": warnings,
-    }
+    return [(path, parse(text)) for path, text, _ in _files(epic, agent)]
 
 
 def mark_read(
@@ -110,6 +174,8 @@ def mark_read(
     now: int,
 ) -> list[Outcome]:
     """Mark messages as read: the numbers of each file, or all of them."""
+    from holdfast.fleet.rules import messages
+
     outcomes = []
     for path, text, sender in _files(epic, agent):
         numbers = None if shown is None else [*shown.get(path, ())]
@@ -120,12 +186,18 @@ def mark_read(
 
 
 def archive(epic: Epic, agent: str, *, actor: str, now: int) -> list[tuple[str, str]]:
-    """Move every file of an inbox that holds messages aside, and begin it anew; from where to where."""
+    """Move every file of an inbox that holds messages aside and begin it anew; from where to where."""
+    from holdfast.fleet.rules.comms import archive_name, channel_of
+    from holdfast.fleet.rules.messages import parse
+
     moved = []
     for path, text, sender in _files(epic, agent):
-        if not messages.parse(text):
+        if not parse(text):
             continue
-        name = _unused(epic, comms.channel_of(sender, agent), now)
+        channel, copy = channel_of(sender, agent), 1
+        while os.path.lexists(epic.file(archive_name(channel, now, copy))):
+            copy += 1
+        name = archive_name(channel, now, copy)
         more = {"to": epic.path(name)}
         outcome = _execute(epic, "archive", sender, agent, more, actor=actor, now=now)
         if outcome["records"]:
@@ -133,26 +205,21 @@ def archive(epic: Epic, agent: str, *, actor: str, now: int) -> list[tuple[str, 
     return moved
 
 
-def _unused(epic: Epic, channel: str, now: int) -> str:
-    copy = 1
-    while os.path.lexists(epic.file(comms.archive_name(channel, now, copy))):
-        copy += 1
-    return comms.archive_name(channel, now, copy)
-
-
 def _execute(
     epic: Epic, do: str, sender: str, receiver: str, more: Any, *, actor: str, now: int
 ) -> Outcome:
+    from holdfast.fleet.rules.comms import channel_of
+
     check_agent(sender)
     check_agent(receiver)
-    stream = epic.stream("comms", comms.channel_of(sender, receiver))
+    stream = epic.stream("comms", channel_of(sender, receiver))
     command = {"do": do, "sender": sender, "receiver": receiver, **more}
     writer = open_writer(epic.workspace)
     return writer.execute(stream, command, actor=actor, now=now, raise_removed=True)
 
 
 def _files(epic: Epic, agent: str) -> list[tuple[str, str, str]]:
-    """Path, text and sender of each file of an inbox; what cannot be read is left out."""
+    """Path, text and sender of each readable file of an inbox."""
     files = []
     for name in inbox_files(epic, agent):
         path = f"{COMMS}/{name}"
@@ -166,6 +233,57 @@ def _files(epic: Epic, agent: str) -> list[tuple[str, str, str]]:
 
 
 def _sender(stem: str, text: str) -> str:
-    """The agent behind a file's name; the title knows how its letters are written."""
+    """The agent that a file's name stands for; its title has the exact spelling."""
     titled = text.partition("\n")[0].removeprefix("# Messages: ").partition(" → ")[0].strip()
     return titled if stem != stem_of(PRIMARY) and stem_of(titled) == stem else agent_of(stem)
+
+
+def inbox_files(epic: Epic, agent: str) -> list[str]:
+    """The names of the files in `agent_comms/` that others write to an agent."""
+    ending = f"_to_{stem_of(check_agent(agent))}{_ENDING}"
+    try:
+        found = os.listdir(epic.file(COMMS))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return sorted(
+        name for name in found if name.endswith(ending) and _is_stem(name.removesuffix(ending))
+    )
+
+
+def _is_stem(stem: str) -> bool:
+    return stem == stem_of(PRIMARY) or stem.startswith("secondary_")
+
+
+def unread_count(epic: Epic, agent: str) -> int:
+    """How many messages an agent has not read."""
+    count = 0
+    for name in inbox_files(epic, agent):
+        try:
+            count += read_file(epic.file(f"{COMMS}/{name}"))[1].count(_UNREAD)
+        except (FileNotFoundError, Unreadable):
+            continue
+    return count
+
+
+def bring_messages(epic: Epic, agent: str) -> None:
+    """Write the files of an agent's inbox that other machines have written to since this one did.
+
+    Messages from other machines are in the journal, and an inbox is read from files. A journal on this
+    machine's disk has no other machines.
+    """
+    workspace = epic.workspace
+    if workspace.local or not workspace.url or workspace.journal.read_only:
+        return
+    ending = f"_to_{stem_of(check_agent(agent))}"
+    heads = workspace.journal.heads(epic.stream("comms", ""))
+    channels = [head for head in heads if head["stream"].endswith(ending)]
+    if not channels:
+        return
+    shown = {
+        row["stream"]: row["placed_version"]
+        for row in workspace.journal.views(worktree=workspace.root)
+    }
+    writer = open_writer(workspace)
+    for head in channels:
+        if shown.get(head["stream"], 0) < head["version"]:
+            writer.repair(head["stream"], now=server_time.now(workspace))

@@ -1,45 +1,52 @@
-"""The Primary's scan: the protocol's own lines, one warning and one escalation for each silence."""
+"""The Primary's scan of all agents: one line each, one warning and one escalation for each silence."""
 
 from __future__ import annotations
 
-from holdfast.fleet import messages as letters
-from holdfast.fleet import roster
-from holdfast.fleet.reports import deliver
+from typing import TYPE_CHECKING, TypedDict
+
+from holdfast.fleet.epic_readme import deliver
+from holdfast.fleet.messages import write_message
+from holdfast.fleet.roster import is_inclusive, list_agents
 from holdfast.fleet.rules import liveness, messages
 from holdfast.fleet.rules.comms import channel_of
 from holdfast.fleet.rules.model import PRIMARY
-from holdfast.kernel import config
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypedDict
-
-    from holdfast.fleet.context import Post
+    from holdfast.fleet.context import FleetContext
     from holdfast.fleet.epic import Epic
-    from holdfast.fleet.roster import Entry
-
-    class Action(TypedDict):
-        """What the scan did about an agent: warned, escalated, or only noted."""
-
-        agent_id: str
-        action: str
-        detail: str
-
-    class Checked(TypedDict):
-        agents: list[Entry]
-        lines: list[str]
-        actions: list[Action]
-        notices: list[str]
-        problems: list[str]
-        decide: list[str]
+    from holdfast.fleet.roster import AgentEntry
 
 
-def check(post: Post, *, include_primary: bool = False) -> Checked:
-    """Every secondary's line; those that are silent are warned or reported. FLEET-41 to FLEET-58"""
-    epic = post.epic
-    journal = epic.workspace.journal if epic.workspace.exists() else None
-    inclusive = bool(config.load(epic.workspace, journal)["fleet.inclusive"])
-    found: Checked = {
+class CheckRequest(TypedDict, total=False):
+    """With `primary`, the Primary's own checkpoint is looked at too."""
+
+    primary: bool
+
+
+class CheckAction(TypedDict):
+    """What the scan did about an agent: warned, escalated, or only noted."""
+
+    agent_id: str
+    action: str
+    detail: str
+
+
+class CheckResult(TypedDict):
+    """`decide` are the commands that a person can choose from."""
+
+    agents: list[AgentEntry]
+    lines: list[str]
+    actions: list[CheckAction]
+    notices: list[str]
+    problems: list[str]
+    decide: list[str]
+
+
+def check(context: FleetContext, request: CheckRequest) -> CheckResult:
+    """Scan all secondaries; warn the silent and report the stale. FLEET-41 to FLEET-58"""
+    epic = context.epic
+    inclusive = is_inclusive(epic.workspace)
+    found: CheckResult = {
         "agents": [],
         "lines": [],
         "actions": [],
@@ -47,27 +54,27 @@ def check(post: Post, *, include_primary: bool = False) -> Checked:
         "problems": [],
         "decide": [],
     }
-    for entry in roster.listing(epic, post.now, inclusive=inclusive):
-        if entry["agent_id"] == PRIMARY and not include_primary:
+    for entry in list_agents(context):
+        if entry["agent_id"] == PRIMARY and not request.get("primary"):
             continue
         found["agents"].append(entry)
         found["lines"].append(_line(entry, inclusive))
-        _act(post, entry, found, inclusive)
+        _act(context, entry, found)
     if found["actions"]:
-        for delivery in deliver(epic.workspace, post.agent(PRIMARY).writer, post.now):
+        for delivery in deliver(epic.workspace, context.agent(PRIMARY).writer, context.now):
             if not delivery["delivered"]:
                 found["problems"].append(f"EPIC_README.md was not written: {delivery['error']}")
     return found
 
 
-def _line(entry: Entry, inclusive: bool) -> str:
+def _line(entry: AgentEntry, inclusive: bool) -> str:
     if entry["age_minutes"] is None or entry["liveness"] == "CORRUPTED":
         return f"❌ {entry['agent_id']}: CORRUPTED ({entry['problem'] or 'no time'})"
     return liveness.line(entry["agent_id"], entry["age_minutes"], inclusive)
 
 
-def _act(post: Post, entry: Entry, found: Checked, inclusive: bool) -> None:
-    """A complete agent is left in peace, and so is one that said how long it would be busy."""
+def _act(context: FleetContext, entry: AgentEntry, found: CheckResult) -> None:
+    """Nothing is done about an agent that is complete, or that declared how long it is busy."""
     agent, age = entry["agent_id"], entry["age_minutes"]
     if entry["liveness"] == "CORRUPTED":
         _note(found, agent, "corrupted", entry["problem"])
@@ -81,19 +88,19 @@ def _act(post: Post, entry: Entry, found: Checked, inclusive: bool) -> None:
     if entry["verdict"] == "busy":
         _note(found, agent, "busy", "; ".join(entry["because"]))
         return
-    where = epic_of(post.epic, entry)
+    where = _epic_of(context.epic, entry)
     if entry["liveness"] == "WARNING":
-        last = liveness.instant_of(entry["last_checkpoint"]) or post.now
-        outcome = letters.send(
+        last = liveness.instant_of(entry["last_checkpoint"]) or context.now
+        outcome = write_message(
             *(where, PRIMARY, agent, messages.warning(last, age)),
-            actor=post.actor,
-            now=post.now,
+            actor=context.actor,
+            now=context.now,
             warns=entry["last_checkpoint"],
         )
         if outcome["records"]:
             _note(found, agent, "warned", f"a message is in {channel_of(PRIMARY, agent)}.md")
         return
-    if _escalate(post, where, entry):
+    if _escalate(context, where, entry):
         _note(found, agent, "escalated", "EPIC_README.md and you are told")
         found["notices"].append(messages.notice(agent))
     found["decide"] += [
@@ -105,12 +112,12 @@ def _act(post: Post, entry: Entry, found: Checked, inclusive: bool) -> None:
     ]
 
 
-def epic_of(epic: Epic, entry: Entry) -> Epic:
+def _epic_of(epic: Epic, entry: AgentEntry) -> Epic:
     """The epic in the worktree where an agent keeps its files."""
     return epic.in_worktree(entry["home"])
 
 
-def _escalate(post: Post, epic: Epic, entry: Entry) -> bool:
+def _escalate(context: FleetContext, epic: Epic, entry: AgentEntry) -> bool:
     """Once for each silence; AMB-FLEET-03."""
     command = {
         "do": "escalate",
@@ -121,10 +128,10 @@ def _escalate(post: Post, epic: Epic, entry: Entry) -> bool:
         "worktree": epic.workspace.root,
     }
     stream = epic.stream("comms", channel_of(PRIMARY, entry["agent_id"]))
-    writer = post.agent(entry["agent_id"]).writer
-    outcome = writer.execute(stream, command, actor=post.actor, now=post.now)
+    writer = context.agent(entry["agent_id"]).writer
+    outcome = writer.execute(stream, command, actor=context.actor, now=context.now)
     return bool(outcome["records"])
 
 
-def _note(found: Checked, agent: str, action: str, detail: str) -> None:
+def _note(found: CheckResult, agent: str, action: str, detail: str) -> None:
     found["actions"].append({"agent_id": agent, "action": action, "detail": detail})

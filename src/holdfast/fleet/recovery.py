@@ -1,256 +1,363 @@
-"""When an agent does not come back: takeover, restart, deferral, absorption by the Primary.
+"""The operations on an agent that does not come back: takeover, restart, defer, absorb; and handoff texts.
 
-Each of them ends a life for good, moves its file into an archive and hands the feature on, all in one
-transaction. None happens on a clock alone: two independent signals, or a person's word.
+Each of the four ends a life for good, moves its file into an archive and passes the feature on, all in
+one transaction. A clock alone never decides: it takes two independent signals, or a person's word.
 """
 
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast.fleet import backups, transfer
 from holdfast.fleet.agents import (
-    Told,
+    AgentResult,
     age_of,
     begin,
+    changes_life,
+    epic_files,
     missing_files,
     new_life,
-    surroundings,
     whereabouts,
 )
-from holdfast.fleet.roster import judge
-from holdfast.fleet.rules import handoff
+from holdfast.fleet.roster import judge, list_agents, needs_decision
+from holdfast.fleet.rules import handoff as texts
 from holdfast.fleet.rules.liveness import instant_of, is_minimal_work
 from holdfast.fleet.rules.model import PRIMARY
-from holdfast.fleet.rules.names import archive_path, check_agent, check_feature
+from holdfast.fleet.rules.names import archive_path, check_agent, check_feature, checkpoint_path
 from holdfast.fleet.rules.verdict import may_replace
 from holdfast.kernel import clock
-from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, Usage
 from holdfast.kernel.writer import Order
+from holdfast.session import sessions
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal
+    from typing import NotRequired
 
-    from holdfast.fleet.context import Known, Post
+    from holdfast.fleet.agents import AgentRequest
+    from holdfast.fleet.context import FleetAgent, FleetContext
     from holdfast.fleet.rules.model import Life
 
+    class TakeoverRequest(AgentRequest):
+        """`agent` stopped, and `by` goes on; both may be the same id. `yes` does it even if the agent may
+        still be alive."""
 
-class Parting:
+        by: str
+        yes: NotRequired[bool]
+
+    class RestartRequest(AgentRequest):
+        """`feature` is needed when the agent's file does not name it any more."""
+
+        feature: NotRequired[str]
+        yes: NotRequired[bool]
+
+    class EndRequest(AgentRequest):
+        """With `only_silent`, refuse an agent that needs no decision any more: for a person who decides
+        by a page that may be old."""
+
+        yes: NotRequired[bool]
+        only_silent: NotRequired[bool]
+
+    class HandoffRequest(AgentRequest):
+        """`taken_from` is the crashed agent whose work `agent` takes over."""
+
+        feature: NotRequired[str]
+        taken_from: NotRequired[str]
+
+
+class EndingLife:
     """A life that is to be ended: what it left behind, and where its file goes."""
 
     def __init__(
-        self, known: Known, how: str, by: str, kind: Literal["crashed", "aborted"]
+        self, agent: FleetAgent, how: str, by: str, kind: Literal["crashed", "aborted"]
     ) -> None:
-        self.known = known
-        self.saved: dict[str, Any] = known.state["checkpoint"] or {}
+        self.agent = agent
+        self.saved: dict[str, Any] = agent.state["checkpoint"] or {}
         self.feature = str(self.saved.get("feature", ""))
-        self.archive = _free_archive(known, kind)
+        self.archive = _free_archive(agent, kind)
         # Asked now: afterwards the agent may live here.
-        self.was_here = known.is_here
-        self.state = known.state
+        self.was_here = agent.is_here
+        self.state = agent.state
         self.command = {
             "do": "end",
             "how": how,
             "by": by,
             "archive": self.archive,
             "seen": self.saved.get("last_checkpoint"),
-            "readme": surroundings(known, self.feature)["readme"],
+            "readme": epic_files(agent, self.feature)["readme"],
         }
 
-    def finish(self, told: Told) -> list[str]:
-        """What is said of the life that ended. One of another machine leaves its archive here too."""
+    def finish(self, result: AgentResult) -> list[str]:
+        """The lines about the life that ended. The archive of a life on another machine is written here
+        as well."""
         if self.was_here:
             return [f"Archived: {self.archive}"]
-        problem = transfer.archive_here(told.agent.epic, self.saved, self.archive)
-        told.warnings += [problem] if problem else []
-        return [f"Archived: {self.archive}", *transfer.lines_of(self.state)]
+        problem = transfer.write_archive(result.agent.epic, self.saved, self.archive)
+        result.warnings += [problem] if problem else []
+        return [f"Archived: {self.archive}", *transfer.describe_remote_life(self.state)]
 
     def ownership(self, command: Any) -> Order:
-        """What becomes of the feature, in the same transaction."""
-        return Order(self.known.epic.stream("feature", check_feature(self.feature)), command)
+        """The order about the feature, for the same transaction."""
+        return Order(self.agent.epic.stream("feature", check_feature(self.feature)), command)
 
-    def beginning(self, agent: str, life: Life) -> dict[str, Any]:
+    def beginning(self, id: str, life: Life) -> dict[str, Any]:
         """The start of the life that follows."""
         return {
             "do": "start",
-            "agent": agent,
+            "agent": id,
             "feature": self.feature,
             "life": life,
-            **whereabouts(self.known),
-            **surroundings(self.known, self.feature),
+            **whereabouts(self.agent),
+            **epic_files(self.agent, self.feature),
         }
 
 
-def takeover(post: Post, old: str, new: str, *, yes: bool = False) -> Told:
-    """Scenario 2: another agent goes on where the first one stopped; FLEET-66 to FLEET-72."""
-    check_agent(new)
-    gone = _known(post, old)
-    if not yes:
+@changes_life
+def takeover(context: FleetContext, request: TakeoverRequest) -> AgentResult:
+    """Scenario 2: another agent goes on where the first one stopped. FLEET-66 to FLEET-72"""
+    old, new = request["agent"], check_agent(request["by"])
+    gone = _unfinished(context, old)
+    if not request.get("yes"):
         _refuse_unless_dead(gone)
-    parting = Parting(gone, "taken_over", new, "crashed")
-    notes, life = gone.state["file_notes"], new_life(post)
-    beginning = {**parting.beginning(new, life), "from": parting.saved, "file_notes": notes}
+    ending = EndingLife(gone, "taken_over", new, "crashed")
+    notes, life = gone.state["file_notes"], new_life(context)
+    beginning = {**ending.beginning(new, life), "from": ending.saved, "file_notes": notes}
     claim = _claim(new, old, life["session"], "reassign")
     if new == old:
-        told = Told(gone)
-        command = {**parting.command, "then": beginning}
-        begin(told, command, life, [parting.ownership(claim)])
+        result = AgentResult(gone)
+        command = {**ending.command, "then": beginning}
+        begin(result, command, life, [ending.ownership(claim)])
     else:
-        taker = post.agent(new)
-        taker.epic = post.epic
-        told = Told(taker)
-        ending = Order(gone.stream, parting.command, grant=True, writer=gone.writer)
-        beginning |= {**whereabouts(taker), **surroundings(taker, parting.feature)}
-        begin(told, beginning, life, [ending, parting.ownership(claim)])
-    age = age_of(parting.saved, post.now)
-    place = transfer.place_of(parting.state)
-    if place is not None and (not parting.was_here or place[0] != post.worktree.root):
-        told.left = place
-    told.lines = [
-        *handoff.resume_lines(parting.saved, missing_files(gone, parting.saved)),
-        *parting.finish(told),
-        "",
-        handoff.resume_message(parting.saved, notes, post.now, age),
+        taker = context.agent(new)
+        taker.epic = context.epic
+        result = AgentResult(taker)
+        end = Order(gone.stream, ending.command, grant=True, writer=gone.writer)
+        beginning |= {**whereabouts(taker), **epic_files(taker, ending.feature)}
+        begin(result, beginning, life, [end, ending.ownership(claim)])
+    result.lines = [
+        *texts.resume_lines(ending.saved, missing_files(gone, ending.saved)),
+        *ending.finish(result),
     ]
-    return told
+    result.next = [f"holdfast agent handoff {new} --from {old}"]
+    _offer_session(result, ending)
+    age = age_of(ending.saved, context.now)
+    result.lines += ["", texts.resume_message(ending.saved, notes, context.now, age)]
+    return result
 
 
-def restart(post: Post, agent: str, *, feature: str = "", yes: bool = False) -> Told:
-    """Scenario 3: from scratch, the last resort; FLEET-73 to FLEET-76."""
-    known = post.agent(agent)
-    is_broken = known.read()[1] is None
+def _offer_session(result: AgentResult, ending: EndingLife) -> None:
+    """Name the session that was captured where the life had worked, if that was in another place."""
+    context, place = result.agent.context, transfer.place_of(ending.state)
+    if place is None or (ending.was_here and place[0] == context.worktree.root):
+        return
+    session = sessions.at(context.epic.workspace, *place)
+    if session is not None:
+        resume = f"holdfast resume --session {session['session']} --accept-foreign"
+        result.next.append(resume)
+        result.lines += [
+            f"Session: {session['session'][:12]}, captured there; its pack:",
+            f"  {resume}",
+        ]
+
+
+@changes_life
+def restart(context: FleetContext, request: RestartRequest) -> AgentResult:
+    """Scenario 3: begin from scratch, the last resort. FLEET-73 to FLEET-76"""
+    id = request["agent"]
+    agent = context.agent(id)
+    is_broken = agent.read()[1] is None
     if not is_broken:
-        known.look()
-        if known.state["checkpoint"] is None:
-            raise known.unknown()
-    if not yes and not is_broken:
-        _refuse_much_work(known)
-        if not known.is_own():
-            _refuse_unless_dead(known)
-    parting = Parting(known, "restarted", agent, "aborted")
-    parting.feature = check_feature(feature or parting.feature)
-    life = new_life(post)
-    command = {**parting.command, "then": parting.beginning(agent, life)}
-    claim = _claim(agent, agent, life["session"], "restart")
-    told = Told(known)
-    begin(told, command, life, [parting.ownership(claim)])
-    told.lines = [
-        *parting.finish(told),
+        agent.look()
+        if agent.state["checkpoint"] is None:
+            raise agent.unknown()
+    if not request.get("yes") and not is_broken:
+        _refuse_much_work(agent)
+        if not agent.is_caller():
+            _refuse_unless_dead(agent)
+    ending = EndingLife(agent, "restarted", id, "aborted")
+    ending.feature = check_feature(request.get("feature") or ending.feature)
+    life = new_life(context)
+    command = {**ending.command, "then": ending.beginning(id, life)}
+    claim = _claim(id, id, life["session"], "restart")
+    result = AgentResult(agent)
+    begin(result, command, life, [ending.ownership(claim)])
+    result.lines = [
+        *ending.finish(result),
         f"Session ID: {life['session']}",
         "Initial checkpoint created",
     ]
-    return told
+    result.next = [f"holdfast agent handoff {id}"]
+    return result
 
 
-def defer(post: Post, agent: str, *, yes: bool = False) -> Told:
-    """The feature waits for Wave 2; FLEET-49."""
-    known = _known(post, agent)
-    if not yes:
-        _refuse_unless_dead(known)
-    parting = Parting(known, "deferred", "", "crashed")
-    release = {"do": "release", "agent": agent, "decision": "defer_wave_2", "wave": 2}
-    told = _end(parting, parting.ownership(release))
-    told.lines.append(f"{parting.feature} is deferred to Wave 2")
-    return told
+@changes_life
+def defer(context: FleetContext, request: EndRequest) -> AgentResult:
+    """Defer the feature to Wave 2. FLEET-49"""
+    agent = _to_be_ended(context, request)
+    ending = EndingLife(agent, "deferred", "", "crashed")
+    release = {"do": "release", "agent": agent.id, "decision": "defer_wave_2", "wave": 2}
+    result = _end(ending, ending.ownership(release))
+    result.lines.append(f"{ending.feature} is deferred to Wave 2")
+    return result
 
 
-def absorb(post: Post, agent: str, *, yes: bool = False) -> Told:
-    """The Primary takes the feature itself, once its own is done; AMB-FLEET-15."""
-    if agent == PRIMARY:
+@changes_life
+def absorb(context: FleetContext, request: EndRequest) -> AgentResult:
+    """The Primary takes the feature itself, once its own is done. AMB-FLEET-15"""
+    if request["agent"] == PRIMARY:
         raise Usage(f"{PRIMARY} has its feature already.", hint="Name the agent that is gone.")
-    known = _known(post, agent)
-    if not yes:
-        _refuse_unless_dead(known)
-    parting = Parting(known, "absorbed", PRIMARY, "crashed")
-    claim = _claim(PRIMARY, agent, "", "primary_absorbs")
-    told = _end(parting, parting.ownership(claim))
-    primary = post.agent(PRIMARY)
+    agent = _to_be_ended(context, request)
+    ending = EndingLife(agent, "absorbed", PRIMARY, "crashed")
+    claim = _claim(PRIMARY, agent.id, "", "primary_absorbs")
+    result = _end(ending, ending.ownership(claim))
+    primary = context.agent(PRIMARY)
     if primary.state["checkpoint"] is not None:
-        step = f"Resume {parting.feature} from {parting.archive}"
+        step = f"Resume {ending.feature} from {ending.archive}"
         steps = [*primary.state["checkpoint"].get("next_steps", []), step]
         primary.execute({"do": "beat", "set": {"next_steps": steps}})
-    told.lines += [
-        f"{PRIMARY} takes {parting.feature}: finish your own feature first, then go on from",
-        f"Stage: {parting.saved.get('stage')}",
-        f"Step: {parting.saved.get('current_step')}",
-        f"Instructions: {parting.saved.get('recovery_instructions')}",
+    result.lines += [
+        f"{PRIMARY} takes {ending.feature}: finish your own feature first, then go on from",
+        f"Stage: {ending.saved.get('stage')}",
+        f"Step: {ending.saved.get('current_step')}",
+        f"Instructions: {ending.saved.get('recovery_instructions')}",
     ]
-    return told
+    return result
 
 
-def _known(post: Post, agent: str) -> Known:
-    known = post.agent(agent)
-    known.look()
-    saved = known.state["checkpoint"]
+def _to_be_ended(context: FleetContext, request: EndRequest) -> FleetAgent:
+    if request.get("only_silent"):
+        _refuse_awake(context, request["agent"])
+    agent = _unfinished(context, request["agent"])
+    if not request.get("yes"):
+        _refuse_unless_dead(agent)
+    return agent
+
+
+def _unfinished(context: FleetContext, id: str) -> FleetAgent:
+    """The agent, if it has work to go on with."""
+    agent = context.agent(id)
+    agent.look()
+    saved = agent.state["checkpoint"]
     if saved is None:
-        raise known.unknown()
+        raise agent.unknown()
     if saved.get("status") == "COMPLETE":
         raise HoldfastError(
-            f"{agent} is complete: there is nothing to go on with.",
-            hint=f"From scratch: holdfast agent restart {agent} --yes",
+            f"{id} is complete: there is nothing to go on with.",
+            hint=f"From scratch: holdfast agent restart {id} --yes",
             kind="agent_complete",
         )
-    return known
+    return agent
 
 
-def _claim(agent: str, before: str, session: str, decision: str) -> dict[str, str]:
+def _claim(id: str, before: str, session: str, decision: str) -> dict[str, str]:
     return {
         "do": "claim",
-        "agent": agent,
+        "agent": id,
         "from": before,
         "session": session,
         "decision": decision,
     }
 
 
-def _end(parting: Parting, *others: Order) -> Told:
-    """End a life that no other follows; its fence is taken from it."""
-    known = parting.known
-    ending = Order(known.stream, parting.command, grant=True)
-    outcomes = known.writer.execute_together(
-        [ending, *others], actor=known.post.actor, now=known.post.now
-    )
-    told = Told(known)
-    told.has_news = True
-    told.take(outcomes[0])
-    told.lines = parting.finish(told)
-    known.reload()
-    return told
+def _end(ending: EndingLife, *others: Order) -> AgentResult:
+    """End a life that no other follows; it loses its fence."""
+    agent = ending.agent
+    end = Order(agent.stream, ending.command, grant=True)
+    result = AgentResult(agent)
+    result.add(agent.execute_together([end, *others])[0])
+    result.has_news = True
+    result.lines = ending.finish(result)
+    result.next = ["holdfast agent list"]
+    agent.reload()
+    return result
 
 
-def _free_archive(known: Known, kind: Literal["crashed", "aborted"]) -> str:
-    """The archive's name; the next second when somebody else has this one."""
-    now = known.post.now
-    while os.path.lexists(known.epic.file(archive_path(known.id, kind, now))):
+def _free_archive(agent: FleetAgent, kind: Literal["crashed", "aborted"]) -> str:
+    """The archive's name; that of the next second when this one is taken."""
+    now = agent.context.now
+    while os.path.lexists(agent.epic.file(archive_path(agent.id, kind, now))):
         now += 1000
-    return archive_path(known.id, kind, now)
+    return archive_path(agent.id, kind, now)
 
 
-def _refuse_unless_dead(known: Known) -> None:
-    seen_at = known.head["seen_at"] if known.head else ""
-    found = judge(known.state, known.post.now, seen_at, sight=known.post.sight)
+def _refuse_unless_dead(agent: FleetAgent) -> None:
+    seen_at = agent.head["seen_at"] if agent.head else ""
+    found = judge(agent.state, agent.context.now, seen_at, sight=agent.context.sight)
     if not may_replace(found):
         dead = ", ".join(found["dead_signals"]) or "nothing"
         alive = found["life_signals"]
         signs = f" Signs of life: {', '.join(alive)}." if alive else ""
         raise HoldfastError(
-            f"{known.id} is not known to be dead. What says so: {dead}.{signs}",
+            f"{agent.id} is not known to be dead. What says so: {dead}.{signs}",
             hint="It takes two independent signals, or your word: --yes",
             kind="not_known_dead",
         )
 
 
-def _refuse_much_work(known: Known) -> None:
+def _refuse_awake(context: FleetContext, id: str) -> None:
+    for entry in list_agents(context):
+        if entry["agent_id"] == id and not needs_decision(entry):
+            why = ", ".join(entry["because"]) or entry["verdict"]
+            raise Conflict(
+                f"{id} is not silent: {why}. Nothing was done.",
+                hint=f"The board shows how it stands now. In a terminal: holdfast agent check {id}",
+                kind="agent_alive",
+            )
+
+
+def _refuse_much_work(agent: FleetAgent) -> None:
     """FLEET-73"""
-    last = instant_of((known.state["checkpoint"] or {}).get("last_checkpoint"))
+    last = instant_of((agent.state["checkpoint"] or {}).get("last_checkpoint"))
     if last is None:
         return
-    began = backups.work_began(known.epic, known.id, last)
+    began = backups.work_began(agent.epic, agent.id, last)
     if not is_minimal_work(began, last):
         raise HoldfastError(
-            f"{known.id} has worked for {(last - began) // clock.MINUTE} minutes; "
+            f"{agent.id} has worked for {(last - began) // clock.MINUTE} minutes; "
             "a restart would throw that away.",
             hint="Resume or take over instead; or say that you mean it: --yes",
             kind="much_work",
         )
+
+
+# The text to paste into an agent's session
+
+
+def handoff(context: FleetContext, request: HandoffRequest) -> str:
+    """The text for an agent that begins, resumes (it is the same text), or takes over."""
+    agent = context.agent(request["agent"])
+    saved = agent.state["checkpoint"] or agent.read()[1] or {}
+    if request.get("taken_from"):
+        return _takeover_text(agent, saved, request["taken_from"])
+    feature = request.get("feature") or str(saved.get("feature", ""))
+    if not feature:
+        raise Usage(f"{agent.id} has no feature yet.", hint="Name it: --feature FEATURE")
+    return texts.package(
+        epic_name=agent.epic.name,
+        epic_path=agent.epic.root,
+        feature=check_feature(feature),
+        agent=agent.id,
+    )
+
+
+def _takeover_text(taker: FleetAgent, taken: dict[str, Any], old: str) -> str:
+    """Before the takeover it names the crashed agent's own file, afterwards the archive."""
+    gone = taker.context.agent(old)
+    saved = gone.state["checkpoint"] or gone.read()[1]
+    place = checkpoint_path(old)
+    if not saved:
+        endings = [each for each in gone.state["past"] if each["by"] == taker.id]
+        if not endings or not taken:
+            raise NotFound(
+                f"{taker.id} has taken nothing over from {old}.", hint="`holdfast agent list`"
+            )
+        saved, place = taken, endings[-1]["archive"]
+    return texts.takeover_package(
+        epic_path=gone.epic.root,
+        feature=str(saved.get("feature", "")),
+        agent=taker.id,
+        crashed=old,
+        checkpoint_file=place,
+        stage=str(saved.get("stage", "")),
+        phase=str(saved.get("phase", "")),
+    )

@@ -7,6 +7,7 @@ view that could not be written) the journal counts.
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.fleet import machines, signals
 from holdfast.fleet.rules import agent as rules
@@ -15,50 +16,50 @@ from holdfast.fleet.rules.model import PRIMARY
 from holdfast.fleet.rules.names import checkpoint_path, stem_of
 from holdfast.fleet.rules.verdict import verdict
 from holdfast.fleet.scan import scan
-from holdfast.kernel import clock
+from holdfast.kernel import clock, config
 from holdfast.kernel.state import load_all
 from holdfast.kernel.workspace import worktrees
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypedDict
-
+    from holdfast.fleet.context import FleetContext
     from holdfast.fleet.epic import Epic
     from holdfast.fleet.rules.model import AgentState
     from holdfast.fleet.rules.verdict import Signals, Verdict
     from holdfast.fleet.scan import Seen
     from holdfast.journal.interface import Head
+    from holdfast.kernel.workspace import Workspace
 
-    class Entry(TypedDict):
-        """One agent as the list shows it."""
 
-        agent_id: str
-        status: str
-        liveness: str
-        age_minutes: int | None
-        fence: int
-        feature: str
-        stage: str
-        phase: str
-        current_step: str
-        done: int
-        steps: int
-        blockers: list[str]
-        verdict: str
-        because: list[str]
-        dead_signals: list[str]
-        signals: Signals
-        last_checkpoint: str
-        session_id: str
-        worktree: str
-        transcript: str
-        machine: str
-        here: bool
-        home: str
-        path: str
-        problem: str
-        notes: list[str]
-        next: str
+class AgentEntry(TypedDict):
+    """One agent as the list shows it."""
+
+    agent_id: str
+    status: str
+    liveness: str
+    age_minutes: int | None
+    fence: int
+    feature: str
+    stage: str
+    phase: str
+    current_step: str
+    done: int
+    steps: int
+    blockers: list[str]
+    verdict: str
+    because: list[str]
+    dead_signals: list[str]
+    signals: Signals
+    last_checkpoint: str
+    session_id: str
+    worktree: str
+    transcript: str
+    machine: str
+    here: bool
+    home: str
+    path: str
+    problem: str
+    notes: list[str]
+    next: str
 
 
 def judge(state: AgentState, now: int, seen_at: str, *, sight: machines.Sight) -> Verdict:
@@ -96,8 +97,14 @@ def _as_of(state: AgentState, saved: dict[str, Any], last: int | None) -> AgentS
     return {**state, "checkpoint": {**saved, **said}}
 
 
-def listing(epic: Epic, now: int, *, inclusive: bool = False) -> list[Entry]:
-    """All agents, the Primary first."""
+def list_agents(context: FleetContext) -> list[AgentEntry]:
+    """All agents of the epic, the Primary first: state, verdict, and the next command for each."""
+    return listing(context.epic, context.now)
+
+
+def listing(epic: Epic, now: int) -> list[AgentEntry]:
+    """All agents of an epic at a time, the Primary first."""
+    inclusive = is_inclusive(epic.workspace)
     files = _files(epic)
     states = _states(epic)
     sight = machines.Sight(epic.workspace)
@@ -116,9 +123,22 @@ def listing(epic: Epic, now: int, *, inclusive: bool = False) -> list[Entry]:
     return entries
 
 
-def _note_rivals(entries: list[Entry]) -> None:
+def is_inclusive(workspace: Workspace) -> bool:
+    """The setting `fleet.inclusive`: whether exactly 30 and 60 minutes count as late already."""
+    journal = workspace.journal if workspace.exists() else None
+    return bool(config.load(workspace, journal)["fleet.inclusive"])
+
+
+def needs_decision(entry: AgentEntry) -> bool:
+    """Whether a person has to decide about an agent: it is dead, corrupted, or silent for too long."""
+    if entry["verdict"] in ("dead", "corrupted"):
+        return True
+    return entry["liveness"] == "STALE" and entry["verdict"] not in ("busy", "done", "waiting")
+
+
+def _note_rivals(entries: list[AgentEntry]) -> None:
     """Files that others write may claim one feature twice; nobody can refuse a file."""
-    owners: dict[str, list[Entry]] = {}
+    owners: dict[str, list[AgentEntry]] = {}
     for entry in entries:
         if entry["feature"] and entry["status"] != "COMPLETE":
             owners.setdefault(entry["feature"], []).append(entry)
@@ -167,7 +187,7 @@ def _entry(
     now: int,
     inclusive: bool,
     sight: machines.Sight,
-) -> Entry | None:
+) -> AgentEntry | None:
     known = state["checkpoint"]
     if seen is None and known is None:
         return None

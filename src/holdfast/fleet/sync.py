@@ -1,68 +1,78 @@
-"""Sync points: everybody waits for everybody, within limits."""
+"""Sync points: every agent waits for all others, within limits."""
 
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from holdfast.estop.stop import refuse_stopped
-from holdfast.fleet.agents import update
-from holdfast.fleet.roster import listing
-from holdfast.fleet.rules.sync import standing
+from holdfast.fleet.agents import update, updates_life
+from holdfast.fleet.roster import list_agents
+from holdfast.fleet.rules.updates import standing
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
-from holdfast.remote import server_time
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.fleet.agents import Told
-    from holdfast.fleet.context import Post
-    from holdfast.fleet.rules.model import Arrival
-    from holdfast.fleet.rules.sync import Standing
+    from typing import NotRequired
 
-# How often somebody who waits looks again, in seconds.
+    from holdfast.fleet.agents import AgentRequest, AgentResult
+    from holdfast.fleet.context import FleetContext
+    from holdfast.fleet.rules.model import Arrival
+    from holdfast.fleet.rules.updates import Standing
+
+    class SyncRequest(AgentRequest):
+        """With `wait`, return once all agents are there; `pause` is the seconds between two looks."""
+
+        point: str
+        wait: NotRequired[bool]
+        pause: NotRequired[float]
+
+
+# How often a waiting agent looks again, in seconds.
 PAUSE = 5.0
 
 
-def arrive(post: Post, agent: str, point: str) -> tuple[Told, Standing]:
-    """The checkpoint before a sync point, and the one after it once all are there; FLEET-23."""
-    told = update(post, agent, {"do": "arrive", "point": point})
-    found = look(post, point)
+@updates_life
+def sync(context: FleetContext, request: SyncRequest) -> AgentResult:
+    """Write the checkpoint before a sync point, and the one after it once all are there. FLEET-23"""
+    id, point = request["agent"], request["point"]
+    result = update(context, id, {"do": "arrive", "point": point})
+    found = look(context, point)
+    while request.get("wait") and found["state"] == "WAITING":
+        _refuse_overdue(point, found)
+        refuse_stopped(context.worktree, "The checkpoint before it is saved.")
+        time.sleep(request.get("pause", PAUSE))
+        context.refresh()
+        found = look(context, point)
     if found["state"] == "COMPLETE":
-        told = update(post, agent, {"do": "leave"})
-        told.lines.append(f"Sync {point} complete")
-    return told, found
+        result = update(context, id, {"do": "leave"})
+        result.lines.append(f"Sync {point} complete")
+    else:
+        _refuse_overdue(point, found)
+        result.lines.append(f"WAITING at {point} for {', '.join(found['missing'])}")
+        if found["soft"]:
+            minutes = found["waited"] // clock.MINUTE
+            result.warnings.append(f"Waiting for {minutes} minutes: the soft limit has passed.")
+        result.next = [f"holdfast agent sync {id} {point}"]
+    result.sync = found
+    return result
 
 
-def wait(post: Post, agent: str, point: str, *, pause: float = PAUSE) -> tuple[Told, Standing]:
-    """Until all are there, or the hard limit is reached."""
-    told, found = arrive(post, agent, point)
-    while found["state"] == "WAITING":
-        refuse_overdue(point, found)
-        refuse_stopped(post.worktree, "The checkpoint before it is saved.")
-        time.sleep(pause)
-        post.now = server_time.now(post.epic.workspace)
-        found = look(post, point)
-    if told.agent.state["sync"] is not None:
-        told = update(post, agent, {"do": "leave"})
-        told.lines.append(f"Sync {point} complete")
-    return told, found
-
-
-def look(post: Post, point: str) -> Standing:
-    """Who is there. One that is complete, or has gone on already, keeps nobody waiting."""
+def look(context: FleetContext, point: str) -> Standing:
+    """Which agents are at a sync point. An agent that is complete, or has passed it, is not missing."""
     arrivals: dict[str, Arrival | None] = {}
-    for entry in listing(post.epic, post.now):
-        state = post.agent(entry["agent_id"]).state
+    for entry in list_agents(context):
+        state = context.agent(entry["agent_id"]).state
         saved = state["checkpoint"] or {}
         passed = f"Sync {point} complete" in saved.get("completed_steps", [])
         if passed or entry["status"] == "COMPLETE":
-            arrivals[entry["agent_id"]] = {"point": point, "at": clock.stamp(post.now)}
+            arrivals[entry["agent_id"]] = {"point": point, "at": clock.stamp(context.now)}
         else:
             arrivals[entry["agent_id"]] = state["sync"]
-    return standing(point, arrivals, post.now)
+    return standing(point, arrivals, context.now)
 
 
-def refuse_overdue(point: str, found: Standing) -> None:
+def _refuse_overdue(point: str, found: Standing) -> None:
     if found["hard"]:
         missing = ", ".join(found["missing"])
         raise HoldfastError(

@@ -1,29 +1,40 @@
-"""What goes from one machine to another when an agent's work does: its archive, and its work tree."""
+"""Bring an agent's work from one machine to another: its archived checkpoint, and snapshots of its work
+tree through a git remote that both machines use.
+
+A snapshot holds uncommitted files as they are, not redacted. So it leaves this machine only when a person
+or agent asks for it, or when the user's own environment names a remote (`snapshot.remote`).
+"""
 
 from __future__ import annotations
 
 import os
+from shlex import quote
+from typing import TYPE_CHECKING, Any
 
+from holdfast.clients.current_session import own_id
 from holdfast.fleet import current_life
 from holdfast.fleet.rules import checkpoint as file
-from holdfast.kernel import clock
+from holdfast.git import remote as remotes
+from holdfast.git import snapshot
+from holdfast.kernel import clock, config
 from holdfast.kernel.atomic import write_synced
-from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.errors import HoldfastError, NotFound, from_os_error
 from holdfast.kernel.views.files import target_of
+from holdfast.remote import server_time
+from holdfast.remote.identity import own_machine
 from holdfast.streams import open_writer
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from holdfast.fleet.epic import Epic
     from holdfast.fleet.rules.model import AgentState, Pushed
+    from holdfast.git.remote import Exchange
+    from holdfast.git.trailers import Snapshot
     from holdfast.kernel.workspace import Workspace
 
 
-def archive_here(epic: Epic, saved: dict[str, Any], archive: str) -> str:
-    """An agent's last checkpoint as the journal has it, where its own file is on another machine; why
-    not, if it could not be written."""
+def write_archive(epic: Epic, saved: dict[str, Any], archive: str) -> str:
+    """Archive the journal's copy of a checkpoint whose file is on another machine; the reason, if that
+    failed."""
     try:
         target = target_of(epic.workspace, epic.path(archive))
         if not os.path.lexists(target):
@@ -35,8 +46,8 @@ def archive_here(epic: Epic, saved: dict[str, Any], archive: str) -> str:
     return ""
 
 
-def lines_of(state: AgentState) -> list[str]:
-    """What whoever goes on must know of a life on another machine: how to come by its work tree."""
+def describe_remote_life(state: AgentState) -> list[str]:
+    """Lines for the next agent about a life on another machine: how to get its work tree."""
     machine = state.get("machine")
     name = machine["name"] if machine else "another machine"
     pushed = state.get("snapshot")
@@ -46,7 +57,17 @@ def lines_of(state: AgentState) -> list[str]:
     return [
         *lines,
         f"Snapshot: {pushed['id'][:12]} of {pushed['at']}, on {pushed['remote']}",
-        *(f"  {command}" for command in commands_of(pushed)),
+        *(f"  {command}" for command in _fetch_commands(pushed)),
+    ]
+
+
+def _fetch_commands(pushed: Pushed) -> list[str]:
+    """Commands to type; quoted, because another machine wrote their arguments."""
+    remote, id = quote(pushed["remote"]), quote(pushed["id"][:12])
+    return [
+        f"holdfast snapshot fetch {remote}",
+        f"holdfast snapshot restore {id} --dry-run",
+        f"holdfast snapshot restore {id}",
     ]
 
 
@@ -56,24 +77,46 @@ def place_of(state: AgentState) -> tuple[str, str] | None:
     return (life["worktree"], machine["id"] if machine else "") if life else None
 
 
-def commands_of(pushed: Pushed) -> list[str]:
-    """To be typed as they stand, so that what another machine wrote must not be more than a word."""
-    from shlex import quote
-
-    remote, id = quote(pushed["remote"]), quote(pushed["id"][:12])
-    return [
-        f"holdfast snapshot fetch {remote}",
-        f"holdfast snapshot restore {id} --dry-run",
-        f"holdfast snapshot restore {id}",
-    ]
+# Snapshots
 
 
-def tell(workspace: Workspace, pushed: Pushed, *, session: str, actor: str, now: int) -> list[str]:
-    """Write down with the agents that live in this worktree what was pushed, for whoever goes on with
-    their work; what could not be written down."""
+def take_snapshot(workspace: Workspace, now: int, *, session: str = "") -> Snapshot:
+    """Take a snapshot of the work tree within the limits of the settings."""
+    limit = int(_settings(workspace)["snapshot.largest_mb"]) * 1_000_000
+    return snapshot.create(workspace.root, limit=limit, now=now, session=session)
+
+
+def push(
+    workspace: Workspace, named: str, *, everything: bool = False, dry_run: bool = False, actor: str
+) -> tuple[Exchange, list[str]]:
+    """Push the newest snapshot of this worktree, or all of them, and record it with the agents that live
+    here, for an agent that takes over. The second result lists what could not be recorded."""
+    remote = remotes.remote_of(workspace.root, named)
+    found = snapshot.listing(workspace.root)
+    if not found:
+        raise NotFound("There is no snapshot yet.", hint="holdfast snapshot create")
+    wanted = found if everything else found[:1]
+    done = remotes.push(workspace.root, wanted, _machine(workspace), remote, dry_run=dry_run)
+    newest = done["snapshots"][0]
+    if dry_run or newest["status"] not in ("pushed", "there"):
+        return done, []
+    try:
+        now = server_time.now(workspace)
+        pushed: Pushed = {
+            "id": newest["id"],
+            "commit": newest["commit"],
+            "remote": remote,
+            "at": clock.stamp(now),
+        }
+        return done, _record_push(workspace, pushed, actor=actor, now=now)
+    except HoldfastError as error:
+        return done, [error.message]
+
+
+def _record_push(workspace: Workspace, pushed: Pushed, *, actor: str, now: int) -> list[str]:
     problems = []
     writer = open_writer(workspace)
-    for stream, life in current_life.of_session(workspace, session):
+    for stream, life in current_life.lives_of_session(workspace, own_id()):
         command = {"do": "pushed", "session": life["session"], "snapshot": pushed}
         try:
             writer.execute(stream, command, actor=actor, now=now, fence=life["fence"])
@@ -82,5 +125,34 @@ def tell(workspace: Workspace, pushed: Pushed, *, session: str, actor: str, now:
     return problems
 
 
-def pushed_of(id: str, commit: str, remote: str, now: int) -> Pushed:
-    return {"id": id, "commit": commit, "remote": remote, "at": clock.stamp(now)}
+def fetch(workspace: Workspace, named: str, *, dry_run: bool = False) -> Exchange:
+    """Fetch the snapshots that other machines pushed."""
+    remote = remotes.remote_of(workspace.root, named)
+    return remotes.fetch(workspace.root, _machine(workspace), remote, dry_run=dry_run)
+
+
+def push_if_configured(workspace: Workspace, *, actor: str) -> list[str]:
+    """Push a new snapshot if the user's environment names a remote; the warnings. A remote that cannot
+    be reached never costs a snapshot."""
+    named = str(_settings(workspace)["snapshot.remote"])
+    if not named:
+        return []
+    try:
+        done, problems = push(workspace, named, actor=actor)
+        remotes.refuse_unshared(done)
+    except HoldfastError as error:
+        return [f"The snapshot stays here: {error.message}"]
+    return [f"The snapshot is on {done['remote']}, and not written down: {one}" for one in problems]
+
+
+def _settings(workspace: Workspace) -> dict[str, Any]:
+    """The settings without the server's: a snapshot is taken also while the server is away."""
+    has_file = not workspace.url and workspace.exists()
+    return config.load(workspace, workspace.journal if has_file else None)
+
+
+def _machine(workspace: Workspace) -> str:
+    try:
+        return own_machine(workspace)
+    except OSError as error:
+        raise from_os_error(error, "writing this machine's name down") from error

@@ -115,9 +115,9 @@ def _context(workspace: Workspace, now: int) -> int | None:
 
 
 def _agent_here(workspace: Workspace) -> str:
-    from holdfast.fleet.current_life import of_session
+    from holdfast.fleet.current_life import lives_of_session
 
-    lives = of_session(workspace, own_id())
+    lives = lives_of_session(workspace, own_id())
     return lives[0][0].rpartition("/")[2].rpartition(":")[2] if len(lives) == 1 else ""
 
 

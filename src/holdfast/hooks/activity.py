@@ -24,9 +24,9 @@ def look(session: str, workspace: Workspace, now: int, *, every: int = EVERY) ->
     """Write down that a session was seen, and check its budget; what to remind the agent of."""
     if not session_files.is_due(workspace, session, LOOKED, every, now):
         return ""
-    from holdfast.fleet.activity import saw
+    from holdfast.fleet.current_life import record_activity
 
-    reminder = saw(workspace, session, now)
+    reminder = record_activity(workspace, session, now)
     if has_budget(workspace):
         check(workspace, session, now)
     return reminder

@@ -109,9 +109,9 @@ def _seen(event: Event, workspace: Workspace, now: int) -> str:
     """That the session's agents are at work; what to remind them of. Most sessions are no agents."""
     if not os.path.isdir(os.path.join(workspace.tool_folder, "lives")):
         return ""
-    from holdfast.fleet.activity import saw
+    from holdfast.fleet.current_life import record_activity
 
-    return saw(workspace, event.session, now)
+    return record_activity(workspace, event.session, now)
 
 
 def has_budget(workspace: Workspace) -> bool:

@@ -32,7 +32,7 @@ TIP = (
 
 
 def start(event: Event, client: Client, workspace: Workspace, now: int) -> Outcome:
-    from holdfast.fleet.activity import saw
+    from holdfast.fleet.current_life import record_activity
 
     session = event.session
     moment = f"start-{event.source if event.source.isalnum() else 'other'}"
@@ -40,7 +40,7 @@ def start(event: Event, client: Client, workspace: Workspace, now: int) -> Outco
         return {}
     if event.source in ("compact", "clear"):
         session_files.drop(workspace, session, "ask")  # a new stretch
-    reminder = saw(workspace, session, now)
+    reminder = record_activity(workspace, session, now)
     told = [line for line in (_failed(workspace), reminder) if line]
     outcome: Outcome = {"tell": "\n".join(told)} if told else {}
     after = "\n\n".join([*told, TIP])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from holdfast.budgets.old_waypoints import waypoints_holding
-from holdfast.fleet.copies import copies_holding
+from holdfast.fleet.backups import copies_holding
 from holdfast.gates import pictures
 from holdfast.journal import upkeep
 from holdfast.journal.find import find_record

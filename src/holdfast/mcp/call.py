@@ -18,7 +18,7 @@ from holdfast.kernel.errors import HoldfastError, Usage, from_os_error
 from holdfast.kernel.redact import Redactor
 from holdfast.kernel.text import safe
 from holdfast.kernel.workspace import Workspace, discover
-from holdfast.remote.offline import kept, reachable
+from holdfast.remote.offline import can_work_offline, kept, reachable
 from holdfast.remote.spawn import start
 from holdfast.streams import actor, open_writer
 
@@ -29,8 +29,6 @@ SCHEMA = 1
 ENVELOPE = "holdfast/envelope"
 # Clients refuse or cut what is much longer.
 LONGEST_TEXT = 40_000
-# Tools with which an agent speaks of itself: they need nobody's agreement, and go on without a server.
-_OF_ONE_LIFE = ("holdfast.mcp.tools.beat", "holdfast.mcp.tools.checkpoint")
 
 
 class Answer:
@@ -51,6 +49,8 @@ class Call:
         self.client = client
         self.folder = os.path.abspath(folder or os.curdir)
         self.now = clock.now()
+        # Why the server is away, while the call goes on without it.
+        self.away = ""
         self._workspace: Workspace | None = None
 
     def __enter__(self) -> Call:
@@ -64,16 +64,18 @@ class Call:
             start(workspace)
         workspace.close()
 
-    def stand_in(self) -> list[str]:
-        """Where the server is away, an agent's own word is kept here; what to say of that."""
-        self._workspace, away = reachable(self.workspace)
-        return [kept(away)] if away else []
-
     @property
     def workspace(self) -> Workspace:
         if self._workspace is None:
             self._workspace = discover(self.folder)
         return self._workspace
+
+    def workspace_for(self, operation: Callable[..., Any]) -> Workspace:
+        """The workspace. While its server is away, an operation that works offline gets the same one
+        without the server: what it writes is kept on this machine."""
+        if can_work_offline(operation):
+            self._workspace, self.away = reachable(self.workspace)
+        return self.workspace
 
     @property
     def writer(self) -> Writer:
@@ -112,8 +114,8 @@ def answered(call: Call, work: Callable[..., Answer], arguments: dict[str, Any])
     """Run a tool. Whatever goes wrong is an error of its result, with what to do about it."""
     with call:
         try:
-            said = call.stand_in() if work.__module__ in _OF_ONE_LIFE else []
             answer = work(call, **arguments)
+            said = [kept(call.away)] if call.away else []
             envelope = {"schema": SCHEMA, "ok": True, "data": answer.data, "next": answer.next}
             lines = [*answer.lines, *said, *(f"next: {command}" for command in answer.next)]
             return _result(call, "\n".join(lines), envelope)

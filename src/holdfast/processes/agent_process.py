@@ -16,8 +16,17 @@ from holdfast.processes.identity import entry as entry_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.fleet.rules.model import Process
-    from holdfast.fleet.rules.verdict import ProcessState
+    from typing import Literal, TypedDict
+
+    ProcessState = Literal["alive", "gone", "unknown"]
+
+    class AgentProcess(TypedDict):
+        """The program that an agent runs in. Its start tells it from a later process of the same pid."""
+
+        host: str
+        pid: int
+        started: str
+
 
 VARIABLE = "HOLDFAST_AGENT_PID"
 FIRST_PROCESS = 1
@@ -64,7 +73,7 @@ KEEPERS = frozenset(
 )
 
 
-def own_process() -> Process | None:
+def own_process() -> AgentProcess | None:
     """The program that has holdfast run: this one, or the first above it that is no mere means."""
     named = os.environ.get(VARIABLE)
     if named:
@@ -85,7 +94,7 @@ def own_process() -> Process | None:
     return None
 
 
-def process_state(process: Process | None) -> ProcessState:
+def process_state(process: AgentProcess | None) -> ProcessState:
     """Whether that very process still runs; `unknown` when it cannot be seen from here."""
     here = _host()
     there = process["host"].split("/") if process is not None else []
@@ -102,7 +111,7 @@ def process_state(process: Process | None) -> ProcessState:
     return "alive" if is_same else "gone"
 
 
-def _process(pid: int) -> Process | None:
+def _process(pid: int) -> AgentProcess | None:
     entry, here = entry_of(pid), _host()
     if entry is None or not here:
         return None

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # What a feature does on this machine when its stream changed on the server, by the stream's kind.
 FOLLOWERS = {"stop": "holdfast.estop.mirror", "budget": "holdfast.budgets.mirror"}
 # Which streams of agents began on this machine.
-LOCAL_LIVES = "holdfast.fleet.mirror"
+LOCAL_LIVES = "holdfast.fleet.current_life"
 # Gates that were closed longer ago are not asked for any more by a session that resumes.
 PAST = 7 * clock.DAY
 

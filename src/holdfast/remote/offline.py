@@ -6,7 +6,23 @@ from holdfast.kernel.errors import HoldfastError, StoreAway
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
     from holdfast.kernel.workspace import Workspace
+
+    Operation = TypeVar("Operation", bound=Callable[..., Any])
+
+
+def works_offline(operation: Operation) -> Operation:
+    """Mark an operation that goes on while the server is away: it writes only what its caller says of
+    itself, so it needs no agreement with other machines."""
+    operation.works_offline = True  # type: ignore[attr-defined]
+    return operation
+
+
+def can_work_offline(operation: Callable[..., Any]) -> bool:
+    return getattr(operation, "works_offline", False)
 
 
 def reachable(workspace: Workspace) -> tuple[Workspace, str]:

@@ -14,6 +14,7 @@ from holdfast.kernel.crash import reached
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
+from holdfast.remote.offline import works_offline
 from holdfast.session import ccc_files, sessions
 from holdfast.session.rules import progress, report
 from holdfast.session.rules import session as rules
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     Ask = Callable[[str], str]
 
 
+@works_offline
 def checkpoint(
     workspace: Workspace, request: Request, *, actor: str, now: int, ask: Ask | None = None
 ) -> Result:

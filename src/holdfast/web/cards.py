@@ -10,7 +10,7 @@ from holdfast.fleet import roster
 from holdfast.fleet.epic import Epic, find
 from holdfast.fleet.rules.liveness import instant_of
 from holdfast.git.head import read_head
-from holdfast.kernel import clock, config
+from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.state import load
 from holdfast.loop.rules import loop as loops
@@ -36,7 +36,7 @@ from holdfast.web.figures import span
 from holdfast.web.record_text import page_of
 
 if TYPE_CHECKING:
-    from holdfast.fleet.roster import Entry
+    from holdfast.fleet.roster import AgentEntry
     from holdfast.kernel.workspace import Workspace
     from holdfast.loop.rules.model import LoopState
     from holdfast.plans.rules.run_model import Pause, RunState
@@ -74,8 +74,6 @@ if TYPE_CHECKING:
 
 NEEDS, RUNNING, QUIET, DONE = "needs", "running", "quiet", "done"
 LANES = {
-    "dead": NEEDS,
-    "corrupted": NEEDS,
     "active": RUNNING,
     "busy": RUNNING,
     "waiting": RUNNING,
@@ -98,12 +96,10 @@ def cards(place: Place, now: int, meter: Meter) -> Iterator[Card]:
 
 def agents(place: Place, now: int, meter: Meter) -> Iterator[Card]:
     workspace = place.workspace
-    journal = workspace.journal if workspace.exists() else None
-    inclusive = bool(config.load(workspace, journal)["fleet.inclusive"])
     # Lives are judged by the clock that all machines agree on, and told by the one of this page.
     agreed = server_time.now(workspace) if workspace.url else now
     for epic in epics(workspace):
-        for entry in roster.listing(epic, agreed, inclusive=inclusive):
+        for entry in roster.listing(epic, agreed):
             here = entry["here"]
             spent = meter.figures(place.root, transcript=entry["transcript"] if here else "")
             yield {
@@ -139,13 +135,12 @@ def epics(workspace: Workspace) -> list[Epic]:
     return list(found.values())
 
 
-def lane_of(entry: Entry) -> str:
+def lane_of(entry: AgentEntry) -> str:
     """Where an agent stands on the board."""
-    silent = entry["liveness"] == "STALE" and entry["verdict"] not in ("busy", "done", "waiting")
-    return NEEDS if silent else LANES.get(entry["verdict"], QUIET)
+    return NEEDS if roster.needs_decision(entry) else LANES.get(entry["verdict"], QUIET)
 
 
-def _reasons(entry: Entry) -> list[str]:
+def _reasons(entry: AgentEntry) -> list[str]:
     problem = [entry["problem"]] if entry["problem"] else []
     plain = entry["verdict"] in ("active", "done") or entry["blockers"]
     return [*problem, *([] if plain else map(folded, entry["because"])), *entry["notes"]]
@@ -156,7 +151,7 @@ def folded(text: str) -> str:
     return _MINUTES.sub(lambda found: span(int(found[1]) * clock.MINUTE), text)
 
 
-def _last_sign(entry: Entry, ahead: int) -> str:
+def _last_sign(entry: AgentEntry, ahead: int) -> str:
     """The newest of its heartbeat and of what its worktree, transcript and hooks tell."""
     seen = entry["signals"]
     moments = [instant_of(entry["last_checkpoint"]), seen["activity"], seen["transcript"]]
@@ -164,7 +159,7 @@ def _last_sign(entry: Entry, ahead: int) -> str:
     return clock.stamp(max(known) - ahead) if known else ""
 
 
-def _choices(entry: Entry) -> list[str]:
+def _choices(entry: AgentEntry) -> list[str]:
     """The protocol's ways to go on after an agent went silent; FLEET-49."""
     agent = entry["agent_id"]
     if entry["verdict"] == "corrupted":

@@ -80,8 +80,9 @@ def command(call: Call, **options: Any) -> Reply:
         "dry_run": options["dry_run"],
     }
     asks = sys.stdin.isatty() and sys.stdout.isatty() and not call.as_json
+    workspace = call.workspace_for(checkpoint)
     result = checkpoint(
-        call.workspace, request, actor=call.actor, now=call.now, ask=_ask if asks else None
+        workspace, request, actor=call.actor, now=call.now, ask=_ask if asks else None
     )
     shown = set(result["lines"])
     if not options["auto"]:

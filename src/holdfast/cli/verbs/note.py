@@ -12,6 +12,7 @@ from holdfast.cli.terminal import safe
 from holdfast.kernel.errors import NotFound, Usage
 from holdfast.maintenance.history import picture, state_now
 from holdfast.note.rules.note import stream_of
+from holdfast.note.write import write_note
 
 
 @click.command()
@@ -31,8 +32,9 @@ def command(call: Call, text: str | None, name: str, id: str | None) -> Reply:
         raise Usage("An id needs at least one character.", hint="Leave --id out for a random one.")
     if text == "-":
         text = _standard_input()
-    command = {"add": text, "by": call.actor}
-    outcome = call.writer.execute(stream, command, actor=call.actor, now=call.now, id=id or "")
+    outcome = write_note(
+        call.workspace_for(write_note), text, name=name, actor=call.actor, now=call.now, id=id or ""
+    )
     warn_of_views(outcome)
     if outcome["queued"] and call.workspace.spools:
         return Reply({**outcome}, ["Queued in .holdfast/inbox for the server."])

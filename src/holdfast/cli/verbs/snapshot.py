@@ -9,7 +9,7 @@ import click
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ago, plural, safe, style, table
-from holdfast.fleet import snapshot_transfer
+from holdfast.fleet import transfer
 from holdfast.git import remote as remotes
 from holdfast.git import snapshot
 from holdfast.git.restore import restore as restore_work_tree
@@ -39,7 +39,7 @@ def command() -> None:
 def create(call: Call) -> Reply:
     """Take a snapshot of the work tree."""
     made = _taken(call)
-    for problem in snapshot_transfer.pushed_by_itself(call.workspace, actor=call.actor):
+    for problem in transfer.push_if_configured(call.workspace, actor=call.actor):
         warn(problem)
         # A hook leaves this to a process that nobody looks at.
         if not sys.stderr.isatty():
@@ -49,7 +49,7 @@ def create(call: Call) -> Reply:
 
 
 def _taken(call: Call) -> Snapshot:
-    made = snapshot_transfer.take(call.workspace, call.now)
+    made = transfer.take_snapshot(call.workspace, call.now)
     for left_out in made["skipped"]:
         warn(f"{left_out['path']} was left out: {left_out['reason']}.")
     return made
@@ -68,7 +68,7 @@ def push(call: Call, remote: str, everything: bool, dry_run: bool) -> Reply:
     """
     if not dry_run:
         _taken(call)
-    done, problems = snapshot_transfer.push(
+    done, problems = transfer.push(
         *(call.workspace, remote), everything=everything, dry_run=dry_run, actor=call.actor
     )
     remotes.refuse_unshared(done)
@@ -86,7 +86,7 @@ def push(call: Call, remote: str, everything: bool, dry_run: bool) -> Reply:
 @verb
 def fetch(call: Call, remote: str, dry_run: bool) -> Reply:
     """Get the snapshots that other machines pushed to a git REMOTE. The work tree stays as it is."""
-    done = snapshot_transfer.fetch(call.workspace, remote, dry_run=dry_run)
+    done = transfer.fetch(call.workspace, remote, dry_run=dry_run)
     if done["ignored"]:
         warn(f"{plural(done['ignored'], 'ref')} of {done['remote']} passed over: no names of ours.")
     for one in done["snapshots"]:

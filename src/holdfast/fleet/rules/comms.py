@@ -6,15 +6,16 @@ with a shell, at any instant; what they and we insert is brought together.
 
 from __future__ import annotations
 
-from holdfast.fleet.rules.message_merge import merged, with_unread
 from holdfast.fleet.rules.messages import (
     FIELDS,
     compose,
     empty,
     insert,
     mark_read,
+    merge,
     next_number,
     split,
+    with_unread,
 )
 from holdfast.fleet.rules.model import COMMS, EPIC_README
 from holdfast.fleet.rules.names import check_agent, readme_key, stem_of
@@ -177,7 +178,7 @@ def absorb(state: CommsState, base: CommsState, change: Change, now: int) -> lis
         if state["text"] == _fresh(state):
             return []
         return [("reinitialised", {"path": change["path"], "held": state["text"]})]
-    text = merged(base["text"], state["text"], change["text"])
+    text = merge(base["text"], state["text"], change["text"])
     text = with_unread(state["text"], text)
     if text == state["text"]:
         return []

@@ -8,12 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NotRequired, TypedDict
 
-    class Process(TypedDict):
-        """The program that an agent runs in; its start tells it from a later one of the same pid."""
-
-        host: str
-        pid: int
-        started: str
+    from holdfast.processes.agent_process import AgentProcess
 
     class Machine(TypedDict):
         """Where an agent's files are, when several machines share a journal: the machine's own random
@@ -36,7 +31,7 @@ if TYPE_CHECKING:
         session: str
         started_at: str
         worktree: str
-        process: Process | None
+        process: AgentProcess | None
         transcript: str
         busy_until: str
         doing: str

@@ -9,9 +9,20 @@ from holdfast.kernel.errors import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Mapping
+    from typing import Any, Literal, TypedDict
 
-    from holdfast.fleet.rules.model import AgentState
+    from holdfast.fleet.rules.model import AgentState, Arrival
+
+    class Standing(TypedDict):
+        """`waited` is in milliseconds; `soft` and `hard` say which limit it has reached."""
+
+        state: Literal["WAITING", "COMPLETE"]
+        missing: list[str]
+        waited: int
+        soft: bool
+        hard: bool
+
 
 # What a heartbeat may say of its life rather than of its work.
 _OF_LIFE = ("process", "transcript", "busy_until", "doing")
@@ -208,3 +219,30 @@ def apply(state: AgentState, kind: str, body: Any) -> AgentState:
     if "ready_for_sync" in body:
         updated["ready_for_sync"] = body["ready_for_sync"]
     return updated
+
+
+def standing(point: str, arrivals: Mapping[str, Arrival | None], now: int) -> Standing:
+    """Who is not there yet, measured from the first arrival. One who waits at another point is not
+    there. Once all are, the time is that between the first and the last."""
+    if point not in SYNC_POINTS:
+        raise Usage(
+            f"There is no sync point {point!r}.", hint=f"Known are: {', '.join(SYNC_POINTS)}."
+        )
+    there = {
+        agent: arrival
+        for agent, arrival in arrivals.items()
+        if arrival is not None and arrival["point"] == point
+    }
+    missing = [agent for agent in arrivals if agent not in there]
+    times = [clock.parse(arrival["at"]) for arrival in there.values()]
+    until = now if missing else max(times, default=now)
+    waited = max(0, until - min(times, default=until))
+    complete = bool(there) and not missing
+    soft, hard = SYNC_POINTS[point]
+    return {
+        "state": "COMPLETE" if complete else "WAITING",
+        "missing": missing,
+        "waited": waited,
+        "soft": not complete and waited >= soft,
+        "hard": not complete and waited >= hard,
+    }

@@ -14,7 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal, TypedDict
 
-    ProcessState = Literal["alive", "gone", "unknown"]
+    from holdfast.processes.agent_process import ProcessState
+
     Word = Literal[
         "active", "slow", "busy", "waiting", "blocked", "quiet", "dead", "done", "corrupted"
     ]

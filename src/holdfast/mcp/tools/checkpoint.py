@@ -68,7 +68,8 @@ def checkpoint(
         "skip_git": True,
         "skip_tracker": "" if tracker else "--skip-tracker",
     }
-    result = capture.checkpoint(call.workspace, request, actor=call.actor, now=call.now)
+    workspace = call.workspace_for(capture.checkpoint)
+    result = capture.checkpoint(workspace, request, actor=call.actor, now=call.now)
     data: dict[str, Any] = {name: value for name, value in result.items() if name != "lines"}
     lines = [*call.stopped(), result["report"], NO_COMMIT]
     lines += [step["message"] for step in result["steps"] if _matters(step)]

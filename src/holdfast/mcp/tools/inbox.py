@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from holdfast.fleet import messages as letters
-from holdfast.fleet.standpoint import standpoint
+from holdfast.fleet import messages
+from holdfast.fleet.context import open_context
 from holdfast.kernel import canonical_json
 from holdfast.mcp.call import Answer, Call
 
@@ -22,28 +22,22 @@ def inbox(
     epic: Annotated[str | None, Field(description="The epic's folder.")] = None,
 ) -> Answer:
     """Messages of other agents, newest first; then they count as read. `holdfast agent send` answers."""
-    call.refuse_stopped("Your messages stay unread.")
-    post = standpoint(
+    context = open_context(
         call.workspace, epic or "", folder=call.folder, actor=call.actor, now=call.now
     )
-    where = post.agent(agent).epic
-    taken = letters.take(
-        where,
-        agent,
-        unread=not every,
-        keep_unread=keep_unread,
-        actor=call.actor,
-        now=call.now,
+    result = messages.inbox(
+        context, {"agent": agent, "unread": not every, "keep_unread": keep_unread}
     )
     lines = [
         canonical_json.dumps({"file": path, **message})
-        for path, messages in taken["files"]
-        for message in messages
+        for path, found in result["files"]
+        for message in found
     ]
     data = {
         "agent_id": agent,
-        "unread": taken["unread"],
-        "files": [{"path": path, "messages": messages} for path, messages in taken["files"]],
+        "unread": result["unread"],
+        "files": [{"path": path, "messages": found} for path, found in result["files"]],
     }
     nothing = "No messages." if every else "No unread message."
-    return Answer([DATA, *lines] if lines else [nothing], data)
+    warnings = [f"warning: {one}" for one in result["warnings"]]
+    return Answer([*([DATA, *lines] if lines else [nothing]), *warnings], data)

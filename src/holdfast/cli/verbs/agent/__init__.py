@@ -7,31 +7,31 @@ if TYPE_CHECKING:
     import click
 
 VERBS = {
-    "start": "Begin an agent's life: its first checkpoint, and its feature.",
-    "beat": "A heartbeat: what is done, what comes, how to go on.",
-    "block": "Something keeps the agent from working.",
-    "unblock": "It does no more.",
-    "phase": "The transition to the next stage.",
-    "sync": "Wait for the others at a sync point.",
-    "complete": "The feature is done.",
-    "list": "Who is alive, what each does, and what to do next.",
-    "watch": "The same, live.",
-    "check": "The Primary's scan: warns, escalates, says what to do.",
-    "resume": "The same agent goes on in a fresh session.",
-    "takeover": "Another agent goes on where one stopped.",
-    "restart": "From scratch, the last resort.",
-    "defer": "The feature waits for Wave 2.",
-    "absorb": "The Primary takes the feature itself.",
-    "restore": "Bring the newest valid backup back.",
-    "handoff": "The text to paste into an agent's session.",
-    "guide": "The steps to put into the agents' guides.",
-    "send": "A message to an agent, in the protocol's own file.",
-    "inbox": "An agent's messages.",
+    "start": "Start an agent: write its first checkpoint and claim its feature.",
+    "beat": "Send a heartbeat: what is done, what comes next, how to go on.",
+    "block": "Report what keeps the agent from working.",
+    "unblock": "Resolve a blocker, or all of them.",
+    "phase": "Go on to the next stage.",
+    "sync": "Wait for the other agents at a sync point.",
+    "complete": "Report the feature as done.",
+    "list": "List all agents: who is alive, what each does, and what to do next.",
+    "watch": "Show the list live.",
+    "check": "Scan all agents as the Primary: warn, escalate, suggest what to do.",
+    "resume": "Go on as the same agent in a fresh session.",
+    "takeover": "Let another agent go on where one stopped.",
+    "restart": "Start an agent from scratch, as the last resort.",
+    "defer": "Defer an agent's feature to Wave 2.",
+    "absorb": "Give an agent's feature to the Primary.",
+    "restore": "Bring the newest valid backup of a checkpoint back.",
+    "handoff": "Print the text to paste into an agent's session.",
+    "guide": "Print the checkpoint steps for the agents' guides.",
+    "send": "Send a message to an agent.",
+    "inbox": "Show an agent's messages.",
 }
 
 
 def __getattr__(name: str) -> click.Command:
-    """The group itself, through click; `agent beat` comes by without it."""
+    """The group itself, built with click; `agent beat` runs without it."""
     if name != "command":
         raise AttributeError(name)
     from holdfast.cli.parser import Verbs
@@ -40,5 +40,5 @@ def __getattr__(name: str) -> click.Command:
         "holdfast.cli.verbs.agent",
         VERBS,
         name="agent",
-        help="Many agents at once: who is alive, what each does, and what to do next.",
+        help="Run many agents at once: who is alive, what each does, and what to do next.",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.agent_options import confirmed, epic_option, yes_option
-from holdfast.cli.agents import beginning_post, reply
+from holdfast.cli.agents import context_for, reply
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.fleet.recovery import absorb
@@ -17,7 +17,6 @@ from holdfast.fleet.recovery import absorb
 @epic_option
 @verb
 def command(call: Call, agent: str, yes: bool, epic: str | None) -> Reply:
-    """The Primary takes the feature itself; the agent's file is archived."""
-    post = beginning_post(call, epic)
-    told = confirmed(call, yes, lambda sure: absorb(post, agent, yes=sure))
-    return reply(told, next=["holdfast agent list"])
+    """Give the feature of AGENT to the Primary, and archive the agent's file."""
+    context = context_for(absorb, call, epic)
+    return reply(confirmed(call, yes, lambda sure: absorb(context, {"agent": agent, "yes": sure})))

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from holdfast.cli.agent_options import epic_option
-from holdfast.cli.agents import post_of
+from holdfast.cli.agents import context_for
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe, style
 from holdfast.fleet.monitor import check
+
+if TYPE_CHECKING:
+    from holdfast.fleet.monitor import CheckAction
 
 
 @click.command()
@@ -17,20 +22,19 @@ from holdfast.fleet.monitor import check
 @epic_option
 @verb
 def command(call: Call, primary: bool, epic: str | None) -> Reply:
-    """The Primary's scan, every 15 minutes: warns the silent, reports the stale, once a silence.
+    """Scan all agents as the Primary does, every 15 minutes; each silence is reported once.
 
-    More than 30 minutes without a checkpoint: a message in the agent's inbox. More than 60: a line in
-    EPIC_README.md and a notice here, and a decision that is yours.
+    An agent without a checkpoint for more than 30 minutes gets a message in its inbox. After more than
+    60 minutes EPIC_README.md gets a line, a notice appears here, and you decide what to do.
     """
-    found = check(post_of(call, epic), include_primary=primary)
-    for problem in found["problems"]:
+    result = check(context_for(check, call, epic), {"primary": primary})
+    for problem in result["problems"]:
         warn(problem)
-    lines = [safe(line) for line in found["lines"]]
-    lines += [safe(f"{action['agent_id']}: {_said(action)}") for action in found["actions"]]
-    lines += [style(safe(notice), "red", bold=True) for notice in found["notices"]]
-    return Reply(dict(found), lines, next=found["decide"])
+    lines = [safe(line) for line in result["lines"]]
+    lines += [safe(f"{action['agent_id']}: {_described(action)}") for action in result["actions"]]
+    lines += [style(safe(notice), "red", bold=True) for notice in result["notices"]]
+    return Reply(dict(result), lines, next=result["decide"])
 
 
-def _said(action: object) -> str:
-    assert isinstance(action, dict)
-    return f"{action['action']}, {action['detail']}" if action["detail"] else str(action["action"])
+def _described(action: CheckAction) -> str:
+    return f"{action['action']}, {action['detail']}" if action["detail"] else action["action"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.agent_options import epic_option, fence_option
-from holdfast.cli.agents import carried_out, post_of, reply
+from holdfast.cli.agents import context_for, reply
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.fleet.agents import complete
@@ -17,7 +17,5 @@ from holdfast.fleet.agents import complete
 @epic_option
 @verb
 def command(call: Call, agent: str, fence: int | None, epic: str | None) -> Reply:
-    """The feature is done: status COMPLETE, ready for the sync point, the Primary is told."""
-    post = post_of(call, epic, fence)
-    told = carried_out(post, lambda: complete(post, agent))
-    return reply(told, next=[f"holdfast agent sync {agent} S2-S3"])
+    """Report the feature of AGENT as done: status COMPLETE, and a message to the Primary."""
+    return reply(complete(context_for(complete, call, epic, fence), {"agent": agent}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.agent_options import confirmed, epic_option, yes_option
-from holdfast.cli.agents import beginning_post, reply
+from holdfast.cli.agents import context_for, reply
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.fleet.recovery import defer
@@ -17,7 +17,6 @@ from holdfast.fleet.recovery import defer
 @epic_option
 @verb
 def command(call: Call, agent: str, yes: bool, epic: str | None) -> Reply:
-    """The feature waits for Wave 2; the agent's file is archived."""
-    post = beginning_post(call, epic)
-    told = confirmed(call, yes, lambda sure: defer(post, agent, yes=sure))
-    return reply(told, next=["holdfast agent list"])
+    """Defer the feature of AGENT to Wave 2, and archive the agent's file."""
+    context = context_for(defer, call, epic)
+    return reply(confirmed(call, yes, lambda sure: defer(context, {"agent": agent, "yes": sure})))

@@ -12,10 +12,10 @@ from holdfast.fleet.rules.model import STAGES
 
 @click.command()
 @click.argument("stage", required=False, type=click.Choice(STAGES))
-@click.option("--all", "everything", is_flag=True, help="The steps of all stages.")
+@click.option("--all", "everything", is_flag=True, help="Print the steps of all stages.")
 @verb
 def command(call: Call, stage: str | None, everything: bool) -> Reply:
-    """The steps that the guide of a STAGE needs, so that its agent keeps its checkpoint. [S2.P1]"""
+    """Print the checkpoint steps that the guide of a STAGE needs. [S2.P1]"""
     stages = STAGES if everything else (stage or STAGES[0],)
     guides = {each: guide(each) for each in stages}
     text = "\n".join(guides.values())

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from holdfast.cli.agent_options import epic_option
-from holdfast.cli.agents import post_of
+from holdfast.cli.agents import context_for
 from holdfast.cli.frame import Call, Reply, warn, warn_of_views
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import plural, safe, style
-from holdfast.fleet import messages as letters
+from holdfast.fleet.messages import inbox
 from holdfast.fleet.rules.messages import FIELDS
-from holdfast.kernel.errors import Usage
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -22,37 +22,27 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("agent")
-@click.option("--unread", is_flag=True, help="Only what was not read yet.")
-@click.option("--keep-unread", is_flag=True, help="Look only: what was unread stays so.")
-@click.option("--archive", "put_away", is_flag=True, help="Then move them to agent_comms/archive/.")
+@click.option("--unread", is_flag=True, help="Show only messages that were not read before.")
+@click.option("--keep-unread", is_flag=True, help="Do not mark the messages as read.")
+@click.option("--archive", is_flag=True, help="Then move them to agent_comms/archive/.")
 @epic_option
 @verb
 def command(
-    call: Call, agent: str, unread: bool, keep_unread: bool, put_away: bool, epic: str | None
+    call: Call, agent: str, unread: bool, keep_unread: bool, archive: bool, epic: str | None
 ) -> Reply:
-    """Show an agent's messages, newest first, and mark them as read."""
-    if keep_unread and put_away:
-        raise Usage(
-            "What is archived counts as read.", hint="Leave --keep-unread or --archive out."
-        )
-    where = post_of(call, epic).agent(agent).epic
-    taken = letters.take(
-        where,
-        agent,
-        unread=unread,
-        keep_unread=keep_unread,
-        put_away=put_away,
-        actor=call.actor,
-        now=call.now,
+    """Show the messages of AGENT, newest first, and mark them as read."""
+    result = inbox(
+        context_for(inbox, call, epic),
+        {"agent": agent, "unread": unread, "keep_unread": keep_unread, "archive": archive},
     )
-    for warning in taken["warnings"]:
+    for warning in result["warnings"]:
         warn(warning)
-    for outcome in taken["outcomes"]:
+    for outcome in result["outcomes"]:
         warn_of_views(outcome)
-    files, archived = taken["files"], taken["archived"]
+    where, files, archived = result["epic"], result["files"], result["archived"]
     data = {
         "agent_id": agent,
-        "unread": taken["unread"],
+        "unread": result["unread"],
         "files": [{"path": where.file(path), "messages": messages} for path, messages in files],
         "archived": [{"path": where.file(path), "to": where.file(to)} for path, to in archived],
     }

@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.agent_options import epic_option, fence_option
-from holdfast.cli.agents import carried_out, post_of, reply
+from holdfast.cli.agents import context_for, reply
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.fleet.agents import update
+from holdfast.fleet.agents import phase
 
 
 @click.command()
@@ -26,9 +26,6 @@ def command(
     fence: int | None,
     epic: str | None,
 ) -> Reply:
-    """The last checkpoint of a stage, as the transition to the next: STAGE is S2.P2 or S2.P3."""
-    post = post_of(call, epic, fence)
-    order = {"do": "phase", "stage": stage, "next_steps": list(steps)}
-    told = carried_out(post, lambda: update(post, agent, order))
-    told.lines.append(f"Proceed to {stage}")
-    return reply(told, next=[f"holdfast agent guide {stage}"])
+    """Write the last checkpoint of a stage and go on to the next one: STAGE is S2.P2 or S2.P3."""
+    context = context_for(phase, call, epic, fence)
+    return reply(phase(context, {"agent": agent, "stage": stage, "next": steps}))

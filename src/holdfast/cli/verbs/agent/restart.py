@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.agent_options import confirmed, epic_option, yes_option
-from holdfast.cli.agents import beginning_post, reply
+from holdfast.cli.agents import context_for, reply
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.fleet.recovery import restart
@@ -13,12 +13,19 @@ from holdfast.fleet.recovery import restart
 
 @click.command()
 @click.argument("agent")
-@click.option("--feature", default="", help="Its feature, should its file not tell any more.")
+@click.option("--feature", default="", help="The agent's feature, if its file does not name it.")
 @yes_option
 @epic_option
 @verb
 def command(call: Call, agent: str, feature: str, yes: bool, epic: str | None) -> Reply:
-    """From scratch, the last resort: for a broken checkpoint, or less than 30 minutes of work."""
-    post = beginning_post(call, epic)
-    told = confirmed(call, yes, lambda sure: restart(post, agent, feature=feature, yes=sure))
-    return reply(told, next=[f"holdfast agent handoff {agent}"])
+    """Start AGENT from scratch, as the last resort.
+
+    This is for a broken checkpoint, or for less than 30 minutes of work.
+    """
+    context = context_for(restart, call, epic)
+    return reply(
+        confirmed(
+            *(call, yes),
+            lambda sure: restart(context, {"agent": agent, "feature": feature, "yes": sure}),
+        )
+    )

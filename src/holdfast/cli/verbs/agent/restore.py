@@ -5,11 +5,10 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.agent_options import epic_option
-from holdfast.cli.agents import beginning_post, reply
+from holdfast.cli.agents import context_for, reply
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.fleet.agents import Told, restore_newest
-from holdfast.kernel.errors import HoldfastError
+from holdfast.fleet.agents import restore
 
 
 @click.command()
@@ -17,12 +16,5 @@ from holdfast.kernel.errors import HoldfastError
 @epic_option
 @verb
 def command(call: Call, agent: str, epic: str | None) -> Reply:
-    """Bring the newest valid backup back into the checkpoint's place."""
-    told = Told(beginning_post(call, epic).agent(agent))
-    if not restore_newest(told):
-        raise HoldfastError(
-            "ERROR: No backup found",
-            hint=f"A fresh one: holdfast agent restart {agent}",
-            kind="no_backup",
-        )
-    return reply(told)
+    """Replace the checkpoint of AGENT by its newest valid backup."""
+    return reply(restore(context_for(restore, call, epic), {"agent": agent}))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from holdfast.cli.agent_options import epic_option, yes_option
-from holdfast.cli.agents import beginning_post, reply
+from holdfast.cli.agent_options import epic_option, transcript_option, yes_option
+from holdfast.cli.agents import context_for, reply
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.fleet.agents import resume
@@ -13,15 +13,18 @@ from holdfast.fleet.agents import resume
 
 @click.command()
 @click.argument("agent")
-@click.option("--feature", default="", help="Its feature, should nothing be known of it any more.")
-@click.option("--transcript", default="", help="The session's transcript, for signs of life.")
+@click.option("--feature", default="", help="The agent's feature, if no checkpoint names it.")
+@transcript_option
 @yes_option
 @epic_option
 @verb
 def command(
     call: Call, agent: str, feature: str, transcript: str, yes: bool, epic: str | None
 ) -> Reply:
-    """The same agent goes on in a fresh session: what it did, what it read, what comes next."""
-    post = beginning_post(call, epic)
-    told = resume(post, agent, feature=feature, yes=yes, transcript=transcript)
-    return reply(told, next=[f"holdfast agent beat {agent} --step '...'"])
+    """Go on as AGENT in a fresh session, and print what it did, what it changed, and what comes next."""
+    return reply(
+        resume(
+            context_for(resume, call, epic),
+            {"agent": agent, "feature": feature, "transcript": transcript, "yes": yes},
+        )
+    )

@@ -5,23 +5,22 @@ from __future__ import annotations
 import math
 import sys
 import time
+from typing import TYPE_CHECKING
 
 import click
 
 from holdfast.cli.agent_options import epic_option
-from holdfast.cli.agents import post_of, roster_of, stop_of
+from holdfast.cli.agents import context_for
 from holdfast.cli.frame import Call, Reply, print_json
 from holdfast.cli.parser import verb
-from holdfast.cli.roster_screen import clock_time, screen, terminal_height, terminal_width
+from holdfast.cli.roster_screen import clock_time, fleet_screen, terminal_height
 from holdfast.cli.terminal import unstyle, wants_colour
+from holdfast.fleet.roster import AgentEntry, list_agents
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Usage
-from holdfast.remote import server_time
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.fleet.context import Post
-    from holdfast.fleet.roster import Entry
+    from holdfast.fleet.context import FleetContext
 
 # Another screen, without a cursor, and back.
 ENTER, LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
@@ -34,21 +33,21 @@ HOME, REST_OF_LINE, REST_OF_SCREEN = "\x1b[H", "\x1b[K", "\x1b[J"
     type=click.FloatRange(min=0.1),
     default=2.0,
     show_default=True,
-    help="Seconds between looks.",
+    help="Seconds between two updates.",
 )
-@click.option("--rounds", type=click.IntRange(min=1), help="So many looks, then end.")
+@click.option("--rounds", type=click.IntRange(min=1), help="End after so many updates.")
 @epic_option
 @verb
 def command(call: Call, every: float, rounds: int | None, epic: str | None) -> Reply:
-    """The fleet, live; Ctrl+C ends it.
+    """Show the list of agents live; Ctrl+C ends it.
 
-    Piped, a new picture for each look; with --json one line of JSON for each.
+    Piped, it prints the whole list again each time; with --json, one line of JSON.
     """
     if math.isnan(every):
         raise Usage("--every is a number of seconds.")
-    post = post_of(call, epic)
+    context = context_for(list_agents, call, epic)
     is_live = sys.stdout.isatty() and not call.as_json
-    entries: list[Entry] = []
+    entries: list[AgentEntry] = []
     looks = 0
     if is_live:
         sys.stdout.write(ENTER)
@@ -56,12 +55,12 @@ def command(call: Call, every: float, rounds: int | None, epic: str | None) -> R
         while rounds is None or looks < rounds:
             if looks:
                 time.sleep(max(0.1, every))
-            post.now = server_time.now(post.epic.workspace)
-            entries = roster_of(post)
+            context.refresh()
+            entries = list_agents(context)
             if call.as_json:
-                print_json({"at": clock.precise(post.now), "agents": entries})
+                print_json({"at": clock.precise(context.now), "agents": entries})
             else:
-                _draw(screen_of(post, entries), is_live=is_live)
+                _draw(_screen(context, entries), is_live=is_live)
             sys.stdout.flush()
             looks += 1
     except KeyboardInterrupt:
@@ -70,18 +69,12 @@ def command(call: Call, every: float, rounds: int | None, epic: str | None) -> R
         if is_live:
             sys.stdout.write(LEAVE)
             sys.stdout.flush()
-    lines = screen_of(post, entries) if is_live else []
-    return Reply({"epic": post.epic.root, "looks": looks, "agents": entries}, lines)
+    lines = _screen(context, entries) if is_live else []
+    return Reply({"epic": context.epic.root, "looks": looks, "agents": entries}, lines)
 
 
-def screen_of(post: Post, entries: list[Entry]) -> list[str]:
-    return screen(
-        entries,
-        post.epic.name,
-        width=terminal_width(),
-        time=clock_time(post.now),
-        stopped=stop_of(post),
-    )
+def _screen(context: FleetContext, entries: list[AgentEntry]) -> list[str]:
+    return fleet_screen(context, entries, time=clock_time(context.now))
 
 
 def _draw(lines: list[str], *, is_live: bool) -> None:

@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from holdfast.fleet import agents
+from holdfast.fleet.context import FleetAgent
 from holdfast.fleet.rules.liveness import is_due
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, FenceLost, HoldfastError, NotFound, Usage
 from tests.cli.conftest import Holdfast
 from tests.conftest import Git
 from tests.fleet.world import FEATURE, PRIMARY, START, A, B, C, Scene
+
+if TYPE_CHECKING:
+    from holdfast.kernel.commit import Outcome
 
 
 @pytest.mark.clause("FLEET-25", "FLEET-27", "FLEET-28", "FLEET-29", "FLEET-30", "FLEET-31")
@@ -126,15 +131,15 @@ def test_a_stage_that_was_not_saved_stops_the_transition(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene.start()
-    write = agents._write
+    write = FleetAgent.execute
 
-    def written_over(*words: object) -> object:
-        outcome = write(*words)  # type: ignore[arg-type]
+    def written_over(agent: FleetAgent, command: Any, **options: Any) -> Outcome:
+        outcome = write(agent, command, **options)
         content = {**scene.file(), "stage": "S2.P1"}
         scene.path().write_text(json.dumps(content))
         return outcome
 
-    monkeypatch.setattr(agents, "_write", written_over)
+    monkeypatch.setattr(FleetAgent, "execute", written_over)
     with pytest.raises(Conflict) as refused:
         scene.update(do="phase", stage="S2.P2")
     assert refused.value.kind == "stage_not_saved"
@@ -146,7 +151,7 @@ def test_a_stage_never_goes_back_except_by_a_restart(scene: Scene) -> None:
     scene.beat(stage="S2.P3")
     with pytest.raises(Usage):
         scene.beat(stage="S2.P2")
-    agents.complete(scene.post(), A)
+    agents.complete(scene.context(), {"agent": A})
     scene.later(5).beat(current_step="Still here")
     assert (scene.file()["status"], scene.file()["stage"]) == ("COMPLETE", "S2.P3")
     scene.restart(yes=True)
@@ -207,15 +212,16 @@ def test_a_file_broken_during_an_update_is_restored(
 ) -> None:
     scene.start()
     before = scene.file()
-    write = agents._write
+    write = FleetAgent.execute
 
-    def broken(*words: object) -> object:
-        outcome = write(*words)  # type: ignore[arg-type]
-        scene.path().write_text('{"agent_id": "Secon')
+    def broken(agent: FleetAgent, command: Any, **options: Any) -> Outcome:
+        outcome = write(agent, command, **options)
+        if command["do"] == "beat":
+            scene.path().write_text('{"agent_id": "Secon')
         return outcome
 
     with monkeypatch.context() as patch:
-        patch.setattr(agents, "_write", broken)
+        patch.setattr(FleetAgent, "execute", broken)
         told = scene.later(5).beat(current_step="Lost")
     assert told.lines[1] == "ERROR: Checkpoint corrupted during update"
     assert told.lines[2].startswith("Restoring from backup: ")
@@ -231,7 +237,7 @@ def test_every_update_backs_up_what_was_there(scene: Scene) -> None:
         scene.later(1).beat(current_step=f"Step {number}")
         assert before in [path.read_bytes() for path in scene.backups()]
     assert len(scene.backups()) == 10
-    agents.update(scene.later(1).post(), A, {"do": "beat"}, backup=False)
+    agents.beat(scene.later(1).context(), {"agent": A, "backup": False})
     assert scene.backups()[-1].name == "secondary_a_20260115_144200.json"
 
 
@@ -321,7 +327,7 @@ def test_a_sync_point_has_a_checkpoint_before_and_after(scene: Scene, holdfast: 
 def test_completion(scene: Scene) -> None:
     (scene.folder / FEATURE).mkdir()
     scene.start()
-    agents.complete(scene.post(), A)
+    agents.complete(scene.context(), {"agent": A})
     saved = scene.file()
     assert (saved["stage"], saved["phase"]) == ("S2.P3", "Refinement - Complete")
     assert (saved["status"], saved["can_resume"]) == ("COMPLETE", False)

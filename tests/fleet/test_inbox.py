@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.fleet import messages as letters
+from holdfast.fleet import messages as inbox
 from holdfast.fleet.epic import Epic, find
+from holdfast.fleet.messages import unread_count
 from holdfast.fleet.rules import messages
-from holdfast.fleet.unread import unread_count
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
 from tests.cli import conftest as command_line
@@ -29,7 +29,7 @@ def epic(repository: Path) -> Epic:
 
 def send(epic: Epic, sender: str, receiver: str, subject: str, warns: str = "") -> None:
     fields = {"subject": subject}
-    letters.send(epic, sender, receiver, fields, actor="tester", now=AT, warns=warns)
+    inbox.write_message(epic, sender, receiver, fields, actor="tester", now=AT, warns=warns)
 
 
 def test_an_inbox_is_every_file_to_the_agent(epic: Epic) -> None:
@@ -39,7 +39,7 @@ def test_an_inbox_is_every_file_to_the_agent(epic: Epic) -> None:
     send(epic, "Secondary-A", "Agent-Primary", "an answer")
     found = [
         (path, [one["subject"] for one in each])
-        for path, each in letters.inbox(epic, "Secondary-A")
+        for path, each in inbox.read_inbox(epic, "Secondary-A")
     ]
     assert found == [
         ("agent_comms/primary_to_secondary_a.md", ["from the primary"]),
@@ -64,7 +64,7 @@ def test_files_that_a_shell_wrote_count_and_can_be_read(epic: Epic) -> None:
     )
     (COMMS / "primary_to_secondary_a.md").symlink_to("/etc/hostname")
     assert unread_count(epic, "Secondary-A") == 1
-    letters.mark_read(epic, "Secondary-A", actor="tester", now=AT)
+    inbox.mark_read(epic, "Secondary-A", actor="tester", now=AT)
     assert "## Message 1 (x) ✅ READ\nhi\n" in by_hand.read_text("utf-8")
     assert unread_count(epic, "Secondary-A") == 0
 
@@ -73,10 +73,10 @@ def test_only_what_was_shown_is_marked(epic: Epic) -> None:
     send(epic, "Agent-Primary", "Secondary-A", "one")
     send(epic, "Agent-Primary", "Secondary-A", "two")
     shown = {"agent_comms/primary_to_secondary_a.md": [1]}
-    letters.mark_read(epic, "Secondary-A", shown, actor="tester", now=AT)
-    ((_, found),) = letters.inbox(epic, "Secondary-A")
+    inbox.mark_read(epic, "Secondary-A", shown, actor="tester", now=AT)
+    ((_, found),) = inbox.read_inbox(epic, "Secondary-A")
     assert [(one["subject"], one["read"]) for one in found] == [("two", False), ("one", True)]
-    assert letters.mark_read(epic, "Secondary-A", shown, actor="tester", now=AT) == []
+    assert inbox.mark_read(epic, "Secondary-A", shown, actor="tester", now=AT) == []
 
 
 @pytest.mark.clause("FLEET-48", "AMB-FLEET-03")
@@ -84,10 +84,10 @@ def test_the_inbox_gets_one_warning_for_a_checkpoint(epic: Epic) -> None:
     last = "2026-01-15T14:28:00Z"
     warning = messages.warning(clock.parse(last), 32)
     for _ in range(2):
-        letters.send(
+        inbox.write_message(
             epic, "Agent-Primary", "Secondary-A", warning, actor="holdfast", now=AT, warns=last
         )
-    ((path, found),) = letters.inbox(epic, "Secondary-A")
+    ((path, found),) = inbox.read_inbox(epic, "Secondary-A")
     assert path == "agent_comms/primary_to_secondary_a.md"
     assert [one["subject"] for one in found] == ["CHECKPOINT WARNING - No Update in 30 Minutes"]
 
@@ -103,8 +103,8 @@ def test_two_archives_of_one_minute_are_two_files(epic: Epic) -> None:
     moved = []
     for subject in ("one", "two"):
         send(epic, "Agent-Primary", "Secondary-A", subject)
-        moved += letters.archive(epic, "Secondary-A", actor="tester", now=AT)
-    assert letters.archive(epic, "Secondary-A", actor="tester", now=AT) == []
+        moved += inbox.archive(epic, "Secondary-A", actor="tester", now=AT)
+    assert inbox.archive(epic, "Secondary-A", actor="tester", now=AT) == []
     names = [Path(to).name for _, to in moved]
     assert names == [
         "primary_to_secondary_a_20260115_1500.md",
