@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from bench.harness import Contender, Plan, Row, python, repository, say, take_turns, timed_row
 from holdfast.fleet import agents as lives
+from holdfast.fleet import updates
 from holdfast.fleet.context import FleetContext
 from holdfast.fleet.epic import find
 from holdfast.journal.interface import Append
@@ -138,7 +139,9 @@ def _records(workspace: Workspace, count: int) -> None:
 
 
 def _after_a_beat(workspace: Workspace, pages: Asked, number: int) -> float:
-    lives.update(_context(workspace), "Secondary-AA", {"do": "beat", "set": {"phase": str(number)}})
+    updates.update(
+        _context(workspace), "Secondary-AA", {"do": "beat", "set": {"phase": str(number)}}
+    )
     return pages.first_byte("/board")
 
 

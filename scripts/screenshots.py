@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 import holdfast
 from holdfast.budgets.check import Budget
-from holdfast.fleet import agents
+from holdfast.fleet import agents, updates
 from holdfast.fleet.context import FleetContext
 from holdfast.fleet.epic import find
 from holdfast.gates import ask as asking
@@ -170,7 +170,7 @@ def _shop(root: Path, shot: Path, running: list[subprocess.Popen[bytes]]) -> Pat
             context(minutes_ago + 20, pid),
             {"agent": agent, "feature": feature, "transcript": transcript},
         )
-        agents.update(context(minutes_ago, pid), agent, {"do": "beat", **command})
+        updates.update(context(minutes_ago, pid), agent, {"do": "beat", **command})
 
     def step(text: str, stage: str = "S2.P2", done: int = 2, left: int = 3) -> dict[str, object]:
         return {
@@ -188,10 +188,10 @@ def _shop(root: Path, shot: Path, running: list[subprocess.Popen[bytes]]) -> Pat
     live("Secondary-B", "feature_03_search", 12, running[2].pid, **step("Measuring the old ranking", done=1, left=4),
          busy_until=clock.stamp(now + 50 * clock.MINUTE), doing="cargo build")  # fmt: skip
     live("Secondary-C", "feature_04_invoices", 5, running[3].pid, **step("Reading the invoice feed", done=0, left=5))  # fmt: skip
-    agents.update(context(4, running[3].pid), "Secondary-C", {"do": "block", "blocker": "The invoice feed has no key"})  # fmt: skip
+    updates.update(context(4, running[3].pid), "Secondary-C", {"do": "block", "blocker": "The invoice feed has no key"})  # fmt: skip
     live("Secondary-D", "feature_05_refunds", 96, gone.pid, **step("Targeted research", done=1, left=6))  # fmt: skip
     live("Secondary-E", "feature_06_emails", 130, running[4].pid, **step("Done", done=7, left=0))
-    agents.complete(context(64, running[4].pid), {"agent": "Secondary-E"})
+    updates.complete(context(64, running[4].pid), {"agent": "Secondary-E"})
     gone.kill()
     gone.wait()
     del os.environ["HOLDFAST_AGENT_PID"]

@@ -19,7 +19,7 @@ from termios import TIOCSWINSZ
 from rich.console import Console
 from rich.text import Text
 
-from holdfast.fleet import agents
+from holdfast.fleet import agents, updates
 from holdfast.fleet.context import FleetContext
 from holdfast.fleet.epic import find
 from holdfast.kernel import clock
@@ -56,7 +56,7 @@ def _fleet(root: Path) -> None:
 
     def live(agent: str, feature: str, minutes_ago: int, pid: int = 0, **command: object) -> None:
         agents.start(context(minutes_ago + 20, pid), {"agent": agent, "feature": feature})
-        agents.update(context(minutes_ago, pid), agent, {"do": "beat", **command})
+        updates.update(context(minutes_ago, pid), agent, {"do": "beat", **command})
 
     ended = subprocess.Popen(["sleep", "60"])
     live(
@@ -79,7 +79,7 @@ def _fleet(root: Path) -> None:
         *("Secondary-C", "feature_04_injuries", 5),
         set={"current_step": "Reading the injury feed"},
     )
-    agents.update(
+    updates.update(
         context(4), "Secondary-C", {"do": "block", "blocker": "The injury feed has no key"}
     )
     live(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.fleet import agents
+from holdfast.fleet import updates
 from holdfast.fleet.context import FleetAgent
 from holdfast.fleet.rules.liveness import is_due
 from holdfast.kernel import clock
@@ -151,7 +151,7 @@ def test_a_stage_never_goes_back_except_by_a_restart(scene: Scene) -> None:
     scene.beat(stage="S2.P3")
     with pytest.raises(Usage):
         scene.beat(stage="S2.P2")
-    agents.complete(scene.context(), {"agent": A})
+    updates.complete(scene.context(), {"agent": A})
     scene.later(5).beat(current_step="Still here")
     assert (scene.file()["status"], scene.file()["stage"]) == ("COMPLETE", "S2.P3")
     scene.restart(yes=True)
@@ -237,7 +237,7 @@ def test_every_update_backs_up_what_was_there(scene: Scene) -> None:
         scene.later(1).beat(current_step=f"Step {number}")
         assert before in [path.read_bytes() for path in scene.backups()]
     assert len(scene.backups()) == 10
-    agents.beat(scene.later(1).context(), {"agent": A, "backup": False})
+    updates.beat(scene.later(1).context(), {"agent": A, "backup": False})
     assert scene.backups()[-1].name == "secondary_a_20260115_144200.json"
 
 
@@ -327,7 +327,7 @@ def test_a_sync_point_has_a_checkpoint_before_and_after(scene: Scene, holdfast: 
 def test_completion(scene: Scene) -> None:
     (scene.folder / FEATURE).mkdir()
     scene.start()
-    agents.complete(scene.context(), {"agent": A})
+    updates.complete(scene.context(), {"agent": A})
     saved = scene.file()
     assert (saved["stage"], saved["phase"]) == ("S2.P3", "Refinement - Complete")
     assert (saved["status"], saved["can_resume"]) == ("COMPLETE", False)

@@ -128,7 +128,7 @@ def test_reading_marks_what_was_named_and_says_so_once(channel: Channel) -> None
     channel.do("read", numbers=[2])
     assert [each["read"] for each in messages.parse(VIEW.read_text("utf-8"))] == [True, False]
     channel.do("read", numbers=None)
-    assert messages.unread(VIEW.read_text("utf-8")) == 0
+    assert VIEW.read_text("utf-8").count(messages.UNREAD) == 0
     assert channel.kinds() == ["opened", "sent", "sent", "read", "read"]
 
 
@@ -186,7 +186,7 @@ def test_marks_and_unknown_text_of_a_shell_survive(channel: Channel) -> None:
     channel.send("two")
     text = VIEW.read_text("utf-8")
     assert text.endswith(f"✅ READ\n**Subject:** one\n{odd}")
-    assert messages.unread(text) == 1
+    assert text.count(messages.UNREAD) == 1
 
 
 def test_an_emptied_file_begins_anew_and_its_messages_stay_on_record(channel: Channel) -> None:

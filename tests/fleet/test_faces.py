@@ -14,7 +14,7 @@ import pytest
 
 import holdfast as library
 from holdfast.estop.stop import stop
-from holdfast.fleet import agents
+from holdfast.fleet import agents, updates
 from holdfast.fleet.api import Member
 from holdfast.fleet.context import FleetContext
 from holdfast.fleet.epic import find
@@ -101,7 +101,7 @@ def started(context: FleetContext) -> None:
 def blocked(context: FleetContext) -> None:
     started(context)
     for blocker in ("No data", "No key"):
-        agents.block(context, {"agent": A, "blocker": blocker})
+        updates.block(context, {"agent": A, "blocker": blocker})
 
 
 def addressed(context: FleetContext) -> None:
@@ -142,7 +142,7 @@ def enter(me: Member) -> None:
         pass
 
 
-WORK = {
+WORK: dict[str, Any] = {
     "step": "Writing the acceptance criteria",
     "done": ["Read the guide"],
     "next": ["Write checklist.md", "Transition to S2.P3"],

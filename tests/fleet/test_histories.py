@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from holdfast.fleet import agents as lives
-from holdfast.fleet import recovery
+from holdfast.fleet import recovery, updates
+from holdfast.fleet.operation import AgentResult
 from holdfast.fleet.rules import feature as feature_rules
 from holdfast.journal.chain import verify
 from holdfast.kernel.errors import Conflict, FenceLost, HoldfastError
@@ -44,7 +44,7 @@ class Histories(RuleBasedStateMachine):
             self.scene.workspace.close()
             self.folder.cleanup()
 
-    def _begun(self, agent: str, told: lives.AgentResult) -> None:
+    def _begun(self, agent: str, told: AgentResult) -> None:
         if self.ever:
             assert told.fence > max(fence for _, fence, _ in self.ever)
         self.ever.append((agent, told.fence, told.session))
@@ -133,7 +133,7 @@ class Histories(RuleBasedStateMachine):
     @rule(agent=AGENTS)
     def complete(self, agent: str) -> None:
         try:
-            lives.complete(self.scene.context(), {"agent": agent})
+            updates.complete(self.scene.context(), {"agent": agent})
         except HoldfastError:
             return
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.fleet import agents
+from holdfast.fleet import updates
 from tests.cli.conftest import Holdfast
 from tests.conftest import Git
 from tests.fleet.world import FEATURE, PRIMARY, A, B, Scene
@@ -68,7 +68,7 @@ def test_a_stale_agent_is_reported_once(scene: Scene, holdfast: Holdfast) -> Non
     again = scene.later(15).check()
     assert (again["actions"], again["notices"]) == ([], [])
     assert again["decide"]  # still somebody's decision
-    agents.beat(scene.context(), {"agent": A})
+    updates.beat(scene.context(), {"agent": A})
     assert "STALE" not in readme.read_text()
     assert [action["action"] for action in scene.later(61).check()["actions"]] == ["escalated"]
 
@@ -76,7 +76,7 @@ def test_a_stale_agent_is_reported_once(scene: Scene, holdfast: Holdfast) -> Non
 @pytest.mark.clause("AMB-FLEET-04")
 def test_a_complete_agent_is_left_in_peace(scene: Scene) -> None:
     scene.start()
-    agents.complete(scene.context(), {"agent": A})
+    updates.complete(scene.context(), {"agent": A})
     found = scene.later(90).check()
     assert found["lines"] == ["❌ Secondary-A: STALE (90 min) - Likely crashed"]
     assert (found["actions"], found["decide"]) == ([], [])

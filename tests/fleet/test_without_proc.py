@@ -23,7 +23,7 @@ from holdfast.processes.agent_process import VARIABLE
 from holdfast.session import client_process, session_files
 
 if TYPE_CHECKING:
-    from holdfast.fleet.rules.model import Process
+    from holdfast.processes.agent_process import AgentProcess
 
 pytestmark = pytest.mark.skipif(not os.path.exists(identity.PS), reason="there is no ps here")
 
@@ -51,7 +51,7 @@ def child() -> Iterator[subprocess.Popen[bytes]]:
     process.communicate()
 
 
-def process_of(process: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch) -> Process:
+def process_of(process: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch) -> AgentProcess:
     monkeypatch.setenv(VARIABLE, str(process.pid))
     found = own_process()
     monkeypatch.delenv(VARIABLE)

@@ -7,10 +7,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast.fleet import agents, monitor, recovery, roster
-from holdfast.fleet.agents import AgentResult
+from holdfast.fleet import agents, monitor, recovery, roster, updates
 from holdfast.fleet.context import FleetAgent, FleetContext
 from holdfast.fleet.epic import find
+from holdfast.fleet.operation import AgentResult
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
 
@@ -44,22 +44,24 @@ class Scene:
         return agents.start(self.context(), {"agent": agent, "feature": feature})
 
     def update(self, agent: str = A, *, fence: int | None = None, **command: Any) -> AgentResult:
-        return agents.update(self.context(fence), agent, {"do": "beat", **command})
+        return updates.update(self.context(fence), agent, {"do": "beat", **command})
 
     def beat(self, agent: str = A, **fields: Any) -> AgentResult:
         return self.update(agent, set=fields)
 
     def resume(self, agent: str = A, **options: Any) -> AgentResult:
-        return agents.resume(self.context(), {"agent": agent, **options})
+        request: Any = {"agent": agent, **options}
+        return agents.resume(self.context(), request)
 
     def takeover(self, old: str = A, new: str = C, *, yes: bool = True) -> AgentResult:
         return recovery.takeover(self.context(), {"agent": old, "by": new, "yes": yes})
 
     def restart(self, agent: str = A, **options: Any) -> AgentResult:
-        return recovery.restart(self.context(), {"agent": agent, **options})
+        request: Any = {"agent": agent, **options}
+        return recovery.restart(self.context(), request)
 
-    def check(self, **options: bool) -> CheckResult:
-        return monitor.check(self.context(), options)
+    def check(self, *, primary: bool = False) -> CheckResult:
+        return monitor.check(self.context(), {"primary": primary})
 
     def listing(self) -> dict[str, AgentEntry]:
         entries = roster.listing(self.epic, self.now)

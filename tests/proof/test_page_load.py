@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.fleet import agents
+from holdfast.fleet import agents, updates
 from holdfast.fleet.context import FleetContext
 from holdfast.fleet.epic import find
 from holdfast.kernel import clock
@@ -80,14 +80,14 @@ def test_fifty_pages_and_two_hundred_agents(repository: Path) -> None:
     sizes, beats, end = [], 0, time.monotonic() + SECONDS
     while time.monotonic() < end:
         name = names[beats % AGENTS]
-        agents.update(context(), name, {"do": "beat", "set": {"current_step": f"step {beats}"}})
+        updates.update(context(), name, {"do": "beat", "set": {"current_step": f"step {beats}"}})
         beats += 1
         if beats % 50 == 0:
             sizes.append(memory(server.pid))
         time.sleep(0.02)
     newest[0] = workspace.journal.latest(limit=1)[0]["seq"] + 1
     finished.set()
-    agents.update(context(), names[-1], {"do": "beat", "set": {"current_step": last}})
+    updates.update(context(), names[-1], {"do": "beat", "set": {"current_step": last}})
     for reader in readers:
         reader.join(60)
     server.send_signal(signal.SIGINT)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.testclient import TestClient
 
 from holdfast.budgets.check import Budget
-from holdfast.fleet import agents
+from holdfast.fleet import agents, updates
 from holdfast.fleet.context import FleetContext
 from holdfast.fleet.epic import find
 from holdfast.gates import ask as asking
@@ -64,7 +64,7 @@ class World:
         )
 
     def beat(self, agent: str, step: str, *, minutes_ago: int = 0) -> None:
-        agents.update(
+        updates.update(
             self.context(minutes_ago), agent, {"do": "beat", "set": {"current_step": step}}
         )
 

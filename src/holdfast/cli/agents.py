@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.cli.frame import Call
-    from holdfast.fleet.agents import AgentResult
     from holdfast.fleet.context import FleetContext
+    from holdfast.fleet.operation import AgentResult
 
 
 def context_for(

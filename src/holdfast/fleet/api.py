@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.fleet import agents, messages
+from holdfast.fleet import agents, messages, updates
 from holdfast.fleet.context import open_context
 from holdfast.fleet.sync import sync
 from holdfast.kernel import clock
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import TracebackType
 
-    from holdfast.fleet.agents import AgentResult
     from holdfast.fleet.context import FleetContext
     from holdfast.fleet.messages import InboxResult, SendResult
+    from holdfast.fleet.operation import AgentResult
     from holdfast.kernel.workspace import Workspace
 
 
@@ -82,7 +82,7 @@ class Member:
     ) -> AgentResult:
         """Send a heartbeat; what is not given stays as it was."""
         return _saved(
-            agents.beat(
+            updates.beat(
                 self._now(),
                 {
                     "agent": self.agent,
@@ -105,19 +105,19 @@ class Member:
     def block(self, blocker: str, *, recovery: str | None = None) -> AgentResult:
         """Report what keeps the agent from working."""
         return _saved(
-            agents.block(
+            updates.block(
                 self._now(), {"agent": self.agent, "blocker": blocker, "recovery": recovery}
             )
         )
 
     def unblock(self, blocker: str = "") -> AgentResult:
         """Resolve one blocker; without a text, all of them."""
-        return _saved(agents.unblock(self._now(), {"agent": self.agent, "blocker": blocker}))
+        return _saved(updates.unblock(self._now(), {"agent": self.agent, "blocker": blocker}))
 
     def phase(self, stage: str, *, next: Sequence[str] = ()) -> AgentResult:
         """Go on to the stage S2.P2 or S2.P3."""
         return _saved(
-            agents.phase(self._now(), {"agent": self.agent, "stage": stage, "next": next})
+            updates.phase(self._now(), {"agent": self.agent, "stage": stage, "next": next})
         )
 
     def sync(self, point: str, *, wait: bool = False) -> AgentResult:
@@ -126,7 +126,7 @@ class Member:
 
     def complete(self) -> AgentResult:
         """Report the feature as done; other agents may own it from then on."""
-        return _saved(agents.complete(self._now(), {"agent": self.agent}))
+        return _saved(updates.complete(self._now(), {"agent": self.agent}))
 
     def send(
         self,

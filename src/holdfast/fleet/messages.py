@@ -134,6 +134,12 @@ def inbox(context: FleetContext, request: InboxRequest) -> InboxResult:
     }
 
 
+def tell_primary(context: FleetContext, sender: str, fields: Mapping[str, str]) -> None:
+    """Write a message of an agent to the Primary, where the Primary keeps its files."""
+    epic = context.agent(PRIMARY).epic
+    write_message(epic, sender, PRIMARY, fields, actor=context.actor, now=context.now)
+
+
 # One epic's message files
 
 

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast.fleet import backups, transfer
 from holdfast.fleet.agents import (
-    AgentResult,
     age_of,
     begin,
-    changes_life,
     epic_files,
     missing_files,
     new_life,
     whereabouts,
 )
+from holdfast.fleet.operation import AgentResult, changes_life
 from holdfast.fleet.roster import judge, list_agents, needs_decision
 from holdfast.fleet.rules import handoff as texts
 from holdfast.fleet.rules.liveness import instant_of, is_minimal_work
@@ -34,8 +33,8 @@ from holdfast.session import sessions
 if TYPE_CHECKING:
     from typing import NotRequired
 
-    from holdfast.fleet.agents import AgentRequest
     from holdfast.fleet.context import FleetAgent, FleetContext
+    from holdfast.fleet.operation import AgentRequest
     from holdfast.fleet.rules.model import Life
 
     class TakeoverRequest(AgentRequest):

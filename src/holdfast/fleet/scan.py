@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from typing import TYPE_CHECKING
 
 from holdfast.fleet.rules import names
 from holdfast.fleet.rules.liveness import age_minutes, instant_of, liveness
@@ -18,7 +19,6 @@ from holdfast.kernel.errors import NotAllowed
 from holdfast.kernel.views.edits import is_quiet
 from holdfast.kernel.views.files import Unreadable, identity_of, read_file, text_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

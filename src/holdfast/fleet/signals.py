@@ -6,14 +6,16 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from holdfast.fleet.rules.liveness import age_minutes, instant_of
 from holdfast.fleet.rules.model import CHECKPOINTS, COMMS, WARNING_AFTER
+from holdfast.git.repository import locate
 from holdfast.kernel import clock
+from holdfast.kernel.errors import HoldfastError
 from holdfast.processes.agent_process import own_process as own_process
 from holdfast.processes.agent_process import process_state as process_state
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -135,9 +137,6 @@ def _if_recent(newest: int | None, now: int) -> int | None:
 
 def _commit_time(worktree: str) -> int | None:
     """When HEAD moved last: a commit may come long after the files that it holds."""
-    from holdfast.git.repository import locate
-    from holdfast.kernel.errors import HoldfastError
-
     try:
         log = os.path.join(locate(worktree).git_dir, "logs", "HEAD")
         return os.stat(log).st_mtime_ns // 1_000_000

@@ -3,7 +3,7 @@ as JSON on standard input."""
 
 from __future__ import annotations
 
-from holdfast.fleet import agents
+from holdfast.fleet import updates
 from holdfast.fleet.context import open_context
 from holdfast.kernel.errors import Usage
 from holdfast.streams import actor
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from holdfast.fleet.agents import BeatRequest
+    from holdfast.fleet.updates import BeatRequest
     from holdfast.kernel.workspace import Workspace
 
 
@@ -34,5 +34,5 @@ def beat(
         fence=fence if isinstance(fence, int) else None,
     )
     request: BeatRequest = {**payload, "agent": arguments[0]}  # type: ignore[typeddict-item]
-    result = agents.beat(context, request)
+    result = updates.beat(context, request)
     return {"agent": arguments[0], "fence": result.fence, "said": result.lines}

@@ -6,6 +6,8 @@ with a shell, at any instant; what they and we insert is brought together.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from holdfast.fleet.rules.messages import (
     FIELDS,
     compose,
@@ -23,7 +25,6 @@ from holdfast.kernel import clock
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.rules import Decision
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypedDict
 

@@ -5,11 +5,12 @@ The rules of the `feature:<epic>/<feature>` streams. They have no file: the agen
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, Usage
 from holdfast.kernel.rules import Decision
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypedDict
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from holdfast.fleet.rules.model import CADENCE, PRIMARY
 from holdfast.fleet.rules.names import checkpoint_path, message_path
 from holdfast.kernel import clock
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from typing import Any, TypedDict

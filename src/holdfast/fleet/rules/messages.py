@@ -7,6 +7,8 @@ same place would be mixed, because they share lines such as `**Acknowledge:** No
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from holdfast.fleet.rules.merge import merged as merge_lines
 from holdfast.fleet.rules.model import CADENCE, STALE_AFTER, WARNING_AFTER
 from holdfast.fleet.rules.model import UNREAD as UNREAD
@@ -14,7 +16,6 @@ from holdfast.fleet.rules.names import short_of
 from holdfast.kernel import clock
 from holdfast.kernel.text import without_controls
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from typing import TypedDict
@@ -114,11 +115,6 @@ def insert(text: str, message: str) -> str:
         after = f"\n{after}"
     before = "\n".join([*head, "", ""]) if head else ""
     return f"{before}{message}{after}"
-
-
-def unread(text: str) -> int:
-    """How many marks say that a message was not read yet."""
-    return text.count(UNREAD)
 
 
 def mark_read(text: str, numbers: Collection[int] | None) -> str:

@@ -6,11 +6,12 @@ replaced unless two signals that do not depend on each other agree, and none spe
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from holdfast.fleet.rules.liveness import instant_of
 from holdfast.fleet.rules.model import STALE_AFTER, WARNING_AFTER
 from holdfast.kernel.clock import MINUTE
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal, TypedDict
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from holdfast.fleet import agents
+from holdfast.fleet import updates
 from holdfast.fleet.context import open_context
 from holdfast.mcp.call import Answer, Call
 
@@ -33,14 +33,14 @@ def beat(
     """Heartbeat of one of several agents (begun with `holdfast agent start`), so that others see you
     alive or take over. Every 15 minutes and at every change; what is left out stays as it was."""
     context = open_context(
-        call.workspace_for(agents.beat),
+        call.workspace_for(updates.beat),
         epic or "",
         folder=call.folder,
         actor=call.actor,
         now=call.now,
         fence=fence,
     )
-    result = agents.beat(
+    result = updates.beat(
         context,
         {
             "agent": agent,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.cli.agents import context_for, reply
 from holdfast.cli.plain_output import Option
-from holdfast.fleet.agents import beat
+from holdfast.fleet.updates import beat
 from holdfast.kernel.errors import Usage
 
 TYPE_CHECKING = False
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.cli.frame import Call, Reply
-    from holdfast.fleet.agents import BeatRequest
+    from holdfast.fleet.updates import BeatRequest
 
 ARGUMENTS = ("agent",)
 OPTIONS = (

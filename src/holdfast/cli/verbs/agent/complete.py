@@ -8,7 +8,7 @@ from holdfast.cli.agent_options import epic_option, fence_option
 from holdfast.cli.agents import context_for, reply
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.fleet.agents import complete
+from holdfast.fleet.updates import complete
 
 
 @click.command()
