@@ -51,10 +51,10 @@ class Workspace:
     def loop(self, track: str) -> Loop:
         """A track of `conductor/tracks`, to take its steps one by one."""
         from holdfast.loop.api import Loop
-        from holdfast.loop.location import Place
+        from holdfast.loop.location import TrackFolder
         from holdfast.loop.track import Track
 
-        place = Place(self._workspace, track)
+        place = TrackFolder(self._workspace, track)
         return Loop(Track(self._workspace, self._writer, place, actor=self._actor))
 
     def agent(self, agent: str, *, feature: str = "", epic: str = "") -> Member:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
-from holdfast.loop.location import Place
-from holdfast.loop.track import Done, Track
+from holdfast.loop.location import TrackFolder
+from holdfast.loop.track import Track, TrackResult
 from holdfast.streams import open_writer
 
 if TYPE_CHECKING:
@@ -38,15 +38,18 @@ class World:
         self.now = NOON
         self.workspace = discover(str(root))
         self.track = Track(
-            self.workspace, open_writer(self.workspace), Place(self.workspace, name), actor="tester"
+            self.workspace,
+            open_writer(self.workspace),
+            TrackFolder(self.workspace, name),
+            actor="tester",
         )
 
-    def do(self, what: str, **words: Any) -> Done:
+    def do(self, what: str, **words: Any) -> TrackResult:
         """A second passes, and the command is executed."""
         self.now += 1000
         return self.track.execute({"do": what, **words}, now=self.now)
 
-    def start(self, step: str, **words: Any) -> Done:
+    def start(self, step: str, **words: Any) -> TrackResult:
         return self.do("start", step=step, **words)
 
     def file(self) -> dict[str, Any]:

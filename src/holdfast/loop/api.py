@@ -1,26 +1,35 @@
-"""The library's way into a track: `with ws.loop("t").step("EXECUTE", tasks=[...]) as step`."""
+"""Tracks for programs: `with ws.loop("t").step("EXECUTE", tasks=[...]) as step`."""
 
 from __future__ import annotations
 
-from holdfast.kernel.errors import HoldfastError, NotFound, Usage
-from holdfast.loop.rules.checkpoint import checkpoint_of, status_of
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from holdfast.kernel.errors import HoldfastError, NotFound, Stopped, Usage
+from holdfast.loop import commands
+from holdfast.loop.commands import (
+    AdvanceRequest,
+    PassRequest,
+    ProgressRequest,
+    StartRequest,
+    StopRequest,
+    TaskRequest,
+)
+from holdfast.loop.rules.checkpoint import checkpoint_of, current_step, status_of
 from holdfast.loop.rules.model import EXECUTE, IN_PROGRESS, PASSED
-from holdfast.loop.rules.tasks import accounted, plain_tasks, remaining
+from holdfast.loop.rules.tasks import plain_tasks, remaining
 from holdfast.loop.rules.transitions import step_named
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from types import TracebackType
-    from typing import Any
 
     from holdfast.loop.rules.model import LoopState
     from holdfast.loop.rules.tasks import Task
-    from holdfast.loop.track import Track
+    from holdfast.loop.track import Track, TrackResult
 
 
 class Loop:
-    """One track: its steps, and where it stands."""
+    """One track: its steps, and where it is."""
 
     def __init__(self, track: Track) -> None:
         self._track = track
@@ -32,21 +41,21 @@ class Loop:
 
     def step(
         self, name: str, *, tasks: Sequence[str] | None = None, agent: str = "", again: bool = False
-    ) -> Step:
+    ) -> LoopStep:
         """A step, to be entered with `with`: begun, or gone on with after a crash.
 
         Without `tasks`, EXECUTE takes those of the track's plan.md. `again` begins a new attempt at a
         step that has passed.
         """
-        return Step(self._track, step_named(name), tasks, agent, again)
+        return LoopStep(self._track, step_named(name), tasks, agent, again)
 
-    def advance(self) -> str:
+    def advance(self, *, business_sync: bool = False) -> str:
         """Go to the next step by the protocol's table; its name."""
-        done = self._track.execute({"do": "advance"})
-        return str(done.state["document"]["loop_state"]["current_step"])
+        request = AdvanceRequest(business_sync=business_sync)
+        return current_step(commands.advance(self._track, request).state)
 
 
-class Step:
+class LoopStep:
     """A step at work. An exception fails it; leaving it unfinished keeps it for the next process."""
 
     def __init__(
@@ -73,39 +82,48 @@ class Step:
         return [task["id"] for task in remaining(self._known(), self.checkpoint)]
 
     def done(self, task: str, *, commit: str = "", message: str = "") -> bool:
-        """A task is accepted, durably. False when it was reported before."""
-        command = {"do": "task_done", "task": task, "commit": commit, "message": message}
-        return self._execute(command)
+        """Record durably that a task is done. False when it was reported before."""
+        request = TaskRequest(task=task, step=self.name, commit=commit, message=message)
+        return _has_changed(commands.complete_task(self._track, request))
 
-    def progress(self, *, notes: str = "", **fields: int | str) -> None:
-        """How far it is: current_phase, total_phases, current_task, tasks_completed, and such."""
-        self._execute({"do": "progress", "fields": fields, "notes": notes})
+    def progress(
+        self, *, notes: str = "", outputs: Sequence[str] = (), **fields: int | str
+    ) -> None:
+        """How far it is: current_phase, total_phases, current_task, tasks_completed, and so on."""
+        commands.report_progress(
+            self._track,
+            ProgressRequest(step=self.name, fields=fields, outputs=outputs, notes=notes),
+        )
 
     def passed(self, *, outputs: Sequence[str] = (), notes: str = "") -> None:
-        """The step is done, with the files that it wrote."""
-        done = accounted(self._known(), self.checkpoint)[0] if self.name == EXECUTE else []
-        command = {"do": "pass", "output_files": list(outputs), "notes": notes}
-        self._execute({**command, "done_tasks": done})
+        """The step passed, with the files that it wrote."""
+        commands.pass_step(
+            self._track,
+            PassRequest(step=self.name, tasks=self._tasks, outputs=outputs, notes=notes),
+        )
 
     def failed(self, reason: str) -> None:
-        self._execute({"do": "fail", "reason": reason})
+        """The step failed."""
+        commands.fail_step(self._track, StopRequest(step=self.name, reason=reason))
 
     def blocked(self, reason: str) -> None:
-        """Something has to happen elsewhere first; a person is needed."""
-        self._execute({"do": "block", "reason": reason})
+        """The step cannot continue; a person resolves that."""
+        commands.block_step(self._track, StopRequest(step=self.name, reason=reason))
 
-    def __enter__(self) -> Step:
+    def __enter__(self) -> LoopStep:
         state = self._state()
         has_passed = status_of(state, self.name) == PASSED
         if has_passed and not self._again and not self._has_more():
             return self
-        reset = has_passed and self._again
-        command: dict[str, Any] = {"do": "start", "step": self.name, "agent": self._agent}
-        if self.name == EXECUTE and (self._tasks is not None or self._known()):
-            known = {} if reset else checkpoint_of(state, self.name)
-            done, total = accounted(self._known(), known)
-            command |= {"done_tasks": done, "tasks_total": total, "reset": reset}
-        self._track.execute(command)
+        commands.start(
+            self._track,
+            StartRequest(
+                step=self.name,
+                tasks=self._tasks,
+                agent=self._agent,
+                reset=has_passed and self._again,
+            ),
+        )
         if self.status != IN_PROGRESS:
             raise HoldfastError(
                 f"{self.name} cannot begin: {self.checkpoint.get('notes')}", kind="blocked"
@@ -118,8 +136,8 @@ class Step:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if isinstance(error, Exception):
-            # Interrupts and exits are no failures of the work: it goes on in the next process.
+        if isinstance(error, Exception) and not isinstance(error, Stopped):
+            # A stop, an interrupt and an exit are no failures of the work: it goes on later.
             self._fail_with(error)
         elif error is None and self._is_finished():
             self.passed()
@@ -152,10 +170,10 @@ class Step:
     def _known(self) -> list[Task]:
         return self._track.plan() if self._tasks is None else self._tasks
 
-    def _execute(self, command: dict[str, Any]) -> bool:
-        """Whether it changed anything, now or once the inbox is taken in."""
-        outcome = self._track.execute({**command, "step": self.name}).outcome
-        return bool(outcome["records"] or outcome["queued"])
+
+def _has_changed(result: TrackResult) -> bool:
+    """Whether it changed anything, now or once the inbox is taken in."""
+    return bool(result.outcome["records"] or result.outcome["queued"])
 
 
 def _checked(tasks: Sequence[str]) -> list[Task]:

@@ -1,66 +1,263 @@
-"""What the faces ask of a track: each order with what the plan adds to it, and what came of it."""
+"""The operations on a track, one for each verb. The command line, MCP and the library call them.
+
+A track is the context of an operation. While a stop holds, nothing new begins; a report about work that
+was done is recorded first, and then the stop is the answer.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from holdfast.estop.stop import refuse_stopped
+from holdfast.kernel.errors import NotFound, Usage
 from holdfast.loop.rules.checkpoint import checkpoint_of, counted, current_step, status_of
-from holdfast.loop.rules.model import COMPLETE, EXECUTE, FIX, METADATA, PASSED
+from holdfast.loop.rules.model import (
+    COMPLETE,
+    COUNTERS,
+    EXECUTE,
+    FIX,
+    METADATA,
+    PASSED,
+    PROGRESS_NUMBERS,
+)
 from holdfast.loop.rules.tasks import accounted, same_task
+from holdfast.loop.rules.transitions import step_named
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
     from holdfast.loop.rules.model import LoopState
-    from holdfast.loop.track import Done, Track
+    from holdfast.loop.rules.tasks import Task
+    from holdfast.loop.track import Track, TrackResult
+
+PROGRESS_COUNTS = tuple(dict.fromkeys((*PROGRESS_NUMBERS, *COUNTERS)))
+PROGRESS_TEXTS = ("current_task", "current_issue")
+_SAVED = "What you said is saved."
 
 
-def start(
-    track: Track,
-    step: str,
-    *,
-    tasks_total: int | None = None,
-    issues_total: int | None = None,
-    agent: str | None = None,
-    resume_from: str | None = None,
-    max_fix_cycles: int | None = None,
-    reset: bool = False,
-    resolve: bool = False,
-    now: int,
-) -> Done:
-    """Begin a step, or go on with it: EXECUTE with the tasks that are done, FIX with the issues that
-    the last evaluation left."""
-    done_tasks: list[str] = []
-    if step == EXECUTE and track.plan():
-        known = {} if reset else checkpoint_of(track.read(), step)
-        done_tasks, total = accounted(track.plan(), known)
-        tasks_total = total if tasks_total is None else tasks_total
-    if step == FIX and issues_total is None:
-        issues_total = track.issues() or None
-    given: dict[str, Any] = {
-        "tasks_total": tasks_total,
-        "issues_total": issues_total,
-        "agent": agent,
-        "max_fix_cycles": max_fix_cycles,
-        "reset": reset or None,
-        "resolve": resolve or None,
-        "done_tasks": done_tasks or None,
-    }
-    asked = {key: value for key, value in given.items() if value is not None}
-    done = track.execute({"do": "start", "step": step, **asked}, now=now)
-    if step == EXECUTE:
-        done.warnings += [
+@dataclass(frozen=True, kw_only=True)
+class StartRequest:
+    """The step to begin, as a key or as a superpower's name. `tasks` are those of EXECUTE; by default
+    those of plan.md. `resume_from` is only compared with the last completed task."""
+
+    step: str
+    tasks: Sequence[Task] | None = None
+    tasks_total: int | None = None
+    issues_total: int | None = None
+    agent: str | None = None
+    resume_from: str | None = None
+    max_fix_cycles: int | None = None
+    reset: bool = False
+    resolve: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProgressRequest:
+    """How far a step is. An empty `step` is the current one, here and in the other requests."""
+
+    step: str = ""
+    fields: Mapping[str, int | str]
+    outputs: Sequence[str] = ()
+    notes: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskRequest:
+    """A task of EXECUTE, or an issue of FIX, that is done. `next` is the task that follows it."""
+
+    task: str
+    step: str = ""
+    commit: str | None = None
+    message: str | None = None
+    next: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassRequest:
+    """A step that passed, and the files that it wrote; relative to `folder` or to the worktree."""
+
+    step: str = ""
+    tasks: Sequence[Task] | None = None
+    outputs: Sequence[str] = ()
+    notes: str | None = None
+    folder: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StopRequest:
+    """A step that failed or is blocked, and why."""
+
+    reason: str
+    step: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdvanceRequest:
+    """`business_sync`: the last evaluation leads to BUSINESS_SYNC."""
+
+    business_sync: bool = False
+
+
+def start(track: Track, request: StartRequest) -> TrackResult:
+    """Begin a step, or continue it where it was left. A track that does not exist is created."""
+    refuse_stopped(track.workspace)
+    step = step_named(request.step)
+    result = track.execute(build_start(track, request))
+    if step == EXECUTE and request.tasks is None:
+        result.warnings += [
             f"plan.md, line {one['line']} is not read as a task: {one['text'][:80]}"
             for one in track.unread()
         ]
-    if not done.outcome["queued"]:
-        done.warnings += _doubts(checkpoint_of(done.state, step), step, resume_from)
-    return done
+    if not result.outcome["queued"]:
+        result.warnings += _doubts(checkpoint_of(result.state, step), step, request.resume_from)
+    return result
 
 
-def _doubts(checkpoint: Any, step: str, resume_from: str | None) -> list[str]:
+def build_start(track: Track, request: StartRequest) -> dict[str, Any]:
+    """The command of a start: EXECUTE with the tasks that are done, FIX with the open issues."""
+    step = step_named(request.step)
+    command: dict[str, Any] = {"do": "start", "step": step}
+    given: dict[str, Any] = {
+        "tasks_total": request.tasks_total,
+        "issues_total": request.issues_total,
+        "agent": request.agent,
+        "max_fix_cycles": request.max_fix_cycles,
+        "reset": request.reset or None,
+        "resolve": request.resolve or None,
+    }
+    if step == EXECUTE:
+        tasks = track.plan() if request.tasks is None else request.tasks
+        if tasks or request.tasks is not None:
+            known = {} if request.reset else checkpoint_of(_state_of(track), step)
+            done, total = accounted(tasks, known)
+            given["done_tasks"] = done or None
+            if request.tasks_total is None:
+                given["tasks_total"] = total
+    if step == FIX and request.issues_total is None:
+        given["issues_total"] = track.issues() or None
+    return command | {name: value for name, value in given.items() if value is not None}
+
+
+def report_progress(track: Track, request: ProgressRequest) -> TrackResult:
+    """Record how far a step is."""
+    if not request.fields and not request.outputs and not request.notes:
+        raise Usage(
+            "There is no progress in that.",
+            hint=f"Give notes, output files, or one of {', '.join(_PROGRESS)}.",
+        )
+    for name, value in request.fields.items():
+        if name not in _PROGRESS:
+            raise Usage(f"There is no progress {name!r:.40}.", hint=", ".join(_PROGRESS))
+        if isinstance(value, bool) or not isinstance(value, _PROGRESS[name]):
+            kind = "a whole number" if _PROGRESS[name] is int else "text"
+            raise Usage(f"{name} must be {kind}.")
+    return _report(
+        track,
+        {
+            "do": "progress",
+            "step": _named(request.step),
+            "fields": dict(request.fields),
+            "output_files": list(request.outputs),
+            "notes": request.notes,
+        },
+    )
+
+
+_PROGRESS: dict[str, type] = {
+    **dict.fromkeys(PROGRESS_COUNTS, int),
+    **dict.fromkeys(PROGRESS_TEXTS, str),
+}
+
+
+def complete_task(track: Track, request: TaskRequest) -> TrackResult:
+    """Record that a task is done: it never runs again. A task that was reported before changes
+    nothing."""
+    return _report(
+        track,
+        {
+            "do": "task_done",
+            "step": _named(request.step),
+            "task": request.task,
+            "commit": request.commit,
+            "message": request.message,
+            "next": request.next,
+        },
+    )
+
+
+def pass_step(track: Track, request: PassRequest) -> TrackResult:
+    """Record that a step passed. For EXECUTE, the ticked boxes of the plan count as done."""
+    state, step = track.read(), _named(request.step)
+    command: dict[str, Any] = {
+        "do": "pass",
+        "step": step,
+        "output_files": list(request.outputs),
+        "notes": request.notes,
+    }
+    if (step or current_step(state)) == EXECUTE:
+        tasks = track.plan() if request.tasks is None else request.tasks
+        command["done_tasks"] = accounted(tasks, checkpoint_of(state, EXECUTE))[0]
+    folders = (request.folder or track.workspace.root, track.workspace.root)
+    missing = [
+        f"There is no file {path}; its name is recorded all the same."
+        for path in request.outputs
+        if not any(os.path.exists(os.path.join(folder, path)) for folder in folders)
+    ]
+    result = _report(track, command)
+    result.warnings += missing
+    return result
+
+
+def fail_step(track: Track, request: StopRequest) -> TrackResult:
+    """Record that a step failed: `ERROR: REASON` in its notes."""
+    command = {"do": "fail", "step": _named(request.step), "reason": request.reason}
+    return _report(track, command)
+
+
+def block_step(track: Track, request: StopRequest) -> TrackResult:
+    """Record that a step cannot continue: `BLOCKED: REASON`, and a blocker that a person resolves."""
+    command = {"do": "block", "step": _named(request.step), "reason": request.reason}
+    return _report(track, command)
+
+
+def advance(track: Track, request: AdvanceRequest) -> TrackResult:
+    """Go to the next step by the protocol's table. The step does not start."""
+    refuse_stopped(track.workspace)
+    return track.execute({"do": "advance", "business_sync": request.business_sync})
+
+
+def summarize(state: LoopState, step: str) -> dict[str, Any]:
+    """Where a track is, and one of its steps."""
+    return {
+        "track": state["track"],
+        "metadata": f"{state['folder']}/{METADATA}",
+        "current_step": current_step(state),
+        "step": step,
+        "status": PASSED if step == COMPLETE else status_of(state, step),
+        "checkpoint": dict(checkpoint_of(state, step)),
+    }
+
+
+def _named(step: str) -> str:
+    return step_named(step) if step else ""
+
+
+def _report(track: Track, command: dict[str, Any]) -> TrackResult:
+    result = track.execute(command)
+    refuse_stopped(track.workspace, _SAVED)
+    return result
+
+
+def _state_of(track: Track) -> LoopState:
+    """The track's state; a track that does not exist has its first one."""
+    try:
+        return track.read()
+    except NotFound:
+        return track.recorded()
+
+
+def _doubts(checkpoint: Mapping[str, Any], step: str, resume_from: str | None) -> list[str]:
     found = []
     last = str(checkpoint.get("last_task") or "")
     if resume_from and not same_task(resume_from, last):
@@ -72,39 +269,3 @@ def _doubts(checkpoint: Any, step: str, resume_from: str | None) -> list[str]:
             option = field.replace("_", "-")
             found.append(f"How many? Say --{option} N, so that progress means something.")
     return found
-
-
-def passed(
-    track: Track, step: str, *, outputs: Sequence[str], notes: str | None, folder: str, now: int
-) -> Done:
-    """A step, or the current one, is done; what the plan's boxes say is done counts."""
-    asked: dict[str, Any] = {
-        "do": "pass",
-        "step": step,
-        "output_files": list(outputs),
-        "notes": notes,
-    }
-    state = track.read()
-    if (step or current_step(state)) == EXECUTE:
-        asked["done_tasks"] = accounted(track.plan(), checkpoint_of(state, EXECUTE))[0]
-    done = track.execute(asked, now=now)
-    done.warnings += [
-        f"There is no file {path}; its name is recorded all the same."
-        for path in outputs
-        if not any(
-            os.path.exists(os.path.join(place, path)) for place in (folder, track.workspace.root)
-        )
-    ]
-    return done
-
-
-def summary(state: LoopState, step: str) -> dict[str, Any]:
-    """Where a track stands, and one of its steps."""
-    return {
-        "track": state["track"],
-        "metadata": f"{state['folder']}/{METADATA}",
-        "current_step": current_step(state),
-        "step": step,
-        "status": PASSED if step == COMPLETE else status_of(state, step),
-        "checkpoint": dict(checkpoint_of(state, step)),
-    }

@@ -1,4 +1,4 @@
-"""What a run does to the world: records, programs, and news for whoever watches."""
+"""What a run does outside of its decisions: records, programs, commits, and events for a watcher."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import errno
 import os
 
 from holdfast.estop.stop import lifted_by
+from holdfast.git.errors import GitError
+from holdfast.git.head import read_head
+from holdfast.git.run import git
 from holdfast.kernel import latch
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError, Stopped
@@ -108,8 +111,8 @@ class Driver:
                     "stages": [{"name": "", "words": command, "input": ""}],
                     "folder": self.track.workspace.root,
                     "environment": {**os.environ, **environment},
-                    "log": os.path.join(logs_of(self.track), log),
-                    "own": jobs_of(self.track),
+                    "log": os.path.join(self.track.place.logs, log),
+                    "own": self.track.place.jobs,
                     "seconds": seconds,
                 }
             )
@@ -157,9 +160,21 @@ class Driver:
         )
 
 
-def logs_of(track: Track) -> str:
-    return os.path.join(track.place.own, "logs")
+def head_now(root: str) -> str:
+    """The commit of this worktree; empty where there is none, or no git."""
+    try:
+        return read_head(root)["commit"] or ""
+    except GitError:
+        return ""
 
 
-def jobs_of(track: Track) -> str:
-    return os.path.join(track.place.own, "jobs")
+def commit_since(root: str, before: str) -> tuple[str, str]:
+    """The commit that a task's program made, and the first line of its message; empty when HEAD did not
+    move."""
+    now = head_now(root)
+    if now in ("", before):
+        return "", ""
+    try:
+        return now, git(root, "log", "-1", "--format=%s", now).decode("utf-8", "replace").strip()
+    except GitError:
+        return now, ""

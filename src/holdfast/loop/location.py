@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
 
 
-class Place:
+class TrackFolder:
     """A track's id, its folder in the worktree, and what holdfast keeps of it elsewhere."""
 
     def __init__(self, workspace: Workspace, track: str, folder: str = "") -> None:
@@ -30,6 +30,8 @@ class Place:
         known = digest(self.root.encode("utf-8", "surrogateescape")).hex()[:16]
         self.own = os.path.join(workspace.home, "loop", f"{track}-{known}")
         self.guard = os.path.join(self.own, "holder")
+        self.logs = os.path.join(self.own, "logs")
+        self.jobs = os.path.join(self.own, "jobs")
 
     def exists(self) -> bool:
         return os.path.isdir(self.root)
@@ -37,7 +39,7 @@ class Place:
 
 def chosen(
     workspace: Workspace, track: str | None, track_dir: str | None, metadata: str | None
-) -> Place:
+) -> TrackFolder:
     """The track that the words of a call mean; without any, the only one there is."""
     for option, word in (("--track", track), ("--track-dir", track_dir), ("--metadata", metadata)):
         if word is not None and not word.strip():
@@ -50,7 +52,7 @@ def chosen(
         if track_dir and os.path.abspath(track_dir) != os.path.abspath(folder):
             raise Usage(f"--metadata {metadata} is not in --track-dir {track_dir}.")
     if folder is None:
-        return Place(workspace, track) if track else _only(workspace)
+        return TrackFolder(workspace, track) if track else _only(workspace)
     place = os.path.realpath(folder)
     inside = os.path.relpath(place, workspace.root)
     if inside.startswith("..") or inside == ".":
@@ -61,13 +63,13 @@ def chosen(
     own = os.path.basename(place)
     if track and track != own:
         raise Usage(f"The track {track} is not in {folder}.", hint=f"--track {own}")
-    return Place(workspace, own, inside.replace(os.sep, "/"))
+    return TrackFolder(workspace, own, inside.replace(os.sep, "/"))
 
 
-def _only(workspace: Workspace) -> Place:
+def _only(workspace: Workspace) -> TrackFolder:
     found = listing(workspace)
     if len(found) == 1:
-        return Place(workspace, found[0])
+        return TrackFolder(workspace, found[0])
     if not found:
         raise NotFound(
             f"There is no track in {TRACKS}.",
@@ -96,7 +98,7 @@ def listing(workspace: Workspace) -> list[str]:
     ]
 
 
-def missing(workspace: Workspace, place: Place) -> NotFound:
+def missing(workspace: Workspace, place: TrackFolder) -> NotFound:
     """The refusal of a track that is not there, with the nearest that is."""
     import difflib
 

@@ -9,8 +9,8 @@ import os
 
 from holdfast.kernel.errors import HoldfastError
 from holdfast.loop import run_file
-from holdfast.loop.commits import commit_since, head_now
-from holdfast.loop.driver import Driver, jobs_of
+from holdfast.loop.commands import StartRequest, build_start
+from holdfast.loop.driver import Driver, commit_since, head_now
 from holdfast.loop.rules import escalation
 from holdfast.loop.rules.checkpoint import checkpoint_of, counted, current_step, status_of
 from holdfast.loop.rules.model import (
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from holdfast.loop.track import Track
     from holdfast.processes.supervisor import Ended
 
-    class Result(TypedDict):
+    class LoopResult(TypedDict):
         """How a run ended: complete, paused for a person, or interrupted."""
 
         track: str
@@ -82,14 +82,14 @@ class Run:
         self.rounds = 0
         self._said: set[str] = set()
 
-    def to_the_end(self) -> Result:
+    def to_the_end(self) -> LoopResult:
         state = self.track.read()
         sync = self._needs_sync(state)
         run_file.refuse_unfit(self.plan, self.track.workspace.root, current_step(state), sync)
         place = self.track.place
         what, hint = f"The track {place.track}", "`holdfast loop show` shows how far it is."
         with Lease(os.path.join(place.own, "run"), what, hint):
-            for left in end_leftovers(jobs_of(self.track)):
+            for left in end_leftovers(self.track.place.jobs):
                 self.driver.say("leftover", current_step(state), text=f"ended process {left}")
             try:
                 self._begin_again()
@@ -102,11 +102,11 @@ class Run:
                 self.driver.programs.end()
         return self._result("complete", COMPLETE, "")
 
-    def interrupted(self) -> Result:
+    def interrupted(self) -> LoopResult:
         """How far it came, for whoever interrupted it."""
         return self._result("interrupted", current_step(self.track.recorded()), "Interrupted")
 
-    def _result(self, ended: str, step: str, reason: str) -> Result:
+    def _result(self, ended: str, step: str, reason: str) -> LoopResult:
         return {
             "track": self.track.place.track,
             "ended": ended,
@@ -117,7 +117,7 @@ class Run:
             "escalation": [],
         }
 
-    def _paused(self, paused: Paused) -> Result:
+    def _paused(self, paused: Paused) -> LoopResult:
         state = self.track.read()
         known = state["escalated"]
         if known is None or (known["step"], known["reason"]) != (paused.step, paused.reason):
@@ -169,16 +169,11 @@ class Run:
 
     def _dispatch(self, state: LoopState, step: str) -> None:
         tasks: list[Task] = []
-        command: dict[str, Any] = {"do": "start", "step": step}
         if step == EXECUTE:
             self._refuse_unread()
             tasks = run_file.tasks_of_plan(self.plan, self.track.plan())
-            if tasks:
-                done, total = accounted(tasks, checkpoint_of(state, step))
-                command |= {"done_tasks": done, "tasks_total": total}
-        if step == FIX and self.track.issues():
-            command["issues_total"] = self.track.issues()
-        state = self.driver.execute(command)
+        request = StartRequest(step=step, tasks=tasks or None)
+        state = self.driver.execute(build_start(self.track, request))
         if status_of(state, step) == BLOCKED:
             pause = escalation.pause_of(state)
             raise Paused(step, pause["reason"] if pause else f"{step} is blocked")

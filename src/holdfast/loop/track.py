@@ -1,26 +1,32 @@
-"""Commands on a track: under its lock, through the one write path, with the side file after it."""
+"""A track: read, changed under its lock through the one write path, and restored."""
 
 from __future__ import annotations
 
 import os
 import stat
+from contextlib import contextmanager
 
 from holdfast.kernel import clock, config
 from holdfast.kernel.errors import HoldfastError, from_os_error
 from holdfast.kernel.state import at_version, load
+from holdfast.kernel.views import quarantine
 from holdfast.kernel.views.files import Unreadable, identity_of, read_file
 from holdfast.kernel.views.files import text_of as text_in
 from holdfast.kernel.views.reconcile import UNKNOWN
-from holdfast.loop import history_file
-from holdfast.loop.location import Place, missing
+from holdfast.loop import history
+from holdfast.loop.location import TrackFolder, missing
 from holdfast.loop.lock import TrackLock
 from holdfast.loop.rules import loop as rules
 from holdfast.loop.rules.checkpoint import checkpoint_of, current_step
+from holdfast.loop.rules.document import Corrupt, parse
 from holdfast.loop.rules.model import EXECUTE, METADATA
 from holdfast.loop.rules.tasks import DONE, remaining, tasks_of, unread
 
+KIND = rules.stream_of("x").partition(":")[0]
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any, TypedDict
 
     from holdfast.journal.interface import Event, ViewRow
@@ -32,8 +38,8 @@ if TYPE_CHECKING:
     from holdfast.loop.rules.model import LoopState
     from holdfast.loop.rules.tasks import Task, Unread
 
-    class Following(TypedDict):
-        """Where a track goes on."""
+    class NextTask(TypedDict):
+        """Where a track continues."""
 
         step: str
         task: str
@@ -42,8 +48,8 @@ if TYPE_CHECKING:
         tasks: int
 
 
-class Done:
-    """What a command on a track made happen, and the track after it, read when asked for."""
+class TrackResult:
+    """What a command changed, and the track after it, which is read when it is asked for."""
 
     def __init__(self, track: Track, outcome: Outcome) -> None:
         self.outcome = outcome
@@ -60,13 +66,23 @@ class Done:
 
 
 class Track:
-    """One track of a workspace, for whoever wants to read or change it."""
+    """One track of a workspace: the context of every operation on it. `now` is the time of the call;
+    without it, each operation reads the clock."""
 
-    def __init__(self, workspace: Workspace, writer: Writer, place: Place, *, actor: str) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        writer: Writer,
+        place: TrackFolder,
+        *,
+        actor: str,
+        now: int | None = None,
+    ) -> None:
         self.workspace = workspace
         self.writer = writer
         self.place = place
         self.actor = actor
+        self.now = now
         # Whether the journal knows the track; once it does, it always will.
         self._opened = False
         journal = workspace.journal if workspace.exists() else None
@@ -183,7 +199,9 @@ class Track:
 
     # Changing
 
-    def execute(self, command: dict[str, Any], *, now: int | None = None, id: str = "") -> Done:
+    def execute(
+        self, command: dict[str, Any], *, now: int | None = None, id: str = ""
+    ) -> TrackResult:
         """Do what a command asks, under the track's lock."""
         if not self._opened:
             self._opened = self.recorded()["opened"]
@@ -194,6 +212,7 @@ class Track:
                 os.makedirs(self.place.root, exist_ok=True)
             except OSError as error:
                 raise from_os_error(error, f"making the folder {self.place.folder}") from error
+        now = self.now if now is None else now
         with self.lock() as lock:
             done = self._execute(command, clock.now() if now is None else now, id)
         done.broken = lock.broken
@@ -203,7 +222,7 @@ class Track:
             )
         return done
 
-    def _execute(self, command: dict[str, Any], now: int, id: str) -> Done:
+    def _execute(self, command: dict[str, Any], now: int, id: str) -> TrackResult:
         stream, folder = self.place.stream, self.place.folder
 
         def ask(what: dict[str, Any], id: str = "") -> Outcome:
@@ -215,7 +234,7 @@ class Track:
         if not self._opened and os.path.lexists(self.place.metadata):
             # So that what the file says is known before anything is decided.
             ask({"do": "open", "folder": folder})
-        done = Done(self, ask({**command, "folder": folder, "actor": self.actor}, id))
+        done = TrackResult(self, ask({**command, "folder": folder, "actor": self.actor}, id))
         if not done.outcome["queued"]:
             self._opened = True
             done.warnings = [
@@ -239,17 +258,15 @@ class Track:
     def _write_history(self, outcome: Outcome) -> list[str]:
         try:
             fresh = [] if outcome["duplicate"] else outcome["records"]
-            history_file.catch_up(
-                self.place.history, self.workspace.journal, self.place.stream, fresh
-            )
+            history.catch_up(self.place.history, self.workspace.journal, self.place.stream, fresh)
         except OSError as error:
             name = os.path.basename(self.place.history)
             return [f"{name} was not written: {error.strerror}. The next command makes it good."]
         return []
 
 
-def following(track: Track, state: LoopState) -> Following:
-    """Where a track goes on: its step, the next open task of the plan, and how many are left."""
+def find_next_task(track: Track, state: LoopState) -> NextTask:
+    """Where a track continues: its step, the next open task of the plan, and how many are left."""
     step = current_step(state)
     known = track.plan() if step == EXECUTE else []
     left = remaining(known, checkpoint_of(state, step))
@@ -260,3 +277,38 @@ def following(track: Track, state: LoopState) -> Following:
         "open": len(left),
         "tasks": len(known),
     }
+
+
+@contextmanager
+def prepare_restore(
+    workspace: Workspace, writer: Writer, stream: str, *, actor: str, now: int
+) -> Iterator[str]:
+    """Around the restore of any stream. For a track, hold its lock and move a corrupt file to
+    quarantine, because here a person asked to replace it; the path of that file, or nothing."""
+    kind, _, name = stream.partition(":")
+    if kind != KIND:
+        yield ""
+        return
+    state: LoopState = load(workspace.journal, rules, stream)[0]
+    track = Track(workspace, writer, TrackFolder(workspace, name, state["folder"]), actor=actor)
+    os.makedirs(track.place.root, exist_ok=True)
+    with track.lock():
+        yield _set_aside(workspace, track.place.metadata, now)
+        history.catch_up(track.place.history, workspace.journal, stream, ())
+
+
+def _set_aside(workspace: Workspace, metadata: str, now: int) -> str:
+    try:
+        parse(text_in(read_file(metadata)[1]))
+    except FileNotFoundError:
+        return ""
+    except (Unreadable, Corrupt):
+        if os.path.isdir(metadata) and not os.path.islink(metadata):
+            # Quarantine holds files; a folder is moved as it is, with all that is in it.
+            aside = f"{metadata}.{now}"
+            os.rename(metadata, aside)
+            return aside
+        kept = quarantine.keep(workspace, metadata, now)
+        os.unlink(metadata)
+        return kept
+    return ""

@@ -33,7 +33,7 @@ def collect(workspace: Workspace, now: int, *, dry_run: bool = False) -> Freed:
     """Retention and compaction: snapshots first, so that every state outlives its records."""
     from holdfast.gates import pictures
     from holdfast.kernel.views import quarantine
-    from holdfast.loop import logs
+    from holdfast.loop import history as loop_history
 
     journal = workspace.journal
     settings = config.load(workspace, journal)
@@ -52,7 +52,7 @@ def collect(workspace: Workspace, now: int, *, dry_run: bool = False) -> Freed:
         collected = journal.collect(before=before, keep=keep)
         removed = quarantine.clear(workspace, now - settings["quarantine.days"] * clock.DAY)
         leftovers = _remove_leftovers(workspace, now)
-        leftovers += logs.remove_old(workspace, oldest)
+        leftovers += loop_history.remove_old(workspace, oldest)
         leftovers += pictures.remove_old(workspace, oldest, now)
         freed = journal.compact()
     return {

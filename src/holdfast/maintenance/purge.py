@@ -21,7 +21,7 @@ from holdfast.kernel.views import quarantine
 from holdfast.kernel.views.files import target_of
 from holdfast.kernel.views.projection import aside_of, stem_of
 from holdfast.kernel.workspace import worktrees
-from holdfast.loop import logs
+from holdfast.loop import history as loop_history
 from holdfast.session.spending import scrub_errors
 from holdfast.streams import open_writer, rules_of
 
@@ -62,7 +62,7 @@ def find(workspace: Workspace, *, id: str = "", text: str = "", now: int) -> Pur
         "waiting": 0,
         "files": [
             *([*_quarantined_with(workspace, text), *_copies(workspace)] if records else []),
-            *logs.holding(workspace, sorted(streams), text),
+            *loop_history.holding(workspace, sorted(streams), text),
             *pictures.holding(workspace, sorted(streams)),
             *copies_holding(workspace, sorted(streams), text),
             *waypoints_holding(workspace, sorted(streams), text),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from urllib.parse import quote
 
 from holdfast.kernel.errors import Usage
-from holdfast.loop.history_file import line
+from holdfast.loop.history import line
 from holdfast.rfc.rules.model import heading_of
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from holdfast.cli import terminal
 from holdfast.cli.frame import Call, Reply, warn_of_views
 from holdfast.cli.parser import verb
 from holdfast.journal.find import find_record
-from holdfast.loop.restore import made_ready
+from holdfast.loop.track import prepare_restore
 from holdfast.maintenance.history import picture, state_at, state_now
 
 
@@ -38,7 +38,7 @@ def command(call: Call, id: str, dry_run: bool) -> Reply:
         lines += [f"Would write again: {path}" for path in again]
         return Reply(data, lines or ["Nothing would change."])
     writer = call.writer
-    with made_ready(call.workspace, writer, stream, actor=call.actor, now=call.now) as aside:
+    with prepare_restore(call.workspace, writer, stream, actor=call.actor, now=call.now) as aside:
         if not lines and version == record["version"]:
             outcome = writer.repair(stream, now=call.now, raise_removed=True)
             warn_of_views(outcome)

@@ -6,10 +6,16 @@ from holdfast.kernel.errors import Conflict, Usage
 from holdfast.kernel.rules import Decision
 from holdfast.loop.rules.checkpoint import checkpoint_of, counted, status_of
 from holdfast.loop.rules.model import DONE_TASKS, EXECUTE, FIX, MOST_TASKS, PASSED
-from holdfast.loop.rules.questions import body_of, refuse_too_many, step_of
 from holdfast.loop.rules.tasks import key_of, same_task
 from holdfast.loop.rules.transitions import refuse_illegal
-from holdfast.loop.rules.updates import Pen, one_line, trimmed
+from holdfast.loop.rules.updates import (
+    Pen,
+    body_of,
+    one_line,
+    refuse_too_many,
+    step_of,
+    trimmed,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -27,10 +27,19 @@ from holdfast.loop.rules.model import (
     PLAN,
     PROGRESS_NUMBERS,
 )
-from holdfast.loop.rules.questions import body_of, files_of, refuse_too_many, step_of, whole_of
 from holdfast.loop.rules.start import cycles_of, limit_of, over_the_limit, start
 from holdfast.loop.rules.transitions import refuse_illegal, step_after, way_on
-from holdfast.loop.rules.updates import Pen, note_of, one_line, trimmed
+from holdfast.loop.rules.updates import (
+    Pen,
+    body_of,
+    files_of,
+    note_of,
+    one_line,
+    refuse_too_many,
+    step_of,
+    trimmed,
+    whole_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

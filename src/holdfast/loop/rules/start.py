@@ -17,8 +17,16 @@ from holdfast.loop.rules.model import (
     PASSED,
     SKIPPED,
 )
-from holdfast.loop.rules.questions import refuse_too_many, step_of, whole_of
-from holdfast.loop.rules.updates import OF_ONE_ATTEMPT, Pen, note_of, one_line, whole
+from holdfast.loop.rules.updates import (
+    OF_ONE_ATTEMPT,
+    Pen,
+    note_of,
+    one_line,
+    refuse_too_many,
+    step_of,
+    whole,
+    whole_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

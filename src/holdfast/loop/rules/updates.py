@@ -1,8 +1,9 @@
-"""The changes that each event of a step makes to its checkpoint, and to the loop around it."""
+"""The changes that each event of a step makes to its checkpoint, and what a command says about it."""
 
 from __future__ import annotations
 
 from holdfast.kernel import clock
+from holdfast.kernel.errors import Usage
 from holdfast.kernel.text import without_nul
 from holdfast.loop.rules.changes import ADD, CUT, PUT
 from holdfast.loop.rules.checkpoint import checkpoint_of, checkpoints_of, current_step, loop_of
@@ -21,6 +22,7 @@ from holdfast.loop.rules.model import (
     PLAN,
     RESOLVED,
 )
+from holdfast.loop.rules.transitions import step_named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -189,3 +191,39 @@ def one_line(text: object) -> str:
 def whole(fields: Mapping[str, Any], name: str) -> int | None:
     value = fields.get(name)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+# What a command says
+
+
+def step_of(state: LoopState, command: Any) -> str:
+    return step_named(command["step"]) if command.get("step") else current_step(state)
+
+
+def body_of(pen: Pen, command: Any, **facts: Any) -> dict[str, Any]:
+    body = {"step": pen.step, **facts}
+    if command.get("attempt"):
+        body["attempt"] = command["attempt"]
+    return {**body, "changes": pen.done()}
+
+
+def whole_of(fields: Mapping[str, Any], name: str) -> int | None:
+    value = fields.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise Usage(f"{name} must be a whole number that is not negative, not {value!r}.")
+    return value
+
+
+def refuse_too_many(name: str, done: int, total: int) -> None:
+    if done > total:
+        noun = "issues" if name == "issues_fixed" else "tasks"
+        raise Usage(
+            f"{done} {noun} done of {total} are more than there are.",
+            hint=f"If the plan grew, say so: holdfast loop progress --{noun}-total {done}",
+        )
+
+
+def files_of(command: Any) -> list[str]:
+    return [file for file in (one_line(file) for file in command.get("output_files") or []) if file]

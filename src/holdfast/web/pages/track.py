@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel.errors import HoldfastError
 from holdfast.loop import location as places
-from holdfast.loop.driver import logs_of
 from holdfast.loop.rules.checkpoint import (
     active_blockers,
     checkpoint_of,
@@ -24,7 +23,7 @@ from holdfast.loop.rules.checkpoint import (
 )
 from holdfast.loop.rules.model import COMPLETE, DONE_TASKS, IN_PROGRESS, MAX_FIX_CYCLES, STEPS
 from holdfast.loop.rules.tasks import remaining, same_task
-from holdfast.loop.track import Track, following
+from holdfast.loop.track import Track, find_next_task
 from holdfast.streams import open_writer
 from holdfast.web import figures
 from holdfast.web.cards import stands_for
@@ -68,7 +67,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict
         "most_fix_cycles": loop_of(state).get("max_fix_cycles", MAX_FIX_CYCLES),
         "steps": [_step(state, each, now) for each in _steps(state, step)],
         "tasks": _tasks(track, state),
-        "goes_on": {**following(track, state)} if _has_plan(track) else None,
+        "goes_on": {**find_next_task(track, state)} if _has_plan(track) else None,
         "blockers": [dict(one) for one in active_blockers(state)],
         "problems": {
             each: found
@@ -87,12 +86,12 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict
 
 def _track(workspace: Workspace, id: str) -> Track:
     """A track lives where its records say, which need not be the usual folder."""
-    place = places.Place(workspace, id)
+    place = places.TrackFolder(workspace, id)
     if workspace.exists():
         for row in workspace.journal.views(worktree=workspace.root, stream=place.stream):
             folder = os.path.dirname(row["path"])
             if folder != place.folder:
-                place = places.Place(workspace, id, folder)
+                place = places.TrackFolder(workspace, id, folder)
     return Track(workspace, open_writer(workspace), place, actor="page")
 
 
@@ -187,6 +186,6 @@ def _log(track: Track, attempts: list[dict[str, Any]]) -> str:
     if not attempts:
         return ""
     try:
-        return end_of(os.path.join(logs_of(track), os.path.basename(attempts[0]["log"])))
+        return end_of(os.path.join(track.place.logs, os.path.basename(attempts[0]["log"])))
     except (HoldfastError, OSError):
         return ""

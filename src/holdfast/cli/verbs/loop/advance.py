@@ -5,21 +5,20 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.frame import Call, Reply
-from holdfast.cli.verbs.loop.words import reply, track_verb
+from holdfast.cli.tracks import reply, track_verb
+from holdfast.loop.commands import AdvanceRequest, advance
 from holdfast.loop.track import Track
 
 
 @click.command()
-@click.option("--business-sync", is_flag=True, help="The last evaluation leads to BUSINESS_SYNC.")
+@click.option(
+    "--business-sync", is_flag=True, help="Go to BUSINESS_SYNC after the last evaluation."
+)
 @track_verb
-def command(
-    call: Call,
-    track: Track,
-    business_sync: bool,
-) -> Reply:
-    """Go to the next step by the protocol's table; it enters as NOT_STARTED, and nothing is run.
+def command(call: Call, track: Track, business_sync: bool) -> Reply:
+    """Go to the next step by the protocol's table. The step becomes NOT_STARTED; nothing runs.
 
-    Exit code 8, with the text for a person, while a blocker stands or when the fix cycles are used up.
+    Exits with 8, and prints a text for a person, while a blocker is active or when all fix cycles are
+    used.
     """
-    asked = {"do": "advance", "business_sync": business_sync}
-    return reply(track, track.execute(asked, now=call.now), may_pause=True)
+    return reply(track, advance(track, AdvanceRequest(business_sync=business_sync)), may_pause=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.frame import Call, Reply
-from holdfast.cli.verbs.loop.words import ended_badly, step_option, track_verb
+from holdfast.cli.tracks import reply, step_option, track_verb
+from holdfast.loop.commands import StopRequest, block_step
 from holdfast.loop.track import Track
 
 
@@ -13,6 +14,9 @@ from holdfast.loop.track import Track
 @click.argument("reason")
 @step_option
 @track_verb
-def command(call: Call, track: Track, reason: str, step: str | None) -> Reply:
-    """The current step cannot go on: `BLOCKED: REASON`, and a blocker for a person to resolve."""
-    return ended_badly(call, track, "block", reason, step)
+def command(call: Call, track: Track, reason: str, step: str) -> Reply:
+    """Report that the current step cannot continue.
+
+    Its notes become `BLOCKED: REASON`, and the file gets a blocker that a person resolves.
+    """
+    return reply(track, block_step(track, StopRequest(reason=reason, step=step)), step)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.frame import Call, Reply
-from holdfast.cli.verbs.loop.words import ended_badly, step_option, track_verb
+from holdfast.cli.tracks import reply, step_option, track_verb
+from holdfast.loop.commands import StopRequest, fail_step
 from holdfast.loop.track import Track
 
 
@@ -13,6 +14,6 @@ from holdfast.loop.track import Track
 @click.argument("reason")
 @step_option
 @track_verb
-def command(call: Call, track: Track, reason: str, step: str | None) -> Reply:
-    """The current step failed: REASON stands in its notes, as `ERROR: REASON`."""
-    return ended_badly(call, track, "fail", reason, step)
+def command(call: Call, track: Track, reason: str, step: str) -> Reply:
+    """Report that the current step failed. Its notes become `ERROR: REASON`."""
+    return reply(track, fail_step(track, StopRequest(reason=reason, step=step)), step)

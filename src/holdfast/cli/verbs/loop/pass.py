@@ -6,27 +6,19 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.frame import Call, Reply
-from holdfast.cli.verbs.loop.words import outputs_option, reply, step_option, track_verb
-from holdfast.loop import commands
-from holdfast.loop.rules.transitions import step_named
+from holdfast.cli.tracks import outputs_option, reply, step_option, track_verb
+from holdfast.loop.commands import PassRequest, pass_step
 from holdfast.loop.track import Track
 
 
 @click.command("pass")
 @step_option
 @outputs_option
-@click.option("--notes", metavar="TEXT", help="A short summary; PLAN and FIX need one.")
+@click.option("--notes", metavar="TEXT", help="Short summary. Required for PLAN and FIX.")
 @track_verb
 def command(
-    call: Call,
-    track: Track,
-    step: str | None,
-    outputs: tuple[str, ...],
-    notes: str | None,
+    call: Call, track: Track, step: str, outputs: tuple[str, ...], notes: str | None
 ) -> Reply:
-    """The current step is done. EXECUTE passes when no task is open."""
-    name = step_named(step) if step else ""
-    done = commands.passed(
-        track, name, outputs=outputs, notes=notes, folder=call.folder, now=call.now
-    )
-    return reply(track, done, name)
+    """Report that the current step passed. EXECUTE passes only when no task is open."""
+    request = PassRequest(step=step, outputs=outputs, notes=notes, folder=call.folder)
+    return reply(track, pass_step(track, request), step)

@@ -10,12 +10,13 @@ import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.terminal import one_line, plural, safe, style, table
-from holdfast.cli.verbs.loop.words import line, paused, summary, track_verb
+from holdfast.cli.tracks import line, paused, track_verb
+from holdfast.loop.commands import summarize
 from holdfast.loop.rules import escalation
 from holdfast.loop.rules.checkpoint import current_step, is_due, status_of
 from holdfast.loop.rules.model import EVALUATIONS, EXECUTE, FAILED, PASSED, RUNNABLE, SKIPPED
 from holdfast.loop.rules.parameters import command_of, resume_from
-from holdfast.loop.track import following
+from holdfast.loop.track import find_next_task
 
 if TYPE_CHECKING:
     from holdfast.loop.rules.model import LoopState
@@ -25,15 +26,15 @@ if TYPE_CHECKING:
 @click.command()
 @track_verb
 def command(call: Call, track: Track) -> Reply:
-    """What to run next: the step, its next open task, and the ready command.
+    """Print what to run next: the step, its next open task, and the complete command.
 
-    Nothing is changed. Exit code 8 while the track waits for a person.
+    Changes nothing. Exits with 8 while the track waits for a person.
     """
     state = track.read()
     step = current_step(state)
-    place = following(track, state)
+    place = find_next_task(track, state)
     data: dict[str, Any] = {
-        **summary(state, step),
+        **summarize(state, step),
         "next_task": place["task"],
         "open_tasks": place["open"],
         "resume_from": resume_from(state) if step == EXECUTE else "",

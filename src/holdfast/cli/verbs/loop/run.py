@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from holdfast.cli.frame import INTERRUPTED, Call, Reply, warn
+from holdfast.cli.loop_watch import LoopWatch
 from holdfast.cli.terminal import plural, safe, style, table
-from holdfast.cli.verbs.loop.live import LoopWatch
-from holdfast.cli.verbs.loop.words import WAITING, escalation_lines, track_verb
+from holdfast.cli.tracks import WAITING, escalation_lines, track_verb
 from holdfast.loop import run_file
 from holdfast.loop.rules.checkpoint import checkpoint_of, current_step, status_of
 from holdfast.loop.rules.model import EXECUTE, RUNNABLE
@@ -22,9 +22,13 @@ from holdfast.loop.track import Track
 
 @click.command()
 @click.option(
-    "--with", "file", required=True, metavar="FILE", help="Which program each step is, in TOML."
+    "--with",
+    "file",
+    required=True,
+    metavar="FILE",
+    help="TOML file that names the program of each step.",
 )
-@click.option("--dry-run", is_flag=True, help="Show what would be run, and run nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would run; run nothing.")
 @track_verb
 def command(
     call: Call,
@@ -32,11 +36,12 @@ def command(
     file: str,
     dry_run: bool,
 ) -> Reply:
-    """Drive a track to its end: each step's program is run, its exit code read by the protocol's table
-    (0 passed, 1 failed, 2 missing parameter, 3 file not found, 4 blocked), recorded, and advanced from.
+    """Run a track to its end. Holdfast runs the program of each step, records its result and goes to
+    the next step. Exit codes of a program: 0 passed, 1 failed, 2 missing parameter, 3 file not found,
+    4 blocked.
 
-    Interrupted or killed at any instant, the same command goes on at the next open task. Exit code 8,
-    with the text for a person, when it cannot go on by itself.
+    After an interrupt or a kill, the same command continues at the next open task. Exits with 8, and
+    prints a text for a person, when it cannot continue.
     """
     plan = run_file.read(file)
     if dry_run:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from holdfast.cli.frame import Call, Reply
-from holdfast.cli.terminal import one_line, safe, style, table
-from holdfast.cli.verbs.loop.timeline import events, told
-from holdfast.cli.verbs.loop.words import amounts, status, track_verb
-from holdfast.loop.logs import attempts, read_log
+from holdfast.cli.terminal import ago, one_line, safe, style, table
+from holdfast.cli.tracks import amounts, status, track_verb
+from holdfast.loop.history import attempts, events, read_log
 from holdfast.loop.rules.checkpoint import (
     active_blockers,
     checkpoint_of,
@@ -45,11 +44,15 @@ _SIGNS = {PASSED: "✓", FAILED: "✗", IN_PROGRESS: "▸", "BLOCKED": "■", NO
 
 
 @click.command()
-@click.option("--history", is_flag=True, help="Every event of every attempt, oldest first.")
 @click.option(
-    "--log", is_flag=True, help="The output of an attempt; without --attempt of the last."
+    "--history", is_flag=True, help="Print every event of every attempt, the oldest first."
 )
-@click.option("--attempt", type=int, metavar="N", help="Which attempt's output.")
+@click.option(
+    "--log", is_flag=True, help="Print the output of an attempt. Default: the last attempt."
+)
+@click.option(
+    "--attempt", type=int, metavar="N", help="Number of the attempt whose output to print."
+)
 @track_verb
 def command(
     call: Call,
@@ -58,7 +61,7 @@ def command(
     log: bool,
     attempt: int | None,
 ) -> Reply:
-    """Where a track is, how far, and what ran before."""
+    """Show the steps of a track, their progress, and what ran before."""
     if log or attempt is not None:
         return _log(track, attempt)
     state = track.read()
@@ -74,7 +77,7 @@ def command(
         "history": happened if history else happened[-LATEST:],
     }
     if history:
-        return Reply(data, told(happened, call.now), pages=True)
+        return Reply(data, _timeline(happened, call.now), pages=True)
     return Reply(data, _lines(state, happened, data, call.now), pages=True)
 
 
@@ -119,7 +122,7 @@ def _lines(
     if happened:
         yield ""
         yield style("Latest", bold=True)
-        yield from told(happened[-LATEST:], now)
+        yield from _timeline(happened[-LATEST:], now)
 
 
 def _steps(state: LoopState, current: str) -> list[str]:
@@ -176,3 +179,47 @@ def _detail(checkpoint: Any, at: str) -> str:
 def bar(done: int, total: int) -> str:
     filled = min(BAR * done // total, BAR) if total else 0
     return style("█" * filled, "green") + style("░" * (BAR - filled), dim=True)
+
+
+# Events
+
+
+def _timeline(happened: Sequence[dict[str, Any]], now: int) -> Iterator[str]:
+    yield from table([_event_row(event, now) for event in happened], indent="  ")
+
+
+def _event_row(event: dict[str, Any], now: int) -> list[str]:
+    step = safe(str(event.get("step") or ""))
+    return [
+        style(ago(event["at"], now), dim=True),
+        step,
+        *_said(event),
+    ]
+
+
+def _said(event: dict[str, Any]) -> list[str]:
+    """What happened, and the detail that makes it this and not another."""
+    kind = event["event"]
+    notes = one_line(str(event.get("notes") or ""), 60)
+    if kind == "started":
+        return ["went on" if event.get("again") else "started", safe(str(event.get("agent") or ""))]
+    if kind == "task_done":
+        commit = safe(str(event.get("commit") or "")[:12])
+        return [style("task done", "green"), " ".join([one_line(str(event["task"]), 40), commit])]
+    if kind == "passed":
+        return [style("passed", "green"), notes]
+    if kind == "failed":
+        return [style("failed", "red"), notes]
+    if kind == "blocked":
+        return [style("blocked", "yellow"), notes]
+    if kind == "advanced":
+        return ["advanced", f"from {safe(str(event.get('from')))}"]
+    if kind == "attempt_begun":
+        what = f"{event.get('number')}  {event.get('task') or ''}"
+        return ["attempt", one_line(what, 60)]
+    if kind == "escalated":
+        return [style("paused", "yellow"), one_line(str(event.get("reason") or ""), 60)]
+    if kind == "edited_outside":
+        changed = [place.rpartition("checkpoints/")[2] for place in event.get("changed", [])]
+        return ["edited outside", one_line(", ".join(changed), 60)]
+    return [safe(kind.replace("_", " ")), notes]

@@ -6,32 +6,31 @@ import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.terminal import safe
-from holdfast.cli.verbs.loop.words import reply, step_option, track_verb
-from holdfast.loop.rules.transitions import step_named
+from holdfast.cli.tracks import reply, step_option, track_verb
+from holdfast.loop.commands import TaskRequest, complete_task
 from holdfast.loop.track import Track
 
 
 @click.command("task-done")
 @click.argument("task")
 @step_option
-@click.option("--commit", metavar="SHA", help="The commit that holds it.")
-@click.option("--message", metavar="TEXT", help="The commit's message, or how an issue was fixed.")
-@click.option("--next", "following", metavar="TASK", help="What is done next.")
+@click.option("--commit", metavar="SHA", help="Commit that contains the task.")
+@click.option("--message", metavar="TEXT", help="Message of the commit, or how an issue was fixed.")
+@click.option("--next", "following", metavar="TASK", help="Task that follows.")
 @track_verb
 def command(
     call: Call,
     track: Track,
     task: str,
-    step: str | None,
+    step: str,
     commit: str | None,
     message: str | None,
     following: str | None,
 ) -> Reply:
-    """TASK is accepted: it never runs again. In FIX, TASK is an issue that is fixed.
+    """Report that TASK is done. It never runs again. In FIX, TASK is an issue.
 
-    The same task again changes nothing, and is said.
+    A second report of the same task changes nothing, and the reply says so.
     """
-    name = step_named(step) if step else ""
-    asked = {"do": "task_done", "task": task, "step": name, "next": following}
-    done = track.execute({**asked, "commit": commit, "message": message}, now=call.now)
-    return reply(track, done, name, again=f"{safe(task)} was reported before; nothing changed.")
+    request = TaskRequest(task=task, step=step, commit=commit, message=message, next=following)
+    again = f"{safe(task)} was reported before; nothing changed."
+    return reply(track, complete_task(track, request), step, again=again)

@@ -1,4 +1,4 @@
-"""What the verbs of a track share: which track is meant, and what is said of it afterwards."""
+"""What the verbs of `holdfast loop` share: the track that is meant, and the reply about it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast.cli.frame import Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import one_line, plural, safe, style
 from holdfast.kernel.errors import HoldfastError
-from holdfast.loop.commands import summary as summary
+from holdfast.loop.commands import summarize
 from holdfast.loop.location import chosen, listing
 from holdfast.loop.rules import escalation
 from holdfast.loop.rules.checkpoint import checkpoint_of, counted, current_step, said, status_of
@@ -33,15 +33,14 @@ from holdfast.loop.track import Track
 if TYPE_CHECKING:
     from holdfast.cli.frame import Call
     from holdfast.loop.rules.model import LoopState
-    from holdfast.loop.track import Done
+    from holdfast.loop.track import TrackResult
 
 WAITING = 8
 COLOURS = {PASSED: "green", FAILED: "red", BLOCKED: "yellow", IN_PROGRESS: "cyan"}
 
 
 def track_verb(function: Callable[..., Reply]) -> Callable[..., None]:
-    """Make a function of a call and a track into a verb. The track has options under every name that
-    its users know."""
+    """Make a verb of a function with a call and a track, with the options that name the track."""
 
     @functools.wraps(function)
     def on_the_track(
@@ -52,7 +51,7 @@ def track_verb(function: Callable[..., Reply]) -> Callable[..., None]:
         **arguments: Any,
     ) -> Reply:
         place = chosen(call.workspace, track, track_dir, metadata)
-        meant = Track(call.workspace, call.writer, place, actor=call.actor)
+        meant = Track(call.workspace, call.writer, place, actor=call.actor, now=call.now)
         try:
             return function(call, meant, **arguments)
         except HoldfastError as error:
@@ -61,12 +60,12 @@ def track_verb(function: Callable[..., Reply]) -> Callable[..., None]:
 
     made = verb(on_the_track)
     for option in (
-        click.option("--metadata", metavar="FILE", help=f"The track's {METADATA}."),
-        click.option("--track-dir", metavar="DIR", help="The track's folder."),
+        click.option("--metadata", metavar="FILE", help=f"Path of the track's {METADATA}."),
+        click.option("--track-dir", metavar="DIR", help="Folder of the track."),
         click.option(
             *("--track", "--track-id", "track"),
             metavar="ID",
-            help="The track; not needed for the only one.",
+            help="Id of the track. Optional if the repository has only one.",
         ),
     ):
         made = option(made)
@@ -84,9 +83,15 @@ def _for_this_track(hint: str, track: Track) -> str:
     return re.sub(r"(holdfast loop [a-z-]+)", rf"\1 {option}", hint)
 
 
-step_option = click.option("--step", metavar="STEP", help="Another step than the current one.")
+step_option = click.option(
+    "--step", metavar="STEP", default="", help="Step to report on. Default: the current step."
+)
 outputs_option = click.option(
-    "--output", "outputs", multiple=True, metavar="FILE", help="A file that the step wrote."
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="FILE",
+    help="File that the step wrote. Repeatable.",
 )
 
 
@@ -95,7 +100,7 @@ def status(name: str) -> str:
 
 
 def reply(
-    track: Track, done: Done, step: str = "", *, again: str = "", may_pause: bool = False
+    track: Track, done: TrackResult, step: str = "", *, again: str = "", may_pause: bool = False
 ) -> Reply:
     """What a command did to a step, as data and in a line or two."""
     for warning in done.warnings:
@@ -110,9 +115,9 @@ def reply(
         ]
         return Reply({"track": track.place.track, "queued": outcome["queued"]}, lines)
     state = done.state
-    step = step or current_step(state)
+    step = step_named(step) if step else current_step(state)
     data = {
-        **summary(state, step),
+        **summarize(state, step),
         "version": outcome["version"],
         "id": outcome["id"],
         "records": [record["id"] for record in outcome["records"]],
@@ -125,14 +130,6 @@ def reply(
     if may_pause and escalation.pause_of(state):
         return paused(state, data)
     return Reply(data, lines, next=[f"holdfast loop resume --track {track.place.track}"])
-
-
-def ended_badly(call: Call, track: Track, do: str, reason: str, step: str | None) -> Reply:
-    """`fail` and `block`: one with ERROR, one with a blocker."""
-    name = step_named(step) if step else ""
-    return reply(
-        track, track.execute({"do": do, "step": name, "reason": reason}, now=call.now), name
-    )
 
 
 def paused(state: LoopState, data: dict[str, Any]) -> Reply:

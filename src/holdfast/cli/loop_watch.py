@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from holdfast.cli.frame import warn
 from holdfast.cli.run_watch import RunWatch
 from holdfast.cli.terminal import echo, one_line, safe, style, unstyle
+from holdfast.cli.tracks import status
 from holdfast.cli.verbs.loop.show import bar
-from holdfast.cli.verbs.loop.words import status
 
 if TYPE_CHECKING:
     from holdfast.loop.driver import LoopEvent

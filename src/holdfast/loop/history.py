@@ -1,0 +1,175 @@
+"""What happened on a track: its events, its attempts, and what their programs printed.
+
+`checkpoint-history.jsonl` has every event, one line each, appended and never rewritten. It is made from the
+journal: the next command appends what a crash left out. The version and the id of a record identify its
+line.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from holdfast.kernel.errors import NotFound
+from holdfast.kernel.jsonl import LineFile
+from holdfast.kernel.views.files import target_of
+from holdfast.loop.rules.model import HISTORY, METADATA
+from holdfast.processes.outputs import outputs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.journal.interface import Journal, Record
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.loop.track import Track
+
+# Of an outside edit only the places are told: the values are in the journal.
+_PLACES_ONLY = "edited_outside"
+
+
+class Attempt(TypedDict):
+    """One program that a run started for a track."""
+
+    number: int
+    step: str
+    task: str
+    program: str
+    log: str
+    at: str
+    exit_code: int | None
+
+
+def catch_up(path: str, journal: Journal, stream: str, fresh: Sequence[Record]) -> None:
+    """Append what is missing. `fresh` are the records of the command that was just done."""
+    with LineFile(path, _is_event) as file:
+        last = file.last()
+        version = last["version"] if last else 0
+        missing: Sequence[Record]
+        if fresh and fresh[0]["version"] == version + 1:
+            missing = fresh
+        else:
+            missing = _missing(file, journal, stream, version, last["id"] if last else "")
+        if missing:
+            file.append([line(record) for record in missing])
+
+
+def line(record: Record) -> dict[str, Any]:
+    """One event as it is kept beside the track."""
+    body = record["body"] if isinstance(record["body"], dict) else {}
+    said = {
+        name: value for name, value in body.items() if name not in ("changes", "order", "state")
+    }
+    if record["kind"] == _PLACES_ONLY:
+        said["changed"] = ["/".join(map(str, change[1])) for change in body.get("changes", [])]
+    after = _status_in(body.get("changes", []))
+    return {
+        "version": record["version"],
+        "id": record["id"],
+        "at": record["at"],
+        "actor": record["actor"],
+        "event": record["kind"],
+        **({"status": after} if after else {}),
+        **said,
+    }
+
+
+def _status_in(changes: Sequence[Any]) -> str:
+    """The status that a step has after these changes, if they gave it one."""
+    for kind, place, *given in changes:
+        if kind == "put" and place[:2] == ["loop_state", "checkpoints"] and "status" in given[0]:
+            return str(given[0]["status"])
+    return ""
+
+
+def _is_event(value: Any) -> bool:
+    return isinstance(value.get("version"), int) and isinstance(value.get("id"), str)
+
+
+def _missing(file: LineFile, journal: Journal, stream: str, version: int, id: str) -> list[Record]:
+    """The records that have no line. Where the last line is not this journal's, as after a restored
+    backup, all of them are looked for by their ids."""
+    if version:
+        beside = journal.read(stream, after=version - 1, limit=1)
+        if not beside or beside[0]["id"] != id:
+            known = {event["id"] for event in file.all()}
+            return [record for record in journal.read(stream) if record["id"] not in known]
+    return journal.read(stream, after=version)
+
+
+def events(track: Track) -> list[dict[str, Any]]:
+    """All that the journal has of a track, the oldest first."""
+    if not track.workspace.exists():
+        return []
+    return [line(record) for record in track.workspace.journal.read(track.place.stream)]
+
+
+def attempts(track: Track) -> list[Attempt]:
+    """Every program that was started for the track, oldest first."""
+    if not track.workspace.exists():
+        return []
+    found: dict[str, Attempt] = {}
+    for record in track.workspace.journal.read(track.place.stream):
+        body = record["body"] if isinstance(record["body"], dict) else {}
+        if record["kind"] == "attempt_begun":
+            found[body["log"]] = {
+                "number": body["number"],
+                "step": body["step"],
+                "task": body["task"],
+                "program": body["program"],
+                "log": body["log"],
+                "at": record["at"],
+                "exit_code": None,
+            }
+        ended = body.get("attempt")
+        if isinstance(ended, dict) and ended.get("log") in found:
+            found[ended["log"]]["exit_code"] = ended["exit_code"]
+    return list(found.values())
+
+
+def read_log(track: Track, number: int | None) -> tuple[Attempt, str]:
+    """One attempt and its output; without a number the last that was begun."""
+    known = attempts(track)
+    fitting = [one for one in known if number is None or one["number"] == number]
+    if not fitting:
+        what = "no attempt yet" if number is None else f"no attempt {number}"
+        raise NotFound(
+            f"The track {track.place.track} has {what}.",
+            hint="Attempts are made by `holdfast loop run`.",
+        )
+    chosen = fitting[-1]
+    path = os.path.join(track.place.logs, chosen["log"])
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return chosen, file.read()
+    except FileNotFoundError:
+        raise NotFound(
+            f"The output of attempt {chosen['number']} is not there any more.",
+            hint="`holdfast gc` removes outputs that are older than `retention.days`.",
+        ) from None
+
+
+def remove_old(workspace: Workspace, before: int) -> int:
+    """Remove the outputs that were last written before an instant; how many that were."""
+    removed = 0
+    for path in outputs(workspace):
+        if os.stat(path).st_mtime * 1000 < before:
+            os.unlink(path)
+            removed += 1
+    return removed
+
+
+def holding(workspace: Workspace, streams: list[str], text: str) -> list[str]:
+    """Files of tracks that a purge removes: outputs with the text, and the side files of these
+    streams, which the next command makes anew from the journal."""
+    found = [path for path in outputs(workspace) if text and _holds(path, text.encode())]
+    for stream in streams:
+        for row in workspace.journal.views(worktree=workspace.root, stream=stream):
+            history = os.path.join(os.path.dirname(target_of(workspace, row["path"])), HISTORY)
+            if os.path.basename(row["path"]) == METADATA and os.path.isfile(history):
+                found.append(history)
+    return found
+
+
+def _holds(path: str, wanted: bytes) -> bool:
+    with open(path, "rb") as file:
+        return wanted in file.read()
