@@ -164,8 +164,8 @@ def test_the_most_important_comes_first(repository: Path, holdfast: Holdfast) ->
     assert titles == ["Stated by the agent, less than a minute ago"]
     words = re.findall(r"^- (\w[\w ]*):", text, re.MULTILINE)
     assert words == [
-        *("Issue", "Current task", "Next action", "Blocker", "Claim", "Decision", "Decision"),
-        *("Remaining", "Completed", "Key files"),
+        *("Next action", "Title", "Current task", "Blocker", "Claim", "Decision", "Decision"),
+        *("Remaining", "Completed"),
     ]
     assert text.index("two: then") < text.index("one: first")
 

@@ -49,7 +49,7 @@ def test_a_pack_tells_the_session_in_its_order() -> None:
             "verdict": ["Holdfast: CLEAN."],
             "stated": {"age": "3 h ago", "lines": ["Use Decimal everywhere"]},
             "notes": ["the staging database is old"],
-            "gates": ["approve the migration?"],
+            "beside": [("Waiting for a person", ["approve the migration?"])],
         },
         6000,
     )
@@ -64,6 +64,7 @@ def test_a_pack_tells_the_session_in_its_order() -> None:
         "Tasks, 1 of 2 done",
         "Still failing",
         "Stated by the agent, 3 h ago",
+        "Waiting for a person",
         "Last words of the agent",
         "Files edited, most in use first, with names in play",
         "Files read",
@@ -72,7 +73,6 @@ def test_a_pack_tells_the_session_in_its_order() -> None:
         "Earlier requests",
         "Subagents still out",
         "Notes",
-        "Waiting for a person",
     ]
     for line in (
         "  Now round to cents.",
@@ -94,7 +94,7 @@ def test_a_pack_tells_the_session_in_its_order() -> None:
 def test_with_no_knowledge_there_is_no_text() -> None:
     assert render({}, 6000) == ""
     assert render(seen(), 6000) == ""
-    assert render({"notes": [], "gates": []}, 6000) == ""
+    assert render({"notes": [], "beside": []}, 6000) == ""
 
 
 def test_a_section_without_content_is_absent() -> None:
@@ -177,7 +177,7 @@ def test_foreign_text_cannot_close_the_fence_or_forge_a_heading(words: str) -> N
         **seen(*events),
         "stated": {"age": "now", "lines": [words]},
         "notes": [words],
-        "gates": [words],
+        "beside": [("Waiting for a person", [words])],
     }
     text = render(parts, 9000)
     lines = text.split("\n")
