@@ -232,6 +232,17 @@ def test_where_no_process_tells_what_hooks_did_lately_does(repository: Path) -> 
     assert client_process.lives(workspace, "s1", now), "what is damaged counts as lately"
 
 
+def test_a_session_is_over_when_the_server_that_ran_it_was_killed(
+    repository: Path, clients: list[Running]
+) -> None:
+    server = Running("opencode", "first")
+    clients.append(server)
+    server.ask("SessionStart", source="startup")
+    assert client_process.lives(discover(), "first", clock.now())
+    server.kill()
+    assert not client_process.lives(discover(), "first", clock.now())
+
+
 def test_slots_of_sessions_that_nobody_ended_are_swept(repository: Path) -> None:
     workspace = discover()
     client_process.began(workspace, "old", "claude", alone=True)

@@ -11,6 +11,8 @@ from holdfast.session import session_files, sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.rules.model import SessionState
 
@@ -56,20 +58,29 @@ def lives(workspace: Workspace, session: str, now: int) -> bool:
     kept = session_files.read(workspace, session, NAME)
     if not kept:
         return False
-    process = kept.get("process")
+    process, server = kept.get("process"), kept.get("server")
     if not isinstance(process, dict):
-        return _was_seen(workspace, session, now)
-    from holdfast.processes.agent_process import own_process, process_state
+        # That a server lives says nothing of this one of its sessions; that it ended does.
+        is_over = isinstance(server, dict) and _state_of(server) == "gone"
+        return not is_over and _was_seen(workspace, session, now)
+    from holdfast.processes.agent_process import own_process
 
-    try:
-        state = process_state(process)  # type: ignore[arg-type]
-        is_ours = state == "alive" and process == own_process()
-    except (KeyError, TypeError, AttributeError):
-        return _was_seen(workspace, session, now)
+    state = _state_of(process)
     if state == "unknown":
         return _was_seen(workspace, session, now)
+    is_ours = state == "alive" and process == own_process()
     # The same client runs one session after the other: what was before ours there is over.
     return state == "alive" and not is_ours
+
+
+def _state_of(process: dict[str, Any]) -> str:
+    """`alive`, `gone` or `unknown`; the last also for a damaged file."""
+    from holdfast.processes.agent_process import process_state
+
+    try:
+        return process_state(process)  # type: ignore[arg-type]
+    except (KeyError, TypeError, AttributeError):
+        return "unknown"
 
 
 def _was_seen(workspace: Workspace, session: str, now: int) -> bool:
