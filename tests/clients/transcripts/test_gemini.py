@@ -53,7 +53,7 @@ def test_a_recorded_session_tells_its_story() -> None:
     failure = next(event for event in events if event.kind == "result" and event.failed)
     assert "Could not find an exact match" in failure.text
     shell = [event for event in events if event.kind == "result"][-1]
-    assert shell.text == "AssertionError: quotes were lost\nExit Code: 3"
+    assert shell.text == "AssertionError: quotes were lost"
 
 
 def test_line_by_line_says_the_same_and_nothing_twice() -> None:

@@ -66,6 +66,8 @@ _SHELL_NOTES = re.compile(
     r"Error: \(none\)|Exit Code: 0)\n?",
     re.MULTILINE,
 )
+# Below what the command printed: the end of an output is what is shown of a failure.
+_LAST_EXIT_CODE = re.compile(r"(?<=\S)\n+Exit Code: -?\d+\s*\Z")
 _TRACKED = re.compile(r"(?:Created|Updated) task (\S+?)[:.]")
 _TRACKER_STATES = {"closed": "completed", "blocked": "open"}
 
@@ -260,6 +262,7 @@ def _ended(call: dict[str, Any], id: str, at: str, events: list[Event]) -> None:
         code = _EXIT_CODE.findall(output)
         failed = bool(_SIGNAL.search(output)) or bool(code and code[-1] != "0")
         output = _SHELL_NOTES.sub("", output).removeprefix("Output: ")
+        output = _LAST_EXIT_CODE.sub("", output)
     text = shortened(output.strip(), LONGEST_OUTPUT)
     events.append(Event("result", at=at, id=id, text=text, failed=failed))
     if status != "success":
