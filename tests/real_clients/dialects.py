@@ -3,7 +3,7 @@
 An answer is plain data: `{"text": ...}`, `{"tool": name, "input": {...}}` (and `"namespace"`, where
 the client sorts its tools), both for words beside a call, `{"status": 500}` for a model that is down.
 An input that is a text is one of a free-form tool, which only Codex has. `"tokens"` says how many the
-prompt is told to have cost.
+prompt is told to have cost, `"silent"` for how many seconds the model says nothing.
 """
 
 from __future__ import annotations

@@ -26,6 +26,8 @@ from tests.real_clients.stub import Stub
 
 IFF_UP, SIOCSIFFLAGS = 1, 0x8914
 ROWS, COLUMNS = 50, 160
+# What a client needs to write down what it was told, also where the machine is busy.
+MOMENT = 2.0
 ESCAPES = re.compile(r"\x1b(\[[0-9;?<>=]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[()][A-Z0-9]|.)")
 
 
@@ -34,8 +36,9 @@ def raise_loopback() -> None:
         fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
 
 
-def headless(job: dict[str, Any]) -> dict[str, Any]:
-    """As a script runs it: nothing to read, nobody there."""
+def headless(job: dict[str, Any], stub: Stub) -> dict[str, Any]:
+    """As a script runs it: nothing to read, nobody there. With `killed_at`, the client is killed a
+    moment after the model was asked so often."""
     process = subprocess.Popen(
         job["command"],
         cwd=job["folder"],
@@ -47,6 +50,12 @@ def headless(job: dict[str, Any]) -> dict[str, Any]:
         errors="replace",
         start_new_session=True,
     )
+    if "killed_at" in job:
+        ends = time.monotonic() + job["patience"]
+        while stub.asked() < job["killed_at"] and time.monotonic() < ends:
+            time.sleep(0.05)
+        time.sleep(MOMENT)
+        os.killpg(process.pid, signal.SIGKILL)
     try:
         out, err = process.communicate(timeout=job["patience"])
     except subprocess.TimeoutExpired:
@@ -97,7 +106,7 @@ def interactive(job: dict[str, Any], stub: Stub) -> dict[str, Any]:
     return {"code": process.returncode, "out": shown, "err": failed}
 
 
-def serving(job: dict[str, Any]) -> dict[str, Any]:
+def serving(job: dict[str, Any], stub: Stub) -> dict[str, Any]:
     """A client that is a server: it runs for as long as somebody talks with it."""
     server = subprocess.Popen(
         job["command"],
@@ -111,7 +120,7 @@ def serving(job: dict[str, Any]) -> dict[str, Any]:
     )
     try:
         talk = {**job, "command": job["talk"]}
-        return headless(talk)
+        return headless(talk, stub)
     finally:
         os.killpg(server.pid, signal.SIGTERM)
         try:
@@ -160,7 +169,7 @@ def main() -> None:
         if "steps" in job:
             done = interactive(job, stub)
         else:
-            done = serving(job) if "talk" in job else headless(job)
+            done = serving(job, stub) if "talk" in job else headless(job, stub)
         print(json.dumps({**done, "requests": stub.requests}))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import json
 import threading
+import time
 import zlib
 from typing import Any
 
@@ -51,6 +52,8 @@ class Stub(http.server.ThreadingHTTPServer):
             self.requests.append({"path": path, "agent": is_agent, "body": body})
             number = len(self.requests)
             chosen = self._next(body) if is_agent else SILENCE
+        if "silent" in chosen:
+            time.sleep(float(chosen["silent"]))
         if "status" in chosen:
             error = {"type": "error", "error": {"type": "api_error", "message": "stub"}}
             return int(chosen["status"]), Reply("application/json", json.dumps(error).encode())

@@ -79,6 +79,18 @@ class Client:
         """The model asks for a command."""
         raise NotImplementedError
 
+    def read(self, path: str) -> Answer:
+        """The model asks for a file of the project."""
+        raise NotImplementedError
+
+    def edit(self, path: str, old: str, new: str) -> Answer:
+        """The model replaces whole lines in a file of the project."""
+        raise NotImplementedError
+
+    def plan(self, active: str, *waiting: str) -> list[Answer]:
+        """The model writes its list of tasks; it is at work on the first."""
+        raise NotImplementedError
+
     def tool(self, name: str) -> Answer:
         """What the model calls a tool of our server."""
         raise NotImplementedError
@@ -153,6 +165,10 @@ class Client:
         assert done.code == 0, done.told
 
 
+def _states(active: str, *waiting: str) -> list[tuple[str, str]]:
+    return [(active, "in_progress"), *((text, "pending") for text in waiting)]
+
+
 class Claude(Client):
     name = "claude"
 
@@ -183,6 +199,21 @@ class Claude(Client):
     def shell(self, line: str) -> Answer:
         return {"tool": "Bash", "input": {"command": line, "description": "as the test says"}}
 
+    def read(self, path: str) -> Answer:
+        return {"tool": "Read", "input": {"file_path": str(self.project / path)}}
+
+    def edit(self, path: str, old: str, new: str) -> Answer:
+        file = str(self.project / path)
+        return {"tool": "Edit", "input": {"file_path": file, "old_string": old, "new_string": new}}
+
+    def plan(self, active: str, *waiting: str) -> list[Answer]:
+        tasks = [{"subject": text, "description": text} for text in (active, *waiting)]
+        begun = {"taskId": "1", "status": "in_progress"}
+        return [
+            *({"tool": "TaskCreate", "input": task} for task in tasks),
+            {"tool": "TaskUpdate", "input": begun},
+        ]
+
     def tool(self, name: str) -> Answer:
         return {"tool": f"mcp__{SERVER}__{name}"}
 
@@ -195,6 +226,8 @@ class Claude(Client):
 
 class Codex(Client):
     name = "codex"
+    # A model that Codex knows is given its tool for patches.
+    model = "gpt-5.5"
     # What the sandbox of `codex exec` is; the tests of other things do without it.
     sandbox: tuple[str, ...] = ("--dangerously-bypass-approvals-and-sandbox",)
 
@@ -202,7 +235,7 @@ class Codex(Client):
         folder = self.home / ".codex"
         folder.mkdir(exist_ok=True)
         (folder / "config.toml").write_text(
-            f'model = "{MODEL}"\n'
+            f'model = "{self.model}"\n'
             'model_provider = "stub"\n'
             "check_for_update_on_startup = false\n\n"
             "[model_providers.stub]\n"
@@ -226,6 +259,18 @@ class Codex(Client):
 
     def shell(self, line: str) -> Answer:
         return {"tool": "exec_command", "input": {"cmd": line}}
+
+    def read(self, path: str) -> Answer:
+        return self.shell(f"cat {path}")
+
+    def edit(self, path: str, old: str, new: str) -> Answer:
+        lines = [f"-{line}" for line in old.split("\n")] + [f"+{line}" for line in new.split("\n")]
+        patch = ["*** Begin Patch", f"*** Update File: {path}", "@@", *lines, "*** End Patch", ""]
+        return {"tool": "apply_patch", "input": "\n".join(patch)}
+
+    def plan(self, active: str, *waiting: str) -> list[Answer]:
+        plan = [{"step": text, "status": state} for text, state in _states(active, *waiting)]
+        return [{"tool": "update_plan", "input": {"plan": plan}}]
 
     def tool(self, name: str) -> Answer:
         return {"tool": name, "namespace": f"mcp__{SERVER}"}
@@ -265,6 +310,24 @@ class Gemini(Client):
 
     def shell(self, line: str) -> Answer:
         return {"tool": "run_shell_command", "input": {"command": line, "description": "a test"}}
+
+    def read(self, path: str) -> Answer:
+        return {"tool": "read_file", "input": {"file_path": path}}
+
+    def edit(self, path: str, old: str, new: str) -> Answer:
+        change = {
+            "file_path": path,
+            "old_string": old,
+            "new_string": new,
+            "instruction": "change it",
+        }
+        return {"tool": "replace", "input": change}
+
+    def plan(self, active: str, *waiting: str) -> list[Answer]:
+        todos = [
+            {"description": text, "status": state} for text, state in _states(active, *waiting)
+        ]
+        return [{"tool": "write_todos", "input": {"todos": todos}}]
 
     def tool(self, name: str) -> Answer:
         return {"tool": f"mcp_{SERVER}_{name}"}
@@ -318,6 +381,20 @@ class Opencode(Client):
 
     def shell(self, line: str) -> Answer:
         return {"tool": "bash", "input": {"command": line, "description": "as the test says"}}
+
+    def read(self, path: str) -> Answer:
+        return {"tool": "read", "input": {"filePath": str(self.project / path)}}
+
+    def edit(self, path: str, old: str, new: str) -> Answer:
+        file = str(self.project / path)
+        return {"tool": "edit", "input": {"filePath": file, "oldString": old, "newString": new}}
+
+    def plan(self, active: str, *waiting: str) -> list[Answer]:
+        todos = [
+            {"content": text, "status": state, "priority": "medium"}
+            for text, state in _states(active, *waiting)
+        ]
+        return [{"tool": "todowrite", "input": {"todos": todos}}]
 
     def tool(self, name: str) -> Answer:
         return {"tool": f"{SERVER}_{name}"}
