@@ -1,7 +1,7 @@
 """Copies of checkpoints: the last ten of each agent, in `agent_checkpoints/backups/`, and archives.
 
-Backups are named as the epic names them: `agent_checkpoints/backups/secondary_a_20260115_143000.json`.
-They are not synced: what a power cut takes of them is in the journal, and a broken one is never chosen.
+A backup is called `agent_checkpoints/backups/secondary_a_20260115_143000.json`. Backups are not synced to
+disk: after a power cut the journal still has their content, and a broken one is never restored.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     Backup = tuple[str, int | None, dict[str, Any] | None]
 
 UNFINISHED = ".unfinished"
-# As our own file spells it.
+# As holdfast writes it.
 _TIME = b'"last_checkpoint": "'
 
 
 def make(epic: Epic, agent: str, content: bytes, now: int) -> str:
-    """Keep a checkpoint as it was before an update; FLEET-77, FLEET-78. The backup's name; empty for
-    what is no JSON object, because that would poison the newest one (AMB-FLEET-10)."""
+    """Back up a checkpoint before an update; FLEET-77, FLEET-78. The backup's name; empty for content
+    that is no JSON object, because it must not become the newest backup (AMB-FLEET-10)."""
     if _parse(content) is None:
         return ""
     folder = os.path.dirname(target_of(epic.workspace, epic.path(backup_path(agent, now))))
@@ -78,13 +78,13 @@ def _remove(path: str) -> None:
 
 
 def listing(epic: Epic, agent: str) -> list[str]:
-    """All backups of an agent, the newest first: by the time inside, then by name, and those that say
-    no time last (AMB-FLEET-08)."""
+    """All backups of an agent, the newest first: by the time inside, then by name; those without a time
+    last (AMB-FLEET-08)."""
     return [name for name, _, _ in _read_all(epic, agent)]
 
 
 def prune(epic: Epic, agent: str) -> None:
-    """Keep the newest of an agent's backups, and touch nobody else's; FLEET-79."""
+    """Keep an agent's newest ten backups, and remove its others; FLEET-79."""
     folder = epic.file(BACKUPS)
     present = _names(folder)
     own = [name for name in present if is_backup(name, agent)]
@@ -98,7 +98,7 @@ def prune(epic: Epic, agent: str) -> None:
 
 
 def _remove_abandoned(unfinished: str) -> None:
-    """What a process left that was killed; a younger one may still be written."""
+    """Remove the file of a process that was killed; a young file may still be written."""
     try:
         written = os.lstat(unfinished).st_mtime_ns // 1_000_000
     except OSError:
@@ -108,7 +108,7 @@ def _remove_abandoned(unfinished: str) -> None:
 
 
 def newest_valid(epic: Epic, agent: str) -> tuple[str, dict[str, Any]] | None:
-    """The newest backup that can be restored, with what it says; AMB-FLEET-10."""
+    """The newest backup that can be restored: its name and its fields. AMB-FLEET-10"""
     for name, _, checkpoint in _read_all(epic, agent):
         if checkpoint is not None:
             return name, checkpoint
@@ -116,14 +116,14 @@ def newest_valid(epic: Epic, agent: str) -> tuple[str, dict[str, Any]] | None:
 
 
 def work_began(epic: Epic, agent: str, current: int) -> int:
-    """When the work began whose last checkpoint is of `current`: the earliest time that is known of
-    it; AMB-FLEET-12."""
+    """When the work began whose last checkpoint is of the time `current`: the earliest known time.
+    AMB-FLEET-12"""
     return min([current, *(time for _, time, _ in _read_all(epic, agent) if time is not None)])
 
 
 def _glanced(folder: str, names: list[str], agent: str) -> list[str]:
-    """The same order as `listing`, for the usual case that each of them is a whole file of ours: then
-    its time stands where we wrote it, and sorts as text. Nothing when one of them is not."""
+    """The same order as `listing`, without parsing: holdfast's own files have their time in a fixed form
+    that sorts as text. Empty when one of them is not such a file."""
     found = []
     for name in names:
         try:

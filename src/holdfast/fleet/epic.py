@@ -1,7 +1,7 @@
-"""The epic: the folder that holds a fleet's files, and the streams of what is in it.
+"""The epic: the folder with a fleet's files, and the names of its streams.
 
-The same folder in another worktree of the repository is the same epic: its agents share their
-streams, while each agent's files stay in the worktree where it began.
+The same folder in another worktree of the repository is the same epic: its agents share their streams,
+while each agent's files stay in the worktree where its life began.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Epic:
 
     def __init__(self, workspace: Workspace, folder: str) -> None:
         self.workspace = workspace
-        # From the worktree's top to the epic, with `/`; empty when that is the top itself.
+        # The path from the worktree's top, with `/`; empty for the top itself.
         self.folder = folder
 
     @property
@@ -39,11 +39,11 @@ class Epic:
         return os.path.basename(self.root)
 
     def path(self, name: str) -> str:
-        """A file of the epic as the workspace calls it."""
+        """The path of an epic's file from the worktree's top."""
         return f"{self.folder}/{name}" if self.folder else name
 
     def file(self, name: str) -> str:
-        """Where a file of the epic is on disk."""
+        """The path of an epic's file on disk."""
         return os.path.join(self.root, name)
 
     def agent_stream(self, agent: str) -> str:
@@ -53,14 +53,14 @@ class Epic:
         return f"{kind}:{self.path(name)}"
 
     def in_worktree(self, root: str) -> Epic:
-        """The same epic in another worktree, as long as that is there; else this one."""
+        """The same epic in another worktree; this one if that worktree is gone."""
         if root == self.workspace.root or not os.path.isdir(root):
             return self
         return Epic(self.workspace.at(root), self.folder)
 
 
 def find(workspace: Workspace, named: str = "", *, base: str = "") -> Epic:
-    """The epic that is named, from the folder `base` on, that the setting names, or the worktree."""
+    """The epic with this path, seen from the folder `base`; else that of the setting, or the worktree."""
     if not named:
         journal = workspace.journal if workspace.exists() else None
         named = config.load(workspace, journal)["fleet.epic"]

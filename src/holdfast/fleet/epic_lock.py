@@ -1,4 +1,4 @@
-"""The lock of an epic's shared file, as every agent of the fleet takes it: a JSON file with an expiry."""
+"""The lock of an epic's shared file, which scripts take as well: a JSON file with an expiry."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# After this long the lock is read again: another may have written over it, as a shell does.
+# After so many seconds the lock is read again: a shell may have written over it.
 SETTLE_SECONDS = 0.1
 
 
 class EpicLock:
-    """`with` it; what is said about the holder stands in the file for the others."""
+    """A context manager. The file names its holder for the other agents."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class EpicLock:
         self._remove(self._identity)
 
     def _try(self) -> bool:
-        """Whether it is ours now. Its content is there from the first instant."""
+        """Whether it is ours now. The file is never seen without its content."""
         unborn = f"{self._path}.{new_id()[:8]}"
         write_synced(unborn, self._content, 0o644)
         identity = identity_of(unborn) or ""
@@ -82,8 +82,8 @@ class EpicLock:
         return True
 
     def _look(self) -> dict[str, Any] | None:
-        """What the lock's holder says; None when the way is free, as it is when the lock has expired
-        or says nothing, which is looked at twice: a shell empties a file before it writes."""
+        """The fields of a lock that is held; None when it is free, has expired, or is not readable. An
+        unreadable lock is read twice, because a shell empties a file before it writes."""
         for _ in range(2):
             found = self._read()
             if found is None:
@@ -107,7 +107,7 @@ class EpicLock:
             return identity_of(self._path) or "", b""
 
     def _remove(self, identity: str) -> None:
-        """Remove the lock that was looked at, and no other that took its place meanwhile."""
+        """Remove the lock that was read, and not another one that replaced it meanwhile."""
         moved = f"{self._path}.{new_id()[:8]}"
         try:
             os.rename(self._path, moved)

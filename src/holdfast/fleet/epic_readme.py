@@ -1,7 +1,7 @@
-"""EPIC_README.md, edited under its lock, so that nobody's edit is lost.
+"""Edit EPIC_README.md under its lock, and lose no edit of another program.
 
-Those who keep to the lock wait for each other. Those who do not are seen all the same: the new file
-is exchanged with the present one, and what was displaced is compared with what had been read.
+Programs that use the lock wait for each other. Edits of other programs are found as well: the new file is
+exchanged with the present one, and the displaced file is compared with what had been read.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from holdfast.kernel.writer import Writer
 
 LOCK = "epic_readme.lock"
-# How long an effect waits for the lock; it is tried again later.
+# How many seconds an edit waits for the lock before it is put off.
 PATIENCE_SECONDS = 2.0
-# How long we wait for a program that has the file open, once we hold an edit of somebody else's.
+# How many seconds to wait for a program that has the file open, once another program's edit is displaced.
 OWING_SECONDS = 10.0
-# How long we look whether somebody had read the file while an edit was out of it.
+# How many seconds to watch for a program that had read the file while an edit was displaced.
 WATCH_SECONDS = 0.2
-# How often an edit that came in between is taken in before we let others go first.
+# How many edits in between are merged before this edit is put off.
 TRIES = 50
 
 
@@ -53,8 +53,8 @@ def edit(
     now: int,
     patience: float = PATIENCE_SECONDS,
 ) -> bool:
-    """Change the file; False when there is none. `change` is called again on top of what others
-    wrote meanwhile, so making it twice must be the same as making it once."""
+    """Change the file; False when there is none. `change` is called again on what other programs wrote
+    meanwhile, so it must be idempotent."""
     path = epic.path(README)
     target = target_of(epic.workspace, path)
     if identity_of(target) is None:
@@ -64,14 +64,14 @@ def edit(
 
 
 class _Edit:
-    """One edit, from reading the file to the moment when nothing is displaced that was not read."""
+    """One edit, from reading the file until no unread edit is displaced."""
 
     def __init__(self, epic: Epic, path: str, target: str, now: int) -> None:
         self.workspace = epic.workspace
         self.target = target
         self.stem = stem_of(epic.workspace, path, target)
         self.now = now
-        # Displaced files whose edits are not in the file yet: then we cannot just let go.
+        # Displaced files whose edits are not in the file yet.
         self.owed: list[str] = []
 
     def run(self, change: Callable[[str], str]) -> bool:
@@ -90,7 +90,7 @@ class _Edit:
                 aside = self._stage(wanted)
                 placed = identity_of(aside)
                 if identity_of(self.target) != seen and (found := _read(self.target)):
-                    os.unlink(aside)  # somebody was faster, and nothing is displaced yet
+                    os.unlink(aside)  # another program was faster; nothing is displaced yet
                     seen, theirs = found
                     base, wanted = theirs, change(self._both(base, wanted, theirs))
                     continue
@@ -124,11 +124,11 @@ class _Edit:
         raise self._keep_owed() or _busy()
 
     def _both(self, base: str, ours: str, theirs: str) -> str:
-        """Theirs with what we owe to others; our own change can be made once more on top of it."""
+        """Their text with the edits that are owed; our own change is made again on top of it."""
         return merged(base, ours, theirs) if self.owed else theirs
 
     def _watch(self, placed: str | None) -> tuple[str, str] | None:
-        """What somebody writes over our file, right after an edit had been out of it for a moment."""
+        """What another program writes over our file right after an edit was displaced for a moment."""
         deadline = time.monotonic() + WATCH_SECONDS
         while time.monotonic() < deadline:
             if identity_of(self.target) != placed:
@@ -138,7 +138,7 @@ class _Edit:
         return None
 
     def _is_quiet(self, place: str) -> bool:
-        """Whether nobody has the file open for writing, after a while."""
+        """Whether, after a while, no program has the file open for writing."""
         deadline = time.monotonic() + (OWING_SECONDS if self.owed else 0.0)
         edits.wait_until_quiet(place)
         while not edits.is_quiet(place):
@@ -148,7 +148,7 @@ class _Edit:
         return True
 
     def _stage(self, text: str) -> str:
-        """The new content aside, with the mode of the file that it will replace."""
+        """Write the new content to a file aside, with the mode of the file that it will replace."""
         content = text.encode("utf-8", "surrogateescape")
         aside = aside_of(self.stem, stage(self.workspace, self.target, self.stem, content))
         try:
@@ -158,7 +158,7 @@ class _Edit:
         return aside
 
     def _place_anew(self, aside: str) -> bool:
-        """The file was deleted under our hands. It stays so, unless it would take an edit with it."""
+        """The file was deleted meanwhile. It stays deleted, unless an owed edit would be lost."""
         if self.owed:
             try:
                 place_new(aside, self.target)
@@ -169,8 +169,8 @@ class _Edit:
         return False
 
     def _swap_back(self, aside: str, placed: str | None, wanted: str) -> str:
-        """Somebody has the displaced file open, and will write to it: let them have it in its place.
-        What we want now, with what was written into ours in the meantime."""
+        """Exchange the files back, because a program has the displaced file open and will write to it. The
+        text wanted now, with what was written into our file meanwhile."""
         exchange(aside, self.target)
         if identity_of(aside) == placed:
             os.unlink(aside)
@@ -197,7 +197,7 @@ class _Edit:
         )
 
     def _keep_leftovers(self) -> None:
-        """What a process that was killed had displaced: nobody knows on top of what it was made."""
+        """Keep files that a killed process had displaced: their base is unknown, so they are not merged."""
         folder, name = os.path.split(self.stem)
         try:
             left = [each for each in os.listdir(folder) if each.startswith(f"{name}.")]

@@ -1,8 +1,7 @@
-"""Which machine an agent lives on, where several share one journal.
+"""The machine that an agent lives on, when several share one journal.
 
-What an agent left on another machine's disk cannot be seen from here, and a path of that machine may well
-be somebody else's folder on this one. A machine is known by the random name that stands beside the
-workspace's lock; what people call it is only shown.
+The files of another machine cannot be seen from here, and its paths may be other folders on this one. A
+machine is known by the random id beside the workspace's lock; its host name is only shown.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ LONGEST_NAME = 40
 
 
 def own(workspace: Workspace) -> Machine | None:
-    """This machine, as a life that begins here says it; none where the journal is a file."""
+    """This machine, for the record of a life that begins here; None when the journal is a file."""
     if not (workspace.spools if workspace.local else workspace.url):
         return None
     from holdfast.remote.identity import own_machine
@@ -34,8 +33,7 @@ def own(workspace: Workspace) -> Machine | None:
 
 
 class Sight:
-    """What can be seen from this machine. The question is asked of many agents, and answered from one
-    look."""
+    """What can be seen from this machine; found out once for many agents."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -44,7 +42,7 @@ class Sight:
 
     @property
     def ahead(self) -> int:
-        """How far the agreed time is ahead of this machine's own; a difference of seconds is none."""
+        """How far the shared time is ahead of this machine's clock; less than a minute counts as none."""
         if self._ahead is None:
             from holdfast.remote.server_time import ahead
 
@@ -53,8 +51,8 @@ class Sight:
         return self._ahead
 
     def reaches(self, state: AgentState) -> bool:
-        """Whether an agent's files are on this machine. A life from before there was a server has said
-        nothing; it is taken for one of this machine."""
+        """Whether an agent's files are on this machine. A life from before there was a server names no
+        machine, and counts as one of this machine."""
         machine = state.get("machine")
         if not machine:
             return True
@@ -71,7 +69,7 @@ def name_of(state: AgentState) -> str:
 
 
 def labels(machines: Iterable[Machine | None]) -> dict[str, str]:
-    """What each machine is called in a list, by its id: two of one name are told apart."""
+    """A name for each machine in a list, by its id; machines of the same name get part of their id."""
     known = {machine["id"]: machine["name"] for machine in machines if machine}
     names = list(known.values())
     return {

@@ -1,7 +1,7 @@
-"""Everybody in an epic: what the journal knows, what the files say, and what signals tell.
+"""The list of an epic's agents, from the journal, their files, and other signals.
 
-The files count: an agent that writes its own is a member. Where the journal is ahead of a file (a
-view that could not be written) the journal counts.
+An agent that writes its own file is a member, and its file counts. Where the journal is ahead of a file
+(a view that could not be written), the journal counts.
 """
 
 from __future__ import annotations
@@ -76,10 +76,11 @@ def judge(state: AgentState, now: int, seen_at: str, *, sight: machines.Sight) -
 def _last_word(
     state: AgentState, saved: dict[str, Any], now: int, seen_at: str, sight: machines.Sight
 ) -> int | None:
-    """When an agent spoke last, by the clock that all machines agree on.
+    """When an agent's last checkpoint was, by the clock that all machines share.
 
-    We stamp by that. An agent that writes its file by itself goes by its machine's clock; from elsewhere
-    nobody knows how wrong that is, but what lies ahead was said no later than the journal heard it.
+    Holdfast writes times by that clock. An agent that writes its own file uses its machine's clock. On
+    another machine the error of that clock is unknown; but a time in the future was written no later than
+    when the journal received it.
     """
     last = instant_of(saved.get("last_checkpoint"))
     if last is None or not state.get("machine"):
@@ -137,7 +138,7 @@ def needs_decision(entry: AgentEntry) -> bool:
 
 
 def _note_rivals(entries: list[AgentEntry]) -> None:
-    """Files that others write may claim one feature twice; nobody can refuse a file."""
+    """Note agents with the same feature: holdfast cannot refuse a file that an agent wrote itself."""
     owners: dict[str, list[AgentEntry]] = {}
     for entry in entries:
         if entry["feature"] and entry["status"] != "COMPLETE":
@@ -170,7 +171,7 @@ def _states(epic: Epic) -> dict[str, tuple[AgentState, Head]]:
 
 
 def _own_file(files: list[Seen], state: AgentState) -> Seen | None:
-    """Of copies in several worktrees (a checkout brings them) the one that the agent keeps."""
+    """Of copies in several worktrees (git checks them out), the one that the agent writes."""
     own = [seen for seen in files if state["worktree"] and _is_in(seen.path, state["worktree"])]
     return next(iter(own or files), None)
 
@@ -252,7 +253,7 @@ def _entry(
 
 
 def _home(epic: Epic, state: AgentState, seen: Seen | None) -> str:
-    """The worktree that has an agent's files."""
+    """The worktree with an agent's files."""
     if state["worktree"] or seen is None:
         return state["worktree"] or epic.workspace.root
     below = len(epic.path(checkpoint_path(state["agent"])))
@@ -265,7 +266,7 @@ def _is_late(seen: Seen, state: AgentState) -> bool:
 
 
 def _is_ahead(seen: Seen, state: AgentState, sight: machines.Sight) -> bool:
-    """Whether a file says something later than the journal knows."""
+    """Whether a file is newer than the journal's state."""
     said, known = seen.checkpoint or {}, state["checkpoint"] or {}
     last = instant_of(known.get("last_checkpoint"))
     if last is None or said.get("last_checkpoint") == known.get("last_checkpoint"):
@@ -280,8 +281,8 @@ def _list(saved: dict[str, Any], name: str) -> list[Any]:
 
 
 def _next(agent: str, said: str, *, here: bool) -> str:
-    """What to do about an agent; nothing for one that works. One of another machine is not resumed from
-    here as if it were the same."""
+    """The next command for an agent; empty for one that works. An agent of another machine is taken over,
+    not resumed."""
     if said == "dead" or (said == "quiet" and not here):
         return f"holdfast agent takeover {agent} --by NEW"
     if said == "corrupted":

@@ -1,8 +1,8 @@
-"""The checkpoints of an epic as they stand on disk, whoever wrote them.
+"""Read the checkpoint files of an epic, whichever program wrote them.
 
-Our own writers exchange whole files. Shells write in place (`cat > file` empties it first and fills it
-when its text is ready), so a file that looks broken is looked at again for as long as somebody may
-still be writing it, and only then called corrupted.
+Holdfast exchanges whole files. Shells write in place (`cat > file` empties the file first, and fills it
+when its text is ready). So a file that looks broken is read again while a program may still be writing it,
+and only then reported as corrupted.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     # Agent's id, age in minutes, liveness; a file that says neither is (id, None, "CORRUPTED").
     Age = tuple[str, int | None, str]
 
-# A broken file that nobody has touched for so long will not mend itself, in seconds.
+# After so many seconds without a change, a broken file stays broken.
 MOMENT = 0.5
-# How long we wait for those who have a broken file open for writing, all of them together.
+# How many seconds a scan waits for programs that have broken files open for writing.
 PATIENCE = 5.0
 PAUSE = 0.01
-# No checkpoint is as large; what is not read to its end does not parse and is read with care.
+# No checkpoint is as large. A file that is cut here does not parse, and is read again with care.
 GLANCE = 1 << 16
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _SECONDS = {f"{second:02d}Z": second * 1000 for second in range(60)}
 
 
 class Seen:
-    """One agent's checkpoint file, and what is wrong with it if anything is."""
+    """One agent's checkpoint file, and its problem if it has one."""
 
     __slots__ = (
         *("agent", "checkpoint", "feature", "identity", "last_ms"),
@@ -49,7 +49,7 @@ class Seen:
         """Where it is on disk."""
         self.stem = os.path.basename(path).removesuffix(".json")
         self.identity = identity
-        """Of the very bytes that were read, or of what stands there and cannot be."""
+        """The identity of the file that was read, or that could not be read."""
         self.checkpoint: dict[str, Any] | None = None if problem else checkpoint
         said = self.checkpoint or {}
         self.agent = _text(said, "agent_id") or names.agent_of(self.stem)
@@ -78,7 +78,7 @@ def scan(epic_root: str, *, include_primary: bool = False) -> list[Seen]:
 
 
 def staleness(epic_root: str, now_ms: int) -> list[Age]:
-    """How long each secondary has been silent: what `scan` would say, fast for thousands of files."""
+    """How long each secondary has been silent: the same as `scan` finds, fast for thousands of files."""
     folder = os.path.join(epic_root, CHECKPOINTS)
     found = _names_in(folder, include_primary=False)
     if not found:
@@ -116,7 +116,7 @@ def _start_of(minute: str) -> int:
 
 
 def _glance(content: bytes) -> tuple[str, str, str]:
-    """Agent, last checkpoint and status of a file; ValueError where they must be read with care."""
+    """Agent, last checkpoint and status of a file; ValueError if the file must be read with care."""
     value = canonical_json.loads(content.decode())
     if type(value) is not dict:
         raise ValueError("not a JSON object")
@@ -131,7 +131,7 @@ def _glance(content: bytes) -> tuple[str, str, str]:
 
 
 def _bytes_of(name: str, top: int) -> bytes:
-    """What a file holds; nothing when it cannot be read, which is looked into later."""
+    """A file's content; empty when it cannot be read, and then it is read again with care."""
     try:
         descriptor = os.open(name, _FLAGS, dir_fd=top)
     except OSError:
@@ -173,7 +173,7 @@ def _names_in(folder: str, include_primary: bool) -> list[str]:
 
 
 def _read_with_care(folder: str, found: list[str]) -> list[Seen]:
-    """The files of these names, in that order; those that vanished meanwhile are left out."""
+    """The files of these names, in that order, without those that vanished meanwhile."""
     read: dict[str, Seen] = {}
     stood: dict[str, float] = {}
     patience = time.monotonic() + PATIENCE
@@ -214,11 +214,11 @@ def _read(path: str) -> Seen | None:
 
 
 def _may_change(seen: Seen, stood: dict[str, float]) -> bool:
-    """Whether somebody may be in the middle of writing what looks broken.
+    """Whether a program may still be writing a file that looks broken.
 
-    `stood` remembers since when a file stands as it is, for those whose own time cannot be believed.
+    `stood` holds since when a file is unchanged, because its modification time may be wrong.
     """
-    # In this order: a writer that is done before we ask whether there is one left other marks.
+    # In this order: a writer that ends before the first question has changed the identity.
     if not is_quiet(seen.path) or identity_of(seen.path) != seen.identity:
         return True
     modified = int(seen.identity.split(":")[2])

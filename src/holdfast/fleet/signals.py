@@ -1,6 +1,6 @@
-"""What can be seen of an agent besides its heartbeat: its process, its work tree, its transcript.
+"""The signals of an agent besides its heartbeat: its process, its work tree, its transcript.
 
-`holdfast.fleet.rules.verdict` judges it.
+`holdfast.fleet.rules.verdict` judges them.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from holdfast.fleet.rules.model import AgentState
     from holdfast.fleet.rules.verdict import Signals
 
-# So many files of a work tree are looked at.
+# How many files of a work tree are looked at.
 MOST_ENTRIES = 5000
-# Too large to look through, or written by whoever watches the agent and not by the agent.
+# Too large to look through, or written by other agents and not by this one.
 PASSED_OVER = frozenset(
     (
         *(".git", ".holdfast", "node_modules"),
         *(CHECKPOINTS, COMMS, ".epic_locks", "EPIC_README.md"),
     )
 )
-# A folder that holds one of these is another work tree, or an environment of Python's.
+# A folder with one of these is another work tree, or a Python environment.
 _OF_OTHERS = (".git", "pyvenv.cfg")
 # The last change of each work tree at one instant: agents may share one.
 _changes: dict[str, int | None] = {}
@@ -40,8 +40,8 @@ _at: list[int] = [0]
 
 
 def gather(state: AgentState, now: int, seen_at: str = "", sight: Sight | None = None) -> Signals:
-    """All signals of an agent. What is not known of it says nothing. `seen_at` is when its stream was
-    written or touched last; `sight` is what this machine sees, where there are several."""
+    """All signals of an agent. `seen_at` is when its stream was written or touched last; `sight` is what
+    this machine can see, when several share a journal."""
     checkpoint, life = state["checkpoint"] or {}, state["life"]
     near = life if life and (sight is None or sight.reaches(state)) else None
     # The times of files are this machine's.
@@ -60,12 +60,12 @@ def gather(state: AgentState, now: int, seen_at: str = "", sight: Sight | None =
 
 
 def _agreed(time: int | None, ahead: int) -> int | None:
-    """A time of this machine's by the clock that all machines agree on."""
+    """A time of this machine by the clock that all machines share."""
     return None if time is None else time + ahead
 
 
 def _activity(seen_at: str, last: int | None) -> int | None:
-    """What was seen after the agent's own last word."""
+    """When a hook saw the agent at work after its last checkpoint."""
     seen = instant_of(seen_at)
     if seen is None or last is None or seen // 1000 <= last // 1000:
         return None
@@ -84,7 +84,7 @@ def _change_at(now: int, worktree: str) -> int | None:
 
 
 def transcript_change(path: str) -> int | None:
-    """When an agent's transcript grew last."""
+    """When an agent's transcript changed last."""
     try:
         return os.stat(path).st_mtime_ns // 1_000_000 if path else None
     except (OSError, ValueError):
@@ -92,10 +92,10 @@ def transcript_change(path: str) -> int | None:
 
 
 def last_change(worktree: str, limit: int = MOST_ENTRIES, now: int | None = None) -> int | None:
-    """When a file of a work tree changed last, as far as so many files tell.
+    """When a file of a work tree changed last, from at most `limit` files.
 
-    When there are more, then something old that was seen does not mean that nothing is new: None.
-    The index is not asked, because a mere `git status` of anybody touches it.
+    If there are more files, an old time does not prove that nothing is new: the answer is None. The git
+    index does not count, because every `git status` changes it.
     """
     if not os.path.isdir(worktree):
         return None
@@ -113,7 +113,7 @@ def last_change(worktree: str, limit: int = MOST_ENTRIES, now: int | None = None
 
 
 def _files_below(worktree: str) -> Iterator[os.DirEntry[str]]:
-    """The files of a work tree, the outer ones first; not those of other work trees inside of it."""
+    """The files of a work tree, outer folders first, without other work trees inside it."""
     folders = [worktree]
     for folder in folders:
         try:
@@ -136,7 +136,7 @@ def _if_recent(newest: int | None, now: int) -> int | None:
 
 
 def _commit_time(worktree: str) -> int | None:
-    """When HEAD moved last: a commit may come long after the files that it holds."""
+    """When HEAD moved last: a commit may come long after the changes in it."""
     try:
         log = os.path.join(locate(worktree).git_dir, "logs", "HEAD")
         return os.stat(log).st_mtime_ns // 1_000_000

@@ -1,8 +1,6 @@
-"""FLEET: many agents at once; heartbeats, staleness, takeover, backups, messages.
+"""The rules of the `agent:<epic>/<agent>` streams: one agent, its checkpoint file, and its lives.
 
-The rules of the `agent:<epic>/<agent>` streams: one agent, its checkpoint file, and its lives. What a
-feature knows is in `feature`, what is said in `comms`. Files, processes and the people around them
-are composed in `holdfast.fleet`.
+The streams of features are in `feature`, those of messages in `comms`.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.rules import Wish
     from holdfast.kernel.views.reconcile import Change
 
-# So many earlier lives are remembered, to tell a late write of theirs.
+# How many earlier lives are remembered, to recognise their late writes.
 LIVES_REMEMBERED = 50
 
 
@@ -66,7 +64,7 @@ def decide(state: AgentState, command: Any, now: int) -> Decision:
     if what not in (*updates.KINDS, "pushed"):
         raise Usage(f"An agent cannot {what!r}.")
     if is_late(state, command.get("session", "")):
-        # Of a life that is over: kept for reading, and of no effect.
+        # From a life that is over: recorded, without an effect.
         return Decision([("late", {"command": command})])
     if state["checkpoint"] is None:
         raise NotFound(
@@ -83,7 +81,7 @@ def decide(state: AgentState, command: Any, now: int) -> Decision:
 
 
 def _wishes(state: AgentState, command: Any, checkpoint: dict[str, Any], now: int) -> list[Wish]:
-    """What an update wants in EPIC_README.md, if there is one; a heartbeat seldom wants anything."""
+    """The edits of EPIC_README.md after an update, if the file exists; a heartbeat seldom has any."""
     if not command.get("readme"):
         return []
     from holdfast.fleet.rules.wishes import of_update
@@ -100,7 +98,7 @@ def _last_wishes(state: AgentState, command: Any) -> list[Wish]:
 
 
 def over(state: AgentState) -> Conflict:
-    """What is said of an agent whose last life ended."""
+    """The error for an agent whose last life ended."""
     last = state["past"][-1]
     by = f" by {last['by']}" if last["by"] and last["by"] != state["agent"] else ""
     archive = f" Its file is {last['archive']}." if last["archive"] else ""
@@ -112,17 +110,17 @@ def over(state: AgentState) -> Conflict:
 
 
 def is_late(state: AgentState, session: str) -> bool:
-    """Whether a session is not the one that lives."""
+    """Whether a session is not the present life."""
     return bool(session) and (state["life"] is None or state["life"]["session"] != session)
 
 
 def is_over(state: AgentState, session: str) -> bool:
-    """Whether a session is one of those that ended."""
+    """Whether a session is a life that ended."""
     return any(ending["session"] == session for ending in state["past"])
 
 
 def _adopt(state: AgentState, command: Any) -> Decision:
-    """A file that an agent wrote by itself: from now on it is one of ours."""
+    """Take in the file of an agent that wrote it without holdfast."""
     saved = file.parse(command["text"])
     if state["checkpoint"] is not None or is_over(state, str(saved.get("session_id", ""))):
         return Decision()
@@ -138,7 +136,7 @@ def _adopt(state: AgentState, command: Any) -> Decision:
 
 
 def _begun(state: AgentState, command: Any, now: int) -> dict[str, Any]:
-    """A new life. While one lives there is no second."""
+    """The record of a new life; refused while the agent has one."""
     present = state["checkpoint"]
     if present is not None and present.get("status") != "COMPLETE":
         life = state["life"]
@@ -173,12 +171,12 @@ def _begun(state: AgentState, command: Any, now: int) -> dict[str, Any]:
 
 
 def _machine(said: Any) -> dict[str, Any]:
-    """Where the worktree is; nothing where there is one machine only."""
+    """The worktree's machine; nothing when there is one machine only."""
     return {"machine": said["machine"]} if said.get("machine") else {}
 
 
 def _continued(saved: dict[str, Any], agent: str, session: str, now: int) -> dict[str, Any]:
-    """A checkpoint in the hands of a new session: same feature, same stage; FLEET-64, FLEET-72."""
+    """The checkpoint of a new session that goes on: same feature, same stage. FLEET-64, FLEET-72"""
     taken = file.healed(saved, agent, session, now)
     taken.update(file.times(now))
     taken.update(session_id=session, status="IN_PROGRESS", can_resume=True)
@@ -215,8 +213,7 @@ def _resume(state: AgentState, command: Any, now: int) -> Decision:
 
 
 def _end(state: AgentState, command: Any, now: int) -> Decision:
-    """A life is over by somebody's decision: its file becomes an archive, and the same id may begin
-    again at once (`then`)."""
+    """End a life: its file becomes an archive. With `then`, the same id begins again at once."""
     seen = (state["checkpoint"] or {}).get("last_checkpoint")
     if seen != command["seen"]:
         raise Conflict(
@@ -240,8 +237,7 @@ def _ending(state: AgentState, how: str, by: str, now: int, archive: str = "") -
 
 
 def _restored(state: AgentState, command: Any) -> dict[str, Any]:
-    """The content of a backup, in the hands of the life that is. Of a life that goes on (`keep`) no step
-    that was done is forgotten."""
+    """The content of a backup for the present life. With `keep`, steps that are done stay done."""
     present = state["checkpoint"] or {}
     known = {name: present[name] for name in FIELDS if name in present}
     restored = {**known, **command["checkpoint"]}
@@ -313,7 +309,7 @@ def _edited(state: AgentState, body: Any) -> AgentState:
 
 
 def _life_from_outside(session: str, at: str) -> Life:
-    """An agent that writes its file itself: all that is known of it stands there."""
+    """The life of an agent that writes its own file: only the file tells about it."""
     return {
         "session": session,
         "started_at": at,
@@ -326,8 +322,8 @@ def _life_from_outside(session: str, at: str) -> Life:
 
 
 def absorb(state: AgentState, base: AgentState, change: Change, now: int) -> list[tuple[str, Any]]:
-    """A file written by the agent itself, or by a person. One of a life that is over is kept in the
-    journal and has no effect."""
+    """The records for a file that the agent itself or a person wrote. The file of a life that is over is
+    recorded, without an effect."""
     if change["kind"] != "edited":
         return []
     if change["path"] != _path(state):
@@ -341,7 +337,7 @@ def absorb(state: AgentState, base: AgentState, change: Change, now: int) -> lis
         return [("late", {"session": session, "text": change["text"], "earlier": True})]
     done = ours.get("completed_steps")
     if done and isinstance(theirs.get("completed_steps", []), list):
-        # Steps that are done only grow, whoever writes: a script may write what it read before.
+        # Steps stay done: a script may write back a list that it read earlier.
         theirs = {**theirs, "completed_steps": updates.joined(theirs.get("completed_steps"), done)}
     changed = {
         name: value
@@ -349,7 +345,7 @@ def absorb(state: AgentState, base: AgentState, change: Change, now: int) -> lis
         if value != seen.get(name) and value != ours.get(name)
         if name not in ours or file.is_plausible(name, value)
     }
-    # A field of ours that is missing was forgotten; one of theirs was taken out.
+    # A missing field of the protocol was forgotten; a missing field of others was removed.
     gone = [name for name in seen if name not in theirs and name in ours]
     gone = [name for name in gone if name not in FIELDS]
     if not changed and not gone:
@@ -361,8 +357,8 @@ def absorb(state: AgentState, base: AgentState, change: Change, now: int) -> lis
 
 
 def _is_earlier_copy(theirs: dict[str, Any], seen: dict[str, Any], ours: dict[str, Any]) -> bool:
-    """Whether a file is one of ours from before, as git checks it out: an older time than the one that
-    stood there, and nothing done that is not known."""
+    """Whether a file is an older version, as git checks it out: its time is older than the file's before
+    it, and all its steps are known."""
     from holdfast.fleet.rules.liveness import instant_of
 
     earlier, shown, present = (
@@ -380,7 +376,7 @@ def _merged(ours: dict[str, Any], changed: dict[str, Any], gone: list[str]) -> d
 
 
 def _status_edits(state: AgentState, change: Change) -> list[tuple[str, Any]]:
-    """What somebody wrote into the feature's STATUS file. One that was there before us is kept."""
+    """The records for an edit of the feature's STATUS file; a file from before the agent is recorded."""
     if state["checkpoint"] is None:
         return [("found_status", {"path": change["path"], "said": change["text"]})]
     from holdfast.fleet.rules.status_file import parse

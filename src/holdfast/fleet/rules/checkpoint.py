@@ -28,7 +28,7 @@ _TIMES = ("last_checkpoint", "next_checkpoint_expected")
 
 
 def first(agent: str, session: str, feature: str, now: int) -> dict[str, Any]:
-    """What a new agent's file says; FLEET-28 to FLEET-31."""
+    """The first checkpoint of a new agent; FLEET-28 to FLEET-31."""
     at = clock.stamp(now)
     return {
         "agent_id": agent,
@@ -61,8 +61,7 @@ def first(agent: str, session: str, feature: str, now: int) -> dict[str, Any]:
 
 
 def healed(saved: dict[str, Any], agent: str, session: str, now: int) -> dict[str, Any]:
-    """A checkpoint as our own file may say it: what others wrote is kept as long as it is valid, and
-    what is missing or wrong begins anew."""
+    """A valid checkpoint: valid fields stay, missing or invalid ones get their first value."""
     whole = first(agent, session, "-", now)
     good = {name: value for name, value in saved.items() if _fits(name, value, whole)}
     return {**whole, **good, "agent_id": agent, "agent_type": type_of(agent)}
@@ -81,7 +80,7 @@ def times(now: int) -> dict[str, str]:
 
 
 def problems(checkpoint: Any) -> list[str]:
-    """What is wrong with a checkpoint by the strict rules of the writer; FLEET-03 to FLEET-18."""
+    """The problems of a checkpoint by the strict rules of the writer; FLEET-03 to FLEET-18."""
     if not isinstance(checkpoint, dict):
         return ["it is no JSON object"]
     found = [f"{name} is missing" for name in FIELDS if name not in checkpoint]
@@ -123,7 +122,7 @@ def _is_time(value: Any) -> bool:
 
 
 def is_plausible(name: str, value: Any) -> bool:
-    """Whether somebody may have meant it: of a field's kind, though perhaps not one of its values."""
+    """Whether a value has the type of its field; it may still be none of the field's values."""
     if name in _LISTS:
         return isinstance(value, list)
     if name == "can_resume":
@@ -134,7 +133,7 @@ def is_plausible(name: str, value: Any) -> bool:
 
 
 def refuse_invalid(checkpoint: dict[str, Any]) -> None:
-    """The writer is strict, though the reader is not; AMB-FLEET-24."""
+    """Refuse to write an invalid checkpoint. Reading is tolerant; AMB-FLEET-24."""
     found = problems(checkpoint)
     if found:
         raise Usage(
@@ -145,7 +144,7 @@ def refuse_invalid(checkpoint: dict[str, Any]) -> None:
 
 
 def parse(text: str) -> dict[str, Any]:
-    """What somebody wrote, whatever it holds besides; only what is no JSON object is refused."""
+    """The fields of a file, also unknown ones; only a text that is no JSON object is refused."""
     try:
         value = canonical_json.loads(text)
     except ValueError as error:

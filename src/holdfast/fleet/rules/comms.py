@@ -1,7 +1,7 @@
 """Messages between two agents: the rules of the `comms:<epic path>/<sender>_to_<receiver>` streams.
 
-The view is `agent_comms/<sender>_to_<receiver>.md` in the epic's folder. It is written by others too,
-with a shell, at any instant; what they and we insert is brought together.
+The view is `agent_comms/<sender>_to_<receiver>.md` in the epic's folder. Other programs write it too, with
+a shell, at any time; their messages and ours are merged.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ def decide(state: CommsState, command: Any, now: int) -> Decision:
 
 
 def _opened(state: CommsState, command: Any) -> list[tuple[str, Any]]:
-    """Who writes to whom, written down once. It also makes the file known, so that one which was
-    there before is taken in."""
+    """The record of sender and receiver, made once. It also makes the file known, so that an existing file
+    is taken in."""
     if state["sender"]:
         return []
     sender, receiver = check_agent(command["sender"]), check_agent(command["receiver"])
@@ -132,7 +132,7 @@ def _send(state: CommsState, opened: list[tuple[str, Any]], command: Any, now: i
 
 
 def _escalate(state: CommsState, command: Any) -> Decision:
-    """Once for each last_checkpoint; what else the command says is for whoever writes it down."""
+    """Escalate once for each last_checkpoint; the command's other fields go to EPIC_README.md's edit."""
     about = command["about"]
     if about == state["escalated"]:
         return Decision()
@@ -171,8 +171,8 @@ def _fresh(state: CommsState) -> str:
 
 
 def absorb(state: CommsState, base: CommsState, change: Change, now: int) -> list[tuple[str, Any]]:
-    """Any text is a message file. An emptied one begins anew, and what it held stays on record; from
-    any other, an unread message does not go."""
+    """The records for an edit; any text is valid. An emptied file begins anew, and its old content is
+    recorded. Unread messages cannot be removed."""
     if change["kind"] != "edited":
         return []
     if not change["text"].strip():

@@ -1,7 +1,7 @@
-"""Edits of EPIC_README.md: one line or one section of ours, and everything else byte for byte.
+"""Edits of EPIC_README.md: each changes one line or one section, and keeps the rest byte for byte.
 
-The text is as it was read, with its own line ends and with bytes that are no UTF-8 as surrogates.
-Each edit made twice is the same as made once, so that it can be repeated on top of somebody else's.
+The text keeps its line ends, and bytes that are no UTF-8 as surrogates. Every edit is idempotent, so that
+it can be repeated after an edit of another program.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def stale(text: str, agent: str, gone: bool = False) -> str:
 
 
 def deferred(text: str, agent: str, feature: str) -> str:
-    """One line that a feature, which an agent had, waits for the second wave."""
+    """The line about a feature that waits for Wave 2."""
     line = f"{_one_line(feature)}: deferred to Wave 2 (was {agent}'s)"
     return _with_line(text, DEFERRED, f"{_one_line(feature)}: deferred", line)
 
@@ -43,7 +43,7 @@ def progress(text: str, agent: str, lines: Sequence[str]) -> str:
         section = [f"{begin}{newline}", *section, f"{end}{newline}"]
         return joined([*_with_blank_end(existing, newline), *section], newline)
     closing = _find(existing, end, opening)
-    if closing < 0:  # nobody knows how far it went: what follows stays
+    if closing < 0:  # its end is unknown: the text below stays
         section.append(f"{end}{newline}")
         closing = opening + 1
     return joined([*existing[: opening + 1], *section, *existing[closing:]], newline)

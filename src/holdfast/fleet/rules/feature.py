@@ -1,6 +1,6 @@
-"""A feature and who owns it: one agent at a time, whatever happens to the agents.
+"""A feature and its owner: one agent at a time.
 
-The rules of the `feature:<epic>/<feature>` streams. They have no file: the agents' own files tell.
+The rules of the `feature:<epic>/<feature>` streams. They have no file: the agents' files name their feature.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.views.reconcile import Change
 
     class FeatureState(TypedDict):
-        """`decision` is what was last decided about it; `wave` is 2 once it was deferred."""
+        """`decision` is the last decision about it; `wave` is 2 once it was deferred."""
 
         feature: str
         owner: str
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         decided_at: str
 
 
-# What a person or the Primary decides once an agent is silent; AMB-FLEET-15.
+# The decisions of a person or the Primary about a silent agent; AMB-FLEET-15.
 DECISIONS = ("resume", "reassign", "restart", "defer_wave_2", "primary_absorbs")
 
 

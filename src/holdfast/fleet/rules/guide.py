@@ -1,4 +1,4 @@
-"""The steps that a guide of S2 carries, so that an agent knows when to write its checkpoint."""
+"""The steps for the guides of S2 that tell an agent when to write its checkpoint."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def completion_step() -> str:
 
 
 def next_stage(stage: str) -> str:
-    """The stage that follows; refused for the last one, and for what is none."""
+    """The next stage; refused for the last one, and for an unknown one."""
     if stage not in STAGES[:-1]:
         raise Usage(
             f"No stage of S2 follows {stage!r}.", hint=f"The stages are {', '.join(STAGES)}."
@@ -94,12 +94,12 @@ def next_stage(stage: str) -> str:
 
 
 def recovery_at(stage: str) -> str:
-    """The recovery instructions at a stage's very beginning."""
+    """The recovery instructions at the beginning of a stage."""
     return f"Resume from beginning of {stage}"
 
 
 def guide(stage: str) -> str:
-    """All that a guide of this stage has to say about checkpoints; FLEET-24."""
+    """The part of a stage's guide about checkpoints; FLEET-24."""
     if stage not in STAGES:
         raise Usage(f"{stage!r} is no stage of S2.", hint=f"The stages are {', '.join(STAGES)}.")
     last = completion_step() if stage == STAGES[-1] else transition_step(stage)
@@ -117,7 +117,7 @@ sync point.
 
 
 def overhead(minutes: int) -> tuple[int, int, float]:
-    """What so many minutes of work spend on heartbeats: how many, their seconds, and per cent."""
+    """The cost of heartbeats in so many minutes of work: how many, seconds, and per cent."""
     heartbeats = minutes // _MINUTES
     seconds = heartbeats * HEARTBEAT_SECONDS
     return heartbeats, seconds, round(100 * seconds / (minutes * 60), 2) if minutes else 0.0

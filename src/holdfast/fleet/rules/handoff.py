@@ -1,4 +1,4 @@
-"""Packages that a person pastes into a new session, and what an agent says when it resumes."""
+"""Texts for people to paste into a new session, and the lines of an agent that resumes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     class Package(TypedDict):
-        """What a pasted text says; what it does not say is empty."""
+        """The fields of a pasted text; missing ones are empty."""
 
         agent: str
         feature: str
@@ -38,7 +38,7 @@ _LABELS = {
 def package(
     *, epic_name: str, epic_path: str, feature: str, agent: str, primary: str = PRIMARY
 ) -> str:
-    """For an agent that begins: without a word of any checkpoint to go on from. FLEET-75"""
+    """The package for an agent that begins; it names no checkpoint to go on from. FLEET-75"""
     joining = [f"I'm joining as a secondary agent for epic {epic_name}."]
     stage = "S2.P1 (Feature Deep Dive - Research Phase)"
     return _package(joining, epic_path, feature, agent, primary, stage, "Begin S2.P1 now.")
@@ -55,7 +55,7 @@ def takeover_package(
     phase: str,
     primary: str = PRIMARY,
 ) -> str:
-    """For an agent that goes on with the work of one that crashed. FLEET-67"""
+    """The package for an agent that takes over from a crashed one. FLEET-67"""
     text = takeover_text(feature, crashed, checkpoint_file, stage, phase)
     begin = [*text.split("\n"), "", CRASHED_NOTE]
     name = f"{stage} ({phase_name(phase)} Phase)"
@@ -100,7 +100,7 @@ def _package(
 
 
 def takeover_text(feature: str, agent: str, checkpoint_file: str, stage: str, phase: str) -> str:
-    """What the new session is told, where `agent` is the one that crashed. FLEET-68"""
+    """The text for the new session; `agent` is the one that crashed. FLEET-68"""
     taking, crashed = _TAKING_OVER
     return (
         f"{taking}{feature}{crashed}{agent}.\n\n"
@@ -115,7 +115,7 @@ def phase_name(phase: str) -> str:
 
 
 def parse(text: str) -> Package:
-    """What a pasted package says, whatever a chat window did to it."""
+    """The fields of a pasted package, also after a chat window changed its marks and quotes."""
     found: Package = {
         "agent": "",
         "feature": "",
@@ -138,7 +138,7 @@ def parse(text: str) -> Package:
 
 
 def resume_lines(checkpoint: Mapping[str, Any], missing: Collection[str] = ()) -> list[str]:
-    """What is printed when a checkpoint was found; FLEET-60..62."""
+    """The lines about a checkpoint that was found; FLEET-60..62."""
     files = _texts(checkpoint, "files_modified")
     return [
         "Found existing checkpoint, resuming...",
@@ -151,7 +151,7 @@ def resume_lines(checkpoint: Mapping[str, Any], missing: Collection[str] = ()) -
 
 
 def resume_plan(checkpoint: Mapping[str, Any]) -> list[str]:
-    """What is to be done, in this order: the instructions, the step at hand, the steps after it."""
+    """What to do, in this order: the instructions, the current step, the next steps."""
     said = [_text(checkpoint, "recovery_instructions"), _text(checkpoint, "current_step")]
     return [step for step in [*said, *_texts(checkpoint, "next_steps")] if step]
 
@@ -162,7 +162,7 @@ def resume_message(
     now: int,
     age_minutes: int | None = None,
 ) -> str:
-    """What a resumed agent says first; FLEET-65. Without an age it is that of the last checkpoint."""
+    """The first message of a resumed agent; FLEET-65. The default age is that of the last checkpoint."""
     at, ago = "unknown", "unknown time ago"
     try:
         instant = clock.parse(_text(checkpoint, "last_checkpoint"))
@@ -198,7 +198,7 @@ def resume_message(
 
 
 def _shown(file: str, files: list[str]) -> str:
-    """The file's name alone, as long as no other of them is called the same."""
+    """The file's name alone, unless two files have the same name."""
     name = file.rpartition("/")[2]
     return name if sum(each.rpartition("/")[2] == name for each in files) == 1 else file
 

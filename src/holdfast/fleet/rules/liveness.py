@@ -1,4 +1,4 @@
-"""How long an agent has been silent, and what the protocol makes of it."""
+"""How long an agent has been silent, and what the protocol calls that."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 def instant_of(value: Any) -> int | None:
     """The time that a checkpoint names; None when it names none.
 
-    Agents write times themselves, some with an offset in place of the `Z`, or with neither. Without
-    either it is UTC, as FLEET-10 says of the field.
+    Some agents write an offset instead of the `Z`, or neither; without both it is UTC. FLEET-10
     """
     if not isinstance(value, str):
         return None
@@ -39,7 +38,7 @@ def age_minutes(last_checkpoint_ms: int, now_ms: int) -> int:
 
 
 def by_clock(age: int, inclusive: bool = False) -> ByClock:
-    """What an age in minutes says, whatever the agent's status."""
+    """The liveness by the age in minutes alone."""
     if inclusive:
         age += 1  # `30 or more` of whole minutes is `more than 30` of one minute later
     if age <= WARNING_AFTER:
@@ -48,12 +47,12 @@ def by_clock(age: int, inclusive: bool = False) -> ByClock:
 
 
 def liveness(age: int, status: str, inclusive: bool = False) -> Liveness:
-    """A complete agent is not missed, however long it says nothing; AMB-FLEET-04."""
+    """The liveness by age and status: a complete agent is never stale. AMB-FLEET-04"""
     return "COMPLETE" if status == "COMPLETE" else by_clock(age, inclusive)
 
 
 def line(agent: str, age: int, inclusive: bool = False) -> str:
-    """What the protocol's scan prints of an agent, also of a complete one; FLEET-47."""
+    """The line of the protocol's scan about an agent, also about a complete one; FLEET-47."""
     said = by_clock(age, inclusive)
     if said == "STALE":
         return f"❌ {agent}: STALE ({age} min) - Likely crashed"
@@ -63,13 +62,13 @@ def line(agent: str, age: int, inclusive: bool = False) -> str:
 
 
 def is_due(last_ms: int, now_ms: int) -> bool:
-    """Whether a heartbeat is due; FLEET-20. A time so far ahead that the clock must have stepped
-    back says nothing of when the last one was."""
+    """Whether a heartbeat is due; FLEET-20. It is also due when the last one lies far in the future, because
+    the clock must have been set back."""
     return abs(now_ms - last_ms) >= CADENCE
 
 
 def too_old_lines(age: int) -> list[str]:
-    """What is said to whoever comes back to a checkpoint that is too old; FLEET-89."""
+    """The lines for an agent that resumes from a checkpoint that is too old; FLEET-89."""
     if age <= STALE_AFTER:
         return []
     return [
@@ -79,5 +78,5 @@ def too_old_lines(age: int) -> list[str]:
 
 
 def is_minimal_work(began_ms: int, last_ms: int) -> bool:
-    """Whether so little was done that a restart from scratch loses nothing much; FLEET-73."""
+    """Whether so little was done that a restart loses little; FLEET-73."""
     return last_ms - began_ms < MINIMAL_WORK

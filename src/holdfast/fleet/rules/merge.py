@@ -1,4 +1,4 @@
-"""Two edits of one text, brought together so that nothing which either side added is lost."""
+"""Merge two edits of one text so that no addition of either side is lost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def newline_of(text: str) -> str:
 
 
 def joined(lines: Sequence[str], newline: str = "\n") -> str:
-    """The text of lines; one that had no end, and is not the last any more, gets one."""
+    """Join lines; a line without an end gets one unless it is the last."""
     ended = [line if line.endswith("\n") else line + newline for line in lines[:-1]]
     return "".join([*ended, *lines[-1:]])
 

@@ -40,9 +40,9 @@ READ = "✅ READ"
 NO_MESSAGES = "(No messages yet)"
 FIELDS = ("subject", "action", "details", "next", "acknowledge")
 HEADING = "## Message"
-# What continues a field stands nine blanks in, so no line of a field can be taken for a heading.
+# The lines of a field are indented by nine blanks, so that none of them looks like a heading.
 INDENT = " " * 9
-# The mark inside somebody's text, with one blank more: it reads the same and is not counted.
+# The mark inside a message's text, with one more blank: it is not counted.
 _QUOTED_UNREAD = UNREAD.replace(" ", "  ")
 
 
@@ -52,7 +52,7 @@ def title(sender: str, receiver: str) -> str:
 
 
 def empty(sender: str, receiver: str) -> str:
-    """A file that nobody has written to yet."""
+    """A file without messages."""
     return f"{title(sender, receiver)}\n\n{NO_MESSAGES}\n"
 
 
@@ -62,7 +62,7 @@ def minute(instant: int) -> str:
 
 
 def compose(number: int, at_ms: int, fields: Mapping[str, str]) -> str:
-    """One message. Fields that say nothing are left out, but for the subject. FLEET-50"""
+    """One message. Empty fields are left out, except the subject. FLEET-50"""
     lines = [f"{HEADING} {number} ({minute(at_ms)}) {UNREAD}"]
     for name in FIELDS:
         text = fields.get(name, "")
@@ -84,7 +84,7 @@ def _without_blank_ends(lines: list[str]) -> list[str]:
 
 
 def split(text: str) -> tuple[str, list[str]]:
-    """What stands above the first message, and the messages, each with all that follows it."""
+    """The text above the first message, and the messages, each with the text below it."""
     starts = [0] if text.startswith(HEADING) else []
     position = text.find(f"\n{HEADING}")
     while position >= 0:
@@ -97,12 +97,12 @@ def split(text: str) -> tuple[str, list[str]]:
 
 
 def next_number(text: str) -> int:
-    """The headings there are, and one; AMB-FLEET-18."""
+    """The number of headings plus one; AMB-FLEET-18."""
     return len(split(text)[1]) + 1
 
 
 def insert(text: str, message: str) -> str:
-    """The file with a message directly below its H1, or on top where it has none."""
+    """The file with a message directly below its H1, or at the top if it has none."""
     lines = text.split("\n")
     below = next((at for at, line in enumerate(lines) if line.startswith("# ")), -1) + 1
     head, rest = lines[:below], lines[below:]
@@ -120,7 +120,7 @@ def insert(text: str, message: str) -> str:
 def mark_read(text: str, numbers: Collection[int] | None) -> str:
     """The file with these messages marked as read; without numbers, all of it.
 
-    The whole message, because some carry their mark in a line of its own.
+    The whole message is searched, because some have their mark on a line of its own.
     """
     if numbers is None:
         return text.replace(UNREAD, READ)
@@ -132,7 +132,7 @@ def mark_read(text: str, numbers: Collection[int] | None) -> str:
 
 
 def parse(text: str) -> list[Message]:
-    """The messages in the order of the file, as far as they can be understood."""
+    """The messages in the order of the file."""
     return [_message(block) for block in split(text)[1]]
 
 
@@ -168,8 +168,8 @@ def _message(block: str) -> Message:
 
 
 def warning(last_checkpoint_ms: int, age_minutes: int) -> dict[str, str]:
-    """What an agent is told that has not been heard of: the subject names the limit, the details the
-    real age. FLEET-51..55, AMB-FLEET-02"""
+    """The warning to a silent agent: the subject names the limit, the details the real age.
+    FLEET-51..55, AMB-FLEET-02"""
     at = clock.stamp(last_checkpoint_ms)[11:16]
     cadence = CADENCE // clock.MINUTE
     return {
@@ -184,7 +184,7 @@ def warning(last_checkpoint_ms: int, age_minutes: int) -> dict[str, str]:
 
 
 def notice(agent: str) -> str:
-    """What the user is told about an agent that is presumed to have crashed; FLEET-57."""
+    """The notice to the user about an agent that probably crashed; FLEET-57."""
     return f"{agent} hasn't updated checkpoint in {STALE_AFTER} minutes"
 
 
@@ -192,7 +192,7 @@ def notice(agent: str) -> str:
 
 
 def merge(base: str, ours: str, theirs: str) -> str:
-    """Both sides' messages, marks and other text. `base` is what they were looking at."""
+    """Both sides' messages, marks and other text. `base` is the text that both started from."""
     if theirs in (base, ours):
         return ours
     if ours == base:
@@ -209,10 +209,10 @@ def merge(base: str, ours: str, theirs: str) -> str:
 
 
 def with_unread(known: str, text: str) -> str:
-    """The text, with the unread messages that it lacks put back on top.
+    """The text, with its missing unread messages put back on top.
 
-    A shell that had read the file before a message came in writes it back without that message, which
-    nobody took out; what was read may go.
+    A shell that read the file before a message came in writes the file back without that message. Only
+    messages that were read may be removed.
     """
     there = split(text)[1]
     lost = [block for block in split(known)[1] if UNREAD in block and not _is_in(block, there)]
@@ -222,12 +222,12 @@ def with_unread(known: str, text: str) -> str:
 
 
 def _is_in(block: str, others: list[str]) -> bool:
-    """Whether a message is among others: edited below its subject, or half written when we saw it."""
+    """Whether a message is among others: edited below its subject, or half written before."""
     return any(_begin(other, 2) == _begin(block, 2) or _grew(block, other) for other in others)
 
 
 def _grew(block: str, other: str) -> bool:
-    """Whether a message is the other's beginning: a shell writes line by line."""
+    """Whether the other message begins with this one: a shell writes line by line."""
     return _all_read(other).rstrip().startswith(_all_read(block).rstrip())
 
 
@@ -236,7 +236,7 @@ def _without_placeholder(above: str) -> str:
 
 
 def _ended(piece: str, *, apart: bool) -> str:
-    """A piece that others follow now; one that was the last of its file had no blank line below."""
+    """A piece that another one follows; the last one of a file had no blank line below."""
     if not piece:
         return piece
     ended = piece if piece.endswith("\n") else f"{piece}\n"
@@ -253,7 +253,7 @@ def _more_than_once(blocks: list[str]) -> set[str]:
 
 
 def _keyed(blocks: list[str], shared: set[str]) -> dict[Key, str]:
-    """The messages by their headings; by their subjects too, where two have the same heading."""
+    """The messages by their headings, and by their subjects where two have the same heading."""
     seen: dict[str, int] = {}
     keyed: dict[Key, str] = {}
     for block in reversed(blocks):
@@ -301,7 +301,7 @@ def _merged_blocks(base: dict[Key, str], ours: dict[Key, str], theirs: dict[Key,
 
 
 def _merged_block(base: str, ours: str, theirs: str) -> str:
-    """One message that both sides may have changed; once read is read."""
+    """One message that both sides may have changed; a message that one side read is read."""
     if theirs in (base, ours):
         return ours
     if ours == base:

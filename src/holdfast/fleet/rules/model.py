@@ -1,4 +1,4 @@
-"""The words of FLEET: what its files are called, what stands in them, and its numbers."""
+"""The names, fields, types and numbers of FLEET."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from holdfast.processes.agent_process import AgentProcess
 
     class Machine(TypedDict):
-        """Where an agent's files are, when several machines share a journal: the machine's own random
-        name, and what people call it."""
+        """The machine with an agent's files, when several share a journal: its random id, and its host
+        name."""
 
         id: str
         name: str
 
     class Pushed(TypedDict):
-        """A snapshot of a life's work tree that others can fetch: its commit, and from which remote."""
+        """A snapshot of a life's work tree that other machines can fetch from a remote."""
 
         id: str
         commit: str
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
         doing: str
 
     class Ending(TypedDict):
-        """How a life ended, and who goes on: `by` is an agent's id, or empty. `archive` is where its
-        file went, if it went anywhere."""
+        """How a life ended. `by` is the agent that goes on, or empty; `archive` is the path of the archived
+        file, or empty."""
 
         how: str
         by: str
@@ -53,9 +53,9 @@ if TYPE_CHECKING:
         at: str
 
     class AgentState(TypedDict):
-        """What is known of one agent. `checkpoint` is its file, with whatever others put into it, and
-        `text` that file as somebody else spelled it, until we write it again. `machine` is where
-        `worktree` is, and `snapshot` the newest that its life has pushed."""
+        """One agent. `checkpoint` has the fields of its file, also unknown ones; `text` is the file as
+        another program wrote it, until holdfast writes it again. `machine` has the `worktree`, and
+        `snapshot` is the newest that its life has pushed."""
 
         agent: str
         folder: str
@@ -111,7 +111,7 @@ COORDINATION_FIELDS = (
 TYPES = ("primary", "secondary")
 STAGES = ("S2.P1", "S2.P2", "S2.P3")
 STATUSES = ("IN_PROGRESS", "WAITING", "BLOCKED", "COMPLETE")
-# The phase that a stage begins with, as the checkpoint says it.
+# The phase at the beginning of each stage.
 PHASES = {
     "S2.P1": "Research Phase - Starting",
     "S2.P2": "Specification - Starting",

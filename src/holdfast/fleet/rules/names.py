@@ -1,4 +1,4 @@
-"""How agents, their files and the files' copies are called."""
+"""The names of agents, of their files, and of copies of these."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ENDING = ".json"
 
 
 def check_agent(agent: str) -> str:
-    """The id itself; one that could not name a file is refused. FLEET-04"""
+    """Return the id; refuse one that could not name a file. FLEET-04"""
     rest = agent[len(_SECONDARY) :]
     plain = rest.replace("-", "")
     known = agent.startswith(_SECONDARY) and plain.isascii() and plain.isalnum()
@@ -29,7 +29,7 @@ def check_agent(agent: str) -> str:
 
 
 def check_feature(feature: str) -> str:
-    """The feature's folder name; FLEET-07."""
+    """Return the feature; refuse what is no folder's name. FLEET-07"""
     if not feature or feature in (".", "..") or any(sign in feature for sign in "/\\\0\n\r\t"):
         raise Usage(
             f"{feature!r} names no feature.",
@@ -48,7 +48,7 @@ def stem_of(agent: str) -> str:
 
 
 def agent_of(stem: str) -> str:
-    """An id that a file's name stands for: a guess, as long as the agent's own spelling is not known."""
+    """The id for a file's name; the agent's own spelling may differ in upper and lower case."""
     if stem == "primary":
         return PRIMARY
     kind, _, rest = stem.partition("_")
@@ -99,7 +99,7 @@ def message_path(sender: str, receiver: str) -> str:
 
 
 def readme_key(folder: str, agent: str, change: str) -> str:
-    """What the newest edit of EPIC_README.md replaces: that an agent is stale, or is not any more, is
-    one thing."""
+    """The key of an edit of EPIC_README.md: a newer edit replaces one with the same key. `stale` and
+    `recovered` share a key."""
     what = "stale" if change == "recovered" else change
     return f"{folder}/{stem_of(agent)}/{what}"

@@ -35,7 +35,7 @@ def render(
 
 
 def gist(checkpoint: Mapping[str, Any], ready_for_sync: bool) -> dict[str, str]:
-    """What the file says, but for when it was said."""
+    """The values of the file, without its time."""
     values = _values(checkpoint, ready_for_sync)
     del values["UPDATED"]
     return values
@@ -60,7 +60,7 @@ def _values(checkpoint: Mapping[str, Any], ready_for_sync: bool) -> dict[str, st
 
 
 def parse(text: str) -> dict[str, str]:
-    """The values by their keys, the known ones and others; a line without a colon says nothing."""
+    """The values by their keys, also by unknown ones; lines without a colon are ignored."""
     values: dict[str, str] = {}
     for line in text.splitlines():
         key, colon, value = line.partition(":")
@@ -71,7 +71,7 @@ def parse(text: str) -> dict[str, str]:
 
 
 def _lines(value: object) -> list[str]:
-    """Others write checkpoints too: what should be a list may be anything."""
+    """A list's lines. Other programs write checkpoints too, so the value may be no list."""
     found = [_one_line(each) for each in value] if isinstance(value, list) else [_one_line(value)]
     return [line for line in found if line]
 

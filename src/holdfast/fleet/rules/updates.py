@@ -1,4 +1,4 @@
-"""What a living agent tells: heartbeats, blocks, phases, sync points, completion."""
+"""The updates of a living agent: heartbeats, blockers, stages, sync points, completion."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
         hard: bool
 
 
-# What a heartbeat may say of its life rather than of its work.
+# The fields of a heartbeat that belong to the life, not to the checkpoint.
 _OF_LIFE = ("process", "transcript", "busy_until", "doing")
 
 
 def body_of(state: AgentState, command: Any, now: int) -> dict[str, Any]:
-    """The record of an update: what changed, and when it was."""
+    """The record of an update: the fields that changed, and its time."""
     before: dict[str, Any] = state["checkpoint"] or {}
     session = state["life"]["session"] if state["life"] else str(before.get("session_id", ""))
     if not before.get("feature"):
@@ -82,7 +82,7 @@ def _coordinate(
     command: Any,
     now: int,
 ) -> None:
-    """Each time moves only when that was done; FLEET-37."""
+    """Update the coordination state; each time moves only when its action happened. FLEET-37"""
     known = after.get("coordination_state")
     coordination = dict(known) if isinstance(known, dict) else {}
     at = clock.stamp(now)
@@ -222,8 +222,8 @@ def apply(state: AgentState, kind: str, body: Any) -> AgentState:
 
 
 def standing(point: str, arrivals: Mapping[str, Arrival | None], now: int) -> Standing:
-    """Who is not there yet, measured from the first arrival. One who waits at another point is not
-    there. Once all are, the time is that between the first and the last."""
+    """Which agents are missing at a sync point, and how long the first one has waited: until now, or until
+    the last one arrived. An agent that waits at another point is missing."""
     if point not in SYNC_POINTS:
         raise Usage(
             f"There is no sync point {point!r}.", hint=f"Known are: {', '.join(SYNC_POINTS)}."

@@ -1,7 +1,7 @@
-"""Whether an agent is alive, judged from more than its heartbeat, and from what.
+"""Judge from several signals whether an agent is alive.
 
-A clock alone declares nobody dead: a build may take two hours, a laptop sleeps over night. Nothing is
-replaced unless two signals that do not depend on each other agree, and none speaks for life.
+The clock alone proves nothing: a build may take two hours, and a laptop sleeps over night. An agent is dead
+only if two independent signals say so, and no signal says that it lives.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     ]
 
     class Signals(TypedDict):
-        """What can be seen of an agent. `worktree` and `transcript` are the times of their last
-        change, `activity` is when a hook saw it at work; None where that is not known."""
+        """The signals of an agent. `worktree` and `transcript` are the times of their last change,
+        `activity` is when a hook saw the agent at work; None means unknown."""
 
         heartbeat: str
         process: ProcessState
@@ -37,21 +37,18 @@ if TYPE_CHECKING:
     class Verdict(TypedDict):
         verdict: Word
         because: list[str]
-        """The signals that it rests on, as short phrases."""
+        """The signals behind the verdict, as short phrases."""
         dead_signals: list[str]
         life_signals: list[str]
 
 
 SIGNALS_NEEDED = 2
-# Declared by the agent or for it: nobody expects it to go on by itself. PAUSED is AMB-FLEET-24.
+# Declared statuses: the agent waits for somebody else. PAUSED is AMB-FLEET-24.
 _WAITING = ("WAITING", "PAUSED")
 
 
 def verdict(liveness: str, status: str, signals: Signals, now: int) -> Verdict:
-    """What an agent is up to, as far as the signals tell.
-
-    `liveness` is what the protocol's clock says, or CORRUPTED.
-    """
+    """The verdict on an agent. `liveness` is that of the protocol's clock, or CORRUPTED."""
     is_busy = _is_ahead(signals["busy_until"], now)
     dead, alive = _dead_signals(liveness, signals, now), _life_signals(liveness, signals, now)
     word = _word(liveness, status, signals, is_busy=is_busy, dead=dead, alive=alive)
@@ -64,7 +61,7 @@ def verdict(liveness: str, status: str, signals: Signals, now: int) -> Verdict:
 
 
 def may_replace(verdict: Verdict) -> bool:
-    """Whether an agent may be replaced without a person's word."""
+    """Whether an agent may be replaced without a person's confirmation."""
     return len(verdict["dead_signals"]) >= SIGNALS_NEEDED and not verdict["life_signals"]
 
 
@@ -97,7 +94,7 @@ def _word(
 
 
 def _dead_signals(liveness: str, signals: Signals, now: int) -> list[str]:
-    """Each of another source: the agent's word, the operating system, the disk."""
+    """Each has another source: the agent's heartbeat, the operating system, the disk."""
     found = []
     if liveness == "STALE":
         found.append(_heartbeat(signals))
@@ -124,7 +121,7 @@ def _life_signals(liveness: str, signals: Signals, now: int) -> list[str]:
 
 
 def _because(word: Word, signals: Signals, dead: list[str], alive: list[str]) -> list[str]:
-    """What speaks for the word first."""
+    """The reasons, with those for the verdict first."""
     if word == "dead":
         return dead
     declared = {"done": "complete", "blocked": "says so", "waiting": "says so"}.get(word)
@@ -149,7 +146,7 @@ def _busy(signals: Signals) -> str:
 def _change_age(signals: Signals, now: int) -> int | None:
     """Minutes since the newest change that is known; negative when that lies in the future."""
     times = (signals["worktree"], signals["transcript"], signals["activity"])
-    # So far ahead as no two clocks differ, a time says nothing.
+    # A time so far in the future is wrong.
     latest = now + WARNING_AFTER * MINUTE
     known = [time for time in times if time is not None and time <= latest]
     return (now - max(known)) // MINUTE if known else None

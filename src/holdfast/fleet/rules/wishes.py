@@ -1,4 +1,4 @@
-"""What an agent's news want written into EPIC_README.md."""
+"""The edits of EPIC_README.md that follow from an agent's updates."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from holdfast.fleet.rules.model import AgentState
     from holdfast.kernel.rules import Wish
 
-# The updates that others read about; a heartbeat is not one of them.
+# The updates that change the agent's section; a heartbeat does not.
 TOLD = ("start", "resume", "phase", "block", "unblock", "complete")
 
 
 def has_news(state: AgentState, command: Any, now: int) -> bool:
-    """Whether an update wants anything written at all."""
+    """Whether an update leads to an edit."""
     return command["do"] in TOLD or _was_stale(state, now)
 
 
 def of_update(state: AgentState, command: Any, checkpoint: dict[str, Any], now: int) -> list[Wish]:
-    """The agent's own section, and its line among the stale ones taken out once it is back."""
+    """The agent's own section, and the removal of its line among the stale agents once it is back."""
     wishes = [_wish(state, "recovered")] if _was_stale(state, now) else []
     if command["do"] in TOLD:
         lines = [
