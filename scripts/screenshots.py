@@ -21,6 +21,8 @@ from holdfast.fleet import agents, updates
 from holdfast.fleet.context import FleetContext
 from holdfast.fleet.epic import find
 from holdfast.gates import ask as asking
+from holdfast.gates.ask import AskRequest
+from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import content as gate_content
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
@@ -200,7 +202,8 @@ def _shop(root: Path, shot: Path, running: list[subprocess.Popen[bytes]]) -> Pat
     def ask(content: gate_content.Content, name: str, minutes_ago: int, holds: str, agent: str) -> None:  # fmt: skip
         at = now - minutes_ago * clock.MINUTE
         given = [str(shot)] if name == "dashboard" else []
-        asking.ask(workspace, content, actor="docs", now=at, name=name, holds=holds, agent=agent, attach=given)  # fmt: skip
+        request = AskRequest(content=content, name=name, holds=holds, agent=agent, attach=given)
+        asking.ask(GateContext(workspace, "docs", at), request)
 
     ask(gate_content.verify("User dashboard", ["Page loads without errors", "User data displays correctly", "Sidebar navigation works"], url="http://localhost:3000/dashboard", purpose="visual"), "dashboard", 12, "plan 06 from task 5", "Secondary-A")  # fmt: skip
     options: list[gate_content.Option] = [

@@ -65,10 +65,15 @@ class Faces:
         """What each face left behind."""
         return {face: self._run(operation, face) for face in operation.faces}
 
-    def _run(self, operation: Operation, face: str) -> Trace:
-        root = Path(os.path.realpath(self._folder)) / face.replace(" ", "-") / "repository"
+    def fresh(self, name: str) -> Path:
+        """A fresh copy of the repository, which is the current folder."""
+        root = Path(os.path.realpath(self._folder)) / name.replace(" ", "-") / "repository"
         shutil.copytree(self._first_commit, root)
         self._monkeypatch.chdir(root)
+        return root
+
+    def _run(self, operation: Operation, face: str) -> Trace:
+        root = self.fresh(face)
         # Whether a second passed in between is in some records; here it always did.
         begun = clock.parse("2026-11-16T12:00:00Z")
         self._monkeypatch.setattr(clock, "now", lambda: begun)

@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 import holdfast as library
 from holdfast.gates import ask as asking
 from holdfast.gates import lookup, wait
-from holdfast.gates.answer import _record
+from holdfast.gates.answer import AnswerRequest
+from holdfast.gates.answer import answer as answering
+from holdfast.gates.ask import AskRequest
+from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import content as words
 from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules.answer import declined, understood
@@ -43,15 +46,16 @@ PERSON: dict[str, str] = {
 
 
 def ask(content: words.Content = VERIFY, now: int = NOW, **terms: object) -> str:
-    opened = asking.ask(discover(), content, actor="agent", now=now, **terms)  # type: ignore[arg-type]
-    return opened["id"]
+    request = AskRequest(content=content, **terms)  # type: ignore[arg-type]
+    return asking.ask(GateContext(discover(), "agent", now), request)["id"]
 
 
 def answer(id: str, text: str, *, no: bool = False) -> rules.GateState:
     """As a person whom the terminal has seen; that itself is tested with real terminals."""
-    state = lookup.read(discover(), id)
-    person = {**PERSON, "at": clock.precise(clock.now())}
-    return _record(discover(), state, text, no, person, "what was shown")  # type: ignore[arg-type]
+    now = clock.now()
+    person = {**PERSON, "at": clock.precise(now)}
+    request = AnswerRequest(gate=id, text=text, no=no, person=person, saw="what was shown")  # type: ignore[arg-type]
+    return answering(GateContext(discover(), "ada", now), request)
 
 
 def look(id: str, now: int = NOW) -> rules.GateState:
@@ -139,7 +143,7 @@ def test_the_same_words_in_another_worktree_are_another_question(
     first = ask()
     other = tmp_path / "other"
     subprocess.run(["git", "worktree", "add", "-q", str(other)], check=True, capture_output=True)
-    there = asking.ask(discover(str(other)), VERIFY, actor="agent", now=NOW)
+    there = asking.ask(GateContext(discover(str(other)), "agent", NOW), AskRequest(content=VERIFY))
     assert there["id"] != first
     assert len(lookup.open_gates(discover())) == 2
 
@@ -317,7 +321,7 @@ def test_batched_gates_wait_for_the_end_of_their_phase(repository: Path) -> None
     ask(ACTION, batch=True, phase="4", name="mail")
     assert all(not look(id)["presented_at"] for id in ids)
     workspace = discover()
-    assert sorted(wait.present(workspace, "3", actor="agent", now=NOW + 1)) == ids
+    assert sorted(wait.present(GateContext(workspace, "agent", NOW + 1), "3")) == ids
     assert all(look(id)["presented_at"] for id in ids)
     assert not look("mail")["presented_at"]
     answer("look", "approved")
@@ -326,7 +330,7 @@ def test_batched_gates_wait_for_the_end_of_their_phase(repository: Path) -> None
     answer("store", "pg")
     wait.conclude(wait.wait(workspace, ids, seconds=0))
     with pytest.raises(NotFound, match="phase '3'"):
-        wait.present(workspace, "3", actor="agent", now=NOW + 2)
+        wait.present(GateContext(workspace, "agent", NOW + 2), "3")
 
 
 def test_a_sandboxed_agent_can_ask_and_a_gate_that_breaks_the_rule_is_refused_at_once(
@@ -339,15 +343,16 @@ def test_a_sandboxed_agent_can_ask_and_a_gate_that_breaks_the_rule_is_refused_at
     def refuse(_: object) -> None:
         raise PermissionError(13, "Read-only file system")
 
-    monkeypatch.setattr(lock.WorkspaceLock, "acquire", refuse)
-    opened = asking.ask(discover(), VERIFY, actor="agent", now=NOW, name="boxed")
-    assert Path(opened["queued"]).parent == repository / ".holdfast" / "inbox"
-    assert lookup.find_gate(discover(), "box") == "boxed"
-    assert rules.is_open(look("boxed"))
-    with pytest.raises(HoldfastError, match="asks a person to run a command"):
-        ask(words.verify("A", ["Run npm test"], url="http://b"))
-    monkeypatch.undo()
-    monkeypatch.chdir(repository)
+    with monkeypatch.context() as sandbox:
+        sandbox.setattr(lock.WorkspaceLock, "acquire", refuse)
+        opened = asking.ask(
+            GateContext(discover(), "agent", NOW), AskRequest(content=VERIFY, name="boxed")
+        )
+        assert Path(opened["queued"]).parent == repository / ".holdfast" / "inbox"
+        assert lookup.find_gate(discover(), "box") == "boxed"
+        assert rules.is_open(look("boxed"))
+        with pytest.raises(HoldfastError, match="asks a person to run a command"):
+            ask(words.verify("A", ["Run npm test"], url="http://b"))
     answer("boxed", "approved")
     assert not rules.is_open(look("boxed"))
 

@@ -13,6 +13,8 @@ import pytest
 from holdfast import notify
 from holdfast.gates import ask as asking
 from holdfast.gates import lookup, notices
+from holdfast.gates.ask import AskRequest
+from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import content as words
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
@@ -65,7 +67,8 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
 
 
 def ask(now: int = NOW, **terms: object) -> str:
-    return asking.ask(discover(), CONTENT, actor="agent", now=now, **terms)["id"]  # type: ignore[arg-type]
+    request = AskRequest(content=CONTENT, **terms)  # type: ignore[arg-type]
+    return asking.ask(GateContext(discover(), "agent", now), request)["id"]
 
 
 def remind(now: int) -> None:
@@ -111,7 +114,7 @@ def test_a_collected_gate_is_announced_when_its_phase_ends(
     ask(batch=True, phase="3")
     remind(NOW + clock.DAY)
     assert service.told == []
-    present(discover(), "3", actor="agent", now=NOW + clock.DAY)
+    present(GateContext(discover(), "agent", NOW + clock.DAY), "3")
     remind(NOW + clock.DAY)
     assert len(service.told) == 1
 

@@ -10,6 +10,8 @@ import pytest
 import holdfast as library
 from holdfast.gates import ask as asking
 from holdfast.gates import lookup, pictures
+from holdfast.gates.ask import AskRequest
+from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import content as gate_content
 from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules import picture as gate_picture
@@ -41,7 +43,8 @@ def picture(repository: Path) -> Path:
 
 def ask(*paths: Path, name: str = "look", now: int = NOW) -> str:
     given = [str(path) for path in paths]
-    opened = asking.ask(discover(), VERIFY, actor="agent", now=now, name=name, attach=given)
+    request = AskRequest(content=VERIFY, name=name, attach=given)
+    opened = asking.ask(GateContext(discover(), "agent", now), request)
     return opened["id"]
 
 

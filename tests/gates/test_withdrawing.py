@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.gates import ask, lookup
+from holdfast.gates import lookup
+from holdfast.gates.ask import AskRequest, WithdrawRequest, ask, withdraw, withdraw_any
+from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules.content import verify
-from holdfast.gates.withdraw import withdraw, withdraw_own
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, NotAllowed, Usage
 from holdfast.kernel.workspace import Workspace, discover
@@ -26,19 +27,23 @@ def workspace(repository: Path) -> Iterator[Workspace]:
     found.close()
 
 
+def _by(actor: str, workspace: Workspace) -> GateContext:
+    return GateContext(workspace, actor, clock.now())
+
+
 def _asked(workspace: Workspace) -> str:
     content = verify("The page", ["Look at it"])
-    return ask.ask(workspace, content, actor="agent", now=clock.now(), name="page")["id"]
+    return ask(_by("agent", workspace), AskRequest(content=content, name="page"))["id"]
 
 
 def test_who_asked_can_withdraw_and_nobody_else(workspace: Workspace) -> None:
     id = _asked(workspace)
     with pytest.raises(NotAllowed, match="asked by agent"):
-        withdraw_own(workspace, id, why="no need", actor="other", now=clock.now())
+        withdraw(_by("other", workspace), WithdrawRequest(gate=id, reason="no need"))
     with pytest.raises(Usage):
-        withdraw(workspace, id, why=" ", actor="agent", now=clock.now())
+        withdraw_any(_by("agent", workspace), id, " ")
     assert [one["id"] for one in lookup.open_gates(workspace)] == [id]
-    state = withdraw_own(workspace, id, why="no need", actor="agent", now=clock.now())
+    state = withdraw(_by("agent", workspace), WithdrawRequest(gate=id, reason="no need"))
     known = rules.withdrawn_of(state)
     assert known is not None
     assert (known["by"], known["why"], state["answer"]) == ("agent", "no need", None)
@@ -47,14 +52,14 @@ def test_who_asked_can_withdraw_and_nobody_else(workspace: Workspace) -> None:
 
 def test_a_withdrawn_gate_cannot_be_answered_and_is_asked_anew(workspace: Workspace) -> None:
     id = _asked(workspace)
-    state = withdraw(workspace, id, why="no need", actor="agent", now=clock.now())
+    state = withdraw_any(_by("agent", workspace), id, "no need")
     command = {"do": "answer", "answer": "approved", "key": "k", "saw": ""}
     person = {"name": "ada", "channel": "terminal", "terminal": "", "at": "2026-11-15T12:00:00Z"}
     with pytest.raises(Conflict, match="was withdrawn by agent"):
         rules.Answering("k").decide(state, {**command, "person": person}, clock.now())
     assert not rules.decide(state, {"do": "withdraw", "by": "x", "why": "y"}, 0).records
     with pytest.raises(Conflict, match="was withdrawn by agent"):
-        withdraw_own(workspace, id, why="again", actor="agent", now=clock.now())
+        withdraw(_by("agent", workspace), WithdrawRequest(gate=id, reason="again"))
     assert _asked(workspace) == f"{id}.2"
 
 

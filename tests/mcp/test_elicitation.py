@@ -9,8 +9,11 @@ import pytest
 from mcp.client.client import Client
 from mcp_types import ElicitResult
 
-from holdfast.gates import answer as answering
 from holdfast.gates import lookup
+from holdfast.gates.answer import AnswerRequest
+from holdfast.gates.answer import answer as answer_gate
+from holdfast.gates.lookup import GateContext
+from holdfast.gates.person import by_elicitation
 from holdfast.gates.wait import present
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotAllowed
@@ -77,7 +80,7 @@ def test_a_gate_that_came_to_block_meanwhile_is_not_answered(either: Face) -> No
 
     def end_the_phase(_: object) -> ElicitResult:
         workspace = discover()
-        present(workspace, "3", actor="tester", now=clock.now())
+        present(GateContext(workspace, "tester", clock.now()), "3")
         workspace.close()
         return ElicitResult(action="accept", content={"answer": "pg"})
 
@@ -89,10 +92,10 @@ def test_a_gate_that_came_to_block_meanwhile_is_not_answered(either: Face) -> No
 def test_the_rules_themselves_refuse_it(face: Face) -> None:
     face.call("gate_open", STORE)
     workspace = discover()
+    person = by_elicitation("claude-code", now=clock.now())
+    request = AnswerRequest(gate="store", text="pg", person=person)
     with pytest.raises(NotAllowed) as refused:
-        answering.answer_by_elicitation(
-            workspace, "store", "pg", client="claude-code", saw="", now=clock.now()
-        )
+        answer_gate(GateContext(workspace, "tester", clock.now()), request)
     workspace.close()
     assert refused.value.kind == "no_person"
     assert state_of("store")["answer"] is None
@@ -150,7 +153,10 @@ def test_who_answered_at_a_terminal_meanwhile_was_first(
         at = clock.precise(clock.now())
         person = {"name": "dev", "channel": "terminal", "terminal": "/dev/pts/3", "at": at}
         monkeypatch.setattr("holdfast.gates.person.require", lambda *_, **__: person)
-        answering.answer(workspace, "store", "lite", now=clock.now())
+        answer_gate(
+            GateContext(workspace, "tester", clock.now()),
+            AnswerRequest(gate="store", text="lite"),
+        )
         workspace.close()
         return ElicitResult(action="accept", content={"answer": "pg"})
 

@@ -13,6 +13,8 @@ import pytest
 
 from holdfast.budgets.check import Budget
 from holdfast.gates import ask as asking
+from holdfast.gates.ask import AskRequest
+from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import content as gate_content
 from holdfast.kernel import clock
 from holdfast.kernel.state import load
@@ -467,7 +469,10 @@ def test_a_program_of_a_run_cannot_answer_a_gate_even_at_a_terminal_of_its_own(
     world: World,
 ) -> None:
     content = gate_content.verify("The page", ["http://localhost:3000 shows it"])
-    asking.ask(world.workspace, content, actor="tester", now=clock.now(), name="page")
+    asking.ask(
+        GateContext(world.workspace, "tester", clock.now()),
+        AskRequest(content=content, name="page"),
+    )
     words = ["-m", "holdfast", "gate", "answer", "page", "approved"]
     script = f"import pty, sys; pty.spawn([sys.executable, *{words}])"
     command = f"{shlex.quote(sys.executable)} -c {shlex.quote(script)} > said < /dev/null; true"

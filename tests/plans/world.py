@@ -12,8 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast.gates import answer as answering
 from holdfast.gates import lookup as gates
+from holdfast.gates.answer import AnswerRequest, answer
+from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules.gate_text import render
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
@@ -153,9 +154,10 @@ class World:
 
     def answer(self, gate: str, said: str, *, no: bool = False) -> None:
         """As a person who was seen; that they are asked is tested with gates."""
-        state = gates.read(self.workspace, gate)
-        person = {**PERSON, "at": clock.precise(clock.now())}
-        answering._record(self.workspace, state, said, no, person, "")  # type: ignore[arg-type]
+        now = clock.now()
+        person = {**PERSON, "at": clock.precise(now)}
+        request = AnswerRequest(gate=gate, text=said, no=no, person=person)  # type: ignore[arg-type]
+        answer(GateContext(self.workspace, "tester", now), request)
 
     # Processes
 

@@ -9,7 +9,8 @@ from holdfast.budgets import stop as holding
 from holdfast.budgets.check import Budget
 from holdfast.budgets.rules.thresholds import STOP
 from holdfast.estop import stop as emergency
-from holdfast.gates.answer import answer_at_page
+from holdfast.gates.answer import AnswerRequest, answer
+from holdfast.gates.lookup import GateContext
 from holdfast.gates.person import at_page
 from holdfast.hooks.run import _own, respond_to
 from holdfast.kernel import clock
@@ -109,7 +110,10 @@ class Machine:
 
     def answer(self, gate: str) -> None:
         person = at_page("/dev/pts/9", now=clock.now())
-        answer_at_page(discover(str(self.root)), gate, "approved", person=person)
+        answer(
+            GateContext(discover(str(self.root)), "tester", clock.now()),
+            AnswerRequest(gate=gate, text="approved", person=person),
+        )
 
     def acknowledge(self, type: str) -> None:
         self._budget({"do": "ack", "type": type, "until": None, "by": PERSON, "session": "s1"})

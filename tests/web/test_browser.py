@@ -16,7 +16,8 @@ from playwright.sync_api import Browser, Error, expect
 from scripts.page_server import Serving
 
 from holdfast.budgets.check import Budget
-from holdfast.gates.answer import answer_at_page
+from holdfast.gates.answer import AnswerRequest, answer
+from holdfast.gates.lookup import GateContext
 from holdfast.gates.person import at_page
 from holdfast.kernel import clock
 from holdfast.web.live import LOOK
@@ -70,7 +71,10 @@ def test_a_note_for_a_gate_that_was_settled_elsewhere_is_kept(world: World, open
     page.locator("#note").fill("The sidebar is")
     page.get_by_role("button", name="Approve").click()
     expect(page.locator("#confirm-question")).to_contain_text("The sidebar is")
-    answer_at_page(world.workspace, id, "approved", person=at_page("/dev/pts/9", now=clock.now()))
+    answer(
+        GateContext(world.workspace, "tester", clock.now()),
+        AnswerRequest(gate=id, text="approved", person=at_page("/dev/pts/9", now=clock.now())),
+    )
     expect(page.locator("#answered")).to_be_visible(timeout=PATIENCE)
     expect(page.locator("#confirm")).to_be_hidden()
     expect(page.locator("#notice")).to_contain_text("settled elsewhere")

@@ -9,7 +9,9 @@ import pytest
 
 from holdfast.budgets.check import Budget
 from holdfast.gates import summary
-from holdfast.gates.answer import answer_at_page
+from holdfast.gates.answer import AnswerRequest
+from holdfast.gates.answer import answer as answer_gate
+from holdfast.gates.lookup import GateContext
 from holdfast.gates.person import at_page
 from holdfast.gates.rules import content as gate_content
 from holdfast.kernel import clock, latch
@@ -82,7 +84,10 @@ def test_done(world: World, visitor: Visitor) -> None:
 def test_the_second_answer_is_told_that_it_does_not_count(world: World, visitor: Visitor) -> None:
     id = world.verify()
     person = at_page("/dev/pts/9", now=clock.now())
-    answer_at_page(world.workspace, id, "approved", person=person)
+    answer_gate(
+        GateContext(world.workspace, "tester", clock.now()),
+        AnswerRequest(gate=id, text="approved", person=person),
+    )
     answer = visitor.send(f"/w/{world.key}/gates/{id}", answer="issues", note="No.")
     assert answer.status_code == 409
     assert "Yours does not count" in answer.text

@@ -16,6 +16,8 @@ from holdfast.fleet.context import FleetContext
 from holdfast.fleet.epic import find
 from holdfast.gates import ask as asking
 from holdfast.gates import lookup
+from holdfast.gates.ask import AskRequest
+from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import content as gate_content
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
@@ -52,7 +54,8 @@ class World:
 
     def ask(self, content: gate_content.Content, **terms: Any) -> str:
         now = terms.pop("now", clock.now())
-        return asking.ask(self.workspace, content, actor="builder", now=now, **terms)["id"]
+        request = AskRequest(content=content, **terms)
+        return asking.ask(GateContext(self.workspace, "builder", now), request)["id"]
 
     def gate(self, id: str) -> GateState:
         return lookup.read(self.workspace, id)

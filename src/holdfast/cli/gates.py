@@ -1,9 +1,9 @@
-"""What the verbs of `holdfast gate` share: the words around a gate, its XML, and how it is shown."""
+"""What the verbs of `holdfast gate` share: the options of a question, its XML, and how it is shown."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,18 +11,22 @@ from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.source import text_from
 from holdfast.cli.terminal import safe, style
 from holdfast.gates.answer import attached
-from holdfast.gates.ask import ask, expiry
+from holdfast.gates.ask import AskRequest, ask
+from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules.content import PREFIX
 from holdfast.gates.rules.gate_text import LIGHTS, render
 from holdfast.gates.rules.gate_xml import AUTO, LARGEST, parse
 from holdfast.kernel.errors import Usage
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.gates.ask import Opened
+    from holdfast.gates.ask import AskResult
     from holdfast.gates.rules.content import Content
     from holdfast.gates.rules.gate import GateState
     from holdfast.gates.rules.gate_xml import Task
+
+
+def context_of(call: Call) -> GateContext:
+    return GateContext(call.workspace, call.actor, call.now)
 
 
 def terms(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -30,35 +34,52 @@ def terms(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(
         (
             click.option(
-                "--xml", "source", metavar="FILE", help="Read the task's XML; - is stdin."
+                "--xml",
+                "source",
+                metavar="FILE",
+                help="File with the task's XML; - reads standard input.",
             ),
-            click.option("--name", default="", help="A name to wait for it and read it by."),
             click.option(
-                "--holds", default="", metavar="TEXT", help="What cannot go on without it."
+                "--name",
+                default="",
+                metavar="NAME",
+                help="Name for `gate wait NAME` and `{{gate.NAME}}`.",
             ),
-            click.option("--batch", is_flag=True, help="Collect it for the end of the phase."),
             click.option(
-                "--phase", default="", metavar="NAME", help="The phase of a --batch gate."
+                "--holds", default="", metavar="TEXT", help="Work that waits for the answer."
             ),
-            click.option("--agent", default="", metavar="NAME", help="Which agent asks."),
+            click.option(
+                "--batch",
+                is_flag=True,
+                help="Ask at the end of the phase, together with other gates.",
+            ),
+            click.option("--phase", default="", metavar="NAME", help="Phase of a --batch gate."),
+            click.option(
+                "--agent",
+                default="",
+                metavar="NAME",
+                help="Name of the agent that asks. Default: the agent of this session.",
+            ),
             click.option(
                 "--context-tokens",
                 type=click.IntRange(min=0),
-                help="What a stop now costs; found out where the client says it.",
+                help="Tokens of context that a stop now costs. Default: what the client reports.",
             ),
             click.option(
-                "--expires", metavar="TIME", help="Such as 30min, 2h, 1d; with --default."
+                "--expires",
+                metavar="TIME",
+                help="Time after which --default is the answer: 90s, 30min, 2h or 1d.",
             ),
             click.option(
-                "--default", default="", metavar="ANSWER", help="What silence means then."
+                "--default", default="", metavar="ANSWER", help="Answer when the gate expires."
             ),
             click.option(
                 "--attach",
                 multiple=True,
                 metavar="FILE",
-                help="A picture to look at: PNG, JPEG, WebP or GIF; give it for each.",
+                help="Picture to show: PNG, JPEG, WebP or GIF. Repeatable.",
             ),
-            click.option("--dry-run", is_flag=True, help="Only say whether it would be a gate."),
+            click.option("--dry-run", is_flag=True, help="Check the question; ask nothing."),
         )
     ):
         function = option(function)
@@ -107,17 +128,15 @@ def opened(
     **terms: Any,
 ) -> Reply:
     """Ask, and say what was asked."""
-    done = ask(
-        call.workspace,
-        content,
-        actor=call.actor,
-        now=call.now,
-        expires_at=expiry(expires or "", call.now),
+    request = AskRequest(
+        content=content,
+        expires=expires or "",
         cost_tokens=context_tokens,
         strict=strict,
         dry_run=dry_run,
         **terms,
     )
+    done = ask(context_of(call), request)
     for warning in done["warnings"]:
         warn(warning)
     data = {**done["state"], "again": done["again"], "queued": done["queued"], "dry_run": dry_run}
@@ -127,7 +146,7 @@ def opened(
     return Reply(data, [*lines, *_said(done, dry_run=dry_run)], next=next)
 
 
-def _said(done: Opened, *, dry_run: bool) -> list[str]:
+def _said(done: AskResult, *, dry_run: bool) -> list[str]:
     id = done["id"]
     if done["queued"]:
         return [f"Queued in .holdfast/inbox as {id}: the journal cannot be written from here."]

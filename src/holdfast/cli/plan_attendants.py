@@ -9,11 +9,14 @@ import sys
 from holdfast.budgets import acknowledge
 from holdfast.cli.frame import warn
 from holdfast.cli.terminal import echo, safe, style
-from holdfast.gates import answer, wait
+from holdfast.gates import wait
+from holdfast.gates.answer import AnswerRequest, answer
+from holdfast.gates.lookup import GateContext
 from holdfast.gates.person import agent_environment
 from holdfast.kernel import clock, latch
 from holdfast.kernel.errors import Conflict, Declined, HoldfastError, NotAllowed, Usage
 from holdfast.plans.news import Nobody
+from holdfast.streams import actor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +68,10 @@ class AtTerminal(Patient):
         if self._wants_to(interrupts):
             with self._watch.aside(), _Asking(interrupts):
                 try:
-                    answer.answer(self._workspace, ids[0], None, now=clock.now())
+                    answer(
+                        GateContext(self._workspace, actor(), clock.now()),
+                        AnswerRequest(gate=ids[0]),
+                    )
                 except (Conflict, Declined, Usage, NotAllowed) as error:
                     _said(error)
         return True

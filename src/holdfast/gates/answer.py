@@ -1,9 +1,13 @@
-"""A person's answer: shown what was asked, seen through their own channel, recorded once."""
+"""The side of the person: show what was asked, identify the person, and record the answer once."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 from holdfast.gates import lookup
 from holdfast.gates import person as people
+from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules import people as refusal
 from holdfast.gates.rules.answer import declined, hint_for, understood
@@ -16,10 +20,9 @@ from holdfast.kernel.state import load
 from holdfast.kernel.writer import Order
 from holdfast.streams import open_writer, rules_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.gates.person import Person
-    from holdfast.gates.rules.answer import Answer
+    from holdfast.gates.rules.answer import GateAnswer
     from holdfast.gates.rules.gate import GateState
     from holdfast.gates.rules.people import PeopleState, Refused
     from holdfast.kernel.rules import Rules
@@ -27,8 +30,23 @@ if TYPE_CHECKING:
 
 # How often an answer that is none of the options is asked for again.
 TRIES = 5
-LONGEST_CLIENT = 80
 SHORT_DIGEST = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerRequest:
+    """An answer to a gate; `no` makes `text` the reason of a plain no, `note` goes to the agent.
+
+    Without a `person`, the one at the terminal of this process is asked to identify themselves, and for
+    the text if there is none. A page and a client's dialogue name theirs, with the text that they `saw`
+    if it was not the usual one."""
+
+    gate: str
+    text: str | None = None
+    no: bool = False
+    note: str = ""
+    person: Person | None = None
+    saw: str = ""
 
 
 def purpose_of(id: str) -> str:
@@ -36,54 +54,31 @@ def purpose_of(id: str) -> str:
     return f"answer gate {id}"
 
 
-def answer(
-    workspace: Workspace, word: str, text: str | None, *, no: bool = False, now: int
-) -> GateState:
-    """Answer a gate as the person at this terminal. Without a text, it is asked for there."""
-    state = lookup.read_now(workspace, lookup.find_gate(workspace, word), now=now)
+def answer(context: GateContext, request: AnswerRequest) -> GateState:
+    """Record a person's answer to a gate."""
+    found = lookup.find_gate(context.workspace, request.gate)
+    state = lookup.read_now(context.workspace, found, now=context.now)
     if rules.is_over(state):
         raise rules.already(state)
-    read = None if text is None else _read(state, text, no)
-    shown = [*facts(state, now), *attached(state), "", *_rendered(state)]
-    if read is not None:
-        shown += ["", f"Your answer: {_said(read)}"]
-    person = people.require(workspace, purpose_of(state["id"]), shown, now=now)
-    if text is None:
-        text = _asked_for(state)
-    return _record(workspace, state, text, no, person, "\n".join(shown))
+    read = None if request.text is None else _read(state, request.text, request.no)
+    shown = [*facts(state, context.now), *attached(state), "", *_rendered(state)]
+    text, person = request.text, request.person
+    if person is None:
+        if read is not None:
+            shown += ["", f"Your answer: {_said(read)}"]
+        purpose = purpose_of(state["id"])
+        person = people.require(context.workspace, purpose, shown, now=context.now)
+        text = _ask_for_text(state) if text is None else text
+    saw = request.saw or "\n".join(shown)
+    return _record(context.workspace, state, text or "", request, person, saw)
 
 
-def answer_by_elicitation(
-    workspace: Workspace, id: str, text: str, *, client: str, saw: str, now: int
-) -> GateState:
-    """The answer that came through a client's dialogue. Nobody saw a person, so the record names the
-    client, and a gate that holds anything up is not answered so."""
-    state = lookup.read_now(workspace, id, now=now)
-    name = f"{inert(client)[:LONGEST_CLIENT] or 'a client'}, by elicitation"
-    at = clock.precise(now)
-    spoke: Person = {"name": name, "channel": rules.ELICITATION, "terminal": "", "at": at}
-    return _record(workspace, state, text, False, spoke, saw)
-
-
-def answer_at_page(
-    workspace: Workspace, word: str, text: str, *, no: bool = False, note: str = "", person: Person
-) -> GateState:
-    """Answer a gate as the person who signed in to the page, with a note for whoever waits."""
-    now = clock.parse(person["at"])
-    state = lookup.read_now(workspace, lookup.find_gate(workspace, word), now=now)
-    if rules.is_over(state):
-        raise rules.already(state)
-    _read(state, text, no)
-    saw = "\n".join([*facts(state, now), *attached(state), "", *_rendered(state)])
-    return _record(workspace, state, text, no, person, saw, note)
-
-
-def _read(state: GateState, text: str, no: bool) -> Answer:
+def _read(state: GateState, text: str, no: bool) -> GateAnswer:
     assert state["content"] is not None
     return declined(text) if no else understood(state["content"], text)
 
 
-def _said(read: Answer) -> str:
+def _said(read: GateAnswer) -> str:
     """As it will be understood, before it is confirmed."""
     return inert(f"no ({read['answer']}): {read['text']}" if read["text"] else read["answer"])
 
@@ -125,7 +120,7 @@ def refused_attempts(workspace: Workspace, id: str) -> list[Refused]:
     return [one for one in state["latest"] if one["purpose"] == purpose_of(id)]
 
 
-def _asked_for(state: GateState) -> str:
+def _ask_for_text(state: GateState) -> str:
     """An answer that means something; what is none of the options is asked for again."""
     assert state["content"] is not None
     hint = hint_for(state["content"])
@@ -143,16 +138,15 @@ def _record(
     workspace: Workspace,
     state: GateState,
     text: str,
-    no: bool,
+    request: AnswerRequest,
     person: Person,
     saw: str,
-    note: str = "",
 ) -> GateState:
     key, stream, now = new_id(), rules.stream_of(state["id"]), clock.parse(person["at"])
     answering: Rules = rules.Answering(key)
     writer = open_writer(workspace)
     writer.rules_of = lambda name: answering if name == stream else rules_of(name)
-    command = {"do": "answer", "answer": text, "no": no, "note": note, "key": key}
+    command = {"do": "answer", "answer": text, "no": request.no, "note": request.note, "key": key}
     command |= {"person": person, "saw": saw}
     try:
         # Not through `execute`: an answer is never left in an inbox.

@@ -2,42 +2,46 @@
 
 from __future__ import annotations
 
-from holdfast.gates import ask, lookup
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+from holdfast.gates import lookup
 from holdfast.gates import wait as waiting
-from holdfast.gates.rules import content as words
+from holdfast.gates.ask import AskRequest, WithdrawRequest, ask, withdraw
+from holdfast.gates.lookup import GateContext
+from holdfast.gates.rules import content as contents
 from holdfast.gates.rules.gate_text import render
 from holdfast.kernel import clock
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any, TypedDict, Unpack
-
-    from holdfast.gates.rules.answer import Answer
+    from holdfast.gates.rules.answer import GateAnswer
     from holdfast.gates.rules.content import Content, Option
     from holdfast.gates.rules.gate import GateState
     from holdfast.kernel.workspace import Workspace
 
-    class Terms(TypedDict, total=False):
-        """How a gate is asked, whatever it asks."""
 
-        name: str
-        batch: bool
-        phase: str
-        holds: str
-        agent: str
-        cost_tokens: int | None
-        expires_at: str
-        default: str
-        attach: Sequence[str]
+class Terms(TypedDict, total=False):
+    """How a gate is asked, whatever it asks."""
+
+    name: str
+    batch: bool
+    phase: str
+    holds: str
+    agent: str
+    cost_tokens: int | None
+    expires: str
+    expires_at: str
+    default: str
+    attach: Sequence[str]
 
 
 class Gate:
     """A gate that was asked."""
 
-    def __init__(self, workspace: Workspace, id: str) -> None:
+    def __init__(self, workspace: Workspace, id: str, *, actor: str) -> None:
         self.id = id
         self._workspace = workspace
+        self._actor = actor
 
     @property
     def state(self) -> GateState:
@@ -50,13 +54,18 @@ class Gate:
         content = self.state["content"]
         return render(content) if content else ""
 
-    def wait(self, seconds: float | None = None) -> Answer:
+    def wait(self, seconds: float | None = None) -> GateAnswer:
         """The answer, once there is one: of a decision, its `answer` is the option's id. Declined when
         a person said no, Waiting when the time is over, Stopped while an emergency stop holds."""
         (state,) = waiting.wait(self._workspace, [self.id], seconds=seconds)
         waiting.conclude([state])
         assert state["answer"] is not None
         return state["answer"]
+
+    def withdraw(self, reason: str) -> GateState:
+        """Take the question back: nobody has to answer it any more."""
+        context = GateContext(self._workspace, self._actor, clock.now())
+        return withdraw(context, WithdrawRequest(gate=self.id, reason=reason))
 
 
 class Gates:
@@ -76,7 +85,7 @@ class Gates:
         **terms: Unpack[Terms],
     ) -> Gate:
         """Ask a person to look at what was built."""
-        return self._ask(words.verify(built, how, url=url, purpose=purpose), terms)
+        return self._ask(contents.verify(built, how, url=url, purpose=purpose), terms)
 
     def decide(
         self,
@@ -88,7 +97,9 @@ class Gates:
         **terms: Unpack[Terms],
     ) -> Gate:
         """Ask a person to choose; each option has an id, a name, pros and cons."""
-        return self._ask(words.decision(decision, options, context=context, purpose=purpose), terms)
+        return self._ask(
+            contents.decision(decision, options, context=context, purpose=purpose), terms
+        )
 
     def act(
         self,
@@ -102,20 +113,23 @@ class Gates:
     ) -> Gate:
         """Ask a person for a step that no machine can take. `checklist` answers the six questions:
         cli, api, file, server, data, script; all must be False."""
-        content = words.action(action, instructions, why=why, cause=cause, checklist=checklist)
+        content = contents.action(action, instructions, why=why, cause=cause, checklist=checklist)
         return self._ask(content, terms)
 
     def named(self, word: str) -> Gate:
         """A gate by its name, its id, or a unique beginning of one."""
-        return Gate(self._workspace, lookup.find_gate(self._workspace, word))
+        return self._gate(lookup.find_gate(self._workspace, word))
 
     def waiting(self) -> list[Gate]:
-        """Those that wait for a person, the longest first."""
-        found = lookup.open_gates(self._workspace)
-        return [Gate(self._workspace, state["id"]) for state in found]
+        """The open gates, the longest waiting first."""
+        return [self._gate(state["id"]) for state in waiting.list_gates(self._context())]
 
     def _ask(self, content: Content, terms: Mapping[str, Any]) -> Gate:
-        opened = ask.ask(
-            self._workspace, content, actor=self._actor, now=clock.now(), strict=True, **terms
-        )
-        return Gate(self._workspace, opened["id"])
+        request = AskRequest(content=content, strict=True, **terms)
+        return self._gate(ask(self._context(), request)["id"])
+
+    def _gate(self, id: str) -> Gate:
+        return Gate(self._workspace, id, actor=self._actor)
+
+    def _context(self) -> GateContext:
+        return GateContext(self._workspace, self._actor, clock.now())

@@ -1,98 +1,149 @@
-"""Asking a person: a gate is opened once, however often its agent starts again."""
+"""The side of the agent that asks: open a gate, and withdraw it.
+
+A gate opens once, however often its agent starts again.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypedDict
+
 from holdfast.clients.current_session import own_id
+from holdfast.estop.stop import refuse_stopped
+from holdfast.fleet.current_life import lives_of_session
 from holdfast.gates import lookup, notices, pictures
+from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import gate as rules
+from holdfast.gates.rules.lint import findings
 from holdfast.kernel import clock
 from holdfast.kernel.digest import id_of
-from holdfast.kernel.errors import HoldfastError, NotFound, Usage
+from holdfast.kernel.errors import HoldfastError, NotAllowed, NotFound, Usage
+from holdfast.kernel.writer import Order
+from holdfast.session.spending import measured
 from holdfast.streams import open_writer
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import TypedDict
-
     from holdfast.gates.rules.content import Content
     from holdfast.gates.rules.gate import GateState
     from holdfast.kernel.workspace import Workspace
-
-    class Opened(TypedDict):
-        """The gate, whether it was open already, and where it waits when the journal cannot be
-        written."""
-
-        id: str
-        state: GateState
-        again: bool
-        queued: str
-        warnings: list[str]
-
 
 SHORT = 12
 UNITS = {"s": 1000, "min": clock.MINUTE, "h": clock.HOUR, "d": clock.DAY}
 
 
-def ask(
-    workspace: Workspace,
-    content: Content,
-    *,
-    actor: str,
-    now: int,
-    name: str = "",
-    batch: bool = False,
-    phase: str = "",
-    holds: str = "",
-    agent: str = "",
-    cost_tokens: int | None = None,
-    expires_at: str = "",
-    default: str = "",
-    attach: Sequence[str] = (),
-    strict: bool = False,
-    dry_run: bool = False,
-) -> Opened:
+@dataclass(frozen=True, kw_only=True)
+class AskRequest:
+    """A question and its terms. `attach` are files of pictures; `expires` is a time such as `30min`.
+    `strict` refuses the short form of a decision."""
+
+    content: Content
+    name: str = ""
+    batch: bool = False
+    phase: str = ""
+    holds: str = ""
+    agent: str = ""
+    cost_tokens: int | None = None
+    expires: str = ""
+    expires_at: str = ""
+    default: str = ""
+    attach: Sequence[str] = ()
+    strict: bool = False
+    dry_run: bool = False
+
+
+class AskResult(TypedDict):
+    """The gate, whether it was open already, and where it waits when the journal cannot be written."""
+
+    id: str
+    state: GateState
+    again: bool
+    queued: str
+    warnings: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithdrawRequest:
+    """The gate to withdraw, by its id or name, and why."""
+
+    gate: str
+    reason: str
+
+
+def ask(context: GateContext, request: AskRequest) -> AskResult:
     """Open a gate. The same question from the same worktree, while it is open, is the same gate, with
-    the pictures that it had. `attach` are files of pictures."""
-    attached = pictures.taken(attach)
+    the pictures that it had."""
+    workspace, now, content = context.workspace, context.now, request.content
+    refuse_stopped(workspace)
+    expires_at = request.expires_at or expiry(request.expires, now)
+    attached = pictures.taken(request.attach)
+    cost = request.cost_tokens
     command = {
         "do": "open",
         "content": content,
         "pictures": [picture for picture, _ in attached],
-        "batch": batch,
-        "phase": phase,
-        "holds": holds,
-        "cost_tokens": cost_tokens
-        if batch or cost_tokens is not None
-        else _context(workspace, now),
+        "batch": request.batch,
+        "phase": request.phase,
+        "holds": request.holds,
+        "cost_tokens": cost if request.batch or cost is not None else _context(workspace, now),
         "expires_at": expires_at,
-        "default": default,
-        "strict": strict,
+        "default": request.default,
+        "strict": request.strict,
         "asked": {
-            "by": actor,
+            "by": context.actor,
             "session": own_id(),
-            "agent": agent or _agent_here(workspace),
+            "agent": request.agent or _agent_here(workspace),
             "worktree": workspace.root,
         },
     }
-    id = _id_for(workspace, content, name)
+    id = _id_for(workspace, content, request.name)
     # Before anything is queued or written: a refusal must reach the agent that asks.
     planned = rules.decide(_present(workspace, id), command, now)
-    if dry_run:
-        state = lookup.after(_present(workspace, id), planned.records, clock.stamp(now), actor)
-        return _opened(state, content, again=not planned.records, queued="")
+    again = not planned.records
+    if request.dry_run:
+        at, before = clock.stamp(now), _present(workspace, id)
+        return _opened(lookup.after(before, planned.records, at, context.actor), again=again)
     if planned.records:
         pictures.keep(workspace, id, attached)
     writer = open_writer(workspace)
-    outcome = writer.execute(rules.stream_of(id), command, actor=actor, now=now)
+    outcome = writer.execute(rules.stream_of(id), command, actor=context.actor, now=now)
     state = lookup.read(workspace, id)
     if not outcome["queued"]:
         notices.announce(workspace, [state], now=now)
-    return _opened(state, content, again=not planned.records, queued=outcome["queued"])
+    return _opened(state, again=again, queued=outcome["queued"])
+
+
+def withdraw(context: GateContext, request: WithdrawRequest) -> GateState:
+    """Withdraw a gate as the one who asked it: by name, or from the same session."""
+    found = lookup.find_gate(context.workspace, request.gate)
+    state = lookup.read_now(context.workspace, found, now=context.now)
+    asked = state["asked"]
+    assert asked is not None
+    if rules.is_over(state):
+        raise rules.already(state)
+    if asked["by"] != context.actor and (not own_id() or asked["session"] != own_id()):
+        raise NotAllowed(
+            f"Gate {state['id']} was asked by {asked['by']}, who alone can withdraw it.",
+            hint=f"A person can say no: holdfast gate answer {state['id']} --no WHY",
+            kind="not_yours",
+        )
+    return withdraw_any(context, state["id"], request.reason)
+
+
+def withdraw_any(context: GateContext, id: str, reason: str) -> GateState:
+    """Withdraw a gate, whoever asked it. Not through the inbox: a caller who is told that nobody waits
+    must be right."""
+    if not reason.strip():
+        raise Usage("Why is it withdrawn?", hint="--reason says it to whoever was asked.")
+    command = {"do": "withdraw", "by": context.actor, "why": reason.strip()}
+    order = Order(rules.stream_of(id), command)
+    open_writer(context.workspace).execute_together([order], actor=context.actor, now=context.now)
+    lookup.close(context.workspace, id, now=context.now)
+    return lookup.read(context.workspace, id)
 
 
 def expiry(text: str, now: int) -> str:
-    """When a gate expires that does so after `30min`; never, when nothing is said."""
+    """When a gate expires that expires after `30min`; empty when it never does."""
     if not text:
         return ""
     number = text.rstrip("abcdefghijklmnopqrstuvwxyz")
@@ -106,8 +157,6 @@ def _context(workspace: Workspace, now: int) -> int | None:
     """How many tokens of context the session that asks would have to rebuild, when that is known."""
     if not own_id():
         return None
-    from holdfast.session.spending import measured
-
     try:
         return measured(workspace, session=own_id(), now=now)["context_tokens"]
     except (HoldfastError, OSError):
@@ -115,8 +164,6 @@ def _context(workspace: Workspace, now: int) -> int | None:
 
 
 def _agent_here(workspace: Workspace) -> str:
-    from holdfast.fleet.current_life import lives_of_session
-
     lives = lives_of_session(workspace, own_id())
     return lives[0][0].rpartition("/")[2].rpartition(":")[2] if len(lives) == 1 else ""
 
@@ -139,9 +186,9 @@ def _present(workspace: Workspace, id: str) -> GateState:
         return rules.initial(rules.stream_of(id))
 
 
-def _opened(state: GateState, content: Content, *, again: bool, queued: str) -> Opened:
-    from holdfast.gates.rules.lint import findings
-
+def _opened(state: GateState, *, again: bool, queued: str = "") -> AskResult:
+    content = state["content"]
+    assert content is not None
     warnings = [f"{one['what']}. {one['instead']}" for one in findings(content)]
     return {
         "id": state["id"],

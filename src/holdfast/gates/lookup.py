@@ -17,6 +17,19 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
 
 STREAMS = "gate:"
+# A plan's run knows its gates by the names of its plan, too; plans are above gates.
+_RUNS = "holdfast.plans.lookup"
+
+
+class GateContext:
+    """Where an operation on gates works, who asked for it, and when."""
+
+    __slots__ = ("actor", "now", "workspace")
+
+    def __init__(self, workspace: Workspace, actor: str, now: int) -> None:
+        self.workspace = workspace
+        self.actor = actor
+        self.now = now
 
 
 def read(workspace: Workspace, id: str) -> GateState:
@@ -49,8 +62,8 @@ def _queued(workspace: Workspace, stream: str) -> GateState | None:
 
 
 def find_gate(workspace: Workspace, word: str) -> str:
-    """The id that a name or a unique beginning means; of a name that was asked several times, the
-    latest."""
+    """The id of a gate by its name, a unique beginning of it, or NAME in a plan's `{{gate.NAME}}`; of a
+    name that was asked several times, the latest."""
     rules.stream_of(word)
     known = [head["stream"].removeprefix(STREAMS) for head in _heads(workspace)]
     known += [
@@ -64,6 +77,9 @@ def find_gate(workspace: Workspace, word: str) -> str:
     if len(bases) == 1:
         return latest_round(bases[0], known)
     if not bases:
+        found: str = __import__(_RUNS, fromlist=["find"]).find_gate_of_run(workspace, word)
+        if found:
+            return found
         raise NotFound(f"There is no gate {word}.", hint="`holdfast gate list` lists them.")
     raise NotFound(
         f"{len(bases)} gates begin with {word}: {', '.join(bases[:5])}.", hint="Give more letters."

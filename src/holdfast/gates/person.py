@@ -40,6 +40,7 @@ AGENT_VARIABLES = (
 )
 TERMINAL = "/dev/tty"
 LONGEST_LINE = 4096
+LONGEST_CLIENT = 80
 NARROWEST = 20
 WORDS = (
     *("amber", "anchor", "basil", "beacon", "birch", "breeze", "cedar", "cliff"),
@@ -95,6 +96,13 @@ def tell(lines: Sequence[str]) -> None:
 def at_page(terminal: str, *, now: int) -> Person:
     """Whoever signed in to the page with what was shown on a terminal."""
     return {"name": _user(), "channel": "page", "terminal": terminal, "at": clock.precise(now)}
+
+
+def by_elicitation(client: str, *, now: int) -> Person:
+    """The one who answered in a client's dialogue. No terminal showed a person, so the client's own name
+    stands here, and the rules accept the answer only for a gate that holds nothing up."""
+    name = f"{' '.join(safe(client).split())[:LONGEST_CLIENT] or 'a client'}, by elicitation"
+    return {"name": name, "channel": "elicitation", "terminal": "", "at": clock.precise(now)}
 
 
 def refuse(workspace: Workspace, purpose: str, why: str, *, now: int) -> NotAllowed:

@@ -1,4 +1,4 @@
-"""Waiting for a person: looking at a row again, for as long as the caller likes."""
+"""Wait for people: list what waits for them, and read a gate again until they answered."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from holdfast.gates.lookup import GateContext
     from holdfast.gates.rules.gate import GateState
     from holdfast.kernel.workspace import Workspace
 
@@ -24,9 +25,20 @@ LONGEST_PAUSE = 2.0
 RECORDS_PAUSE = 0.05
 
 
+def list_gates(context: GateContext) -> list[GateState]:
+    """The open gates, the longest waiting first. Gates whose time is over are closed first, and people
+    are told of those that wait for them."""
+    ids = [state["id"] for state in lookup.open_gates(context.workspace)]
+    looked = [lookup.read_now(context.workspace, id, now=context.now) for id in ids]
+    found = [state for state in looked if rules.is_open(state)]
+    presented = [state for state in found if state["presented_at"]]
+    notices.announce(context.workspace, presented, now=context.now)
+    return found
+
+
 def wait(workspace: Workspace, ids: Sequence[str], *, seconds: float | None) -> list[GateState]:
     """The gates once all are answered, or as they are when the time is over; None waits for ever.
-    Stopped is raised while an emergency stop holds."""
+    Raises Stopped while a stop holds."""
     deadline = None if seconds is None else time.monotonic() + seconds
     pause = FIRST_PAUSE
     while True:
@@ -65,11 +77,11 @@ def until_answered(
             time.sleep(RECORDS_PAUSE)  # others write, too, and perhaps all the time
 
 
-def present(workspace: Workspace, phase: str, *, actor: str, now: int) -> list[str]:
-    """The end of a phase: everything that was collected for it is put before people, together."""
+def present(context: GateContext, phase: str) -> list[str]:
+    """At the end of a phase, ask people all the questions that were collected for it; their ids."""
     collected = [
         state
-        for state in lookup.open_gates(workspace)
+        for state in lookup.open_gates(context.workspace)
         if state["batch"] and state["phase"] == phase
     ]
     if not collected:
@@ -77,9 +89,10 @@ def present(workspace: Workspace, phase: str, *, actor: str, now: int) -> list[s
             f"Nothing is collected for the phase {phase!r}." if phase else "Nothing is collected.",
             hint="`holdfast gate list` lists what waits.",
         )
-    writer = open_writer(workspace)
+    writer = open_writer(context.workspace)
     for state in collected:
-        writer.execute(rules.stream_of(state["id"]), {"do": "present"}, actor=actor, now=now)
+        stream = rules.stream_of(state["id"])
+        writer.execute(stream, {"do": "present"}, actor=context.actor, now=context.now)
     return [state["id"] for state in collected]
 
 

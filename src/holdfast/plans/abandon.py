@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from holdfast.gates import lookup as gates
+from holdfast.gates.ask import withdraw_any
+from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import gate as gate_rules
-from holdfast.gates.withdraw import withdraw
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotFound
 from holdfast.kernel.writer import Order
@@ -60,7 +61,7 @@ def _withdraw(workspace: Workspace, state: RunState, why: str, actor: str) -> li
         for gate in plan["gates"].values():
             try:
                 if gate["gate"] and gate_rules.is_open(gates.read(workspace, gate["gate"])):
-                    withdraw(workspace, gate["gate"], why=why, actor=actor, now=clock.now())
+                    withdraw_any(GateContext(workspace, actor, clock.now()), gate["gate"], why)
                     withdrawn.append(gate["gate"])
             except NotFound:
                 continue  # a crash came before it was asked

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from holdfast.gates import ask as asking
 from holdfast.gates import lookup
+from holdfast.gates.ask import AskRequest, ask
+from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules.content import VERIFY
 from holdfast.gates.rules.gate import withdrawn_of
 from holdfast.kernel import clock
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from holdfast.gates.rules.answer import Answer
+    from holdfast.gates.rules.answer import GateAnswer
     from holdfast.gates.rules.content import Content
     from holdfast.gates.rules.gate import GateState
     from holdfast.kernel.workspace import Workspace
@@ -63,14 +64,14 @@ class Checkpoints:
 
     def _open(self, plan: str, key: str) -> None:
         state = self._stream.state
-        asking.ask(
-            self._workspace,
-            self._content(plan, key),
-            actor=self._actor,
-            now=clock.now(),
-            name=gate_of(state["id"], plan, key),
-            phase=state["plans"][plan]["plan"]["phase"],
-            holds=f"plan {plan} of the run {state['id']}",
+        ask(
+            GateContext(self._workspace, self._actor, clock.now()),
+            AskRequest(
+                content=self._content(plan, key),
+                name=gate_of(state["id"], plan, key),
+                phase=state["plans"][plan]["plan"]["phase"],
+                holds=f"plan {plan} of the run {state['id']}",
+            ),
         )
 
     def take_answers(self) -> bool:
@@ -132,7 +133,7 @@ class Checkpoints:
         self._stream.execute({"do": "mend", "plan": plan, "key": key})
 
 
-def _taken_back(state: GateState) -> Answer | None:
+def _taken_back(state: GateState) -> GateAnswer | None:
     """A question that was withdrawn under a run has no answer to go on with; it is asked anew at the
     next resume."""
     known = withdrawn_of(state)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from holdfast.gates.withdraw import withdraw
+from holdfast.gates.ask import withdraw_any
+from holdfast.gates.lookup import GateContext
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.errors import Conflict, FenceLost, HoldfastError, NotFound, StoreAway
 from holdfast.kernel.views.files import identity_of
@@ -129,7 +130,7 @@ class Edited:
         writer, actor = self._stream.writer, self._stream.actor
         why = "its plan asks something else now"
         try:
-            withdraw(writer.workspace, gate, why=why, actor=actor, now=clock.now())
+            withdraw_any(GateContext(writer.workspace, actor, clock.now()), gate, why)
         except NotFound:
             return  # a crash came before it was asked
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from holdfast.gates import lookup as gates
 from holdfast.kernel.errors import NotFound
 from holdfast.kernel.state import load
 from holdfast.plans.rules import run as rules
@@ -79,23 +78,19 @@ def paths_of(state: RunState) -> list[str]:
     return [plan["plan"]["path"] for plan in state["plans"].values()]
 
 
-def gate_named(workspace: Workspace, word: str) -> str:
-    """The id of a gate, by whatever names it; one that a run waits for also by NAME in `{{gate.NAME}}`."""
-    try:
-        return gates.find_gate(workspace, word)
-    except NotFound:
-        found = [
-            gate["gate"]
-            for state in unfinished(workspace)
-            for plan in state["plans"].values()
-            for task in plan["plan"]["tasks"]
-            if task["gate_name"] == word
-            and (gate := plan["gates"].get(task["key"])) is not None
-            and gate["status"] == ASKED
-        ]
-        if len(found) == 1:
-            return found[0]
-        raise
+def find_gate_of_run(workspace: Workspace, name: str) -> str:
+    """The id of the gate that a run waits for, by NAME in `{{gate.NAME}}`; empty if there is not exactly
+    one."""
+    found = [
+        gate["gate"]
+        for state in unfinished(workspace)
+        for plan in state["plans"].values()
+        for task in plan["plan"]["tasks"]
+        if task["gate_name"] == name
+        and (gate := plan["gates"].get(task["key"])) is not None
+        and gate["status"] == ASKED
+    ]
+    return found[0] if len(found) == 1 else ""
 
 
 def count(state: RunState) -> Count:

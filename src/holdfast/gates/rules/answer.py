@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from holdfast.gates.rules.content import Content
 
-    class Answer(TypedDict):
+    class GateAnswer(TypedDict):
         """What was answered. Without a person, the gate's own time ran out. `saw` is what the person
         had before them."""
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         at: str
 
 
-def understood(content: Content, text: str) -> Answer:
+def understood(content: Content, text: str) -> GateAnswer:
     """What a text answers; trimmed, and whatever its case; AMB-PILOT-20."""
     said = text.strip()
     word = said.casefold()
@@ -39,7 +39,7 @@ def understood(content: Content, text: str) -> Answer:
     return _read("no", {VERIFY: "issues", ACTION: "not done"}[content["type"]], said)
 
 
-def declined(text: str) -> Answer:
+def declined(text: str) -> GateAnswer:
     """A plain no, to whatever was asked."""
     if not text.strip():
         raise Usage("A no needs a reason.", hint='holdfast gate answer ID --no "why not"')
@@ -52,7 +52,7 @@ def hint_for(content: Content) -> str:
     return content["signal"]
 
 
-def _read(verdict: Literal["yes", "no"], answer: str, text: str) -> Answer:
+def _read(verdict: Literal["yes", "no"], answer: str, text: str) -> GateAnswer:
     return {
         "verdict": verdict,
         "answer": answer,

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypedDict
 
-    from holdfast.gates.rules.answer import Answer
+    from holdfast.gates.rules.answer import GateAnswer
     from holdfast.gates.rules.content import Content
     from holdfast.gates.rules.picture import Picture
     from holdfast.journal.interface import Event
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
         presented_at: str
         notified: int
         notified_at: str
-        answer: Answer | None
+        answer: GateAnswer | None
         withdrawn: Withdrawn | None
 
 
@@ -273,7 +273,7 @@ def _answer(state: GateState, command: Any, now: int) -> Decision:
     read = declined(command["answer"]) if no else understood(content, command["answer"])
     if read["verdict"] == "yes" and command.get("note"):
         read["text"] = command["note"]
-    answer: Answer = {
+    answer: GateAnswer = {
         **read,
         "person": command["person"],
         "saw": command["saw"],
@@ -314,7 +314,7 @@ def _expire(state: GateState, now: int) -> Decision:
     content, expires_at = state["content"], state["expires_at"]
     if content is None or not expires_at or clock.parse(expires_at) > now:
         return Decision()
-    answer: Answer = {**understood(content, state["default"]), "at": clock.stamp(now)}
+    answer: GateAnswer = {**understood(content, state["default"]), "at": clock.stamp(now)}
     return Decision([("expired", answer)])
 
 

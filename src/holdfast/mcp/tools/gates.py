@@ -9,13 +9,15 @@ from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from holdfast.gates import lookup
-from holdfast.gates.answer import answer_by_elicitation
+from holdfast.gates.answer import AnswerRequest, answer
+from holdfast.gates.ask import AskRequest
 from holdfast.gates.ask import ask as open_gate
-from holdfast.gates.ask import expiry
-from holdfast.gates.rules import content as words
-from holdfast.gates.rules.gate import is_blocking, is_open, withdrawn_of
+from holdfast.gates.lookup import GateContext
+from holdfast.gates.person import by_elicitation
+from holdfast.gates.rules import content as contents
+from holdfast.gates.rules.gate import is_blocking, withdrawn_of
 from holdfast.gates.rules.gate_text import inert
-from holdfast.gates.wait import wait
+from holdfast.gates.wait import list_gates, wait
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.mcp.call import Answer, Call, needed
 from holdfast.mcp.elicitation import Unasked, question_for, shown
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from holdfast.gates.rules.gate import GateState
 
 
-class Option(TypedDict):
+class GateOption(TypedDict):
     id: str
     name: str
     pros: str
@@ -44,7 +46,7 @@ def gate_open(
     ] = None,
     url: Annotated[str | None, Field(description="verify: where it runs.")] = None,
     context: Annotated[str | None, Field(description="decide: why it matters.")] = None,
-    options: Annotated[list[Option] | None, Field(description="decide: at least two.")] = None,
+    options: Annotated[list[GateOption] | None, Field(description="decide: at least two.")] = None,
     why: Annotated[str | None, Field(description="act: why no machine can do it.")] = None,
     cause: Annotated[
         Literal["email", "payment", "oauth", "hardware", "captcha"] | None,
@@ -63,21 +65,18 @@ def gate_open(
 ) -> Answer:
     """Ask a person. Only what you cannot do or judge: what has a command or an API is yours to do,
     and is refused here."""
-    call.refuse_stopped()
     content = _content(kind, title, items, url, context, options, why, cause, checklist)
-    done = open_gate(
-        call.workspace,
-        content,
-        actor=call.actor,
-        now=call.now,
+    request = AskRequest(
+        content=content,
         name=name or "",
         batch=batch,
         phase=phase or "",
         holds=holds or "",
-        expires_at=expiry(expires or "", call.now),
+        expires=expires or "",
         default=default or "",
         strict=True,
     )
+    done = open_gate(_context(call), request)
     state = done["state"]
     data = {**state, "again": done["again"], "queued": done["queued"], "status": "waiting"}
     warnings = [f"warning: {one}" for one in done["warnings"]]
@@ -88,13 +87,17 @@ def gate_open(
     return Answer([f"Gate {done['id']}: waiting.{again}", *_waiting(state), *warnings], data)
 
 
+def _context(call: Call) -> GateContext:
+    return GateContext(call.workspace, call.actor, call.now)
+
+
 def _content(
     kind: str,
     title: str,
     items: list[str] | None,
     url: str | None,
     context: str | None,
-    options: list[Option] | None,
+    options: list[GateOption] | None,
     why: str | None,
     cause: str | None,
     checklist: dict[str, bool] | None,
@@ -102,13 +105,13 @@ def _content(
     needed(title, "title")
     if kind == "decide":
         chosen: Any = options or []
-        return words.decision(title, chosen, context=context or "")
+        return contents.decision(title, chosen, context=context or "")
     if kind == "verify":
         if not items:
             raise Usage("items is missing.", hint="What should the person look at?")
-        return words.verify(title, items, url=url or "")
+        return contents.verify(title, items, url=url or "")
     given = {"why": why or "", "cause": cause or "", "checklist": checklist or {}}
-    return words.action(title, items or [], **given)  # type: ignore[arg-type]
+    return contents.action(title, items or [], **given)  # type: ignore[arg-type]
 
 
 def gate_status(
@@ -127,17 +130,17 @@ def gate_status(
     id = lookup.find_gate(call.workspace, gate)
     notes = _taken(call, id, said) if ask else []
     (state,) = wait(call.workspace, [id], seconds=0)
-    answer, known = state["answer"], withdrawn_of(state)
+    given, known = state["answer"], withdrawn_of(state)
     if known is not None:
         line = f"Gate {id}: withdrawn: {inert(known['why'])} (by {inert(known['by'])})"
         return Answer([*notes, line], {**state, "status": "withdrawn"})
-    if answer is None:
+    if given is None:
         data = {**state, "status": "waiting"}
         return Answer([*notes, f"Gate {id}: waiting.", *_waiting(state)], data)
-    who = answer["person"]["name"] if answer["person"] else "its expiry, nobody answered"
-    what = answer["answer"] if answer["verdict"] == "yes" else f"no. {answer['text']}"
-    line = f"Gate {id}: {answer['verdict']}: {inert(what)} (by {inert(who)}, {answer['at']})"
-    return Answer([*notes, line], {**state, "status": answer["verdict"]})
+    who = given["person"]["name"] if given["person"] else "its expiry, nobody answered"
+    what = given["answer"] if given["verdict"] == "yes" else f"no. {given['text']}"
+    line = f"Gate {id}: {given['verdict']}: {inert(what)} (by {inert(who)}, {given['at']})"
+    return Answer([*notes, line], {**state, "status": given["verdict"]})
 
 
 def _taken(call: Call, id: str, said: ElicitationResult[BaseModel]) -> list[str]:
@@ -150,9 +153,9 @@ def _taken(call: Call, id: str, said: ElicitationResult[BaseModel]) -> list[str]
     text = str(getattr(said.data, "answer", ""))
     state = lookup.read(call.workspace, id)
     try:
-        answer_by_elicitation(
-            call.workspace, id, text, client=call.client, saw=shown(state), now=call.now
-        )
+        person = by_elicitation(call.client, now=call.now)
+        request = AnswerRequest(gate=id, text=text, person=person, saw=shown(state))
+        answer(_context(call), request)
     except HoldfastError as refused:
         return [refused.message]
     return []
@@ -168,10 +171,8 @@ def _waiting(state: GateState) -> list[str]:
 
 
 def _listed(call: Call) -> Answer:
-    ids = [state["id"] for state in lookup.open_gates(call.workspace)]
-    looked = [lookup.read_now(call.workspace, id, now=call.now) for id in ids]
-    found = [state for state in looked if is_open(state)]
     call.refuse_stopped()
+    found = list_gates(_context(call))
     lines = [
         f"{state['id']}: {inert(lookup.title_of(state))} "
         f"({'waits for a person' if is_blocking(state) else 'collected'})"

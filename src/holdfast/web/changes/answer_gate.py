@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from holdfast.gates import lookup
-from holdfast.gates.answer import answer_at_page
+from holdfast.gates.answer import AnswerRequest, answer
+from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules.content import APPROVED, DONE
+from holdfast.kernel import clock
 from holdfast.kernel.errors import Usage
 
 if TYPE_CHECKING:
@@ -35,10 +37,12 @@ def apply(workspace: Workspace, words: Mapping[str, str], person: Person) -> str
     if button in ("issues", "no"):
         if not note or note.casefold() in (APPROVED, DONE):
             raise Usage("What is wrong?", hint="Write it into the note.")
-        state = answer_at_page(workspace, words["id"], note, no=button == "no", person=person)
+        request = AnswerRequest(gate=words["id"], text=note, no=button == "no", person=person)
     else:
         text = words.get("option", "") if button == "choose" else button
         if not text:
             raise Usage("Nothing was chosen.", hint="Go back and choose one of the options.")
-        state = answer_at_page(workspace, words["id"], text, note=note, person=person)
+        request = AnswerRequest(gate=words["id"], text=text, note=note, person=person)
+    context = GateContext(workspace, person["name"], clock.parse(person["at"]))
+    state = answer(context, request)
     return f"/w/{words['workspace']}/gates/{state['id']}"

@@ -10,7 +10,7 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.gates import need, opened, refuse_both, task_from, terms
 from holdfast.cli.parser import verb
-from holdfast.gates.rules import content as words
+from holdfast.gates.rules import content as contents
 from holdfast.gates.rules.gate_xml import content_of
 
 EXAMPLE = (
@@ -22,7 +22,7 @@ EXAMPLE = (
 
 def questions(function: Callable[..., Any]) -> Callable[..., Any]:
     """The automation-first checklist, one option each."""
-    for key, question in reversed(words.QUESTIONS.items()):
+    for key, question in reversed(contents.QUESTIONS.items()):
         function = click.option(f"--{key}", type=click.Choice(["yes", "no"]), help=question)(
             function
         )
@@ -31,15 +31,13 @@ def questions(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command()
 @click.argument("action", required=False, default="")
-@click.option("--why", default="", metavar="TEXT", help="Why no machine can do it.")
-@click.option(
-    "--step", "steps", multiple=True, metavar="TEXT", help="One instruction; give it for each."
-)
+@click.option("--why", default="", metavar="TEXT", help="Why a machine cannot do it.")
+@click.option("--step", "steps", multiple=True, metavar="TEXT", help="One instruction. Repeatable.")
 @click.option(
     "--cause",
     default="",
     metavar="CAUSE",
-    help=f"One of {', '.join(words.CAUSES)}; by default what the texts say.",
+    help=f"One of {', '.join(contents.CAUSES)}. Default: found in the texts.",
 )
 @questions
 @terms
@@ -59,16 +57,17 @@ def command(
     script: str | None,
     **terms: Any,
 ) -> Reply:
-    """Ask a person for a truly unavoidable manual step, after all automation was tried. The six
-    questions must be answered, and each with no; only five causes are accepted.
+    """Ask a person to do ACTION, a manual step that no machine can do.
+
+    Answer the six questions --cli to --script; each answer must be "no". Holdfast accepts five causes.
     """
     given = {"cli": cli, "api": api, "file": file, "server": server, "data": data, "script": script}
     checklist = {key: answer == "yes" for key, answer in given.items() if answer is not None}
     refuse_both(source, {"ACTION": action, "--why": why, "--step": steps})
     if source is not None:
-        task = task_from(source, words.ACTION)
+        task = task_from(source, contents.ACTION)
         content = content_of(task, cause=cause, checklist=checklist)
     else:
         need(action, "ACTION", example=EXAMPLE)
-        content = words.action(action, steps, why=why, cause=cause, checklist=checklist)
+        content = contents.action(action, steps, why=why, cause=cause, checklist=checklist)
     return opened(call, content, strict=source is None, **terms)

@@ -5,30 +5,29 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.frame import Call, Reply
+from holdfast.cli.gates import context_of
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe
-from holdfast.gates.answer import answer
+from holdfast.gates.answer import AnswerRequest, answer
 from holdfast.kernel.errors import Usage
-from holdfast.plans.lookup import gate_named
 
 
 @click.command()
 @click.argument("id")
 @click.argument("text", required=False, metavar="[ANSWER]")
-@click.option("--no", "refusal", metavar="WHY", help="Say no, whatever was asked.")
+@click.option("--no", "refusal", metavar="WHY", help="Decline, and say why.")
 @verb
 def command(call: Call, id: str, text: str | None, refusal: str | None) -> Reply:
-    """Answer gate ID: "approved" or what is wrong, an option's id, or "done".
+    """Answer gate ID with "approved", the id of an option, "done", or what is wrong.
 
-    Only for a person at a terminal, who types back the word that is shown there. An agent is refused
-    with 4, and the attempt is recorded. Without ANSWER, it is asked for.
+    Only a person at a terminal can answer: holdfast shows a word there, and the person types it. An agent
+    gets exit code 4, and holdfast records the attempt. Without ANSWER, holdfast asks for it.
     """
     if refusal is not None and text is not None:
         raise Usage("An answer, or --no and why.")
     said = text if refusal is None else refusal
-    state = answer(
-        call.workspace, gate_named(call.workspace, id), said, no=refusal is not None, now=call.now
-    )
+    request = AnswerRequest(gate=id, text=said, no=refusal is not None)
+    state = answer(context_of(call), request)
     given = state["answer"]
     assert given is not None
     what = f"no: {given['text']}" if given["verdict"] == "no" else given["answer"]

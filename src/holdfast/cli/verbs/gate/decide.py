@@ -9,7 +9,7 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.gates import need, opened, refuse_both, task_from, terms
 from holdfast.cli.parser import verb
-from holdfast.gates.rules import content as words
+from holdfast.gates.rules import content as contents
 from holdfast.gates.rules.gate_xml import content_of
 
 EXAMPLE = (
@@ -28,12 +28,14 @@ EXAMPLE = (
     nargs=4,
     multiple=True,
     metavar="ID NAME PROS CONS",
-    help="One way to decide, with what speaks for it and against it; give it for each.",
+    help="One option with its advantages and disadvantages. Repeatable.",
 )
 @click.option(
-    "--purpose", type=click.Choice(words.DECISION_PURPOSES), help="What the choice is about."
+    "--purpose", type=click.Choice(contents.DECISION_PURPOSES), help="Subject of the decision."
 )
-@click.option("--strict", is_flag=True, help="Refuse XML in the short form, without pros and cons.")
+@click.option(
+    "--strict", is_flag=True, help="Refuse XML in the short form, which has no pros and cons."
+)
 @terms
 @verb
 def command(
@@ -46,15 +48,17 @@ def command(
     source: str | None,
     **terms: Any,
 ) -> Reply:
-    """Ask a person to choose. Every option is a valid answer, shown with its pros and cons; none is
-    recommended. The answer is the option's id.
+    """Ask a person to choose between options.
+
+    Each option is a valid answer and has pros and cons; none is recommended. The answer is the id of an
+    option.
     """
     refuse_both(source, {"DECISION": decision, "--context": context, "--option": options})
     if source is not None:
-        content = content_of(task_from(source, words.DECISION), purpose=purpose or "")
+        content = content_of(task_from(source, contents.DECISION), purpose=purpose or "")
         return opened(call, content, strict=strict, **terms)
     need(decision, "DECISION", example=EXAMPLE)
-    content = words.decision(
+    content = contents.decision(
         decision,
         [{"id": id, "name": name, "pros": pros, "cons": cons} for id, name, pros, cons in options],
         context=context,

@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("file", default="-")
-@click.option("--strict", is_flag=True, help="The short form of a decision is an error, too.")
+@click.option("--strict", is_flag=True, help="Treat the short form of a decision as an error.")
 @verb
 def command(call: Call, file: str, strict: bool) -> Reply:
-    """Check a text, or the tasks in it: whether it asks a person to run a command, start a server,
-    create a file or data, set up a database, or choose by a free question; and what to do instead.
+    """Check the text of FILE, or the tasks in it, for work that a machine can do.
 
-    Reads standard input, or FILE. Ends with 1 when there is an error.
+    Finds requests to run a command, start a server, create a file or data, or set up a database, and
+    open questions without options. Says what to do instead. Without FILE, reads standard input. Exits
+    with 1 when there is an error.
     """
     found = lint(text_of(file), strict=strict)
     errors = [one for one in found if one["level"] == "error"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.frame import Call, Reply
-from holdfast.cli.gates import light
+from holdfast.cli.gates import context_of, light
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ago, one_line, plural, safe, style, table
-from holdfast.gates import lookup, notices
+from holdfast.gates import lookup
 from holdfast.gates.rules.content import ACTION, EXPECTED, distribution
 from holdfast.gates.rules.gate import is_open, withdrawn_of
+from holdfast.gates.wait import list_gates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,17 +21,18 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--all", "everything", is_flag=True, help="Those that are over, too.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Include answered and withdrawn gates, and how often each kind was asked.",
+)
 @verb
 def command(call: Call, everything: bool) -> Reply:
-    """What waits for you: the longest waiting first, with how long and what it holds up; then what is
-    collected for the end of a phase. With --all, also what was answered or withdrawn, and how often each kind was
-    asked."""
-    ids = [state["id"] for state in lookup.open_gates(call.workspace)]
-    looked = [lookup.read_now(call.workspace, id, now=call.now) for id in ids]
-    waiting = [state for state in looked if is_open(state) and state["presented_at"]]
-    collected = [state for state in looked if is_open(state) and not state["presented_at"]]
-    notices.announce(call.workspace, waiting, now=call.now)
+    """List the gates that wait for you, the longest waiting first, and those collected for a phase."""
+    found = list_gates(context_of(call))
+    waiting = [state for state in found if state["presented_at"]]
+    collected = [state for state in found if not state["presented_at"]]
     data: dict[str, object] = {"waiting": waiting, "collected": collected}
     lines = [*_waiting(waiting, call.now), *_collected(collected, call.now)]
     if everything:

@@ -14,7 +14,6 @@ from holdfast.gates.pictures import path_of
 from holdfast.gates.rules.gate import is_over, pictures_of, withdrawn_of
 from holdfast.gates.rules.gate_text import render
 from holdfast.gates.rules.gate_xml import write
-from holdfast.plans.lookup import gate_named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,12 +25,11 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("id")
-@click.option("--xml", "as_xml", is_flag=True, help="Only the task, in the protocol's XML.")
+@click.option("--xml", "as_xml", is_flag=True, help="Print only the task, in the protocol's XML.")
 @verb
 def command(call: Call, id: str, as_xml: bool) -> Reply:
-    """What gate ID asks, exactly as the protocol shows it; who answered, when, through what, and what
-    they saw."""
-    state = lookup.read_now(call.workspace, gate_named(call.workspace, id), now=call.now)
+    """Show what gate ID asks, as the protocol shows it, and its answer: who gave it, when and where."""
+    state = lookup.read_now(call.workspace, lookup.find_gate(call.workspace, id), now=call.now)
     content = state["content"]
     assert content is not None
     refused = refused_attempts(call.workspace, state["id"])

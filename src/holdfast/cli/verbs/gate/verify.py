@@ -9,7 +9,7 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.gates import need, opened, refuse_both, task_from, terms
 from holdfast.cli.parser import verb
-from holdfast.gates.rules import content as words
+from holdfast.gates.rules import content as contents
 from holdfast.gates.rules.gate_xml import content_of
 
 EXAMPLE = (
@@ -19,11 +19,11 @@ EXAMPLE = (
 
 @click.command()
 @click.option("--built", default="", metavar="TEXT", help="What was built.")
+@click.option("--how", multiple=True, metavar="TEXT", help="One thing to check. Repeatable.")
+@click.option("--url", default="", help="Address to open. Default: the first address in the texts.")
 @click.option(
-    "--how", multiple=True, metavar="TEXT", help="One thing to look at; give it for each."
+    "--purpose", type=click.Choice(contents.VERIFY_PURPOSES), help="Subject of the check."
 )
-@click.option("--url", default="", help="Where it runs; by default the first address in the texts.")
-@click.option("--purpose", type=click.Choice(words.VERIFY_PURPOSES), help="What the look is about.")
 @terms
 @verb
 def command(
@@ -35,14 +35,16 @@ def command(
     source: str | None,
     **terms: Any,
 ) -> Reply:
-    """Ask a person to confirm that something works. Everything is started and prepared already: the
-    person only looks, and answers "approved" or what is wrong.
+    """Ask a person to check that something works.
+
+    Start and prepare everything first: the person only looks, and answers "approved" or describes what
+    is wrong.
     """
     refuse_both(source, {"--built": built, "--how": how})
     if source is not None:
-        content = content_of(task_from(source, words.VERIFY), url=url, purpose=purpose or "")
+        content = content_of(task_from(source, contents.VERIFY), url=url, purpose=purpose or "")
     else:
         need(built, "--built", example=EXAMPLE)
         need(" ".join(how), "--how", example=EXAMPLE)
-        content = words.verify(built, how, url=url, purpose=purpose or "")
+        content = contents.verify(built, how, url=url, purpose=purpose or "")
     return opened(call, content, strict=source is None, **terms)

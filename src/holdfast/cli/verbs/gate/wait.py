@@ -7,7 +7,7 @@ from math import isnan
 import click
 
 from holdfast.cli.frame import Call, Reply
-from holdfast.cli.gates import shown
+from holdfast.cli.gates import context_of, shown
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import echo, safe, style
 from holdfast.gates import lookup
@@ -33,21 +33,25 @@ PATIENCE = 60.0
     metavar="SECONDS",
     help="How long to wait; 0 looks once.",
 )
-@click.option("--batch", is_flag=True, help="The phase ends: ask everything that was collected.")
-@click.option("--phase", default="", metavar="NAME", help="Which phase ends.")
+@click.option(
+    "--batch",
+    is_flag=True,
+    help="Ask all gates that were collected for the phase, and wait for all.",
+)
+@click.option("--phase", default="", metavar="NAME", help="Phase of the --batch gates.")
 @verb
 def command(call: Call, id: str, seconds: float, batch: bool, phase: str) -> Reply:
-    """Wait for the answer of gate ID, its name or a unique beginning.
+    """Wait for the answer to gate ID. ID is an id, a name, or a unique beginning of one.
 
-    Ends with 0 (approved, done, or an option chosen), 8 while it waits, 9 when a person said no, 7
-    when everybody is stopped. The gate outlives this command: wait again, at any time.
+    Exit codes: 0 approved, done, or an option chosen; 8 no answer yet; 9 declined; 5 withdrawn; 7 a stop
+    holds. The gate stays open after this command ends; wait again at any time.
     """
     if isnan(seconds):
         raise Usage("nan is no time to wait.")
     if batch == bool(id) or (phase and not batch):
         raise Usage("Wait for a gate, or with --batch for those of a phase.")
     if batch:
-        ids = present(call.workspace, phase, actor=call.actor, now=call.now)
+        ids = present(context_of(call), phase)
         _show_together(call, ids)
     else:
         ids = [lookup.find_gate(call.workspace, id)]

@@ -5,22 +5,26 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.frame import Call, Reply
+from holdfast.cli.gates import context_of
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe
+from holdfast.gates.ask import WithdrawRequest, withdraw
 from holdfast.gates.rules.gate import withdrawn_of
-from holdfast.gates.withdraw import withdraw_own
 
 
 @click.command()
 @click.argument("id")
-@click.option("--reason", required=True, metavar="WHY", help="Said to whoever looks for it.")
+@click.option(
+    "--reason", required=True, metavar="WHY", help="Why you withdraw it. `gate show` prints this."
+)
 @verb
 def command(call: Call, id: str, reason: str) -> Reply:
-    """Take back what you asked: nobody is asked any more, and it approves nothing.
+    """Withdraw gate ID, a question that you asked. It then has no answer and approves nothing.
 
-    Only for who asked it, by name or in the same session. Asked again, the same question is a new gate.
+    Only the agent that asked can withdraw it, under the same name or in the same session. The same
+    question, asked again, is a new gate.
     """
-    state = withdraw_own(call.workspace, id, why=reason, actor=call.actor, now=call.now)
+    state = withdraw(context_of(call), WithdrawRequest(gate=id, reason=reason))
     known = withdrawn_of(state)
     assert known is not None
     line = f"Withdrew {state['id']}: {safe(known['why'])}"
