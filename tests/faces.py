@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import re
 import shutil
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -85,7 +88,9 @@ class Faces:
 
     def _call(self, operation: Operation, face: str, root: Path) -> bool:
         if face == "command line":
-            return run([*operation.words, "--json"]) != 0
+            with redirect_stdout(io.StringIO()) as printed:
+                run([*operation.words, "--json"])
+            return not json.loads(printed.getvalue())["ok"]
         if face == "MCP":
             return Face(root).call(operation.tool, operation.arguments).failed
         assert operation.library is not None

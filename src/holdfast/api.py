@@ -12,8 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from holdfast.budgets.api import Budgets
     from holdfast.budgets.check import Report
-    from holdfast.budgets.measure import Given
     from holdfast.fleet.api import Member
     from holdfast.gates.api import Gates
     from holdfast.journal.interface import Journal, Record
@@ -80,11 +80,14 @@ class Workspace:
     def check(self, *, session: str = "", **values: float) -> Report:
         """Whether work may go on within its budget: `verdict` is go, wait or stop. What is not given
         (cost, context, estimated, actual, errors) is measured."""
-        from holdfast.budgets.check import Budget
+        return self.budgets.check(session=session, **values)
 
-        budget = Budget(self._workspace, actor=self._actor)
-        given: Given = {**values}  # type: ignore[typeddict-item]
-        return budget.check(given, session=session, now=clock.now())
+    @property
+    def budgets(self) -> Budgets:
+        """Limits that warn, ask a person, and stop: `budgets.check()`, `budgets.add(cost=0.4)`."""
+        from holdfast.budgets.api import Budgets
+
+        return Budgets(self._workspace, actor=self._actor)
 
     def rfc(self, id: str) -> Rfc:
         """The RFC with this id: its questions, its checkpoint, its bootstrap."""

@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from holdfast.budgets import metrics
+from holdfast.budgets import side_files
 from holdfast.kernel import latch
 from holdfast.kernel.jsonl import LineFile
 from tests.budgets.world import METRICS, Scene
@@ -86,7 +86,7 @@ def test_two_that_miss_the_same_lines_append_them_once(
     words = (scene.workspace, "budget:default", 6, ())
     records = scene.workspace.journal.read("budget:default")
     monkeypatch.setattr(scene.workspace.journal, "read", lambda *_, **__: records)
-    threads = [threading.Thread(target=metrics.catch_up, args=words) for _ in range(2)]
+    threads = [threading.Thread(target=side_files.append_metrics, args=words) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -120,7 +120,7 @@ def _answer(
 def _answered_before(state: BudgetState, type: str) -> Answered:
     if state["stopped"] is not None:
         raise Conflict(
-            f"A stop holds: {stop.words(state['stopped'])}.",
+            f"A stop holds: {stop.describe(state['stopped'])}.",
             hint="holdfast guard reset lifts it.",
         )
     known = state["acknowledgments"].get(type)

@@ -1,8 +1,8 @@
-"""Checking a budget: gather, judge, stop if it must be, record, and say what came of it."""
+"""Check a budget: gather the values, judge them, set a stop, record the check, and report it."""
 
 from __future__ import annotations
 
-from holdfast.budgets import alerts, last_turn, metrics, stop
+from holdfast.budgets import alerts, last_turn, side_files, stop
 from holdfast.budgets.limits import InForce, in_force
 from holdfast.budgets.measure import gather
 from holdfast.budgets.rules import boxes
@@ -66,12 +66,21 @@ if TYPE_CHECKING:
 
 
 class Budget:
-    """The budget of a workspace, for whoever wants to read or change it."""
+    """The budget of a workspace: the context of every operation on it. `now` is the time of the call;
+    without it, each operation reads the clock."""
 
-    def __init__(self, workspace: Workspace, *, actor: str, stream: str = rules.STREAM) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        actor: str,
+        stream: str = rules.STREAM,
+        now: int | None = None,
+    ) -> None:
         self.workspace = workspace
         self.actor = actor
         self.stream = stream
+        self.now = now
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -129,10 +138,9 @@ class Budget:
         dry_run: bool = False,
         tells: bool = True,
     ) -> Report:
-        """Whether work may go on: `go`, `wait` for a person, or `stop`. `place` is where a plan's run
-        stands, without one where the session at work does; `measure` is how its values are known. Who
-        `tells` the agent tells it of
-        its last turn, too."""
+        """Whether work may go on: `go`, `wait` for a person, or `stop`. `place` is where a plan's run is;
+        by default, where the session at work is. `measure` finds the values of a run. A caller that
+        `tells` the agent also uses up its last turn."""
         try:
             state = self.state()
         except HoldfastError:
@@ -191,7 +199,9 @@ class Budget:
         unknown = [type for type, value in known["values"].items() if value is None]
         if outcome["queued"]:
             # Decided elsewhere and later; until then the session is held by what is known here.
-            alerts.keep(self.workspace, check["session"], stop.waiting(state, ruling), unknown)
+            alerts.keep(
+                self.workspace, check["session"], stop.describe_alerts(state, ruling), unknown
+            )
             report = self._report(state, check, ruling, known)
             report["stopped"], report["queued"] = halt or state["stopped"], outcome["queued"]
             return report
@@ -199,7 +209,7 @@ class Budget:
         state = self.state()
         reached("before the latch is settled")
         self._settle(state, engaged, now=now)
-        alerts.keep(self.workspace, check["session"], stop.waiting(state, decided), unknown)
+        alerts.keep(self.workspace, check["session"], stop.describe_alerts(state, decided), unknown)
         report = self._report(state, check, decided, known)
         report["warnings"] = self._after(outcome, state)
         for record in outcome["records"]:
@@ -230,10 +240,12 @@ class Budget:
             if view["status"] == "failed"
         ]
         try:
-            metrics.catch_up(self.workspace, self.stream, state["crossings"], outcome["records"])
+            side_files.append_metrics(
+                self.workspace, self.stream, state["crossings"], outcome["records"]
+            )
         except OSError as error:
             warnings.append(
-                f"{metrics.PATH} was not written: {error.strerror}. The next check makes it good."
+                f"{side_files.METRICS} was not written: {error.strerror}. The next check makes it good."
             )
         return warnings
 

@@ -7,13 +7,17 @@ of one that holds nobody.
 from __future__ import annotations
 
 from holdfast.budgets import last_turn
+from holdfast.budgets.rules import budget as rules
 from holdfast.budgets.rules.boxes import amount, name_of
 from holdfast.budgets.rules.waypoint import ALERT_STOP
 from holdfast.estop.stop import BUDGET
 from holdfast.kernel import latch
+from holdfast.kernel.state import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from holdfast.budgets.rules.ledger import BudgetState, Halt, Ruling
     from holdfast.kernel.workspace import Workspace
 
@@ -22,20 +26,20 @@ def engage(workspace: Workspace, halt: Halt, *, now: int) -> bool:
     """Set the latch. False when one holds already: an emergency stop is not written over."""
     if latch.read(workspace) is not None:
         return False
-    latch.engage(workspace, words(halt), by=BUDGET, now=now)
+    latch.engage(workspace, describe(halt), by=BUDGET, now=now)
     if halt["last_turn"]:
         last_turn.grant(workspace, now=now)
     return True
 
 
-def words(halt: Halt) -> str:
+def describe(halt: Halt) -> str:
     reached = f"{name_of(halt['type'])} at {amount(halt['type'], halt['value'])}"
     if halt["reason"] == ALERT_STOP:
         return f"A person said stop: {reached}"
     return f"{reached}, the limit is {amount(halt['type'], halt['threshold'])}"
 
 
-def waiting(state: BudgetState, ruling: Ruling) -> dict[str, str]:
+def describe_alerts(state: BudgetState, ruling: Ruling) -> dict[str, str]:
     """The alerts that wait for a person after a check: each type, and how far it had come."""
     found = {
         type: (one["value"], one["threshold"])
@@ -61,3 +65,15 @@ def let_go(workspace: Workspace) -> bool:
     """Release a budget's latch, and nobody else's."""
     last_turn.end(workspace)
     return is_held(workspace) and latch.release(workspace)
+
+
+def list_waiting(workspace: Workspace) -> Iterator[tuple[str, str]]:
+    """Alerts that wait, and a stop whose latch was removed: what it is, and the command for it."""
+    state: BudgetState = load(workspace.journal, rules, rules.STREAM)[0]
+    halt = state["stopped"]
+    if halt is not None and latch.read(workspace) is None:
+        reached = f"{name_of(halt['type'])} at {amount(halt['type'], halt['value'])}"
+        yield f"A budget has stopped: {reached}", rules.LIFT
+    for type, pending in state["pending"].items():
+        reached = f"{name_of(type)} at {amount(type, pending['value'])}"
+        yield f"An alert waits: {reached}", f"holdfast guard ack {type}"

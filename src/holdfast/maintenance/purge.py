@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.budgets.old_waypoints import waypoints_holding
+from holdfast.budgets.side_files import find_waypoints
 from holdfast.fleet.backups import copies_holding
 from holdfast.gates import pictures
 from holdfast.journal import upkeep
@@ -65,7 +65,7 @@ def find(workspace: Workspace, *, id: str = "", text: str = "", now: int) -> Pur
             *loop_history.holding(workspace, sorted(streams), text),
             *pictures.holding(workspace, sorted(streams)),
             *copies_holding(workspace, sorted(streams), text),
-            *waypoints_holding(workspace, sorted(streams), text),
+            *find_waypoints(workspace, sorted(streams), text),
         ],
         "snapshots": _snapshots_with(workspace, text) if text else [],
         "elsewhere": sorted(

@@ -146,9 +146,9 @@ def attention(workspace: Workspace) -> list[Attention]:
         if refused:
             add(f"{_count(refused, 'write')} refused and kept", "holdfast doctor")
         if workspace.journal.head(BUDGET) is not None:
-            from holdfast.budgets.summary import waiting
+            from holdfast.budgets.stop import list_waiting
 
-            for what, next in waiting(workspace):
+            for what, next in list_waiting(workspace):
                 add(what, next)
         failing = [effect for effect in workspace.journal.effects() if effect["error"]]
         stray = _astray(workspace)

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from holdfast.budgets import last_turn, measure
+from holdfast.budgets import last_turn
 from holdfast.budgets.check import Budget
-from holdfast.budgets.rules import boxes, units
+from holdfast.budgets.operations import AddRequest, CheckRequest, add, check
+from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules.thresholds import STOP, TYPES
-from holdfast.kernel.errors import Usage
 from holdfast.mcp.call import Answer, Call
-from holdfast.session.sessions import check_id
 
 if TYPE_CHECKING:
     from holdfast.budgets.check import Report
@@ -40,10 +39,9 @@ def guard(
 ) -> Answer:
     """Whether work may go on within its budget: go, wait (for a person) or stop. Ask before anything
     costly. What is left out is measured."""
-    budget = Budget(call.workspace, actor=call.actor)
-    added = _added(add_cost, add_tokens, error)
-    if added:
-        budget.execute({"do": "add", **added}, now=call.now)
+    budget = Budget(call.workspace, actor=call.actor, now=call.now)
+    if (add_cost, add_tokens, error) != (None, None, None):
+        add(budget, AddRequest(cost=add_cost, tokens=add_tokens, error=error))
     given = {
         "cost": cost,
         "context": context,
@@ -51,30 +49,12 @@ def guard(
         "actual": actual,
         "errors": errors,
     }
-    flags = {name: None if value is None else _text(value) for name, value in given.items()}
-    known = measure.from_flags(**flags)
-    report = budget.check(known, session=check_id(session or ""), now=call.now)
+    values: Any = {name: value for name, value in given.items() if value is not None}
+    report = check(budget, CheckRequest(values=values, session=session or ""))
     next = [
         f"holdfast guard ack {one['type']}" for one in report["handled"] if one["how"] == "waiting"
     ]
     return Answer(_lines(report), {**report}, next=next if report["verdict"] == "wait" else ())
-
-
-def _text(number: float) -> str:
-    return str(int(number)) if number == int(number) else str(number)
-
-
-def _added(cost: float | None, tokens: int | None, error: str | None) -> dict[str, Any]:
-    added: dict[str, Any] = {}
-    if cost is not None:
-        added["cost"] = units.money(_text(cost))
-    if tokens is not None:
-        added["tokens"] = tokens
-    if error is not None:
-        if not error.strip():
-            raise Usage("error needs a text.", hint="Leave it out when nothing went wrong.")
-        added["error"] = error
-    return added
 
 
 def _lines(report: Report) -> Iterator[str]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from holdfast.cli.parser import Verbs
 
 VERBS = {
-    "check": "Whether work may go on: cost, context, variance, errors, time.",
-    "report": "What a session has cost, by step, and how sure that is.",
-    "ack": "A person acknowledges an alert.",
-    "reset": "Clear the acknowledgments; after a stop a person lifts it.",
-    "limits": "The limits in force, and where each comes from.",
+    "check": "Check whether work may go on: cost, context, variance, errors, time.",
+    "report": "Show what a session has cost, by step.",
+    "ack": "Answer an alert, as a person.",
+    "reset": "Clear the acknowledgments; lift a stop, as a person.",
+    "limits": "Show the limits in force and their sources.",
 }
 
 command = Verbs(
     "holdfast.cli.verbs.guard",
     VERBS,
     name="guard",
-    help="Budgets: limits that warn, ask a person, and really stop.",
+    help="Budgets: limits that warn, ask a person, and stop.",
 )

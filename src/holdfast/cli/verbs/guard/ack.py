@@ -19,13 +19,12 @@ from holdfast.kernel.errors import Declined, Usage
 
 @click.command()
 @click.argument("type")
-@click.option(
-    "--until", metavar="N", help="Ask again from this value on; without it, not before the stop."
-)
+@click.option("--until", metavar="N", help="Ask again at this value. Default: not before the stop.")
 @verb
 def command(call: Call, type: str, until: str | None) -> Reply:
-    """A person answers the alert of TYPE (cost, context, variance, errors), at a terminal: 'ack' lets the
-    work go on, anything else halts it with a waypoint (exit code 9).
+    """Answer the alert of TYPE (cost, context, variance, errors), as a person at a terminal.
+
+    'ack' lets the work go on. Any other answer stops it, saves a waypoint, and exits with 9.
     """
     budget = Budget(call.workspace, actor=call.actor)
     answered = acknowledge(budget, type.lower(), until=_ceiling(type.lower(), until), now=call.now)

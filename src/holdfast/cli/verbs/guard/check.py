@@ -9,6 +9,7 @@ import click
 
 from holdfast.budgets import last_turn, limits, measure
 from holdfast.budgets.check import Budget
+from holdfast.budgets.operations import CheckRequest, check
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules.thresholds import ALERT, STOP, TYPES, WARNING
 from holdfast.cli.frame import Call, Reply, warn
@@ -26,21 +27,27 @@ _COLOURS = {WARNING: "yellow", ALERT: "yellow", STOP: "red"}
 
 
 @click.command()
-@click.option("--cost", metavar="$", help="What was spent, instead of what is measured.")
-@click.option("--context", metavar="%", help="How full the context is.")
-@click.option("--estimated", metavar="$", help="What it was to cost, for the variance.")
-@click.option("--actual", metavar="$", help="What it did cost; without it the cost.")
-@click.option("--errors", metavar="N", help="How many errors there were.")
+@click.option("--cost", metavar="$", help="Dollars spent. Default: measured.")
+@click.option("--context", metavar="%", help="Percent of the context in use. Default: measured.")
+@click.option(
+    "--estimated",
+    metavar="$",
+    help="Dollars that the work was estimated to cost, for the variance.",
+)
+@click.option("--actual", metavar="$", help="Dollars that the work cost. Default: the cost.")
+@click.option("--errors", metavar="N", help="Number of errors. Default: measured.")
 @click.option(
     "--limit",
     "given",
     multiple=True,
     metavar="LEVEL.TYPE=N",
-    help="A lower limit, such as stop.cost=20. A flag raises none.",
+    help="Lower limit for this check, such as stop.cost=20. A flag cannot raise a limit.",
 )
-@click.option("--session", default="", metavar="ID", help="Whose session this is.")
-@click.option("--log", "with_log", is_flag=True, help="The protocol's log lines too, on stderr.")
-@click.option("--dry-run", is_flag=True, help="Say what would come of it; record nothing.")
+@click.option("--session", default="", metavar="ID", help="Id of the session to measure.")
+@click.option(
+    "--log", "with_log", is_flag=True, help="Print the protocol's log lines on standard error, too."
+)
+@click.option("--dry-run", is_flag=True, help="Print the result; record nothing.")
 @verb
 def command(
     call: Call,
@@ -54,17 +61,21 @@ def command(
     with_log: bool,
     dry_run: bool,
 ) -> Reply:
-    """Whether work may go on. Exit code 0: go on; 8: an alert waits for a person (`guard ack`);
-    7: stopped, until a person lifts it (`guard reset`).
+    """Check whether work may go on within its budget.
 
-    What is not given is measured, from what the client writes down and what programs reported.
+    Exit codes: 0 go on; 8 an alert waits for a person (`guard ack`); 7 stopped until a person lifts the
+    stop (`guard reset`). Holdfast measures the values that you do not give, from the client's files and
+    from what programs reported.
     """
     known = measure.from_flags(
         cost=cost, context=context, estimated=estimated, actual=actual, errors=errors
     )
-    budget = Budget(call.workspace, actor=call.actor)
-    report = budget.check(
-        known, limits.from_flags(given), session=session, now=call.now, dry_run=dry_run
+    budget = Budget(call.workspace, actor=call.actor, now=call.now)
+    report = check(
+        budget,
+        CheckRequest(
+            values=known, limits=limits.from_flags(given), session=session, dry_run=dry_run
+        ),
     )
     for warning in report["warnings"]:
         warn(warning)

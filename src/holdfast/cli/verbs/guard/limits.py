@@ -12,7 +12,7 @@ from holdfast.budgets.limits import PROTOCOL, InForce, in_force
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules.thresholds import LEVELS, TYPES
 from holdfast.budgets.rules.triggers import BOUND
-from holdfast.budgets.stop import words
+from holdfast.budgets.stop import describe
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ago, safe, style, table
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 @click.command()
 @verb
 def command(call: Call) -> Reply:
-    """The limits in force, where each comes from, what is done there, and what a person has said.
+    """Show the limits in force, their sources and actions, and what a person acknowledged.
 
-    A flag beats the waypoint, which beats `.autopilot/config.yaml`, which beats your own
-    `~/.claude/autopilot/config.json`, which beats the protocol.
+    A limit comes from the first of these that sets it: a flag, the waypoint, `.autopilot/config.yaml`,
+    your own `~/.claude/autopilot/config.json`, the protocol.
     """
     budget = Budget(call.workspace, actor=call.actor)
     state = budget.state()
@@ -67,7 +67,7 @@ def _lines(held: InForce, state: BudgetState, now: int) -> Iterator[str]:
         )
     if state["stopped"] is not None:
         yield ""
-        yield style(f"Stopped: {words(state['stopped'])}", "red", bold=True)
+        yield style(f"Stopped: {describe(state['stopped'])}", "red", bold=True)
 
 
 def _cells(held: InForce, type: str) -> Iterator[str]:

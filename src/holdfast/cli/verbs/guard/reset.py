@@ -21,13 +21,13 @@ from holdfast.cli.parser import verb
     "given",
     multiple=True,
     metavar="LEVEL.TYPE=N",
-    help="A new limit, such as stop.cost=80; a person's to give.",
+    help="New limit, such as stop.cost=80. Only a person can give it.",
 )
 @verb
 def command(call: Call, given: tuple[str, ...]) -> Reply:
-    """Clear every acknowledgment, so that alerts ask again (the protocol's --reset-alerts).
+    """Clear all acknowledgments, so that alerts ask again (--reset-alerts in the protocol).
 
-    After a stop it lifts the stop: at a terminal, by a person, who says how far the cost may go now.
+    After a stop, this lifts the stop: a person at a terminal says how high the cost may go now.
     """
     budget = Budget(call.workspace, actor=call.actor)
     done = reset(budget, limits.from_flags(given), now=call.now)

@@ -1,30 +1,42 @@
-"""`.autopilot/state/metrics.jsonl`: one line for each level that a check found reached, only ever
-appended. Lines are numbered; what a crash kept back, the next check appends from the journal."""
+"""The files of a budget that are no views: its metrics, and older waypoints.
+
+`.autopilot/state/metrics.jsonl` has one line for each level that a check found reached, only ever appended.
+Lines are numbered; the next check appends from the journal what a crash left out.
+"""
 
 from __future__ import annotations
 
 import os
 
+from holdfast.budgets.rules import budget as rules
+from holdfast.budgets.rules.waypoint import FOLDER
+from holdfast.kernel import canonical_json
 from holdfast.kernel.jsonl import LineFile
+from holdfast.kernel.state import load
+from holdfast.kernel.views.files import Unreadable, read_file
+from holdfast.kernel.workspace import worktrees
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from holdfast.budgets.rules.ledger import BudgetState
     from holdfast.journal.interface import Journal, Record
     from holdfast.kernel.workspace import Workspace
 
-PATH = ".autopilot/state/metrics.jsonl"
+METRICS = ".autopilot/state/metrics.jsonl"
 
 
-def catch_up(workspace: Workspace, stream: str, crossings: int, fresh: Sequence[Record]) -> None:
+def append_metrics(
+    workspace: Workspace, stream: str, crossings: int, fresh: Sequence[Record]
+) -> None:
     """Append the lines that are missing, of `crossings` in all. `fresh` are the newest records."""
     if not crossings:
         return
-    path = os.path.join(workspace.root, PATH)
+    path = os.path.join(workspace.root, METRICS)
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    with LineFile(path, _is_ours) as file:
+    with LineFile(path, _is_metric) as file:
         last = file.last()
         number = last["number"] if last else 0
         if number == crossings:
@@ -70,5 +82,28 @@ def _lines(records: Sequence[Record]) -> list[dict[str, Any]]:
     return found
 
 
-def _is_ours(line: Any) -> bool:
+def _is_metric(line: Any) -> bool:
     return isinstance(line.get("number"), int) and isinstance(line.get("record"), str)
+
+
+def find_waypoints(workspace: Workspace, streams: Sequence[str], text: str) -> list[str]:
+    """The older waypoints of a budget that hold a text, in all worktrees; the newest is a view."""
+    if not text or rules.STREAM not in streams:
+        return []
+    state: BudgetState = load(workspace.journal, rules, rules.STREAM)[0]
+    newest = state["waypoint"]["path"] if state["waypoint"] else ""
+    spelled = canonical_json.dumps(text)[1:-1].encode()
+    found = []
+    for root in worktrees(workspace):
+        folder = os.path.join(root, FOLDER)
+        names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+        paths = [os.path.join(folder, name) for name in names if f"{FOLDER}/{name}" != newest]
+        found += [path for path in paths if _holds(path, spelled)]
+    return found
+
+
+def _holds(path: str, spelled: bytes) -> bool:
+    try:
+        return spelled in read_file(path)[1]
+    except (OSError, Unreadable):
+        return False

@@ -1,0 +1,213 @@
+"""What agents and programs do with a budget: check it, report what they spent, and read the account.
+
+What only a person may do is in `acknowledge`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from holdfast.budgets.rules import units
+from holdfast.fleet.epic import find
+from holdfast.kernel import clock
+from holdfast.kernel.errors import NotFound, Usage
+from holdfast.session import spending, steps
+from holdfast.session.sessions import check_id
+
+if TYPE_CHECKING:
+    from holdfast.budgets.check import Budget, Report
+    from holdfast.budgets.measure import Given
+    from holdfast.budgets.rules.ledger import BudgetState
+    from holdfast.budgets.rules.thresholds import Limits
+    from holdfast.kernel.commit import Outcome
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.session.spending import Account, Spending
+
+PARTS = ("steps", "subagents", "elsewhere")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckRequest:
+    """Values that the caller knows, and lower limits for this check. The rest is measured."""
+
+    values: Given = field(default_factory=dict)  # type: ignore[arg-type]
+    limits: Limits = field(default_factory=dict)
+    session: str = ""
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddRequest:
+    """What a program without a transcript spent: dollars, tokens, or an error; and in which step."""
+
+    cost: float | None = None
+    tokens: int | None = None
+    error: str | None = None
+    step: str | None = None
+
+
+class Reported(TypedDict):
+    """What programs reported so far, in dollars, by step and together."""
+
+    cost: float | None
+    tokens: int
+    errors: int
+    steps: dict[str, Any]
+
+
+class AddResult(TypedDict):
+    """What was added, the sum of all reports, and what became of the record."""
+
+    added: dict[str, Any]
+    reported: Reported
+    outcome: Outcome
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportRequest:
+    """Whose account: a session's, or that of an agent with all its lives. Without either, the session
+    that this runs in, or the newest of the worktree. `status_line` is what Claude Code gives its status
+    line, and is noted first."""
+
+    session: str = ""
+    agent: str = ""
+    epic: str = ""
+    folder: str = ""
+    status_line: Mapping[str, Any] | None = None
+
+
+class SpendingReport(TypedDict):
+    """What was spent. One unknown part makes `cost` None; `cost_at_least` is the rest."""
+
+    agent: str
+    accounts: list[Account]
+    reported: Reported | None
+    cost: float | None
+    cost_at_least: float
+    sure: str
+
+
+def check(budget: Budget, request: CheckRequest) -> Report:
+    """Whether work may go on: `go`, `wait` for a person, or `stop`."""
+    errors = request.values.get("errors")
+    if errors is not None and units.is_number(errors) and errors != int(errors):
+        raise Usage(f"errors must be a whole number such as 3, not {errors!r:.40}.")
+    # 30 and 30.0 are two texts in a file; a value is the same from every face.
+    values: Any = {
+        name: float(value) if units.is_amount(value) else value  # type: ignore[arg-type]
+        for name, value in request.values.items()
+    }
+    return budget.check(
+        values,
+        request.limits,
+        session=check_id(request.session),
+        now=_now(budget),
+        dry_run=request.dry_run,
+    )
+
+
+def add(budget: Budget, request: AddRequest) -> AddResult:
+    """Record what a program spent."""
+    given = {"cost": request.cost, "tokens": request.tokens, "error": request.error}
+    added: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    for name in ("cost", "tokens"):
+        if name in added and not units.is_amount(added[name]):
+            raise Usage(f"{name} must be a finite number from 0 on, not {added[name]!r:.40}.")
+    if "error" in added and not added["error"].strip():
+        raise Usage("error needs a text.", hint="Leave it out when nothing went wrong.")
+    if "cost" in added:
+        added["cost"] = float(added["cost"])
+    if not added:
+        raise Usage("Nothing was spent in that.", hint="Give a cost, tokens or an error.")
+    if request.step is not None:
+        added["step"] = request.step
+    outcome = budget.execute({"do": "add", **added}, now=_now(budget))
+    return {"added": added, "reported": reported_by(budget.state()), "outcome": outcome}
+
+
+def report(budget: Budget, request: ReportRequest) -> SpendingReport:
+    """Read what a session or an agent spent, by step, and how certain that is."""
+    if request.agent and (request.session or request.status_line is not None):
+        raise Usage("Name a session or an agent, not both.")
+    workspace, session = budget.workspace, request.session
+    if request.status_line is not None:
+        session = spending.note_status_line(workspace, request.status_line, now=_now(budget))
+    if request.agent:
+        accounts = _accounts_of_agent(budget, request)
+    else:
+        accounts = [_account_of_session(budget, session)]
+    if session and not accounts[0]["spent"]["client"]:
+        raise NotFound(
+            f"No client's files of session {session} were found.",
+            hint="Claude Code, Codex, Gemini CLI and opencode keep theirs in your home folder.",
+        )
+    reported = None if request.agent else reported_by(budget.state())
+    parts = [each["spent"] for each in accounts]
+    total = _sum(parts, reported["cost"] if reported else None)
+    return {"agent": request.agent, "accounts": accounts, "reported": reported, **total}  # type: ignore[typeddict-item]
+
+
+def reported_by(state: BudgetState) -> Reported:
+    """What programs reported, in dollars."""
+    added = state["added"]
+    return {
+        "cost": _dollars(added["cost"]),
+        "tokens": added["tokens"],
+        "errors": added["errors"],
+        "steps": {
+            name: {**step, "cost": _dollars(step["cost"])} for name, step in state["steps"].items()
+        },
+    }
+
+
+def _now(budget: Budget) -> int:
+    return clock.now() if budget.now is None else budget.now
+
+
+def _account_of_session(budget: Budget, session: str) -> Account:
+    def marks(spent: Spending) -> list[tuple[str, str]]:
+        return steps.of_session(budget.workspace, spent["session"])
+
+    return spending.account(budget.workspace, session=session, marks=marks, now=_now(budget))
+
+
+def _accounts_of_agent(budget: Budget, request: ReportRequest) -> list[Account]:
+    place = find(budget.workspace, request.epic, base=request.folder or budget.workspace.root)
+    stream = place.agent_stream(request.agent)
+    if not place.workspace.exists() or place.workspace.journal.head(stream) is None:
+        raise NotFound(
+            f"There is no agent {request.agent}.", hint="`holdfast agent list` lists them."
+        )
+    lives = steps.of_agent(place.workspace, stream)
+    if not lives:
+        raise NotFound(
+            f"No transcript of {request.agent} is known.",
+            hint=f"holdfast agent beat {request.agent} --transcript PATH",
+            kind="no_transcript",
+        )
+    now = _now(budget)
+    return [_account_of_life(place.workspace, path, marks, now) for path, marks in lives.items()]
+
+
+def _account_of_life(
+    workspace: Workspace, transcript: str, marks: list[tuple[str, str]], now: int
+) -> Account:
+    return spending.account(workspace, transcript=transcript, marks=lambda _: marks, now=now)
+
+
+def _dollars(cost: int | None) -> float | None:
+    return None if cost is None else units.from_millionths(cost)
+
+
+def _sum(spent: list[Spending], reported: float | None) -> dict[str, Any]:
+    """Clients and programs together."""
+    # A session that we know to be in, and whose files are not found, is an unknown part as well.
+    parts = [part for part in spent if part["client"] or part["session"]]
+    at_least = round(sum(part["cost_at_least"] for part in parts) + (reported or 0.0), 9)
+    known = bool(parts or reported is not None) and all(part["cost"] is not None for part in parts)
+    sure = "unknown"
+    if known:
+        sure = "exact" if all(part["sure"] == "exact" for part in parts) else "estimated"
+    return {"cost": at_least if known else None, "cost_at_least": at_least, "sure": sure}
