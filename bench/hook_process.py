@@ -36,7 +36,7 @@ NOTICED = 100.0
 # it waited for the lock.
 SESSION = """
 import json, os, random, sys, time
-import holdfast.protocols.session
+import holdfast.session.rules.session
 from holdfast.hooks.run import respond_to
 from holdfast.kernel.lock import WorkspaceLock
 waits = []

@@ -15,6 +15,7 @@ from holdfast.journal.interface import SNAPSHOT_FLOOR, Append
 from holdfast.kernel import clock
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.state import load
+from holdfast.kernel.stream_write import draft
 from holdfast.kernel.workspace import Workspace
 from holdfast.kernel.writer import Writer
 
@@ -44,7 +45,7 @@ class Stream:
             size = min(CYCLE - self.length % CYCLE, wanted - self.length)
             bodies = [body(self.length + number, SIZE) for number in range(size)]
             drafts = [
-                self.writer.draft(new_id(), [("stepped", told)], ACTOR, clock.now())[0]
+                draft(self.writer.redactor, new_id(), [("stepped", told)], ACTOR, clock.now())[0]
                 for told in bodies
             ]
             state = {"step": bodies[-1]["step"]}

@@ -26,6 +26,7 @@ from holdfast.fleet.epic import find
 from holdfast.journal.interface import Append
 from holdfast.kernel import clock
 from holdfast.kernel.digest import new_id
+from holdfast.kernel.stream_write import draft
 from holdfast.kernel.workspace import Workspace, discover
 from holdfast.note.rules import note
 from holdfast.plans import discovery
@@ -133,7 +134,8 @@ def _records(workspace: Workspace, count: int) -> None:
     text = {"text": "The parser is done; the renderer is next.", "by": "bench"}
     for start in range(0, count, BATCH):
         drafts = [
-            writer.draft(new_id(), [("noted", text)], "bench", clock.now())[0] for _ in range(BATCH)
+            draft(writer.redactor, new_id(), [("noted", text)], "bench", clock.now())[0]
+            for _ in range(BATCH)
         ]
         workspace.journal.commit([Append(stream, drafts, expected=start, state=None)])
 

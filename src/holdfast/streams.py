@@ -1,4 +1,4 @@
-"""Which rules belong to a stream, and the writer that follows them.
+"""The kinds of streams, and the writer that follows their rules.
 
 A stream's kind is the word before its colon. The table below is the only place that ties a kind to
 code: stored data never names a module.
@@ -16,35 +16,82 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
 
-RULES = {
-    "agent": "holdfast.fleet.rules.agent",
-    "budget": "holdfast.budgets.rules.budget",
-    "comms": "holdfast.fleet.rules.comms",
-    "feature": "holdfast.fleet.rules.feature",
-    "flight": "holdfast.plans.rules.flight",
-    "gate": "holdfast.gates.rules.gate",
-    "logbook": "holdfast.plans.rules.logbook",
-    "loop": "holdfast.loop.rules.loop",
-    "note": "holdfast.note.rules.note",
-    "people": "holdfast.gates.rules.people",
-    "rfc": "holdfast.rfc.rules.rfc",
-    "run": "holdfast.plans.rules.run",
-    "session": "holdfast.session.rules.session",
-    "stop": "holdfast.estop.rules.stop",
+
+class StreamKind:
+    """What holds for all streams of one kind.
+
+    `rules` names the module with its five functions. A stream `of_one_life` belongs to one session
+    or agent, which alone writes to it; only these may be written to this machine's file first and
+    to the server later (ADR 0027). `is_fenced` says that each life has a fence. Hooks read streams
+    that are `mirrored`, so each machine keeps a copy of them. `follower` names the module that
+    brings this machine's files in line when the stream changed on the server. `found_by` names the
+    module that knows which of these streams began on this machine.
+    """
+
+    __slots__ = ("follower", "found_by", "is_fenced", "mirrored", "of_one_life", "rules")
+
+    def __init__(
+        self,
+        rules: str,
+        *,
+        of_one_life: bool = False,
+        is_fenced: bool = False,
+        mirrored: bool = False,
+        follower: str = "",
+        found_by: str = "",
+    ) -> None:
+        self.rules = rules
+        self.of_one_life = of_one_life
+        self.is_fenced = is_fenced
+        self.mirrored = mirrored
+        self.follower = follower
+        self.found_by = found_by
+
+
+KINDS = {
+    "agent": StreamKind(
+        "holdfast.fleet.rules.agent",
+        of_one_life=True,
+        is_fenced=True,
+        found_by="holdfast.fleet.current_life",
+    ),
+    "budget": StreamKind(
+        "holdfast.budgets.rules.budget", mirrored=True, follower="holdfast.budgets.mirror"
+    ),
+    "comms": StreamKind("holdfast.fleet.rules.comms"),
+    "feature": StreamKind("holdfast.fleet.rules.feature"),
+    "flight": StreamKind("holdfast.plans.rules.flight"),
+    "gate": StreamKind("holdfast.gates.rules.gate", mirrored=True),
+    "logbook": StreamKind("holdfast.plans.rules.logbook"),
+    "loop": StreamKind("holdfast.loop.rules.loop"),
+    "note": StreamKind("holdfast.note.rules.note"),
+    "people": StreamKind("holdfast.gates.rules.people"),
+    "rfc": StreamKind("holdfast.rfc.rules.rfc", mirrored=True),
+    "run": StreamKind("holdfast.plans.rules.run"),
+    "session": StreamKind("holdfast.session.rules.session", of_one_life=True),
+    "stop": StreamKind(
+        "holdfast.estop.rules.stop", mirrored=True, follower="holdfast.estop.mirror"
+    ),
 }
+# What the names of these streams begin with.
+LIVES = tuple(f"{name}:" for name, kind in KINDS.items() if kind.of_one_life)
+FENCED = tuple(f"{name}:" for name, kind in KINDS.items() if kind.is_fenced)
+MIRRORED = tuple(f"{name}:" for name, kind in KINDS.items() if kind.mirrored)
+# Effects on files of the machine that decided them: no other machine may carry them out.
+LOCAL_EFFECTS = ("epic_readme", "move")
 
 
 def rules_of(stream: str) -> Rules:
     """The rules of a stream, imported when they are first needed."""
-    kind = stream.partition(":")[0]
-    name = RULES.get(kind)
-    if name is None:
+    name = stream.partition(":")[0]
+    kind = KINDS.get(name)
+    if kind is None:
         raise NotFound(
-            f"This holdfast knows no streams of the kind {kind!r}.",
+            f"This holdfast knows no streams of the kind {name!r}.",
             hint="A newer holdfast may have written it.",
             kind="unknown_stream",
         )
-    rules: Rules = __import__(name, fromlist=["decide"])
+    rules: Rules = __import__(kind.rules, fromlist=["decide"])
     return rules
 
 
@@ -58,7 +105,8 @@ def open_writer(workspace: Workspace) -> Writer:
     settings = config.load(workspace, journal)
     if workspace.local and settings["journal.url"]:
         workspace.spools = True
-    return Writer(workspace, rules_of, Redactor(rules=settings["redact.rules"]))
+    redactor = Redactor(rules=settings["redact.rules"])
+    return Writer(workspace, rules_of, redactor, lives=LIVES)
 
 
 def actor() -> str:

@@ -23,7 +23,7 @@ from tests.fleet.world import FEATURE, PRIMARY, A, B, C, Scene
 
 if TYPE_CHECKING:
     from holdfast.kernel.commit import Outcome
-    from holdfast.kernel.writer import Order
+    from holdfast.kernel.commit import Order
 
 
 @pytest.fixture
@@ -303,13 +303,13 @@ def _tomorrow() -> int:
 def test_a_heartbeat_during_a_takeover_saves_the_agent(
     crashed: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write = FleetAgent.execute_together
+    write = FleetAgent.commit
 
     def after_a_heartbeat(agent: FleetAgent, orders: list[Order]) -> list[Outcome]:
         crashed.later(1).beat(current_step="I live")
         return write(agent, orders)
 
-    monkeypatch.setattr(FleetAgent, "execute_together", after_a_heartbeat)
+    monkeypatch.setattr(FleetAgent, "commit", after_a_heartbeat)
     with pytest.raises(Conflict) as refused:
         recovery.defer(crashed.context(), {"agent": A, "yes": True})
     assert refused.value.kind == "agent_lives"

@@ -360,7 +360,7 @@ def test_a_file_that_cannot_be_written_makes_no_task_run_twice(
     def full(*_: object) -> str:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("holdfast.kernel.commit.stage", full)
+    monkeypatch.setattr("holdfast.kernel.views.projection.stage", full)
     answer = holdfast(*RUN)
     assert answer.code == 0
     assert "metadata.json was not written: No space left on device" in answer.err

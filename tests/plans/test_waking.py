@@ -12,7 +12,7 @@ import pytest
 
 from holdfast.cli import plan_attendants
 from holdfast.cli.plan_attendants import Patient
-from holdfast.journal.postgres import listen
+from holdfast.journal.postgres import notify
 from holdfast.plans.interrupts import Interrupts
 from holdfast.plans.news import Halted
 from tests.journal.postgres import conftest as postgres
@@ -28,7 +28,7 @@ LONG = 60.0
 def nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever only looked again from time to time would be asked a second time."""
     monkeypatch.setattr(plan_attendants, "WAKE_SECONDS", LONG)
-    monkeypatch.setattr(listen, "LOOK_SECONDS", LONG)
+    monkeypatch.setattr(notify, "LOOK_SECONDS", LONG)
 
 
 class Counting(Patient):

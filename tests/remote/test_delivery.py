@@ -337,13 +337,13 @@ def test_many_records_leave_a_snapshot_on_the_server(machine: Machine, holdfast:
 
 
 def test_a_hook_agrees_upon_nothing(machine: Machine) -> None:
+    from holdfast.kernel.commit import Order, commit
     from holdfast.kernel.errors import StoreAway
-    from holdfast.kernel.writer import Order
     from holdfast.streams import open_writer
 
     orders = [Order("feature:one", {"do": "claim", "agent": AGENT, "session": "s1"})]
     with pytest.raises(StoreAway, match="agreed upon"):
-        open_writer(machine.hooks).execute_together(orders, actor="hook", now=0)
+        commit(open_writer(machine.hooks), orders, actor="hook", now=0)
 
 
 def test_what_is_erased_on_the_server_is_gone_from_the_spool(

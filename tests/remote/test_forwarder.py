@@ -19,7 +19,7 @@ from holdfast.kernel.workspace import discover
 from holdfast.processes.relaunch import command as itself
 from holdfast.remote import facts, forwarder
 from holdfast.remote.forwarder import Forwarder
-from holdfast.remote.spawn import Post, path_of, start
+from holdfast.remote.spawn import ForwarderLock, path_of, start
 from tests.cli.conftest import Holdfast
 from tests.hooks.loaded import loaded_by_script
 from tests.hooks.test_entry import ALLOWED, STARTUP
@@ -154,7 +154,7 @@ def test_a_clock_that_is_set_back_does_not_end_it(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     os.makedirs(machine.home, exist_ok=True)
-    post = Post(machine.hooks)
+    post = ForwarderLock(machine.hooks)
     need = forwarder._Need(post, stays=False)
     os.utime(path_of(machine.hooks), (1 << 33, 1 << 33))
     assert not need.is_over(1000.0)
@@ -195,7 +195,7 @@ def test_a_server_that_does_not_let_it_in_is_named_to_a_person(
 
 def test_a_bug_of_ours_is_named_too(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forwarder, "AWAY_IDLE_SECONDS", 0.0)
-    monkeypatch.setattr(forwarder.Line, "work", lambda _: 1 / 0)
+    monkeypatch.setattr(forwarder.ServerLink, "work", lambda _: 1 / 0)
     assert Forwarder(str(machine.root)).run() == "idle"
     [failure] = failures.read(machine.hooks)
     assert "ZeroDivisionError" in failure["reason"]
@@ -243,10 +243,10 @@ def test_where_the_url_is_taken_away_nobody_is_started_again(
 
 
 def test_the_page_does_the_same_work(machine: Machine) -> None:
-    from holdfast.remote.thread import beside
+    from holdfast.remote.thread import run_forwarders
 
     machine.hook("Stop")
-    with beside([str(machine.root)]):
+    with run_forwarders([str(machine.root)]):
         until(lambda: machine.waiting()["records"] == 0)
         until(lambda: facts.is_running(machine.hooks))
     assert not facts.is_running(machine.hooks)

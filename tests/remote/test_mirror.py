@@ -10,7 +10,7 @@ from holdfast.budgets import alerts
 from holdfast.budgets.check import Budget
 from holdfast.kernel import latch
 from holdfast.kernel.workspace import discover
-from holdfast.remote.forwarder import Line
+from holdfast.remote.forwarder import ServerLink
 from holdfast.remote.spool import Spool
 from tests.cli.conftest import Holdfast
 from tests.remote.world import AGENT, Machine, Outage
@@ -87,7 +87,7 @@ def test_a_stop_that_waits_to_go_over_is_not_lifted_by_an_older_release(
     outage.end()
     workspace = discover(str(machine.root))
     file = workspace.file()
-    with Line(workspace, Spool(file)) as line:
+    with ServerLink(workspace, Spool(file)) as line:
         line.mirror.follow()
     file.close()
     assert latch.read(machine.hooks) is not None

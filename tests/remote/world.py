@@ -17,7 +17,7 @@ from holdfast.kernel import clock
 from holdfast.kernel.errors import Stopped
 from holdfast.kernel.state import load
 from holdfast.kernel.workspace import Workspace, discover
-from holdfast.remote.forwarder import Line
+from holdfast.remote.forwarder import ServerLink
 from holdfast.remote.spool import Spool
 from holdfast.session.rules import session as session_rules
 from tests.budgets.world import PERSON
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pytest
 
     from holdfast.journal.interface import Record
-    from holdfast.remote.spool import Waiting
+    from holdfast.remote.spool import Undelivered
     from tests.journal.postgres.proxy import Network
 
 AGENT = "Secondary-A"
@@ -78,12 +78,12 @@ class Machine:
         workspace = discover(str(self.root))
         file = workspace.file()
         try:
-            with Line(workspace, Spool(file)) as line:
+            with ServerLink(workspace, Spool(file)) as line:
                 line.work()
         finally:
             file.close()
 
-    def waiting(self) -> Waiting:
+    def waiting(self) -> Undelivered:
         workspace = self.hooks
         try:
             return Spool(workspace.file()).waiting()

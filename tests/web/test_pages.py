@@ -275,15 +275,13 @@ def test_the_head_of_a_stream_has_an_end(visitor: Visitor) -> None:
 def test_a_full_disk_is_said_and_nothing_is_answered(
     world: World, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from holdfast.kernel.writer import Writer
-
     id = world.verify()
 
     def full(*_: object, **__: object) -> None:
         raise StoreAway("The disk is full.", kind="disk_full")
 
     with monkeypatch.context() as filled:
-        filled.setattr(Writer, "execute_together", full)
+        filled.setattr("holdfast.gates.answer.commit", full)
         answer = visitor.send(f"/w/{world.key}/gates/{id}", answer="approved")
     assert answer.status_code == 503
     assert "The disk is full." in answer.text

@@ -15,6 +15,7 @@ from holdfast.journal.interface import Append
 from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel import clock
 from holdfast.kernel.digest import new_id
+from holdfast.kernel.stream_write import draft
 from holdfast.maintenance import doctor
 from holdfast.streams import open_writer
 from holdfast.web import examination
@@ -29,7 +30,7 @@ def write(world: World, texts: list[str], stream: str = "note:log") -> None:
     """Many records at once."""
     writer, journal = open_writer(world.workspace), world.workspace.journal
     drafts = [
-        writer.draft(new_id(), [("noted", {"text": text})], "agent-1", clock.now())[0]
+        draft(writer.redactor, new_id(), [("noted", {"text": text})], "agent-1", clock.now())[0]
         for text in texts
     ]
     head = journal.head(stream)

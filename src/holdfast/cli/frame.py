@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
 
+    # A verb, and the values of its words, `folder` and `as_json` with them.
+    Parsed = tuple[Callable[..., "Reply"], dict[str, Any]]
+
 SCHEMA = 1
 BUG, INTERRUPTED = 70, 130
 
@@ -107,7 +110,18 @@ class Call:
 
     def answer(self, verb: Callable[..., Reply], **arguments: Any) -> int:
         """Run a verb and print what it replies; the exit code."""
-        reply = self._carry_out(verb, arguments)
+        try:
+            reply = verb(self, **arguments)
+        except HoldfastError as error:
+            if self._away:
+                from holdfast.remote.offline import add_offline_hint
+
+                raise add_offline_hint(error, self._away) from None
+            raise
+        if self._away:
+            from holdfast.remote.offline import away_message
+
+            warn(away_message(self._away))
         self._forward()
         try:
             if self.as_json:
@@ -125,22 +139,6 @@ class Call:
                 kind="not_printed",
             ) from error
         return reply.exit_code
-
-    def _carry_out(self, verb: Callable[..., Reply], arguments: dict[str, Any]) -> Reply:
-        """Run a verb; say so where it went on without the server."""
-        try:
-            reply = verb(self, **arguments)
-        except HoldfastError as error:
-            if self._away:
-                from holdfast.remote.offline import not_kept
-
-                raise not_kept(error, self._away) from None
-            raise
-        if self._away:
-            from holdfast.remote.offline import kept
-
-            warn(kept(self._away))
-        return reply
 
     def _forward(self) -> None:
         """What is here for the server, or for hooks, needs somebody to bring it."""
@@ -197,7 +195,12 @@ def run(arguments: Sequence[str]) -> int:
         getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")
     try:
         try:
-            return _obey(list(arguments), as_json)
+            parsed = _parse(list(arguments))
+            if isinstance(parsed, int):
+                return parsed
+            verb, values = parsed
+            call = Call(values.pop("folder"), as_json=values.pop("as_json"))
+            return call.answer(verb, **values)
         except OSError as error:
             raise from_os_error(error, error.filename or "a file operation") from error
     except ReaderGone:
@@ -208,18 +211,21 @@ def run(arguments: Sequence[str]) -> int:
     except HoldfastError as error:
         return _fail(error, as_json)
     except Exception as error:
+        click = sys.modules.get("click")
+        if click is not None and isinstance(error, click.Abort):
+            return INTERRUPTED  # a question that got no answer
         return _bug(error, as_json)
 
 
-def _obey(arguments: list[str], as_json: bool) -> int:
+def _parse(arguments: list[str]) -> Parsed | int:
+    """The verb and its arguments; an exit code where click has answered, as it does to --help."""
     for count in (1, 2):
         if " ".join(arguments[:count]) in PLAIN:
             path = ".".join(arguments[:count])
             module = __import__(f"holdfast.cli.verbs.{path}", fromlist=["answer"])
             values = read(module, arguments[count:])
             if values is not None:
-                call = Call(values.pop("folder"), as_json=values.pop("as_json"))
-                return call.answer(module.answer, **values)
+                return module.answer, values
     from holdfast.cli.parser import parse
 
     return parse(arguments)

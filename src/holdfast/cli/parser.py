@@ -9,26 +9,30 @@ from typing import Any
 
 import click
 
-from holdfast.cli.frame import INTERRUPTED, Call, Reply
+from holdfast.cli.frame import INTERRUPTED, Reply
 from holdfast.cli.plain_output import EVERYWHERE, arguments_of, options_of
 from holdfast.cli.table import VERBS
 from holdfast.kernel.errors import Usage
 from holdfast.version import __version__
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.cli.frame import Parsed
 
-def verb(function: Callable[..., Reply]) -> Callable[..., None]:
-    """Make a function that returns a Reply into a verb with `--json` and `-C`."""
+
+def verb(function: Callable[..., Reply]) -> Callable[..., Parsed]:
+    """Make a function that returns a Reply into a verb with `--json` and `-C`. Click only parses: the
+    verb runs after click has returned."""
 
     json, folder = EVERYWHERE
 
     @click.option(json[0], json[1], is_flag=True, help=json[3])
     @click.option(folder[0], folder[1], metavar="DIR", help=folder[3])
     @functools.wraps(function)
-    def wrapped(folder: str | None, as_json: bool, **arguments: Any) -> None:
-        code = Call(folder, as_json=as_json).answer(function, **arguments)
-        click.get_current_context().exit(code)
+    def parsed(**arguments: Any) -> Parsed:
+        return function, arguments
 
-    return wrapped
+    return parsed
 
 
 def from_table(name: str, module: ModuleType) -> click.Command:
@@ -105,11 +109,14 @@ def root() -> None:
     """
 
 
-def parse(arguments: list[str]) -> int:
-    """Run what the words ask for; click's own complaints become ours."""
+def parse(arguments: list[str]) -> Parsed | int:
+    """The verb that the words name, and its arguments, or the exit code where click has answered.
+    Click's own complaints become ours."""
     try:
-        result = root.main(arguments, prog_name="holdfast", standalone_mode=False)
-        return result if isinstance(result, int) else 0
+        result: Parsed | int | None = root.main(
+            arguments, prog_name="holdfast", standalone_mode=False
+        )
+        return 0 if result is None else result
     except click.exceptions.NoArgsIsHelpError as asked:
         click.echo(asked.format_message())
         return 0

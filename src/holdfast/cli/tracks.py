@@ -31,7 +31,7 @@ from holdfast.loop.rules.transitions import step_named
 from holdfast.loop.track import Track
 
 if TYPE_CHECKING:
-    from holdfast.cli.frame import Call
+    from holdfast.cli.frame import Call, Parsed
     from holdfast.loop.rules.model import LoopState
     from holdfast.loop.track import TrackResult
 
@@ -39,7 +39,7 @@ WAITING = 8
 COLOURS = {PASSED: "green", FAILED: "red", BLOCKED: "yellow", IN_PROGRESS: "cyan"}
 
 
-def track_verb(function: Callable[..., Reply]) -> Callable[..., None]:
+def track_verb(function: Callable[..., Reply]) -> Callable[..., Parsed]:
     """Make a verb of a function with a call and a track, with the options that name the track."""
 
     @functools.wraps(function)

@@ -16,11 +16,11 @@ from holdfast.fleet.rules.model import PRIMARY, README
 from holdfast.fleet.rules.names import check_feature
 from holdfast.fleet.updates import repair_file
 from holdfast.kernel import clock
+from holdfast.kernel.commit import Order
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, NotFound, Usage
 from holdfast.kernel.rules import Unparsable
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
-from holdfast.kernel.writer import Order
 from holdfast.processes.agent_process import own_process, process_state
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def begin(result: AgentResult, command: Any, life: Life, others: list[Order]) ->
     """Give a life its fence, in one transaction with the other orders."""
     agent = result.agent
     order = Order(agent.stream, command, grant=True, raise_removed=True)
-    result.add(agent.execute_together([order, *others])[0])
+    result.add(agent.commit([order, *others])[0])
     result.has_news = True
     result.session = life["session"]
     try:

@@ -10,6 +10,7 @@ from holdfast.fleet.epic import find
 from holdfast.fleet.rules import agent as rules
 from holdfast.fleet.rules import checkpoint as file
 from holdfast.fleet.rules.names import check_agent, checkpoint_path
+from holdfast.kernel.commit import REPAIR, Order, commit
 from holdfast.kernel.errors import FenceLost, HoldfastError, NotFound, Usage
 from holdfast.kernel.rules import Unparsable
 from holdfast.kernel.state import fold, load
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.commit import Outcome
     from holdfast.kernel.views.reconcile import Change
     from holdfast.kernel.workspace import Workspace
-    from holdfast.kernel.writer import Order, Writer
+    from holdfast.kernel.writer import Writer
 
 LARGEST_FENCE = 2**63
 
@@ -174,7 +175,8 @@ class FleetAgent:
             place = {"worktree": workspace.root, "machine": machines.own(workspace)}
             self.execute({"do": "adopt", "text": text_of(content), **place})
         else:
-            self.writer.repair(self.stream, now=self.context.now)
+            repair = Order(self.stream, REPAIR)
+            commit(self.writer, [repair], actor="holdfast", now=self.context.now)
         self.reload()
 
     def look(self) -> None:
@@ -203,10 +205,10 @@ class FleetAgent:
             self.stream, command, actor=context.actor, now=context.now, **options
         )
 
-    def execute_together(self, orders: list[Order]) -> list[Outcome]:
+    def commit(self, orders: list[Order]) -> list[Outcome]:
         """Carry out several orders in one transaction, or none of them."""
         context = self.context
-        return self.writer.execute_together(orders, actor=context.actor, now=context.now)
+        return commit(self.writer, orders, actor=context.actor, now=context.now)
 
     # Which life the caller is
 

@@ -13,6 +13,7 @@ from holdfast.estop.stop import words as stop_text
 from holdfast.fleet.rules.model import COMMS, PRIMARY, UNREAD
 from holdfast.fleet.rules.names import agent_of, check_agent, message_path, stem_of
 from holdfast.kernel import latch
+from holdfast.kernel.commit import REPAIR, Order, commit
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.views.files import Unreadable, read_file
 from holdfast.remote import server_time
@@ -292,4 +293,5 @@ def bring_messages(epic: Epic, agent: str) -> None:
     writer = open_writer(workspace)
     for head in channels:
         if shown.get(head["stream"], 0) < head["version"]:
-            writer.repair(head["stream"], now=server_time.now(workspace))
+            repair = Order(head["stream"], REPAIR)
+            commit(writer, [repair], actor="holdfast", now=server_time.now(workspace))

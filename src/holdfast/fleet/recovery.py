@@ -26,8 +26,8 @@ from holdfast.fleet.rules.model import PRIMARY
 from holdfast.fleet.rules.names import archive_path, check_agent, check_feature, checkpoint_path
 from holdfast.fleet.rules.verdict import may_replace
 from holdfast.kernel import clock
+from holdfast.kernel.commit import Order
 from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, Usage
-from holdfast.kernel.writer import Order
 from holdfast.session import sessions
 
 if TYPE_CHECKING:
@@ -263,7 +263,7 @@ def _end(ending: EndingLife, *others: Order) -> AgentResult:
     agent = ending.agent
     end = Order(agent.stream, ending.command, grant=True)
     result = AgentResult(agent)
-    result.add(agent.execute_together([end, *others])[0])
+    result.add(agent.commit([end, *others])[0])
     result.has_news = True
     result.lines = ending.finish(result)
     result.next = ["holdfast agent list"]

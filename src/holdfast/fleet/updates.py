@@ -14,8 +14,8 @@ from holdfast.fleet.operation import AgentResult, changes_life, updates_life
 from holdfast.fleet.rules.model import EPIC_README, PRIMARY, README
 from holdfast.fleet.rules.names import checkpoint_path
 from holdfast.kernel import clock
+from holdfast.kernel.commit import Order
 from holdfast.kernel.errors import Conflict, FenceLost, HoldfastError, Usage
-from holdfast.kernel.writer import Order
 from holdfast.processes.agent_process import own_process, process_state
 from holdfast.remote.offline import works_offline
 
@@ -255,7 +255,7 @@ def _write(agent: FleetAgent, command: Any, fence: int, others: Sequence[Order])
     if not others:
         return agent.execute(command, fence=fence, raise_removed=True)
     order = Order(agent.stream, command, fence=fence, raise_removed=True)
-    return agent.execute_together([order, *others])[0]
+    return agent.commit([order, *others])[0]
 
 
 def _is_written(agent: FleetAgent, outcome: Outcome) -> bool:

@@ -14,10 +14,10 @@ from holdfast.gates.rules.answer import declined, hint_for, understood
 from holdfast.gates.rules.gate_text import inert, render
 from holdfast.gates.rules.picture import described
 from holdfast.kernel import clock
+from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, Usage
 from holdfast.kernel.state import load
-from holdfast.kernel.writer import Order
 from holdfast.streams import open_writer, rules_of
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def _record(
     command |= {"person": person, "saw": saw}
     try:
         # Not through `execute`: an answer is never left in an inbox.
-        writer.execute_together([Order(stream, command)], actor=person["name"], now=now)
+        commit(writer, [Order(stream, command)], actor=person["name"], now=now)
     except Conflict:
         latest = lookup.read(workspace, state["id"])
         if rules.is_over(latest):

@@ -19,7 +19,7 @@ from holdfast.gates.rules.lint import findings
 from holdfast.kernel import clock
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import HoldfastError, NotAllowed, NotFound, Usage
-from holdfast.kernel.writer import Order
+from holdfast.kernel.commit import Order, commit
 from holdfast.session.spending import measured
 from holdfast.streams import open_writer
 
@@ -137,7 +137,7 @@ def withdraw_any(context: GateContext, id: str, reason: str) -> GateState:
         raise Usage("Why is it withdrawn?", hint="--reason says it to whoever was asked.")
     command = {"do": "withdraw", "by": context.actor, "why": reason.strip()}
     order = Order(rules.stream_of(id), command)
-    open_writer(context.workspace).execute_together([order], actor=context.actor, now=context.now)
+    commit(open_writer(context.workspace), [order], actor=context.actor, now=context.now)
     lookup.close(context.workspace, id, now=context.now)
     return lookup.read(context.workspace, id)
 

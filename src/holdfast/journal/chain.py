@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from holdfast.journal.interface import Anchored, Draft, Event, Journal
 
-    class Finding(TypedDict):
+    class ChainReport(TypedDict):
         """What the walk over one stream found."""
 
         stream: str
@@ -44,7 +44,7 @@ def _header(event: Event, stream: str, version: int, fence: int | None) -> bytes
     ).encode()
 
 
-def verify(journal: Journal) -> Iterator[Finding]:
+def verify(journal: Journal) -> Iterator[ChainReport]:
     """One finding a stream; `broken` says what is wrong with the first record that is."""
     for ends in journal.anchors():
         finding = _walk(journal, ends)
@@ -56,8 +56,8 @@ def verify(journal: Journal) -> Iterator[Finding]:
         yield finding
 
 
-def _walk(journal: Journal, ends: Anchored) -> Finding:
-    finding: Finding = {
+def _walk(journal: Journal, ends: Anchored) -> ChainReport:
+    finding: ChainReport = {
         "stream": ends["stream"],
         "records": 0,
         "erased": 0,

@@ -1,9 +1,9 @@
-"""What a journal is, whatever keeps it: the words, and the contract that every store proves."""
+"""The journal: its types, and the contract that every store keeps."""
 
 from __future__ import annotations
 
 from holdfast.kernel import canonical_json
-from holdfast.kernel.errors import Conflict, FenceLost, StreamClosed, VersionConflict
+from holdfast.kernel.errors import Conflict, FenceLost, NotFound, StreamClosed, VersionConflict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -145,8 +145,8 @@ if TYPE_CHECKING:
             """All or nothing, durable on return. A known first id makes it a no-op."""
 
         def alone(self, lost: int) -> AbstractContextManager[None]:
-            """For a writer that lost so often: once it is enough, nobody else appends from its load
-            to its next commit. Where the workspace's lock covers all writers, that holds anyway."""
+            """For a writer that lost `lost` times: from a limit on, no other writer appends between its
+            load and its commit. Where the workspace's lock covers all writers, that holds anyway."""
 
         def load(self, stream: str) -> Loaded: ...
         def load_all(self, prefix: str) -> list[Loaded]:
@@ -196,7 +196,7 @@ if TYPE_CHECKING:
             self, *, due: str = "", kinds: Sequence[str] = (), limit: int = 100
         ) -> list[Effect]: ...
         def claim(self, effect: str, *, now: str, until: str) -> bool:
-            """Take one due effect for oneself until then; False when somebody else has it."""
+            """Take one due effect until then; False when another process has it."""
 
         def settle(self, effect: str, *, error: str = "", due_at: str = "") -> None:
             """Delivered (no error), or to be tried again at `due_at`."""
@@ -217,22 +217,6 @@ if TYPE_CHECKING:
             """Give unused space back; the bytes freed."""
 
         def close(self) -> None: ...
-
-
-# Effects on the files of the machine that decided them; no other machine may carry them out.
-LOCAL_EFFECTS = ("epic_readme", "move")
-
-# The streams of one life each: a session of a client, an agent behind its fence. Nobody else writes to
-# them meanwhile, so they alone may be written on a machine first and on the server later; ADR 0027.
-LIVES = ("session:", "agent:")
-# Of these, the one whose lives have a fence each, which one journal gives.
-FENCED = "agent:"
-# Everybody's streams that hooks read: a machine keeps them as the server last told them.
-MIRRORED = ("stop:", "budget:", "gate:", "rfc:")
-
-
-def is_of_one_life(stream: str) -> bool:
-    return stream.startswith(LIVES)
 
 
 # A snapshot is written when the deltas since the last outweigh it. The floor keeps small streams
@@ -410,4 +394,22 @@ def version_conflict(append: Append, version: int, lost_to: Record | None) -> Ve
     return VersionConflict(
         f"{append.stream} is at version {version}, not {append.expected}: it lost against {winner}.",
         hint="Read the stream again and decide again.",
+    )
+
+
+def find_record(journal: Journal, prefix: str) -> Record:
+    """The record that an id or a unique prefix of one names."""
+    found = journal.find(prefix.lower())
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise NotFound(
+            f"There is no record {prefix}.",
+            hint="`holdfast history` lists the records and their ids.",
+        )
+    names = ", ".join(record["id"][:12] for record in found)
+    raise NotFound(
+        f"{prefix} is the beginning of several ids: {names}, ...",
+        hint="Give one more letter.",
+        kind="ambiguous",
     )

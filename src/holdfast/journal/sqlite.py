@@ -1,8 +1,8 @@
 """The journal in SQLite, through apsw: WAL kept, synchronous=FULL, one writer at a time.
 
 Traps that shaped it, each with a test: connections keep the WAL and do not checkpoint when they
-close, so that a process whose locks were dropped loses nothing; nobody ever opens the database
-files by other means than SQLite.
+close, so that a process whose locks were dropped loses nothing; no code opens the
+database files by other means than SQLite.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from holdfast.journal.sqlite_rows import (
     store_effects,
     store_snapshot,
     store_views,
-    translated,
+    translate_errors,
 )
 from holdfast.kernel import canonical_json
 from holdfast.kernel.digest import new_id
@@ -99,7 +99,7 @@ class SqliteJournal:
         key = (os.getpid(), get_ident())
         connection = self._connections.get(key)
         if connection is None:
-            with translated("opening the journal", self.path):
+            with translate_errors("opening the journal", self.path):
                 connection = self._connections[key] = self._open()
         return connection
 
@@ -327,7 +327,7 @@ class SqliteJournal:
     # Reading
 
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        with translated("reading the journal", self.path):
+        with translate_errors("reading the journal", self.path):
             return self.connection().execute(sql, values).fetchall()
 
     def _records(self, sql: str, values: Sequence[Any] = ()) -> list[Record]:
@@ -423,7 +423,7 @@ class SqliteJournal:
         return [as_dict(ANCHOR_FIELDS, row) for row in self._rows(f"{ANCHOR} ORDER BY name")]
 
     def sealed(self, stream: str) -> Iterator[Sealed]:
-        with translated("reading the journal", self.path):
+        with translate_errors("reading the journal", self.path):
             rows: Any = self.connection().execute(
                 f"{SEALED} WHERE s.name = ? ORDER BY r.version", (stream,)
             )

@@ -1,4 +1,4 @@
-"""A workspace on its way into or out of a SQLite file."""
+"""Copy a workspace into or out of a SQLite file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class SqliteMover:
-    """A file that is received is nobody's journal until it is put into its place."""
+    """A file that receives records is no workspace's journal until it is put into its place."""
 
     def __init__(self, journal: SqliteJournal) -> None:
         self.journal = journal

@@ -126,7 +126,7 @@ class Transaction:
             self._connection.execute("PRAGMA synchronous = FULL").fetchall()
 
 
-class translated:
+class translate_errors:
     """SQLite's errors, in our words."""
 
     __slots__ = ("_doing", "_path")

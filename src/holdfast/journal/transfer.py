@@ -25,10 +25,10 @@ if TYPE_CHECKING:
         """What a store lets the mover do besides what every journal can."""
 
         def still(self, why: str, stays: bool) -> AbstractContextManager[None]:
-            """Nobody else appends meanwhile, nor afterwards, unless the workspace stays."""
+            """No other process appends meanwhile, nor afterwards, unless the workspace stays."""
 
         def begin(self, why: str) -> None:
-            """Be ready to receive; nobody else appends until `finish`."""
+            """Be ready to receive; no other process appends until `finish`."""
 
         def add(self, ends: Anchored, head: Head, batch: list[Sealed]) -> None:
             """Records as they are, behind those that are there, in one transaction."""

@@ -6,9 +6,8 @@ import os
 
 import apsw
 
-from holdfast.journal.scrub import scrubbed
 from holdfast.journal.sqlite import APPLICATION_ID, FORMAT, SqliteJournal
-from holdfast.journal.sqlite_rows import translated
+from holdfast.journal.sqlite_rows import translate_errors
 from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import HoldfastError, NotFound, from_os_error
 
@@ -71,7 +70,7 @@ def scrub(connection: apsw.Connection, text: str, mark: str) -> int:
         rows: Any = connection.execute(f"SELECT id, {structured}, {plain} FROM {table}").fetchall()
         for id, value, words in rows:
             before = [canonical_json.loads(value), words]
-            after = scrubbed(before, text, mark)
+            after = canonical_json.replace_text(before, text, mark)
             if after != before:
                 connection.execute(
                     f"UPDATE {table} SET {structured} = ?, {plain} = ? WHERE id = ?",
@@ -85,7 +84,7 @@ def compact(journal: SqliteJournal, *, always: bool = False) -> int:
     """Give unused pages back to the disk; the bytes freed, which can be negative for a WAL."""
     connection = journal.connection()
     before = size(journal)
-    with translated("compacting the journal", journal.path):
+    with translate_errors("compacting the journal", journal.path):
         (unused,) = connection.execute("PRAGMA freelist_count").fetchone() or (0,)
         (pages,) = connection.execute("PRAGMA page_count").fetchone() or (0,)
         if always or unused > pages * COMPACT_ABOVE:
@@ -116,8 +115,8 @@ def backup(journal: SqliteJournal, destination: str) -> None:
         if os.path.exists(unfinished):
             os.unlink(unfinished)
         copy = apsw.Connection(unfinished)
-        with translated("copying the journal", journal.path):
-            # In one step: SQLite begins a copy anew whenever somebody wrote between two steps.
+        with translate_errors("copying the journal", journal.path):
+            # In one step: SQLite begins a copy anew when a process wrote between two steps.
             with copy.backup("main", journal.connection(), "main") as steps:
                 steps.step(-1)
             copy.execute("PRAGMA journal_mode = DELETE").fetchall()
@@ -145,7 +144,7 @@ def restore(journal: SqliteJournal, source: str) -> None:
     copy = apsw.Connection(source, flags=apsw.SQLITE_OPEN_READONLY)
     connection = journal.connection()
     fence = journal.get("fence") or "0"
-    with translated("restoring the journal", journal.path):
+    with translate_errors("restoring the journal", journal.path):
         with connection.backup("main", copy, "main") as steps:
             steps.step(-1)
         connection.execute("PRAGMA journal_mode = WAL").fetchall()

@@ -18,7 +18,7 @@ def _not_a_number(name: str) -> None:
 def _accelerated() -> tuple[Any, Any]:
     from _json import encode_basestring, make_encoder, make_scanner
 
-    class Context:
+    class Scanner:
         strict = True
         object_hook = None
         object_pairs_hook = None
@@ -30,8 +30,8 @@ def _accelerated() -> tuple[Any, Any]:
     def unknown(value: object) -> object:
         raise TypeError(f"{type(value).__name__} is not JSON")
 
-    context: Any = Context
-    scan = make_scanner(context)
+    scanner: Any = Scanner
+    scan = make_scanner(scanner)
 
     # Without markers: a circle ends as a RecursionError, which `dumps` turns into a ValueError.
     encode = make_encoder(None, unknown, encode_basestring, None, ":", ",", True, False, False)
@@ -124,3 +124,17 @@ def indented(value: Any, indent: str = "") -> str:
         lines = [inner + indented(item, inner) for item in value]
         return "[\n" + ",\n".join(lines) + f"\n{indent}]"
     return dumps(value)
+
+
+def replace_text(value: Any, text: str, mark: str) -> Any:
+    """Put the mark in every place of the text, also where a string holds the text as JSON."""
+    if isinstance(value, str):
+        return value.replace(text, mark).replace(dumps(text)[1:-1], mark)
+    if isinstance(value, list):
+        return [replace_text(item, text, mark) for item in value]
+    if isinstance(value, dict):
+        return {
+            replace_text(key, text, mark): replace_text(item, text, mark)
+            for key, item in value.items()
+        }
+    return value

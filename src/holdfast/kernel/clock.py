@@ -68,3 +68,24 @@ def _days(year: int, month: int, day: int) -> int:
     day_of_year = (153 * (month - 3 if month > 2 else month + 9) + 2) // 5 + day - 1
     day_of_era = era_year * 365 + era_year // 4 - era_year // 100 + day_of_year
     return year // 400 * 146_097 + day_of_era - 719_468
+
+
+# Counts on while a laptop sleeps. Systems without it have a monotonic clock that does so.
+_SINCE_BOOT = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+class Anchor:
+    """What the server's clock said, and the time since boot when it did; both in milliseconds."""
+
+    __slots__ = ("elapsed", "server")
+
+    def __init__(self, server: int, elapsed: int) -> None:
+        self.server = server
+        self.elapsed = elapsed
+
+    def now(self) -> int:
+        return self.server + since_boot() - self.elapsed
+
+
+def since_boot() -> int:
+    return time.clock_gettime_ns(_SINCE_BOOT) // 1_000_000

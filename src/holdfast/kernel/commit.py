@@ -1,36 +1,50 @@
-"""Commands on streams, under the lock: load, reconcile, decide, append, project."""
+"""The one write path: lock, load, reconcile, decide, append, project.
+
+`commit` is the only way to change a stream. It returns after the records are durable.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+from _thread import get_ident
 
 from holdfast.journal.interface import Append
-from holdfast.kernel import canonical_json, clock
+from holdfast.kernel import canonical_json, clock, inbox
 from holdfast.kernel.crash import reached
-from holdfast.kernel.digest import id_of
-from holdfast.kernel.errors import Conflict, FenceLost, HoldfastError, VersionConflict
-from holdfast.kernel.rules import Decision, Unparsable
-from holdfast.kernel.state import at_version, fold, load
-from holdfast.kernel.views import edits, moves, quarantine
-from holdfast.kernel.views.files import content_digest
-from holdfast.kernel.views.projection import aside_of, put_in_place, stage
-from holdfast.kernel.views.reconcile import Sighting, look
+from holdfast.kernel.digest import id_of, new_id
+from holdfast.kernel.errors import (
+    Conflict,
+    FenceLost,
+    HoldfastError,
+    StoreAway,
+    Usage,
+    VersionConflict,
+    from_os_error,
+)
+from holdfast.kernel.rules import Decision
+from holdfast.kernel.state import fold
+from holdfast.kernel.stream_write import (
+    StreamWrite,
+    draft,
+    effects_of,
+    load,
+    load_rows,
+    row_of,
+)
+from holdfast.kernel.views import moves
+from holdfast.kernel.views.projection import put_view_in_place, stage_views, unstage
+from holdfast.kernel.views.reconcile import absorb_unseen, look_at, reconcile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import Any, TypedDict
 
-    from holdfast.journal.interface import Draft, Effect, Journal, Receipt, Record, ViewRow
-    from holdfast.kernel.views.reconcile import Change
+    from holdfast.journal.interface import Effect, Receipt, Record, ViewRow
+    from holdfast.kernel.lock import WorkspaceLock
+    from holdfast.kernel.stream_write import ViewReport
     from holdfast.kernel.writer import Writer
-
-    class ViewReport(TypedDict):
-        """What became of one view: written, unchanged, removed (by its owner) or failed."""
-
-        path: str
-        status: str
-        reason: str
 
     class Outcome(TypedDict):
         """What a command made happen."""
@@ -47,454 +61,450 @@ if TYPE_CHECKING:
 
 # How often a version conflict is decided again, and a raced edit taken in, before we give up.
 TRIES = 8
-# How many streams a writer remembers between two commands.
+# How many streams a writer remembers between two commits.
 REMEMBERED = 64
+# Milliseconds after which a writer takes the lock again, and looks into the inbox.
+LONGEST_UNLOCKED = 1000
+LONGEST_ID = 128
+_NO_PERMISSION = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
-class Known:
-    """A stream as this writer left it: its state, its version, its last hash, and whether there are
-    files to look at before it is written again."""
+class Order:
+    """One command on one stream, for the stream's rules to decide.
 
-    __slots__ = ("hash", "shown", "state", "version")
+    In place of a command an order can carry a `Decision`, such as `REPAIR`. `fence` is the number of the writer's life, `grant` asks for a new
+    one. `raise_removed` writes views that their owner deleted. `writer` belongs to another worktree
+    of the same workspace, when the stream's files are there.
+    """
 
-    def __init__(self, state: Any, version: int, hash: str, *, shown: bool) -> None:
-        self.state = state
-        self.version = version
-        self.hash = hash
-        self.shown = shown
-
-
-class Work:
-    """One command on one stream, under the lock."""
+    __slots__ = ("command", "fence", "grant", "raise_removed", "stream", "writer")
 
     def __init__(
         self,
-        writer: Writer,
         stream: str,
-        actor: str,
-        now: int,
-        fence: int | None,
-        grant: bool,
+        command: Any | Decision,
         *,
+        fence: int | None = None,
+        grant: bool = False,
         raise_removed: bool = False,
+        writer: Writer | None = None,
     ) -> None:
-        self.writer = writer
-        self.workspace = writer.workspace
-        self.journal = writer.workspace.journal
-        self.subject = writer.rules_of(stream)
         self.stream = stream
-        self.actor = actor
-        self.now = now
+        self.command = command
         self.fence = fence
         self.grant = grant
         self.raise_removed = raise_removed
-        self.state: Any = None
-        self.version = 0
-        # The hash that the last record must have for what we remembered to hold; "" once loaded.
-        self.after = ""
-        self.rows: dict[str, ViewRow] = {}
+        self.writer = writer
 
-    def obey(self, id: str, command: Any) -> Outcome:
-        return self.run(id, lambda state: self.subject.decide(state, command, self.now))
 
-    def run(self, id: str, decide: Callable[[Any], Decision]) -> Outcome:
-        return run_together([self], id, [decide])[0]
+# In place of a command: take in outside edits, write the views again, and nothing else.
+REPAIR = Decision()
 
-    def prepare(self, id: str, decide: Callable[[Any], Decision]) -> Part | None:
-        """What this stream has to add to the commit; None when it must be decided again."""
-        if self.after:
-            self._load_rows()
-        else:
-            self._load()
-        sightings = self._reconcile()
-        decision = decide(self.state)
-        if not decision.records and self.after:
-            return None  # decided on what was never put to the test
-        drafts = self.writer.draft(id, decision.records, self.actor, self.now)
-        state = fold(self.subject, self.state, drafts)
-        if self._import_unseen(state, sightings):
-            return None
-        return self._part(id, drafts, state, decision, sightings)
 
-    def recall(self) -> None:
-        """Begin with what this writer remembers; the append tests whether it still holds."""
-        known = self.writer.known.pop(self.stream, None)
-        if known is not None:
-            self.state, self.version, self.after = known.state, known.version, known.hash
+class Remembered:
+    """A stream as its writer last saw it. `hash` is that of its last record, "" when unknown.
+    `has_views` says that files must be looked at before the stream is written again."""
 
-    def _remember(self, part: Part, records: list[Record]) -> None:
-        known = self.writer.known
-        if len(known) >= REMEMBERED:
-            known.clear()
-        last, shown = records[-1], bool(part.reports or part.sightings)
-        known[self.stream] = Known(part.state, last["version"], last["hash"], shown=shown)
+    __slots__ = ("has_views", "hash", "state", "version")
 
-    def _load(self) -> None:
-        self.after = ""
-        self.state, head = load(self.journal, self.subject, self.stream)
-        self.version = head["version"] if head else 0
-        self._load_rows()
+    def __init__(self, state: Any, version: int, hash: str, *, has_views: bool) -> None:
+        self.state = state
+        self.version = version
+        self.hash = hash
+        self.has_views = has_views
 
-    def _load_rows(self) -> None:
-        moves.finish(self.workspace, self.stream)
-        rows = self.journal.views(worktree=self.workspace.root, stream=self.stream)
-        self.rows = {row["path"]: row for row in rows}
 
-    # Reconcile: what happened to the views since we wrote them
+def commit(
+    writer: Writer,
+    orders: Sequence[Order],
+    *,
+    actor: str,
+    now: int,
+    id: str = "",
+    can_wait: bool = False,
+) -> list[Outcome]:
+    """Do what the orders ask, each on its own stream: all of them in one transaction, or none.
 
-    def _reconcile(self) -> dict[str, Sighting]:
-        rows = self.rows
-        sightings: dict[str, Sighting] = {}
-        for path in sorted(rows.keys() | self.subject.render(self.state).keys()):
-            row = rows.get(path)
-            sighting, changes = self._look(path, row)
-            if changes and self.after:
-                self._load()  # an edit is taken into what is there, not into what we remember
-            for position, change in enumerate(changes):
-                self._absorb(sighting, change, last=position == len(changes) - 1)
-            was_removed = row is not None and row["removed"] and sighting.found is None
-            if was_removed or any(change["kind"] == "removed" for change in changes):
-                sighting.blocked = "" if self.raise_removed else "removed"
-            sightings[path] = sighting
-        return sightings
-
-    def _look(self, path: str, row: ViewRow | None) -> tuple[Sighting, list[Change]]:
-        """A view that cannot even be looked at fails alone; the record does not depend on it."""
-        try:
-            return look(
-                self.workspace, path, row or self._row_of_another(path), self.stream, self.now
+    The same id again changes nothing. `can_wait` is for a single command: where the journal cannot
+    be written, it is left in the inbox, and the next process that can write commits it.
+    """
+    id = id or new_id()
+    if not id.isascii() or len(id) > LONGEST_ID:
+        raise Usage(f"An id is at most {LONGEST_ID} plain characters.")
+    if len(orders) == 1:
+        outcome = append_to_remembered(writer, orders[0], id, actor, now)
+        if outcome is not None:
+            return [outcome]
+    if writer.workspace.spools and must_ask_server(writer, orders, can_wait):
+        return [leave_in_inbox(writer, order, id, actor, now) for order in orders]
+    try:
+        with Hold(writer, can_wait) as is_outermost:
+            if is_outermost:
+                writer.locked_at = now
+                take_in(writer, [writer.workspace.root])
+            journal = writer.workspace.journal
+            writes = [
+                StreamWrite(writer, order, part_id(id, position), actor, now)
+                for position, order in enumerate(orders)
+            ]
+            recall(writes)
+            for attempt in range(TRIES):
+                receipts = None
+                try:
+                    with journal.alone(attempt):
+                        if prepare(writes):
+                            appends, rows, effects = join(writes)
+                            reached("before append")
+                            receipts = (
+                                journal.commit(appends, views=rows, effects=effects)
+                                if appends or rows
+                                else []
+                            )
+                            reached("after append")
+                    if receipts is not None:
+                        return project(writes, receipts)
+                except HoldfastError as error:
+                    if isinstance(error, Conflict) and receipts is None:
+                        unstage(writes)
+                    if not can_try_again(writes, error, attempt):
+                        raise
+                start_over(writes)
+            raise StoreAway(
+                f"The files of {orders[0].stream} change faster than they can be read.",
+                hint="Try again in a moment.",
+                kind="store_busy",
             )
+    except CannotWriteHere:
+        return [leave_in_inbox(writer, order, id, actor, now) for order in orders]
+
+
+# Lock
+
+
+class CannotWriteHere(Exception):
+    """This process cannot write the journal, and its order can wait in the inbox."""
+
+
+class Hold:
+    """The workspace's lock, held once by each thread of a writer; True for the outermost.
+
+    System errors come out as `StoreAway`; `CannotWriteHere` replaces those that an order survives
+    in the inbox.
+    """
+
+    __slots__ = ("_can_wait", "_lock", "_writer")
+
+    def __init__(self, writer: Writer, can_wait: bool = False) -> None:
+        self._writer = writer
+        self._can_wait = can_wait
+        self._lock: WorkspaceLock | None = None
+
+    def __enter__(self) -> bool:
+        if self._writer.locked_by == get_ident():
+            return False
+        workspace = self._writer.workspace
+        lock = workspace.lock()
+        try:
+            lock.acquire()
         except OSError as error:
-            sighting = Sighting(path, "", "")
-            sighting.blocked = error.strerror or str(error)
-            return sighting, []
+            if self._can_wait and error.errno in _NO_PERMISSION:
+                raise CannotWriteHere from error
+            raise from_os_error(error, "taking the workspace's lock") from error
+        except StoreAway as busy:
+            # A hook must not keep its client waiting.
+            if self._can_wait and workspace.local:
+                raise CannotWriteHere from busy
+            raise
+        self._lock = lock
+        self._writer.locked_by = get_ident()
+        return True
 
-    def _row_of_another(self, path: str) -> ViewRow | None:
-        """A file can be shown by one stream after another, such as the progress of two sessions."""
-        rows = self.journal.views(worktree=self.workspace.root, path=path)
-        return rows[0] if rows else None
-
-    def _import_unseen(self, state: Any, sightings: dict[str, Sighting]) -> bool:
-        """Views that this state shows for the first time: whether a file that nobody told us of
-        stood there, and was taken in."""
-        imported = False
-        for path in self.subject.render(state).keys() - sightings.keys():
-            sighting, changes = self._look(path, None)
-            sightings[path] = sighting
-            for change in changes:
-                self._absorb(sighting, change, last=True)
-                imported = True
-        return imported
-
-    def _absorb(self, sighting: Sighting, change: Change, *, last: bool) -> None:
-        """One outside change becomes records, in a commit of its own.
-
-        Their id comes from the file's identity, so that a crash before the file is put away does
-        not make them twice.
-        """
-        events = self._events_of(sighting, change)
-        source = [self.workspace.root, change["path"], change["identity"], change["kind"]]
-        id = id_of(canonical_json.dumps(source))
-        drafts = self.writer.draft(id, events, "outside", self.now)
-        state = fold(self.subject, self.state, drafts)
-        # Made on what we have, the edit is all that the next state holds: the file shows that one now.
-        # Made on something older, it lacks what came since, and what it shows stays what it was.
-        alone = change["base"] == self.version
-        shown = self.version + len(drafts) if alone else change["base"]
-        row = self._row(sighting, sighting.found, version=shown, digest=sighting.digest)
-        if change["kind"] == "removed":
-            row["removed"] = True
-        reached("before append")
-        self.journal.commit(
-            [Append(self.stream, drafts, expected=self.version, state=state)] if drafts else [],
-            views=[row] if last else [],
-        )
-        reached("after append")
-        if change["file"]:
-            edits.settle(change["file"], change["identity"])
-        self._load()
-
-    def _events_of(self, sighting: Sighting, change: Change) -> list[tuple[str, Any]]:
-        base = self._state_at(change["base"])
-        try:
-            events = self.subject.absorb(self.state, base, change, self.now)
-        except Unparsable as problem:
-            place = change["file"] or sighting.target
-            change["kind"] = "broken"
-            change["reason"] = str(problem)
-            change["kept"] = quarantine.keep(self.workspace, place, self.now)
-            events = self.subject.absorb(self.state, base, change, self.now)
-        if change["kind"] == "removed":
-            return [("removed_outside", {"path": change["path"]}), *events]
-        if change["kind"] == "broken":
-            body = {"path": change["path"], "reason": change["reason"], "kept": change["kept"]}
-            return [("quarantined", body), *events]
-        return events
-
-    def _state_at(self, version: int) -> Any:
-        """What a file of that version showed. Of an unknown file we assume that it never showed
-        anything, so that nothing counts as removed by its author."""
-        if version == self.version:
-            return self.state
-        try:
-            return at_version(self.journal, self.subject, self.stream, max(version, 0))
-        except HoldfastError:
-            return self.subject.initial(self.stream)
-
-    # Append and project
-
-    def _part(
-        self,
-        id: str,
-        drafts: list[Draft],
-        state: Any,
-        decision: Decision,
-        sightings: dict[str, Sighting],
-    ) -> Part:
-        part = Part(self, id, state, sightings)
-        part.effects = self._effects(id, decision)
-        for path, archive in decision.moves:
-            self._move(part, path, archive)
-        self._stage(part, self.version + len(drafts))
-        if drafts or self.grant:
-            part.append = Append(
-                self.stream,
-                drafts,
-                expected=self.version,
-                after=self.after,
-                fence=self.fence,
-                grant=self.grant,
-                state=state,
-            )
-        return part
-
-    def _move(self, part: Part, path: str, archive: str) -> None:
-        """Leave the place of a view empty, as far as this commit is concerned."""
-        sighting = part.sightings.get(path) or self._look(path, None)[0]
-        if sighting.found is None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if self._lock is None:
             return
-        wish = moves.wish(self.workspace, path, archive)
-        part.effects += self._effects(f"{part.id}/{path}", Decision(effects=[wish]))
-        sighting.found, sighting.digest = None, ""
-        part.rows.append(self._row(sighting, None, version=self.version, digest=""))
-
-    def finish(self, part: Part, receipt: Receipt | None) -> Outcome:
-        """After the commit: put the views in place."""
-        outcome = outcome_of(part.id, self.stream, views=part.reports)
-        if receipt is None:
-            outcome["version"] = self.version
-        else:
-            outcome["version"], outcome["fence"] = receipt["version"], receipt["fence"]
-            outcome["records"], outcome["duplicate"] = receipt["records"], receipt["duplicate"]
-        if outcome["duplicate"]:
-            part.unstage()
-            return outcome
-        if part.effects:
-            moves.finish(self.workspace, self.stream)
-        self._project(part.staged, part.reports)
-        if outcome["records"] and self.version <= outcome["version"]:
-            self._remember(part, outcome["records"])
-        rows = [*self.rows.values(), *part.rows]
-        self.workspace.keep_here(self.stream, part.state, outcome, rows)
-        return outcome
-
-    def _stage(self, part: Part, version: int) -> None:
-        for path, text in self.subject.render(part.state).items():
-            content = text.encode()
-            wanted = content_digest(content)
-            report: ViewReport = {"path": path, "status": "unchanged", "reason": ""}
-            part.reports.append(report)
-            sighting = part.sightings[path]
-            if sighting.blocked:
-                gone = sighting.blocked == "removed"
-                report["status"] = "removed" if gone else "failed"
-                report["reason"] = "" if gone else sighting.blocked
-                continue
-            if sighting.found is not None and sighting.digest == wanted:
-                continue
-            try:
-                sighting.placed = stage(self.workspace, sighting.target, sighting.stem, content)
-            except OSError as error:
-                report["status"], report["reason"] = "failed", error.strerror or str(error)
-                continue
-            row = self._row(sighting, sighting.placed, version=version, digest=wanted)
-            part.rows.append(row)
-            part.staged.append(sighting)
-
-    def _project(self, staged: list[Sighting], reports: list[ViewReport]) -> None:
-        """Put the staged views in place. An edit that came in between our look and the exchange was
-        displaced and kept: it becomes a record, and the views are written once more."""
-        reached("before projection")
-        for _ in range(TRIES):
-            if not self._put_in_place(staged, reports):
-                return
-            self._load()
-            sightings = self._reconcile()
-            again = Part(self, "", self.state, sightings)
-            self._stage(again, self.version)
-            if again.rows:
-                self.journal.commit([], views=again.rows)
-            staged = again.staged
-
-    def _put_in_place(self, staged: list[Sighting], reports: list[ViewReport]) -> bool:
-        """Whether an edit was displaced."""
-        by_path = {report["path"]: report for report in reports}
-        raced = False
-        for sighting in staged:
-            report = by_path[sighting.path]
-            try:
-                placement = put_in_place(
-                    sighting.target, sighting.stem, sighting.placed, sighting.found, self.version
-                )
-                late = edits.put_away(
-                    sighting.stem,
-                    sighting.displaced,
-                    sighting.expected,
-                    sighting.displaced_version,
-                )
-            except OSError as error:
-                report["status"], report["reason"] = "failed", error.strerror or str(error)
-                continue
-            raced = raced or late or placement == "raced"
-            report["status"] = {"removed": "removed", "blocked": "failed"}.get(placement, "written")
-            if placement == "blocked":
-                report["reason"] = "a folder"
-        return raced
-
-    def _row(self, sighting: Sighting, placed: str | None, *, version: int, digest: str) -> ViewRow:
-        return {
-            "worktree": self.workspace.root,
-            "path": sighting.path,
-            "stream": self.stream,
-            "found": sighting.found,
-            "found_version": self.version,
-            "placed": placed,
-            "placed_version": version,
-            "digest": digest,
-            "removed": False,
-        }
-
-    def _effects(self, id: str, decision: Decision) -> list[Effect]:
-        at = clock.precise(self.now)
-        return [
-            {
-                "id": id_of(f"{id}/effect/{position}"),
-                "stream": self.stream,
-                "kind": wish["kind"],
-                "key": wish["key"],
-                "body": self.writer.redactor.value(
-                    wish["body"], canonical_json.dumps(wish["body"])
-                ),
-                "queued_at": at,
-                "due_at": at,
-                "attempts": 0,
-                "error": "",
-            }
-            for position, wish in enumerate(decision.effects)
-        ]
+        self._writer.locked_by = 0
+        self._lock.release()
+        if isinstance(error, OSError):
+            raise from_os_error(error, "writing to the workspace") from error
+        if self._can_wait and isinstance(error, StoreAway) and error.kind == "read_only":
+            raise CannotWriteHere from error
 
 
-class Part:
-    """What one stream adds to a commit: its records, its effects, and its views, staged."""
+# Load
 
-    __slots__ = (
-        *("append", "effects", "id", "reports", "rows"),
-        *("sightings", "staged", "state", "work"),
+
+def recall(writes: Sequence[StreamWrite]) -> None:
+    """Begin with the states that the writers remember."""
+    for write in writes:
+        known = write.writer.remembered.pop(write.stream, None)
+        if known is not None and not isinstance(write.order.command, Decision):
+            write.state, write.version, write.after = known.state, known.version, known.hash
+            write.is_remembered = True
+
+
+def remember(write: StreamWrite, last: Record) -> None:
+    remembered = write.writer.remembered
+    if len(remembered) >= REMEMBERED:
+        remembered.clear()
+    has_views = bool(write.reports or write.sightings)
+    remembered[write.stream] = Remembered(
+        write.new_state, last["version"], last["hash"], has_views=has_views
     )
 
-    def __init__(self, work: Work, id: str, state: Any, sightings: dict[str, Sighting]) -> None:
-        self.work = work
-        self.id = id
-        self.state = state
-        self.sightings = sightings
-        self.append: Append | None = None
-        self.effects: list[Effect] = []
-        self.rows: list[ViewRow] = []
-        self.staged: list[Sighting] = []
-        self.reports: list[ViewReport] = []
 
-    def unstage(self) -> None:
-        for sighting in self.staged:
-            os.unlink(aside_of(sighting.stem, sighting.placed))
-        self.staged = []
+# Decide
 
 
-def run_together(
-    works: Sequence[Work], id: str, decides: Sequence[Callable[[Any], Decision]]
-) -> list[Outcome]:
-    """Decide on every stream and append to all of them in one transaction."""
-    for work in works:
-        work.recall()
-    for attempt in range(TRIES):
-        try:
-            with works[0].journal.alone(attempt):
-                parts = _prepare(works, id, decides)
-                if parts is not None:
-                    return _commit(works[0].journal, parts)
-        except VersionConflict:
-            if attempt == TRIES - 1:
-                raise
-        except HoldfastError as error:
-            if isinstance(error, FenceLost) or not any(work.after for work in works):
-                raise
-        # Decided on what did not hold, or on what was never put to the test: once more.
-        for work in works:
-            work.after = ""
-    raise AssertionError("unreachable")
+def prepare(writes: Sequence[StreamWrite]) -> bool:
+    """Load, reconcile, decide, and stage the views. False when it must be done again."""
+    for write in writes:
+        if write.is_remembered:
+            load_rows(write)
+        else:
+            load(write)
+        reconcile(write)
+        if not decide(write):
+            return False
+    for write in writes:
+        stage_views(write, write.version + len(write.append.drafts if write.append else ()))
+    return True
 
 
-def _prepare(
-    works: Sequence[Work], id: str, decides: Sequence[Callable[[Any], Decision]]
-) -> list[Part] | None:
-    """The parts of one commit; None when one of them must be decided again."""
-    parts: list[Part] = []
-    try:
-        for position, (work, decide) in enumerate(zip(works, decides, strict=True)):
-            part = work.prepare(part_id(id, position), decide)
-            if part is None:
-                return None
-            parts.append(part)
-        return parts
-    finally:
-        if len(parts) < len(works):
-            for part in parts:
-                part.unstage()
+def decide(write: StreamWrite) -> bool:
+    """Let the rules decide. False when it must be done again: nothing tests the remembered state,
+    or a file was taken in."""
+    order = write.order
+    decision = (
+        order.command
+        if isinstance(order.command, Decision)
+        else write.rules.decide(write.state, order.command, write.now)
+    )
+    if not decision.records and write.is_remembered:
+        return False
+    drafts = draft(write.writer.redactor, write.id, decision.records, write.actor, write.now)
+    write.new_state = fold(write.rules, write.state, drafts)
+    write.texts = write.rules.render(write.new_state)
+    if absorb_unseen(write):
+        return False
+    write.append, write.reports = None, {}
+    if drafts or order.grant:
+        write.append = Append(
+            write.stream,
+            drafts,
+            expected=write.version,
+            after=write.after,
+            fence=order.fence,
+            grant=order.grant,
+            state=write.new_state,
+        )
+    write.effects = effects_of(write, write.id, decision.effects)
+    write.new_rows = []
+    for path, archive in decision.moves:
+        move_aside(write, path, archive)
+    return True
+
+
+def move_aside(write: StreamWrite, path: str, archive: str) -> None:
+    """Treat the place of a view as empty from here on; the move itself is an effect."""
+    sighting = write.sightings.get(path) or look_at(write, path, None)[0]
+    if sighting.found is None:
+        return
+    wish = moves.wish(write.workspace, path, archive)
+    write.effects += effects_of(write, f"{write.id}/{path}", [wish])
+    sighting.found, sighting.digest = None, ""
+    write.new_rows.append(row_of(write, sighting, None, version=write.version, digest=""))
 
 
 def part_id(id: str, position: int) -> str:
     return id if position == 0 else id_of(f"{id}/part/{position}")
 
 
-def _commit(journal: Journal, parts: Sequence[Part]) -> list[Outcome]:
-    appends = [part.append for part in parts if part.append is not None]
-    rows = [row for part in parts for row in part.rows]
-    receipts: list[Receipt] = []
+# Append
+
+
+def join(
+    writes: Sequence[StreamWrite],
+) -> tuple[list[Append], list[ViewRow], list[Effect]]:
+    """What the writes add to one transaction."""
+    return (
+        [write.append for write in writes if write.append is not None],
+        [row for write in writes for row in write.new_rows],
+        [effect for write in writes for effect in write.effects],
+    )
+
+
+def can_try_again(writes: Sequence[StreamWrite], error: HoldfastError, attempt: int) -> bool:
+    """Another writer was faster, or the remembered state was too old to decide on."""
+    if isinstance(error, VersionConflict):
+        return attempt < TRIES - 1
+    return not isinstance(error, FenceLost) and any(write.is_remembered for write in writes)
+
+
+def start_over(writes: Sequence[StreamWrite]) -> None:
+    """Load again. Files that are staged stay: after a failure that is no refusal, the transaction
+    may turn out to have happened, and needs them."""
+    for write in writes:
+        write.is_remembered, write.after = False, ""
+        write.staged = []
+
+
+def append_to_remembered(
+    writer: Writer, order: Order, id: str, actor: str, now: int
+) -> Outcome | None:
+    """The short way for a stream without views that this writer wrote last: no lock, because there
+    is no file to write, and no load, because the append tests that no other writer came in between.
+    None when that does not hold, or when there is a file to write after all."""
+    known = writer.remembered.get(order.stream)
+    if known is None or known.has_views or order.grant or order.writer is not None:
+        return None
+    if now - writer.locked_at >= LONGEST_UNLOCKED or isinstance(order.command, Decision):
+        return None
+    del writer.remembered[order.stream]
+    rules = writer.rules_of(order.stream)
     try:
-        if appends or rows:
-            effects = [effect for part in parts for effect in part.effects]
-            reached("before append")
-            receipts = journal.commit(appends, views=rows, effects=effects)
-            reached("after append")
-    except Conflict:
-        # Refused, so nothing will be put in place. After any other failure the commit may still
-        # turn out to have happened, and its views with it: then the staged files are needed.
-        for part in parts:
-            part.unstage()
-        raise
+        decision = rules.decide(known.state, order.command, now)
+    except HoldfastError:
+        return None  # perhaps only because the remembered state is old
+    drafts = draft(writer.redactor, id, decision.records, actor, now)
+    state = fold(rules, known.state, drafts)
+    if not drafts or decision.effects or decision.moves or rules.render(state):
+        return None
+    append = Append(
+        order.stream,
+        drafts,
+        expected=known.version,
+        after=known.hash,
+        fence=order.fence,
+        state=state,
+    )
+    try:
+        (receipt,) = writer.workspace.journal.commit([append])
+    except (VersionConflict, StoreAway):
+        return None
+    if not receipt["duplicate"]:
+        last = receipt["records"][-1]
+        writer.remembered[order.stream] = Remembered(
+            state, last["version"], last["hash"], has_views=False
+        )
+    return outcome_of(id, order.stream, receipt)
+
+
+# Project
+
+
+def project(writes: Sequence[StreamWrite], receipts: Sequence[Receipt]) -> list[Outcome]:
+    """After the transaction: put the views of every stream in place."""
     by_stream = {receipt["stream"]: receipt for receipt in receipts}
-    return [part.work.finish(part, by_stream.get(part.work.stream)) for part in parts]
+    return [project_one(write, by_stream.get(write.stream)) for write in writes]
+
+
+def project_one(write: StreamWrite, receipt: Receipt | None) -> Outcome:
+    outcome = outcome_of(write.id, write.stream, receipt)
+    if receipt is None:
+        outcome["version"] = write.version
+    if outcome["duplicate"]:
+        unstage([write])
+    else:
+        if write.effects:
+            moves.finish(write.workspace, write.stream)
+        put_views_in_place(write)
+        if outcome["records"] and write.version <= outcome["version"]:
+            remember(write, outcome["records"][-1])
+        rows = [*write.rows.values(), *write.new_rows]
+        write.workspace.keep_here(write.stream, write.new_state, outcome, rows)
+    outcome["views"] = list(write.reports.values())
+    return outcome
+
+
+def put_views_in_place(write: StreamWrite) -> None:
+    """Exchange the staged views with what stands there. An edit that came in between our look and
+    the exchange was displaced and kept: it becomes a record, and the views are written once more."""
+    reached("before projection")
+    for _ in range(TRIES):
+        is_raced = [put_view_in_place(write, sighting) for sighting in write.staged]
+        if not any(is_raced):
+            return
+        load(write)
+        reconcile(write)
+        write.texts, write.new_rows = write.rules.render(write.state), []
+        stage_views(write, write.version)
+        if write.new_rows:
+            write.journal.commit([], views=write.new_rows)
 
 
 def outcome_of(
-    id: str, stream: str, *, views: list[ViewReport] | None = None, queued: str = ""
+    id: str, stream: str, receipt: Receipt | None = None, *, queued: str = ""
 ) -> Outcome:
     return {
         "id": id,
         "stream": stream,
-        "version": 0,
-        "fence": 0,
-        "records": [],
-        "views": views or [],
-        "duplicate": False,
+        "version": receipt["version"] if receipt else 0,
+        "fence": receipt["fence"] if receipt else 0,
+        "records": receipt["records"] if receipt else [],
+        "views": [],
+        "duplicate": receipt["duplicate"] if receipt else False,
         "queued": queued,
     }
+
+
+# Spool and inbox
+
+
+def must_ask_server(writer: Writer, orders: Sequence[Order], can_wait: bool) -> bool:
+    """Without the server, a machine decides only what one session or agent says of itself."""
+    if all(
+        isinstance(order.command, Decision) or (can_wait and order.stream.startswith(writer.lives))
+        for order in orders
+    ):
+        return False
+    if not can_wait:
+        raise StoreAway(
+            "This has to be agreed upon with the server, and from here there is no way to it.",
+            hint="Try again when it is back; `holdfast status` says since when it is away.",
+            kind="server_away",
+        )
+    return True
+
+
+def leave_in_inbox(writer: Writer, order: Order, id: str, actor: str, now: int) -> Outcome:
+    """Leave a command to the next process that can write the journal."""
+    queued: inbox.Queued = {
+        "id": id,
+        "stream": order.stream,
+        "command": writer.redactor.value(order.command, canonical_json.dumps(order.command)),
+        "actor": actor,
+        "fence": order.fence,
+        "at": clock.precise(now),
+    }
+    return outcome_of(id, order.stream, queued=inbox.put(writer.workspace, queued))
+
+
+def take_in(writer: Writer, roots: Sequence[str]) -> int:
+    """Commit what came before: the spool's records, and the commands in the inboxes of these
+    worktrees. Returns how many commands were taken in."""
+    taken = 0
+    with Hold(writer):
+        writer.workspace.deliver()
+        for path in (path for root in roots for path in inbox.waiting(root)):
+            queued = inbox.read(path)
+            if queued is None:
+                inbox.set_aside(path)
+                continue
+            if writer.workspace.spools and not queued["stream"].startswith(writer.lives):
+                continue  # decided on the server
+            order = Order(queued["stream"], queued["command"], fence=queued["fence"])
+            at = clock.parse(queued["at"])
+            try:
+                commit(
+                    writer, [order], actor=queued["actor"], now=at, id=queued["id"], can_wait=True
+                )
+            except (StoreAway, OSError):
+                raise
+            except Exception:
+                # Refused for good: a lost fence, or no command of ours at all. One bad file must not
+                # stop all writers, so it is kept for a person.
+                inbox.set_aside(path)
+                continue
+            os.unlink(path)
+            taken += 1
+    return taken

@@ -222,7 +222,7 @@ def _parse(path: str) -> dict[str, Any]:
             document = document.get(key, {})
             if not isinstance(document, dict):
                 raise HoldfastError(f"{path}: {key} must be a table.", kind="bad_config")
-    return checked(_flatten(document), path)
+    return check(_flatten(document), path)
 
 
 def _flatten(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -236,7 +236,7 @@ def _flatten(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def checked(settings: Mapping[str, Any], source: str) -> dict[str, Any]:
+def check(settings: Mapping[str, Any], source: str) -> dict[str, Any]:
     """The settings, if all are known and of the right type."""
     settings = {name: value for name, value in settings.items() if name not in RETIRED}
     for name, value in settings.items():

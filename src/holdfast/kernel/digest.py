@@ -31,7 +31,7 @@ def new_id() -> str:
     return os.urandom(ID_LENGTH // 2).hex()
 
 
-def derived_id(base: str, position: int) -> str:
+def record_id(base: str, position: int) -> str:
     """The id of the n-th record of one command: the same again when the command is repeated."""
     return base if position == 0 else id_of(f"{base}/{position}")
 

@@ -4,11 +4,11 @@ HoldfastError             1   refused or failed
 ├── Usage                 2   the words of the call are off
 ├── NotFound              3
 ├── NotAllowed            4
-├── Conflict              5   somebody else was first
+├── Conflict              5   another writer was first
 │   ├── VersionConflict       another record took the expected version
 │   ├── FenceLost             this life was taken over
 │   └── StreamClosed          the stream was ended; a late write does not reopen it
-├── Stopped               7   an emergency stop or a budget holds everybody
+├── Stopped               7   an emergency stop or a budget stops all agents
 ├── Waiting               8   a person has not answered yet
 ├── Declined              9   a person said no
 └── StoreAway            75   the store is busy, full, read-only or out of reach

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from holdfast.kernel.workspace import Workspace
 
-    class Failure(TypedDict):
+    class HookFailure(TypedDict):
         at: str
         hook: str
         reason: str
@@ -29,7 +29,7 @@ LARGEST_FILE = 256 * 1024
 
 def note(workspace: Workspace, hook: str, reason: str, now: int) -> bool:
     """One line, appended, in the worktree or else in the workspace's home. False when even that cannot
-    be written: then whoever is there has to be told. On a full disk an empty file says that there was
+    be written: then the hook itself has to say it. On a full disk an empty file says that there was
     something."""
     from holdfast.kernel.redact import Redactor
 
@@ -65,8 +65,8 @@ def _append(path: str, line: bytes) -> None:
         os.close(descriptor)
 
 
-def read(workspace: Workspace) -> list[Failure]:
-    failures: list[Failure] = []
+def read(workspace: Workspace) -> list[HookFailure]:
+    failures: list[HookFailure] = []
     for line in (line for path in _places(workspace) for line in _lines(path)):
         try:
             value = canonical_json.loads(line)

@@ -39,7 +39,7 @@ DOUBTFUL = frozenset(
 
 
 def kind_of(folder: str, mountinfo: str | None = None) -> str:
-    """The type of the file system that a folder is on, `unknown` where nobody says."""
+    """The type of the file system that a folder is on, `unknown` where the system does not say."""
     if mountinfo is None:
         if not sys.platform.startswith("linux"):
             return _from_mount_command(folder)

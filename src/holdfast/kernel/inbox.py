@@ -58,7 +58,7 @@ def waiting(root: str) -> list[str]:
 
 
 def refused(root: str) -> list[str]:
-    """The files that nobody could take in."""
+    """The files that were refused."""
     return _files(root, REFUSED)
 
 
@@ -88,5 +88,5 @@ def read(path: str) -> Queued | None:
 
 
 def set_aside(path: str) -> None:
-    """A file that nobody can take in stays, under a name that is not tried again."""
+    """Keep a file that cannot be committed, under a name that is not tried again."""
     os.rename(path, path + REFUSED)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-# Enough for the last line, unless somebody wrote a very long one.
+# Enough for the last line, unless it is very long.
 TAIL = 4096
 
 

@@ -44,7 +44,7 @@ def deliver(
     first: str = "",
 ) -> list[Delivery]:
     """Try what is due, for at most so long; what was tried, and how it went. `first` is the effect
-    that somebody waits for: it does not queue behind others that may hang."""
+    that the caller waits for: it does not queue behind others that may hang."""
     deliveries: list[Delivery] = []
     if not handlers:
         return deliveries
@@ -60,7 +60,7 @@ def deliver(
         error = ""
         try:
             handlers[effect["kind"]](effect)
-        except Exception as failure:  # a handler is somebody else's world: anything can happen
+        except Exception as failure:  # a handler calls other systems: anything can happen
             error = redactor.text(str(failure) or type(failure).__name__)
         again = now + pause_after(effect["attempts"] + 1)
         journal.settle(effect["id"], error=error, due_at=clock.precise(again))

@@ -1,4 +1,4 @@
-"""What the write path asks of a protocol: five pure functions. A module can be a subject."""
+"""What the write path asks of a kind of stream: five pure functions, usually those of a module."""
 
 from __future__ import annotations
 

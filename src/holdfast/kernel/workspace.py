@@ -88,7 +88,7 @@ class Workspace:
         return self._journal
 
     def deliver(self) -> None:
-        """Where the journal is on a server: bring it what hooks left here, before anybody looks."""
+        """Where the journal is on a server: deliver the records that hooks left here."""
         if self.url:
             from holdfast.remote.delivery import deliver_pending
 
@@ -137,26 +137,10 @@ class Workspace:
         return SqliteJournal(self.journal_path)
 
     def on_server(self, url: str = "") -> PostgresJournal:
-        """The journal on a server: the workspace's own, or another that is named."""
-        from holdfast.remote import server_time
-        from holdfast.remote.identity import machine_of, name_by_now, name_of, settle
+        """The journal on a server: the workspace's own, or the one at `url`."""
+        from holdfast.remote.address import open_journal
 
-        try:
-            from holdfast.journal.postgres.journal import PostgresJournal
-        except ImportError as error:
-            raise HoldfastError(
-                f"A journal on PostgreSQL needs psycopg, which is missing: {error}.",
-                hint="pip install 'holdfast[postgres]'",
-                kind="missing_extra",
-            ) from error
-        return PostgresJournal(
-            url or self.url,
-            name_of(self),
-            machine_of(self),
-            settle=lambda name, machine: settle(self, name, machine),
-            named=lambda: name_by_now(self),
-            heard=lambda anchor: server_time.keep(self, anchor),
-        )
+        return open_journal(self, url or self.url)
 
     @property
     def machine(self) -> str:
@@ -204,6 +188,14 @@ class Workspace:
             if opened is not None:
                 opened.close()
         self._journal = self._spool = None
+
+
+def user_folder() -> str:
+    """Where holdfast keeps what belongs to the user and not to a workspace: `$XDG_STATE_HOME/holdfast`, by default `~/.local/state/holdfast`."""
+    state = os.environ.get("XDG_STATE_HOME", "")
+    if not os.path.isabs(state):  # the specification: a relative one is to be ignored
+        state = os.path.join(os.path.expanduser("~"), ".local", "state")
+    return os.path.join(state, "holdfast")
 
 
 def from_here(folder: str) -> str:

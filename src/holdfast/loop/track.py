@@ -7,7 +7,9 @@ import stat
 from contextlib import contextmanager
 
 from holdfast.kernel import clock, config
+from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.errors import HoldfastError, from_os_error
+from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import at_version, load
 from holdfast.kernel.views import quarantine
 from holdfast.kernel.views.files import Unreadable, identity_of, read_file
@@ -217,9 +219,8 @@ class Track:
             done = self._execute(command, clock.now() if now is None else now, id)
         done.broken = lock.broken
         for broken in lock.broken:
-            self.writer.record(
-                self.place.stream, "lock_broken", broken, actor=self.actor, now=clock.now()
-            )
+            order = Order(self.place.stream, Decision([("lock_broken", broken)]))
+            commit(self.writer, [order], actor=self.actor, now=clock.now())
         return done
 
     def _execute(self, command: dict[str, Any], now: int, id: str) -> TrackResult:

@@ -6,6 +6,7 @@ import os
 
 from holdfast.journal import chain, upkeep
 from holdfast.kernel import clock, config, failures, filesystem, inbox, latch, lock
+from holdfast.kernel.commit import REPAIR, Order, commit, take_in
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.state import load
 from holdfast.kernel.views import quarantine
@@ -200,7 +201,7 @@ def _views(workspace: Workspace, now: int, fix: bool) -> Check:
         writer = open_writer(workspace)
         for stream in dict.fromkeys(stream for stream, _ in behind):
             try:
-                writer.repair(stream, now=now)
+                commit(writer, [Order(stream, REPAIR)], actor="holdfast", now=now)
             except HoldfastError as error:
                 refused = error  # a file that its protocol will not have written over
         left = [path for stream, path in behind if not _is_current(workspace, stream, path)]
@@ -240,7 +241,7 @@ def _inboxes(workspace: Workspace, now: int, fix: bool) -> Check:
     waiting = [path for root in roots for path in inbox.waiting(root)]
     refused = [path for root in roots for path in inbox.refused(root)]
     if waiting and fix and not workspace.journal.read_only:
-        taken = open_writer(workspace).take_in(roots)
+        taken = take_in(open_writer(workspace), roots)
         return _check("inbox", "No command waits", fixed=f"{taken} taken in")
     if waiting:
         return _check(

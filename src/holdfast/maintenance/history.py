@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from holdfast.journal.find import find_record
+from holdfast.journal.interface import find_record
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.state import at_version, load
 from holdfast.streams import rules_of

@@ -13,9 +13,11 @@ from holdfast.budgets.side_files import find_waypoints
 from holdfast.fleet.backups import copies_holding
 from holdfast.gates import pictures
 from holdfast.journal import upkeep
-from holdfast.journal.find import find_record
+from holdfast.journal.interface import find_record
 from holdfast.kernel import canonical_json
+from holdfast.kernel.commit import REPAIR, Order, commit, take_in
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import fold, load
 from holdfast.kernel.views import quarantine
 from holdfast.kernel.views.files import target_of
@@ -50,10 +52,10 @@ SNAPSHOTS = "refs/holdfast/snapshots"
 def find(workspace: Workspace, *, id: str = "", text: str = "", now: int) -> Purged:
     """What would be erased. Outside edits and queued commands are taken in first, to be found."""
     writer = open_writer(workspace)
-    writer.take_in(worktrees(workspace))
+    take_in(writer, worktrees(workspace))
     journal = workspace.journal
     for stream in dict.fromkeys(row["stream"] for row in journal.views(worktree=workspace.root)):
-        writer.repair(stream, now=now)
+        commit(writer, [Order(stream, REPAIR)], actor="holdfast", now=now)
     records = [find_record(journal, id)] if id else _records_with(journal, text)
     streams = {record["stream"] for record in records} | _states_with(journal, text)
     return {
@@ -93,7 +95,8 @@ def erase(workspace: Workspace, found: Purged, *, text: str = "", actor: str, no
     writer = open_writer(workspace)
     for stream in found["streams"]:
         erased = sum(journal.find(id)[0]["stream"] == stream for id in found["records"])
-        writer.record(stream, "purged", {"records": erased}, actor=actor, now=now)
+        purged = Decision([("purged", {"records": erased})])
+        commit(writer, [Order(stream, purged)], actor=actor, now=now)
     with workspace.lock():
         for path in [*found["files"], *_displaced(workspace, found["streams"])]:
             if os.path.lexists(path):

@@ -11,8 +11,7 @@ import os
 
 from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.lock import WorkspaceLock
-from holdfast.kernel.user_folder import folder as folder
-from holdfast.kernel.workspace import worktrees
+from holdfast.kernel.workspace import user_folder, worktrees
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def _main_root(workspace: Workspace) -> str:
 
 def _read() -> list[str]:
     try:
-        with open(os.path.join(folder(), FILE), encoding="utf-8") as file:
+        with open(os.path.join(user_folder(), FILE), encoding="utf-8") as file:
             document = json.loads(file.read(LONGEST))
     except (OSError, ValueError):
         return []
@@ -59,7 +58,7 @@ def _read() -> list[str]:
 
 
 def _change(change: Callable[[list[str]], list[str]]) -> None:
-    place = folder()
+    place = user_folder()
     os.makedirs(place, 0o700, exist_ok=True)
     with WorkspaceLock(place):
         before = _read()

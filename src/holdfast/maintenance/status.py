@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from holdfast.journal.interface import Head
     from holdfast.kernel.workspace import Workspace
-    from holdfast.remote.facts import Facts
+    from holdfast.remote.facts import SpoolFacts
 
     class Attention(TypedDict):
         """Something that a person should look at, and the command that does."""
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         records: int
         streams: int
 
-    class ServerFacts(Facts):
+    class ServerFacts(SpoolFacts):
         """Where the journal is on a server. While it is away, all else is what this machine knows."""
 
         place: str
@@ -89,7 +89,7 @@ def _server(workspace: Workspace) -> ServerFacts | None:
     """How it stands with the server; None where the journal is a file."""
     if not workspace.url:
         return None
-    from holdfast.journal.postgres.url import shown
+    from holdfast.journal.postgres.url import without_password
     from holdfast.remote import facts
 
     reachable = True
@@ -97,7 +97,11 @@ def _server(workspace: Workspace) -> ServerFacts | None:
         _ = workspace.journal
     except StoreAway:
         reachable = False
-    return {"place": shown(workspace.url), "reachable": reachable, **facts.gather(workspace)}
+    return {
+        "place": without_password(workspace.url),
+        "reachable": reachable,
+        **facts.gather(workspace),
+    }
 
 
 def _away(server: ServerFacts | None) -> list[Attention]:

@@ -18,7 +18,7 @@ from holdfast.kernel.errors import HoldfastError, Usage, from_os_error
 from holdfast.kernel.redact import Redactor
 from holdfast.kernel.text import safe
 from holdfast.kernel.workspace import Workspace, discover
-from holdfast.remote.offline import can_work_offline, kept, reachable
+from holdfast.remote.offline import away_message, can_work_offline, reachable
 from holdfast.remote.spawn import start
 from holdfast.streams import actor, open_writer
 
@@ -115,7 +115,7 @@ def answered(call: Call, work: Callable[..., Answer], arguments: dict[str, Any])
     with call:
         try:
             answer = work(call, **arguments)
-            said = [kept(call.away)] if call.away else []
+            said = [away_message(call.away)] if call.away else []
             envelope = {"schema": SCHEMA, "ok": True, "data": answer.data, "next": answer.next}
             lines = [*answer.lines, *said, *(f"next: {command}" for command in answer.next)]
             return _result(call, "\n".join(lines), envelope)

@@ -7,8 +7,8 @@ from holdfast.gates.ask import withdraw_any
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import gate as gate_rules
 from holdfast.kernel import clock
+from holdfast.kernel.commit import Order
 from holdfast.kernel.errors import NotFound
-from holdfast.kernel.writer import Order
 from holdfast.plans import lookup as reading
 from holdfast.plans.executors import LocalExecutor
 from holdfast.plans.run_budget import RunBudget

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from holdfast.kernel.commit import Order
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, Usage
-from holdfast.kernel.writer import Order
 from holdfast.plans import lookup
 from holdfast.plans.exclusion import one_at_a_time, refuse_alive
 from holdfast.plans.rules import gate_names, waves

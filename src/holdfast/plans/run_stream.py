@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from holdfast.kernel import clock
+from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.errors import StoreAway
 from holdfast.kernel.state import fold
-from holdfast.kernel.writer import Order
 from holdfast.plans import lookup
 from holdfast.plans.rules import run as rules
 
@@ -51,7 +51,7 @@ class RunStream:
 def execute_now(writer: Writer, order: Order, *, actor: str) -> Outcome:
     """Now or not at all: left in the inbox, a run would begin when nobody thinks of it any more."""
     try:
-        (outcome,) = writer.execute_together([order], actor=actor, now=clock.now())
+        (outcome,) = commit(writer, [order], actor=actor, now=clock.now())
     except StoreAway as error:
         raise (away() if error.kind == "read_only" else error) from error
     return outcome

@@ -1,14 +1,15 @@
-"""Where the journal is, when it is not a file of this workspace: its URL, and how to show it."""
+"""The URL of a journal on a server, and how to open it."""
 
 from __future__ import annotations
 
 import os
 
-from holdfast.journal.postgres.url import has_password, shown
+from holdfast.journal.postgres.url import has_password, without_password
 from holdfast.kernel.errors import HoldfastError, NotAllowed, Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from holdfast.journal.postgres.journal import PostgresJournal
     from holdfast.kernel.workspace import Workspace
 
 VARIABLE = "HOLDFAST_URL"
@@ -34,8 +35,33 @@ def address_of(workspace: Workspace) -> str:
     return url
 
 
-def named_in_file(workspace: Workspace) -> str:
-    """The URL that the workspace's own file names, whether anybody trusts it or not."""
+def open_journal(workspace: Workspace, url: str) -> PostgresJournal:
+    """The workspace's journal on a server."""
+    from holdfast.remote import server_time
+    from holdfast.remote.identity import machine_of, name_by_now, name_of, settle
+    from holdfast.streams import LOCAL_EFFECTS
+
+    try:
+        from holdfast.journal.postgres.journal import PostgresJournal
+    except ImportError as error:
+        raise HoldfastError(
+            f"A journal on PostgreSQL needs psycopg, which is missing: {error}.",
+            hint="pip install 'holdfast[postgres]'",
+            kind="missing_extra",
+        ) from error
+    return PostgresJournal(
+        url,
+        name_of(workspace),
+        machine_of(workspace),
+        settle=lambda name, machine: settle(workspace, name, machine),
+        named=lambda: name_by_now(workspace),
+        heard=lambda anchor: server_time.keep(workspace, anchor),
+        local_effects=LOCAL_EFFECTS,
+    )
+
+
+def url_in_file(workspace: Workspace) -> str:
+    """The URL that the workspace's own file names, trusted or not."""
     from holdfast.kernel.config import from_file
 
     return str(from_file(workspace, None).get(SETTING, ""))
@@ -46,7 +72,7 @@ def _refuse_untrusted(workspace: Workspace, url: str) -> None:
 
     if not is_trusted(workspace, url):
         raise NotAllowed(
-            f"This repository names a server for the journal that you have not trusted: {shown(url)}.",
+            f"This repository names a server for the journal that you have not trusted: {without_password(url)}.",
             hint="If it is yours: holdfast journal trust. "
             f"To keep the journal on this machine: export {VARIABLE}=",
             kind="untrusted_url",
@@ -74,7 +100,7 @@ def setting(workspace: Workspace, name: str) -> str:
 def check(url: str, source: str) -> None:
     if not url.startswith(SCHEMES):
         raise Usage(
-            f"{source} is no URL of a journal: {shown(url)}.",
+            f"{source} is no URL of a journal: {without_password(url)}.",
             hint="It is postgresql://USER@HOST:PORT/DATABASE, or empty for the file.",
             kind="bad_url",
         )

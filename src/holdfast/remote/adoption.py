@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from holdfast.journal.interface import LIVES, MIRRORED, SNAPSHOT_FLOOR, weight_of
+from holdfast.journal.interface import SNAPSHOT_FLOOR, weight_of
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.state import fold
 from holdfast.remote.spool import Spool
+from holdfast.streams import LIVES, MIRRORED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def bring(spool: Spool, server: PostgresJournal, subject: Rules, stream: str) ->
     state = fold(subject, start, loaded["records"])
     weight = sum(weight_of(str(record["body"])) for record in loaded["records"])
     if weight > SNAPSHOT_FLOOR and not server.read_only:
-        # Delivered records come without a state, so nobody else would write one.
+        # Delivered records come without a state, so no other step writes one.
         server.snapshot(stream, head["version"], state)
     version, record_hash = tip(server, stream)
     if version == head["version"]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 
-from holdfast.journal.interface import FENCED, Append
+from holdfast.journal.interface import Append
 from holdfast.kernel import canonical_json
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import Conflict, HoldfastError, StoreAway, VersionConflict
 from holdfast.kernel.lock import WorkspaceLock
 from holdfast.kernel.state import RESTORED
 from holdfast.remote.spool import Spool
+from holdfast.streams import FENCED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 LOCK_FILE = "delivery.lock"
 # Seconds that a command waits for the forwarder to finish, before it goes on without.
 PATIENCE_SECONDS = 5.0
-# How a store calls what it cannot keep, whoever sends it and how often.
+# The errors of a store for what it can never keep, however often it is sent.
 UNACCEPTABLE = "journal_error"
-# How often a life's records are tried anew behind somebody else's.
+# How often one life's records are tried again after those of others.
 TRIES = 8
 
 
@@ -75,7 +76,7 @@ def deliver(spool: Spool, server: Journal, home: str, *, patience: float = PATIE
 def _send(spool: Spool, server: Journal, batch: Batch) -> None:
     missing = batch.drafts
     if missing and batch.stream.startswith(FENCED) and not batch.is_known:
-        # Its fence is a number of this file's, which on the server may be anybody's.
+        # Its fence is a number of this file's, which on the server may belong to another life.
         spool.refuse(
             batch, f"{batch.stream} began without the server, which does not know its life."
         )
@@ -96,7 +97,7 @@ def _send(spool: Spool, server: Journal, batch: Batch) -> None:
         try:
             (receipt,) = server.commit(
                 [append],
-                views=_shifted(batch, head),
+                views=_shift_versions(batch, head),
                 effects=[effect for effect in batch.effects if effect["queued_at"] in times],
             )
         except VersionConflict:
@@ -149,7 +150,7 @@ def _not_refused_yet(
     return [draft for draft in drafts if draft["id"] not in kept]
 
 
-def _shifted(batch: Batch, head: Head | None) -> Sequence[ViewRow]:
+def _shift_versions(batch: Batch, head: Head | None) -> Sequence[ViewRow]:
     """The files that this machine wrote, with the versions that the server will count."""
     by = (head["version"] if head else 0) - (batch.first - 1)
     if not by:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from holdfast.kernel.workspace import Workspace
 
-    class Facts(TypedDict):
+    class SpoolFacts(TypedDict):
         """`heard_at` is when a forwarder last heard the server, empty for never; `undelivered` counts
         the records that are here alone, `commands` those that wait for the server to decide, and
         `refused` what it could not take for what it is."""
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 OLD_AFTER = clock.MINUTE
 
 
-def gather(workspace: Workspace) -> Facts:
-    facts: Facts = {
+def gather(workspace: Workspace) -> SpoolFacts:
+    facts: SpoolFacts = {
         "heard_at": "",
         "undelivered": 0,
         "streams": 0,
@@ -84,7 +84,7 @@ def is_old(heard_at: str, now: int) -> bool:
 
 
 def how_long(heard_at: str, now: int) -> str:
-    """`for 3 min`, or `yet` when nobody ever heard it here."""
+    """`for 3 min`, or `yet` when this machine never heard it."""
     if not heard_at:
         return "yet"
     minutes = max(0, now - clock.parse(heard_at)) // clock.MINUTE
@@ -93,7 +93,7 @@ def how_long(heard_at: str, now: int) -> str:
     return f"for {minutes} min" if minutes < 120 else f"for {minutes // 60} h"
 
 
-def in_words(facts: Facts) -> str:
+def in_words(facts: SpoolFacts) -> str:
     """What waits here, in one sentence; empty when nothing does."""
     parts = []
     if facts["undelivered"]:

@@ -1,4 +1,4 @@
-"""The forwarder: a small process, one a workspace, gone when nobody needs it.
+"""The forwarder: a small process, one a workspace, which ends when it is not needed.
 
 It delivers the spool, executes what hooks left for the server to decide, and keeps the mirror. While
 the server is away it asks again, ever less often; agents go on meanwhile.
@@ -12,11 +12,12 @@ import time
 
 from holdfast.journal.postgres.notify import AGAIN_SECONDS
 from holdfast.kernel import clock, failures, inbox
+from holdfast.kernel.commit import take_in
 from holdfast.kernel.errors import HoldfastError, StoreAway
 from holdfast.kernel.workspace import discover, worktrees
 from holdfast.remote.delivery import deliver
 from holdfast.remote.mirror import Mirror
-from holdfast.remote.spawn import Post
+from holdfast.remote.spawn import ForwarderLock
 from holdfast.remote.spool import Spool
 from holdfast.streams import open_writer
 
@@ -57,9 +58,9 @@ class Forwarder:
 
     def run(self) -> Ending:
         """Until it is idle, or told to end; why it did."""
-        post = Post(self.workspace)
+        post = ForwarderLock(self.workspace)
         try:
-            if not _taken(post):
+            if not _take_lock(post):
                 return "another"
             need = _Need(post, stays=self.stays)
             while True:
@@ -77,7 +78,7 @@ class Forwarder:
         try:
             while not self.ended.is_set():
                 try:
-                    with Line(self.workspace, Spool(file)) as line:
+                    with ServerLink(self.workspace, Spool(file)) as line:
                         if self._at_work(line, need):
                             return "idle"
                 except Exception as error:
@@ -91,7 +92,7 @@ class Forwarder:
         finally:
             file.close()
 
-    def _at_work(self, line: Line, need: _Need) -> bool:
+    def _at_work(self, line: ServerLink, need: _Need) -> bool:
         """With the server there: whether it is time to go."""
         while not self.ended.is_set():
             line.work()
@@ -112,7 +113,7 @@ class Forwarder:
         failures.note(self.workspace, NAME, message, clock.now())
 
 
-class Line:
+class ServerLink:
     """The connections to the server, as long as they last, and what goes over them."""
 
     def __init__(self, workspace: Workspace, spool: Spool) -> None:
@@ -123,7 +124,7 @@ class Line:
         # What was heard of comes with others that were not told of; so we look twice.
         self._is_told = False
 
-    def __enter__(self) -> Line:
+    def __enter__(self) -> ServerLink:
         from holdfast.journal.postgres.changes import Ear
 
         try:
@@ -167,15 +168,15 @@ class Line:
             if inbox.waiting(root):
                 there = self.workspace.at(root)
                 try:
-                    open_writer(there).take_in([root])
+                    take_in(open_writer(there), [root])
                 finally:
                     there.close()
 
 
 class _Need:
-    """How long nobody has asked for a forwarder. By the time that passed here: clocks are set."""
+    """How long no process has needed a forwarder, by the monotonic clock, which cannot be set."""
 
-    def __init__(self, post: Post, *, stays: bool) -> None:
+    def __init__(self, post: ForwarderLock, *, stays: bool) -> None:
         self._post = post
         self._stays = stays
         self._asked = post.asked_at()
@@ -185,7 +186,7 @@ class _Need:
         return self._post.is_gone()
 
     def is_new(self) -> bool:
-        """Whether somebody asked since this was last looked at."""
+        """Whether a process needed one since this was last looked at."""
         asked = self._post.asked_at()
         if asked == self._asked:
             return False
@@ -198,7 +199,7 @@ class _Need:
         return is_silent or self._post.is_gone()
 
 
-def _taken(post: Post) -> bool:
+def _take_lock(post: ForwarderLock) -> bool:
     deadline = time.monotonic() + TAKING_SECONDS
     while not post.take():
         if time.monotonic() > deadline:

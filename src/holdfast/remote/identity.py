@@ -26,7 +26,7 @@ def name_of(workspace: Workspace) -> str:
     """The workspace's name in a database. Nothing is written down before the first record is."""
     name = name_by_now(workspace) or name_of_remote(_origin(workspace))
     if not name:
-        # Nothing that another machine could know: it is this clone's alone until somebody names it.
+        # Nothing that another machine could know: it is this clone's alone until a person names it.
         folder = os.path.basename(workspace.root)[: LONGEST_NAME - 9]
         printable = "".join(letter for letter in folder if letter.isprintable())
         name = f"{printable}-{new_id()[:8]}"
@@ -39,7 +39,7 @@ def name_of(workspace: Workspace) -> str:
 
 
 def name_by_now(workspace: Workspace) -> str:
-    """What the workspace is called, if somebody has said so or written it down."""
+    """What the workspace is called, if a setting or a file says so."""
     return setting(workspace, "journal.workspace") or _read(workspace, NAME_FILE)
 
 

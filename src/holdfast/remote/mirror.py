@@ -11,14 +11,13 @@ import os
 from importlib import import_module
 
 from holdfast.journal import upkeep
-from holdfast.journal.interface import LIVES, MIRRORED
 from holdfast.journal.postgres.changes import changed, newest
 from holdfast.kernel import clock, inbox
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import worktrees
 from holdfast.remote.adoption import bring
-from holdfast.streams import rules_of
+from holdfast.streams import KINDS, LIVES, MIRRORED, rules_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,10 +27,6 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
     from holdfast.remote.spool import Spool
 
-# What a feature does on this machine when its stream changed on the server, by the stream's kind.
-FOLLOWERS = {"stop": "holdfast.estop.mirror", "budget": "holdfast.budgets.mirror"}
-# Which streams of agents began on this machine.
-LOCAL_LIVES = "holdfast.fleet.current_life"
 # Gates that were closed longer ago are not asked for any more by a session that resumes.
 PAST = 7 * clock.DAY
 
@@ -68,8 +63,9 @@ class Mirror:
         for prefix in MIRRORED:
             for head in self.server.heads(prefix):
                 is_over = head["closed_at"] is not None and head["seen_at"] < long_ago
-                # With the first two go files, which may have been left behind.
-                if prefix in ("stop:", "budget:") or not (is_over or self.spool.knows(head)):
+                # Where a follower writes files, they may have been left behind.
+                has_files = bool(KINDS[prefix[:-1]].follower)
+                if has_files or not (is_over or self.spool.knows(head)):
                     yield head["stream"]
         for stream in sorted(lives):
             there = self.server.head(stream)
@@ -79,7 +75,12 @@ class Mirror:
     def _lives(self) -> set[str]:
         """The lives of this machine: those that it wrote, and the agents that began here."""
         known = (head["stream"] for prefix in LIVES for head in self.spool.file.heads(prefix))
-        return {*known, *import_module(LOCAL_LIVES).streams_begun_here(self.workspace)}
+        begun = (
+            import_module(kind.found_by).streams_begun_here(self.workspace)
+            for kind in KINDS.values()
+            if kind.found_by
+        )
+        return set(known).union(*begun)
 
     def _bring(self, stream: str) -> None:
         try:
@@ -91,13 +92,13 @@ class Mirror:
         state = bring(self.spool, self.server, subject, stream)
         if state is None or self._waits(stream):
             return
-        name = FOLLOWERS.get(stream.partition(":")[0])
-        if name:
-            import_module(name).follow(self.workspace, state, self.server)
+        follower = KINDS[stream.partition(":")[0]].follower
+        if follower:
+            import_module(follower).follow(self.workspace, state, self.server)
 
     def _keep_aside(self) -> None:
         """What was written to the file without the server makes room for what the server says, and is
-        kept: somebody may want to look at it."""
+        kept for a person."""
         stamp = clock.stamp(clock.now()).replace(":", "")
         name = f"{upkeep.COPY_PREFIXES[0]}{stamp}-{new_id()[:8]}.db"
         upkeep.backup(self.spool.file, os.path.join(self.workspace.home, name))

@@ -1,11 +1,11 @@
-"""From one machine's file to a server, and back; and what is where nobody looks."""
+"""Move a journal from one machine's file to a server, and back; find records that were left behind."""
 
 from __future__ import annotations
 
 import os
 
 from holdfast.journal import transfer, upkeep
-from holdfast.journal.postgres.url import shown
+from holdfast.journal.postgres.url import without_password
 from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import new_id
@@ -63,7 +63,9 @@ def move(
     if to != LOCAL:
         check(to, "--to")
     source = workspace.journal
-    if (to == LOCAL) == (not workspace.url) or (to != LOCAL and shown(to) == source.place):
+    if (to == LOCAL) == (not workspace.url) or (
+        to != LOCAL and without_password(to) == source.place
+    ):
         raise Usage(
             f"The journal is there already: {source.place}.",
             hint="From the file with --to postgresql://..., from a server with --to local.",
@@ -72,7 +74,7 @@ def move(
     total = sum(head["version"] - head["anchor_version"] for head in heads)
     moved: Moved = {
         "source": source.place,
-        "target": workspace.journal_path if to == LOCAL else shown(to),
+        "target": workspace.journal_path if to == LOCAL else without_password(to),
         "workspace": _name(workspace),
         "records": total,
         "streams": len(heads),
@@ -107,7 +109,7 @@ def _to_file(
     unfinished = os.path.join(workspace.home, UNFINISHED)
     aside = ""
     with workspace.lock():
-        records = _copied_into(unfinished, source, count)
+        records = _copy_into(unfinished, source, count)
         had_one = os.path.exists(workspace.journal_path)
         file = workspace.file()
         try:
@@ -129,7 +131,7 @@ def copy_to_file(workspace: Workspace, path: str) -> None:
     upkeep.refuse_existing(path)
     unfinished = os.path.join(workspace.home, f"backup-{new_id()[:8]}.db")
     try:
-        _copied_into(unfinished, workspace.journal, lambda _: None, stays=True)
+        _copy_into(unfinished, workspace.journal, lambda _: None, stays=True)
         copy = _open(unfinished)
         try:
             upkeep.backup(copy, path)
@@ -139,7 +141,7 @@ def copy_to_file(workspace: Workspace, path: str) -> None:
         _remove(unfinished)
 
 
-def _copied_into(
+def _copy_into(
     path: str, source: Journal, count: Callable[[int], None], *, stays: bool = False
 ) -> int:
     target = _open(path)
@@ -192,7 +194,7 @@ def astray(workspace: Workspace) -> Astray | None:
             return None
         return Astray(
             f"The journal was moved to {moved.get('to')}, and commands here use the file.",
-            "Whoever looks at the server does not see what is written here.",
+            "The server does not have the records that are written here.",
             f"Set HOLDFAST_URL, or journal.url in holdfast.toml, to {moved.get('to')}",
         )
     if not os.path.exists(workspace.journal_path):
@@ -218,7 +220,7 @@ def astray(workspace: Workspace) -> Astray | None:
 def server_of(journal: Journal) -> str:
     """The server behind a journal, in one line."""
     from holdfast.journal.postgres.journal import PostgresJournal
-    from holdfast.journal.postgres.upkeep import described
+    from holdfast.journal.postgres.upkeep import describe
 
     assert isinstance(journal, PostgresJournal)
-    return journal.steadily("reading the journal", described)
+    return journal.steadily("reading the journal", describe)

@@ -1,4 +1,4 @@
-"""Going on without the server: an agent's own word is kept on this machine, as a hook would keep it."""
+"""Work without the server: what an agent says of itself is kept on this machine, as a hook keeps it."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def reachable(workspace: Workspace) -> tuple[Workspace, str]:
     return workspace, ""
 
 
-def kept(why: str) -> str:
+def away_message(why: str) -> str:
     return f"Kept here, not yet on the server: {why}"
 
 
-def not_kept(error: HoldfastError, why: str) -> HoldfastError:
+def add_offline_hint(error: HoldfastError, why: str) -> HoldfastError:
     """A refusal that is only the best of this machine's knowledge."""
     error.hint = f"That is what this machine knows. {why} {error.hint}".strip()
     return error

@@ -2,7 +2,7 @@
 
 Machines that share a journal compare each other's times, and some of them have a clock that is wrong by
 hours. The server says the time at every connection; from there on it is counted by the time since this
-machine's boot, which nobody sets. The last answer is kept beside the lock, for hooks, which never connect.
+machine's boot, which cannot be set. The last answer is kept beside the lock, for hooks, which never connect.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import time
 
-from holdfast.journal.postgres.server_clock import Anchor
 from holdfast.kernel import clock
+from holdfast.kernel.clock import Anchor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _kept(workspace: Workspace) -> Anchor | None:
 
 
 def _boot() -> str:
-    """Which start of the machine this is; nothing where nobody tells, and then nothing is kept."""
+    """Which boot of the machine this is; empty where the system does not say, and then no time is kept."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             return file.read().strip()

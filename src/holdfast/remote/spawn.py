@@ -1,7 +1,7 @@
-"""Starting a forwarder, by whoever just left something for it: a hook, or the start of a life.
+"""Start a forwarder after something was left for it, by a hook or by the start of an agent.
 
-One file in the workspace's home is its lock while it runs, and says by its time that somebody is at
-work here. Without a server there is no such file, and a hook looks no further.
+One file in the workspace's home is its lock while it runs. The file's time says when a process last
+needed a forwarder. Without a server there is no such file, and a hook looks no further.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FILE = "forward"
 SETTING = "journal.forwarder"
-# Until one that was just started holds its lock, nobody starts another.
+# Milliseconds that a new forwarder has to take its lock before another one is started.
 STARTING = 10_000
 
 
@@ -49,7 +49,7 @@ def start(workspace: Workspace) -> bool:
 
 
 def _is_needed(descriptor: int) -> bool:
-    # First that somebody is at work, then whether there is a forwarder: one that is about to go looks
+    # First say that a forwarder is needed, then look for one. A forwarder that is about to end does it
     # the other way round, so that one of the two sees the other.
     os.utime(descriptor)
     try:
@@ -73,7 +73,7 @@ def _is_wanted(workspace: Workspace) -> bool:
             journal = workspace.journal if workspace.local else None
             return bool(config.load(workspace, journal)[SETTING])
     except HoldfastError:
-        return False  # said by every command that somebody runs
+        return False  # every command says it
     try:
         os.unlink(path_of(workspace))
     except OSError:
@@ -81,8 +81,8 @@ def _is_wanted(workspace: Workspace) -> bool:
     return False
 
 
-class Post:
-    """The forwarder's place, of which there is one a workspace; it dies with its process."""
+class ForwarderLock:
+    """The lock that one forwarder a workspace holds; it dies with its process."""
 
     __slots__ = ("_descriptor", "_path")
 
@@ -100,15 +100,15 @@ class Post:
         return True
 
     def asked_at(self) -> int:
-        """When somebody last needed a forwarder."""
+        """When a process last needed a forwarder."""
         return os.fstat(self._descriptor).st_mtime_ns // 1_000_000
 
     def is_gone(self) -> bool:
-        """Whether the place was removed, with the workspace or because there is no server any more."""
+        """Whether the file was removed, with the workspace or because there is no server any more."""
         return os.fstat(self._descriptor).st_nlink == 0
 
     def give_up(self) -> None:
-        """Let others have it, and still see whether somebody asks."""
+        """Release the lock, and still see whether a forwarder is needed."""
         fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
     def leave(self) -> None:

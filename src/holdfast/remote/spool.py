@@ -8,11 +8,11 @@ whose chain begins there, as after `gc`. Both are kept in `meta`, so the file's 
 from __future__ import annotations
 
 from holdfast.journal.chain import ORIGIN
-from holdfast.journal.interface import LIVES
-from holdfast.journal.sqlite_rows import store_snapshot, store_views, translated
+from holdfast.journal.sqlite_rows import store_snapshot, store_views, translate_errors
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.views.moves import MOVE
+from holdfast.streams import LIVES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from holdfast.journal.interface import Draft, Effect, Head, ViewRow
     from holdfast.journal.sqlite import SqliteJournal
 
-    class Waiting(TypedDict):
+    class Undelivered(TypedDict):
         """What is not on the server yet."""
 
         records: int
@@ -85,7 +85,7 @@ class Spool:
     def __init__(self, file: SqliteJournal) -> None:
         self.file = file
 
-    def waiting(self) -> Waiting:
+    def waiting(self) -> Undelivered:
         [(records, streams, oldest)] = self._rows(
             f"SELECT count(*), count(DISTINCT s.number), min(r.at){_WAITING}"
         )
@@ -193,7 +193,7 @@ class Spool:
     ) -> bool:
         """Let a stream begin where the server has it, with its state. False when this machine wrote
         something since that the server does not have: that is delivered first. `only_newer` is for
-        whoever does not know whether somebody was faster."""
+        a caller that does not know whether another process was faster."""
         stream = head["stream"]
         # Lost in a power cut, it is brought again.
         with self.file.transaction(durable=False) as connection:
@@ -264,7 +264,7 @@ class Spool:
         return kept
 
     def _rows(self, sql: str, *values: str) -> list[Any]:
-        with translated("reading the spool", self.file.path):
+        with translate_errors("reading the spool", self.file.path):
             return self.file.connection().execute(sql, values).fetchall()
 
 

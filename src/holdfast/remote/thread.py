@@ -1,4 +1,4 @@
-"""Forwarders in a process that runs anyway, such as the page: one thread a workspace."""
+"""Run forwarders in the threads of a process that runs anyway, such as the page."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ AGAIN_SECONDS = 30.0
 
 
 @contextmanager
-def beside(folders: Sequence[str]) -> Iterator[None]:
-    """As long as the block runs, for those of the workspaces whose journal is on a server."""
+def run_forwarders(folders: Sequence[str]) -> Iterator[None]:
+    """Forward for every workspace whose journal is on a server, as long as the block runs."""
     ended = threading.Event()
     threads = [
         threading.Thread(target=_forward, args=(folder, ended), name=f"forwarder {folder}")
@@ -38,7 +38,7 @@ def _has_server(folder: str) -> bool:
     try:
         return bool(discover(folder).url)
     except HoldfastError:
-        return False  # said by whoever looks at it
+        return False  # every command on that workspace says it
 
 
 def _forward(folder: str, ended: threading.Event) -> None:

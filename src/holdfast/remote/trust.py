@@ -1,6 +1,6 @@
 """Which servers this user has trusted with a workspace's journal.
 
-A URL in a repository's own file is whoever's wrote that file: without a person's word a clone of a
+A URL in a repository's own file comes from the author of that file: without a person's word a clone of a
 stranger's repository would send what is noted there to the stranger. The word is kept in the user's own
 folder, for this clone and this very URL: its options may name another host, so all of it counts.
 """
@@ -12,7 +12,7 @@ import os
 from holdfast.kernel import canonical_json
 from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.lock import WorkspaceLock
-from holdfast.kernel.user_folder import folder
+from holdfast.kernel.workspace import user_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
 
     class Word(TypedDict):
-        """A server that somebody trusted with one workspace."""
+        """A server that a person trusted with one workspace."""
 
         workspace: str
         url: str
@@ -66,7 +66,7 @@ def _without(words: list[Word], key: str, url: str) -> list[Word]:
 
 def _read() -> list[Word]:
     try:
-        with open(os.path.join(folder(), FILE), encoding="utf-8") as file:
+        with open(os.path.join(user_folder(), FILE), encoding="utf-8") as file:
             if os.fstat(file.fileno()).st_uid != os.getuid():
                 return []
             document = canonical_json.loads(file.read(LONGEST))
@@ -83,7 +83,7 @@ def _is_word(value: object) -> bool:
 
 
 def _change(change: Callable[[list[Word]], list[Word]]) -> None:
-    place = folder()
+    place = user_folder()
     os.makedirs(place, 0o700, exist_ok=True)
     with WorkspaceLock(place):
         document = {"schema": SCHEMA, "trusted": change(_read())}

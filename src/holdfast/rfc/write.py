@@ -141,12 +141,12 @@ def execute(context: RfcContext, id: str, command: dict[str, Any]) -> tuple[Outc
     writer = open_writer(workspace)
     head = workspace.journal.head(stream)
     before = head["version"] if head else 0
-    outcome = writer.execute(stream, command, actor=context.actor, now=context.now)
+    # A checkpoint is always written, even if the file was removed; RFC-01.
+    outcome = writer.execute(
+        stream, command, actor=context.actor, now=context.now, raise_removed=True
+    )
     if outcome["queued"]:
         return outcome, []
-    if any(view["status"] == "removed" for view in outcome["views"]):
-        # A checkpoint is always written, even if the file was removed; RFC-01.
-        outcome["views"] = writer.repair(stream, now=context.now, raise_removed=True)["views"]
     return outcome, [
         f"{record['body']['path']} could not be read ({record['body']['reason']}); "
         f"it was written anew, and what it was is in {record['body']['kept']}."

@@ -295,15 +295,15 @@ class _Checkpoint:
             self._adopt()
         command, stream = self._command(claims), rules.stream_of(self.session)
         before = self._version(stream)
-        outcome = self.writer.execute(stream, command, actor=self.actor, now=self.now, id=self.id)
+        # A checkpoint creates the file when it is absent, whoever removed it; CCC-12.
+        outcome = self.writer.execute(
+            stream, command, actor=self.actor, now=self.now, id=self.id, raise_removed=True
+        )
         if outcome["queued"]:
             self.queued = True
             return report.done(
                 report.PERSIST, "Progress queued: the journal cannot be written here."
             )
-        if any(view["status"] == "removed" for view in outcome["views"]):
-            # A checkpoint creates the file when it is absent, whoever removed it; CCC-12.
-            outcome = self.writer.repair(stream, now=self.now, raise_removed=True)
         self._say_where_broken_files_are(stream, before)
         for view in outcome["views"]:
             if view["status"] == "failed":

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 
 from holdfast.kernel import inbox
+from holdfast.kernel.commit import take_in
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover, worktrees
 from holdfast.streams import open_writer
@@ -34,7 +35,7 @@ class Inboxes:
                 workspace = discover(one.root)
                 places = worktrees(workspace)
                 if any(inbox.waiting(place) for place in places):
-                    open_writer(workspace).take_in(places)
+                    take_in(open_writer(workspace), places)
                 workspace.close()
             except (HoldfastError, OSError):
                 continue

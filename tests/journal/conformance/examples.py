@@ -10,7 +10,7 @@ from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import new_id
 
 if TYPE_CHECKING:
-    from holdfast.journal.chain import Finding
+    from holdfast.journal.chain import ChainReport
     from holdfast.journal.interface import Draft, Effect, Journal, Record, ViewRow
 
 NOON = clock.parse("2026-11-15T12:00:00Z")
@@ -77,7 +77,7 @@ def ids(records: list[Record]) -> list[str]:
     return [record["id"] for record in records]
 
 
-def finding(journal: Journal, stream: str) -> Finding:
+def finding(journal: Journal, stream: str) -> ChainReport:
     """What the check of the chains says of one stream."""
     [found] = [found for found in verify(journal) if found["stream"] == stream]
     return found

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from holdfast.journal.postgres.journal import PostgresJournal
+from holdfast.streams import LOCAL_EFFECTS
 from tests.cli import conftest as command_line
 from tests.journal.postgres.database import at_database, database_url
 from tests.journal.postgres.proxy import Network
@@ -48,7 +49,9 @@ def open_journal(url: str, workspace_name: str) -> Iterator[Open]:
     opened: list[PostgresJournal] = []
 
     def open(machine: str = "one", *, at: str = "") -> PostgresJournal:
-        opened.append(PostgresJournal(at or url, workspace_name, machine))
+        opened.append(
+            PostgresJournal(at or url, workspace_name, machine, local_effects=LOCAL_EFFECTS)
+        )
         return opened[-1]
 
     yield open

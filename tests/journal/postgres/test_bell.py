@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.journal.interface import Append
-from holdfast.journal.postgres import listen, notify
+from holdfast.journal.postgres import notify
 from holdfast.journal.postgres.journal import PostgresJournal
 from tests.journal.conformance.examples import draft, write
 from tests.journal.postgres.serve import Server
@@ -27,7 +27,7 @@ def test_what_comes_right_after_a_notification_is_not_overheard(
     open_journal: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second record of a burst is sent without a word, and found by looking again."""
-    monkeypatch.setattr(listen, "LOOK_SECONDS", LONG)
+    monkeypatch.setattr(notify, "LOOK_SECONDS", LONG)
     monkeypatch.setattr(notify, "SILENT_SECONDS", LONG)
     writer, reader = open_journal(), open_journal()
     write(writer, "note:first")

@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.fleet.rules.model import EPIC_README
 from holdfast.journal.interface import Append
-from holdfast.journal.postgres import connect, listen, rows
+from holdfast.journal.postgres import connect, notify, rows
 from holdfast.kernel.errors import StoreAway, VersionConflict
 from tests.journal.conformance.examples import at, draft, drafts, effect, finding, view, write
 from tests.journal.postgres.proxy import Network
@@ -308,7 +308,7 @@ def test_every_commit_wakes_who_listens(
     commit: Callable[[PostgresJournal], list[Receipt]],
 ) -> None:
     """A listener that does not look by itself is woken all the same."""
-    monkeypatch.setattr(listen, "LOOK_SECONDS", 1000.0)
+    monkeypatch.setattr(notify, "LOOK_SECONDS", 1000.0)
     reader, writer = open_journal(), open_journal("another")
     [record] = write(writer, "note:plan")
     start = time.monotonic()

@@ -17,7 +17,7 @@ import pytest
 
 from holdfast.journal.postgres import connect
 from holdfast.journal.postgres.journal import PostgresJournal
-from holdfast.journal.postgres.url import has_password, shown
+from holdfast.journal.postgres.url import has_password, without_password
 from holdfast.kernel.errors import HoldfastError, StoreAway
 from holdfast.kernel.workspace import discover
 from holdfast.remote import trust
@@ -278,7 +278,7 @@ SHOWN = {
 
 @pytest.mark.parametrize("url", SHOWN)
 def test_what_is_shown_of_a_url(url: str) -> None:
-    assert shown(url) == SHOWN[url]
+    assert without_password(url) == SHOWN[url]
 
 
 def test_a_settings_file_holds_no_password(url: str, repository: Path, holdfast: Holdfast) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.journal.chain import verify
 from holdfast.kernel import canonical_json, clock
+from holdfast.kernel.commit import REPAIR, Order, commit
 from holdfast.kernel.state import load
 from holdfast.kernel.workspace import Workspace, discover
 from holdfast.kernel.writer import Writer
@@ -90,7 +91,8 @@ class Scene:
         return self.writer.execute(STREAM, command, actor="tester", now=clock.now(), **options)
 
     def repair(self, *, raise_removed: bool = False) -> Outcome:
-        return self.writer.repair(STREAM, now=clock.now(), raise_removed=raise_removed)
+        order = Order(STREAM, REPAIR, raise_removed=raise_removed)
+        return commit(self.writer, [order], actor="holdfast", now=clock.now())[0]
 
     def git(self, *arguments: str) -> str:
         return run_git(self.root, *arguments)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast.kernel import clock, inbox
+from holdfast.kernel.commit import take_in
 from holdfast.kernel.errors import Conflict, StoreAway
 from tests.kernel.views.scene import STREAM, Scene, set_writable
 
@@ -156,7 +157,7 @@ def test_several_wait_in_their_order(shared_scene: Scene) -> None:
     scene = shared_scene
     for text in ("third", "fourth", "fifth"):
         queue(scene, text)
-    assert scene.writer.take_in([str(scene.root)]) == 3
+    assert take_in(scene.writer, [str(scene.root)]) == 3
     assert scene.texts() == ["first", "second", "third", "fourth", "fifth"]
 
 
@@ -204,7 +205,7 @@ def test_a_late_note_to_an_ended_stream_is_set_aside(shared_scene: Scene) -> Non
     waiting = queue(scene, "too late")
     scene.workspace.journal.end(STREAM, clock.precise(clock.now()))
 
-    assert scene.writer.take_in([str(scene.root)]) == 0
+    assert take_in(scene.writer, [str(scene.root)]) == 0
 
     assert not waiting.exists()
     refused = Path(f"{waiting}.refused")
@@ -227,7 +228,7 @@ def test_a_note_of_a_life_that_was_taken_over_is_set_aside(scene: Scene) -> None
     scene.note("second", grant=True)
     waiting = queue_by_hand(scene, fence=1)
 
-    assert scene.writer.take_in([str(scene.root)]) == 0
+    assert take_in(scene.writer, [str(scene.root)]) == 0
 
     assert not waiting.exists()
     assert Path(f"{waiting}.refused").exists()

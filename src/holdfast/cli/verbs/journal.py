@@ -11,10 +11,10 @@ from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import plural, safe
 from holdfast.gates.person import require
-from holdfast.journal.postgres.url import has_password, shown
+from holdfast.journal.postgres.url import has_password, without_password
 from holdfast.kernel.errors import NotFound, Usage
 from holdfast.remote import trust as trusting
-from holdfast.remote.address import SETTING, check, named_in_file
+from holdfast.remote.address import SETTING, check, url_in_file
 from holdfast.remote.move import LOCAL
 from holdfast.remote.move import move as move_journal
 
@@ -98,26 +98,30 @@ def trust(call: Call, forget: bool) -> Reply:
     A person has to: a repository that came from elsewhere must not choose where your notes go. Without
     it nothing connects there. HOLDFAST_URL in your own environment needs no trust.
     """
-    url = named_in_file(call.workspace)
+    url = url_in_file(call.workspace)
     if not url:
         raise NotFound(
             "The settings of this repository name no server.",
             hint="journal.url in holdfast.toml does; HOLDFAST_URL needs no trust.",
         )
     check(url, SETTING)
-    data = {"workspace": trusting.key_of(call.workspace), "url": shown(url), "trusted": not forget}
+    data = {
+        "workspace": trusting.key_of(call.workspace),
+        "url": without_password(url),
+        "trusted": not forget,
+    }
     if forget:
         known = trusting.forget(call.workspace, url)
         return Reply(data, ["Trusted no more." if known else "It was not trusted."])
     if not trusting.is_trusted(call.workspace, url):
         lines = [
             "What is noted in this clone goes to this server from now on:",
-            f"  {url if not has_password(url) else shown(url)}",
+            f"  {url if not has_password(url) else without_password(url)}",
             f"It is named by {call.workspace.root}, in its settings.",
         ]
         person = require(call.workspace, "trust this server", lines, now=call.now)
         trusting.trust(call.workspace, url, person["at"])
-    return Reply(data, [f"Trusted: {safe(shown(url))}"], next=["holdfast doctor"])
+    return Reply(data, [f"Trusted: {safe(without_password(url))}"], next=["holdfast doctor"])
 
 
 class Progress:

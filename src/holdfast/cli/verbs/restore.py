@@ -7,7 +7,10 @@ import click
 from holdfast.cli import terminal
 from holdfast.cli.frame import Call, Reply, warn_of_views
 from holdfast.cli.parser import verb
-from holdfast.journal.find import find_record
+from holdfast.journal.interface import find_record
+from holdfast.kernel.commit import REPAIR, Order, commit
+from holdfast.kernel.rules import Decision
+from holdfast.kernel.state import RESTORED
 from holdfast.loop.track import prepare_restore
 from holdfast.maintenance.history import picture, state_at, state_now
 
@@ -40,12 +43,15 @@ def command(call: Call, id: str, dry_run: bool) -> Reply:
     writer = call.writer
     with prepare_restore(call.workspace, writer, stream, actor=call.actor, now=call.now) as aside:
         if not lines and version == record["version"]:
-            outcome = writer.repair(stream, now=call.now, raise_removed=True)
+            order = Order(stream, REPAIR, raise_removed=True)
+            (outcome,) = commit(writer, [order], actor="holdfast", now=call.now)
             warn_of_views(outcome)
             written = [f"Wrote again: {path}" for path in again]
             written += [f"The file that could not be read is kept: {aside}"] if aside else []
             return Reply({**data, "views": outcome["views"]}, written or ["It is there already."])
-        outcome = writer.restore(stream, record["version"], actor=call.actor, now=call.now)
+        restored = Decision([(RESTORED, {"version": record["version"], "state": wanted})])
+        order = Order(stream, restored, raise_removed=True)
+        (outcome,) = commit(writer, [order], actor=call.actor, now=call.now)
     warn_of_views(outcome)
     lines += [f"The file that could not be read is kept: {aside}"] if aside else []
     data["record"], data["views"] = outcome["id"], outcome["views"]

@@ -64,7 +64,7 @@ def command(
             kind="not_installed",
         ) from None
     from holdfast.gates import person
-    from holdfast.remote.thread import beside
+    from holdfast.remote.thread import run_forwarders
 
     workspaces = _workspaces(call, folders)
     terminal = person.seated(workspaces[0], "sign in to the page", now=call.now)
@@ -77,7 +77,7 @@ def command(
     if call.as_json:
         print_json({"address": address.origin, "workspaces": names})
     shown = f"The page of {plural(len(names), 'workspace')}: {safe(', '.join(names))}"
-    with beside([one.root for one in workspaces]):
+    with run_forwarders([one.root for one in workspaces]):
         run(Server(site, address), listening, wish, terminal, [shown])
     return Reply({"address": address.origin, "workspaces": names}, ["The page has ended."])
 

@@ -7,7 +7,7 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ago, diff, safe, style, table
-from holdfast.journal.find import find_record
+from holdfast.journal.interface import find_record
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.maintenance.history import change_of, picture, state_now
 

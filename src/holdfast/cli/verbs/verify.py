@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.journal.chain import Finding
+    from holdfast.journal.chain import ChainReport
 
 
 def answer(call: Call) -> Reply:
@@ -28,7 +28,7 @@ def answer(call: Call) -> Reply:
     return Reply(data, _lines(findings, damage), exit_code=0 if ok else 1)
 
 
-def _lines(findings: list[Finding], damage: list[str]) -> Iterator[str]:
+def _lines(findings: list[ChainReport], damage: list[str]) -> Iterator[str]:
     for problem in damage:
         yield style(f"damaged: {safe(problem)}", "red")
     for finding in findings:

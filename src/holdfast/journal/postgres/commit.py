@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import psycopg
 
     from holdfast.journal.interface import Draft, Effect, Receipt, Record, Refusal, ViewRow
-    from holdfast.journal.postgres.connect import Session
+    from holdfast.journal.postgres.connect import ServerSession
 
     # Where a stream's chain ended when this process last looked: version and hash.
     Tip = tuple[int, bytes]
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 MOVING = "it is being moved"
 
 
-def append_one(session: Session, workspace: int, append: Append, tip: Tip) -> Receipt | None:
+def append_one(session: ServerSession, workspace: int, append: Append, tip: Tip) -> Receipt | None:
     """One record behind the tip; None when that is not where the stream ends, or it may not be."""
     (draft,) = append.drafts
     version, previous = tip[0] + 1, tip[1]
@@ -84,7 +84,7 @@ def append_all(
     machine: str,
     appends: Sequence[Append],
     views: Sequence[ViewRow],
-    effects: Sequence[Effect],
+    effects: Sequence[tuple[str, Effect]],
     tried: list[Append],
 ) -> list[Receipt]:
     """Everything in one transaction, in two round trips: what is, then what is added. `tried` ends
@@ -105,7 +105,7 @@ def append_all(
         cursor = connection.cursor()
         for append in appends:
             tried.append(append)
-            stream = _admitted(connection, workspace, append, streams)
+            stream = _admit(connection, workspace, append, streams)
             if append.grant:
                 fence += 1
                 stream.fence = fence
@@ -123,7 +123,7 @@ def append_all(
                 ),
             )
         rows.store_views(cursor, workspace, machine, views)
-        rows.store_effects(cursor, workspace, machine, effects)
+        rows.store_effects(cursor, workspace, effects)
     return receipts
 
 
@@ -142,7 +142,7 @@ def _held(why: str) -> HoldfastError:
     )
 
 
-def _admitted(
+def _admit(
     connection: psycopg.Connection, workspace: int, append: Append, streams: dict[str, _Stream]
 ) -> _Stream:
     """The stream, if this writer may add to it."""

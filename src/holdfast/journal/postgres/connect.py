@@ -9,14 +9,14 @@ import time
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from holdfast.journal.postgres import server_clock
 from holdfast.journal.postgres.errors import (
     PATIENCE_SECONDS,
     in_our_words,
     is_passing,
     refused_connection,
 )
-from holdfast.journal.postgres.url import shown
+from holdfast.journal.postgres.url import without_password
+from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, Usage
 
 TYPE_CHECKING = False
@@ -55,11 +55,11 @@ _MIGRATION_LOCK = 0x486F6C64  # "Hold"
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
-class Session(psycopg.Connection):
+class ServerSession(psycopg.Connection):
     """A connection that does not wait for ever for a server that has stopped thinking. `anchor` is what
     the server's clock said when it was made."""
 
-    anchor: server_clock.Anchor
+    anchor: clock.Anchor
 
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
         if timeout is not None:
@@ -74,16 +74,16 @@ class Session(psycopg.Connection):
             raise psycopg.OperationalError(f"no answer for {ANSWER_SECONDS:.0f} s") from error
 
 
-def connect(url: str) -> Session:
+def connect(url: str) -> ServerSession:
     """A session on a database whose schema this holdfast knows."""
     given = _read(url)
     settings = {key: value for key, value in _NETWORK.items() if key not in given}
     session = _dial(url, settings)
     try:
-        _greet(session, shown(url))
+        _greet(session, without_password(url))
     except psycopg.Error as error:
         session.close()
-        raise in_our_words(error, "opening the journal", shown(url)) from None
+        raise in_our_words(error, "opening the journal", without_password(url)) from None
     except BaseException:
         session.close()
         raise
@@ -100,7 +100,7 @@ def _read(url: str) -> dict[str, Any]:
     host, port, database = (str(given.get(name) or "") for name in ("host", "port", "dbname"))
     if "@" in host + database or not (port.replace(",", "") or "0").isdigit():
         raise Usage(
-            f"The journal's URL cannot be read: {shown(url)}.",
+            f"The journal's URL cannot be read: {without_password(url)}.",
             hint="It is postgresql://USER@HOST:PORT/DATABASE; in a password, @ is %40, / is %2F, "
             "% is %25.",
             kind="bad_url",
@@ -108,23 +108,23 @@ def _read(url: str) -> dict[str, Any]:
     return given
 
 
-def _dial(url: str, settings: dict[str, Any]) -> Session:
+def _dial(url: str, settings: dict[str, Any]) -> ServerSession:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
-            return Session.connect(url, autocommit=True, client_encoding="utf8", **settings)
+            return ServerSession.connect(url, autocommit=True, client_encoding="utf8", **settings)
         except psycopg.Error as error:
             if not is_passing(error) or time.monotonic() > deadline:
-                raise refused_connection(error, shown(url)) from None
+                raise refused_connection(error, without_password(url)) from None
             time.sleep(0.05)
 
 
-def _greet(session: Session, place: str) -> None:
-    asked = server_clock.since_boot()
+def _greet(session: ServerSession, place: str) -> None:
+    asked = clock.since_boot()
     row: Any = session.execute(_GREETING).fetchone()
     *_, instant, encoding, exists = row
     # Half way between question and answer: wrong by no more than half of what the way takes.
-    session.anchor = server_clock.Anchor(instant, (asked + server_clock.since_boot()) // 2)
+    session.anchor = clock.Anchor(instant, (asked + clock.since_boot()) // 2)
     if encoding != "UTF8":
         raise HoldfastError(
             f"{place} stores text as {encoding}.",
@@ -142,16 +142,16 @@ def _greet(session: Session, place: str) -> None:
         )
 
 
-def _format(session: Session) -> tuple[int, int]:
+def _format(session: ServerSession) -> tuple[int, int]:
     row: Any = session.execute("SELECT number, oldest FROM holdfast.format").fetchone()
     return row[0], row[1]
 
 
-def migrate(session: Session, target: int, folder: str) -> tuple[int, int]:
+def migrate(session: ServerSession, target: int, folder: str) -> tuple[int, int]:
     """Bring the schema to `target`, one at a time; the format, and the oldest that still works.
 
     A migration adds: the holdfast before it goes on beside the new one. `-- oldest: N` on its first
-    line says from which format on; raised by a later one, once nobody uses the old any more.
+    line says from which format on; raised by a later one, once no process uses the old format any more.
     """
     with session.transaction():
         session.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))

@@ -11,7 +11,7 @@ PATIENCE_SECONDS = 5.0
 
 _SHUT_DOWN = ("57P01", "57P02", "57P03", "25P03", "25P04")
 _DECIDE_AGAIN = ("40001", "40P01")
-# libpq hands a refused connection's SQLSTATE to nobody, so its words have to do.
+# libpq does not give the SQLSTATE of a refused connection, so we read its message.
 _NO_CONNECTION_LEFT = ("too many clients", "remaining connection slots", "too many connections")
 _STARTING = ("starting up", "shutting down", "not yet accepting connections", "in recovery mode")
 _PASSWORD = ("password authentication failed", "no password supplied", "password is required")

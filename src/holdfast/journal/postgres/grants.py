@@ -1,7 +1,7 @@
 """The rights that a role needs on a PostgreSQL journal, as the SQL that its owner runs.
 
-Whoever appends can neither change nor remove a record: retention, erasing and migrations are the
-owner's. No connection is made here: the text is for a person to read first.
+A role that appends can neither change nor remove a record: retention, erasing and migrations are the
+owner's. No connection is made here: a person reads the text first.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from holdfast.journal.interface import (
 )
 from holdfast.journal.postgres import bulk, rows, upkeep
 from holdfast.journal.postgres.commit import append_all, append_one, keep_refused, store_snapshot
-from holdfast.journal.postgres.notify import Bell
+from holdfast.journal.postgres.notify import Bell, wait
 from holdfast.journal.postgres.pool import Sessions
 from holdfast.kernel import canonical_json
 from holdfast.kernel.digest import new_id
@@ -36,7 +36,7 @@ from holdfast.kernel.text import without_nul
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from typing import Any
 
     from holdfast.journal.interface import (
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
         ViewRow,
     )
     from holdfast.journal.postgres.commit import Tip
-    from holdfast.journal.postgres.connect import Session
-    from holdfast.journal.postgres.server_clock import Anchor
+    from holdfast.journal.postgres.connect import ServerSession
+    from holdfast.kernel.clock import Anchor
 
 IDLE = psycopg.pq.TransactionStatus.IDLE
 # How many streams' tips are remembered for the short way.
@@ -76,12 +76,15 @@ class PostgresJournal(Sessions):
         settle: Callable[[str, str], tuple[str, str]] | None = None,
         named: Callable[[], str] | None = None,
         heard: Callable[[Anchor], None] | None = None,
+        local_effects: Collection[str] = (),
     ) -> None:
         """`settle` is told both names before the first record, and says which they are; `named` says
-        what the workspace is called by now. `heard` is told the server's time."""
+        what the workspace is called by now. `heard` is told the server's time. `local_effects` are
+        the kinds of effects that only the machine which decided them may carry out."""
         super().__init__(url, heard)
         self.workspace = workspace
         self.machine = machine
+        self._local_effects = local_effects
         self._settle = settle
         self._named = named
         self._tips: dict[str, Tip] = {}
@@ -94,7 +97,7 @@ class PostgresJournal(Sessions):
         """The workspace's number in this database; 0 while it has none, which nothing has."""
         if not self._number:
             if self._named is not None and self._settle is not None:
-                # Opened before anybody wrote: another process may have chosen the name meanwhile.
+                # Opened before the first record: another process may have chosen the name meanwhile.
                 self.workspace = self._named() or self.workspace
             found = self._rows(
                 "SELECT number FROM holdfast.workspaces WHERE id = %s", self.workspace
@@ -104,9 +107,9 @@ class PostgresJournal(Sessions):
 
     def register(self) -> int:
         """Give the workspace its number, if it has none yet."""
-        return self.steadily("writing the journal", self._registered)
+        return self.steadily("writing the journal", self._register)
 
-    def _registered(self, session: Session) -> int:
+    def _register(self, session: ServerSession) -> int:
         if self._settle is not None:
             self.workspace, self.machine = self._settle(self.workspace, self.machine)
             self._settle = None
@@ -143,7 +146,7 @@ class PostgresJournal(Sessions):
     ) -> list[Receipt]:
         tries, attempt = 0, new_id()
 
-        def once(session: Session) -> list[Receipt]:
+        def once(session: ServerSession) -> list[Receipt]:
             nonlocal tries
             tries += 1
             tried: list[Append] = []
@@ -176,7 +179,7 @@ class PostgresJournal(Sessions):
             return
         number = self.register()
 
-        def hold(session: Session) -> None:
+        def hold(session: ServerSession) -> None:
             session.execute("BEGIN")
             session.execute(rows.ALONE, (number,))
 
@@ -201,23 +204,32 @@ class PostgresJournal(Sessions):
 
     def _commit(
         self,
-        session: Session,
+        session: ServerSession,
         appends: Sequence[Append],
         views: Sequence[ViewRow],
         effects: Sequence[Effect],
         tried: list[Append],
     ) -> list[Receipt]:
-        number = self._registered(session)
+        number = self._register(session)
         if len(appends) == 1 and not views and not effects:
             tip = self._tip(appends[0])
             if tip:
                 tried.append(appends[0])
                 receipt = append_one(session, number, appends[0], tip)
                 if receipt is not None:
-                    return self._remembered([receipt])
-        return self._remembered(
-            append_all(session, number, self.machine, appends, views, effects, tried)
+                    return self._remember_ends([receipt])
+        return self._remember_ends(
+            append_all(
+                session, number, self.machine, appends, views, self.with_owners(effects), tried
+            )
         )
+
+    def with_owners(self, effects: Sequence[Effect]) -> list[tuple[str, Effect]]:
+        """Each effect behind the machine that alone may carry it out; empty for any machine."""
+        return [
+            (self.machine if effect["kind"] in self._local_effects else "", effect)
+            for effect in effects
+        ]
 
     def _tip(self, append: Append) -> Tip | None:
         """Where the writer believes the stream to end, if it is one record that comes after it."""
@@ -228,7 +240,7 @@ class PostgresJournal(Sessions):
         tip = self._tips.get(append.stream)
         return tip if tip and tip[0] == append.expected else None
 
-    def _remembered(self, receipts: list[Receipt]) -> list[Receipt]:
+    def _remember_ends(self, receipts: list[Receipt]) -> list[Receipt]:
         for receipt in receipts:
             if receipt["records"]:
                 last = receipt["records"][-1]
@@ -241,7 +253,7 @@ class PostgresJournal(Sessions):
         self._tips[stream] = version, record_hash
 
     def _repeated(
-        self, session: Session, appends: Sequence[Append], *, duplicate: bool
+        self, session: ServerSession, appends: Sequence[Append], *, duplicate: bool
     ) -> list[Receipt]:
         first = next((append.drafts[0]["id"] for append in appends if append.drafts), "")
         before = self._by_ids(session, [first]) if first else []
@@ -256,7 +268,7 @@ class PostgresJournal(Sessions):
             receipts.append(receipt_of(append.stream, head[1], head[2], known, duplicate=duplicate))
         return receipts
 
-    def _by_ids(self, session: Session, ids: Sequence[str]) -> list[Record]:
+    def _by_ids(self, session: ServerSession, ids: Sequence[str]) -> list[Record]:
         found = session.execute(
             f"{rows.RECORD} WHERE r.workspace = %s AND r.id = ANY(%s) ORDER BY r.seq",
             (self._number, list(ids)),
@@ -281,7 +293,7 @@ class PostgresJournal(Sessions):
             *(self.number(), stream),
         )
 
-        def store(session: Session) -> None:
+        def store(session: ServerSession) -> None:
             with session.pipeline(), session.transaction():
                 store_snapshot(session, number, version, state)
 
@@ -389,8 +401,6 @@ class PostgresJournal(Sessions):
         return self._records("r.seq > %s ORDER BY r.seq LIMIT %s", seq, limit)
 
     def wait(self, seq: int, seconds: float) -> bool:
-        from holdfast.journal.postgres.listen import wait
-
         return wait(self, seq, seconds)
 
     def find(self, prefix: str, *, limit: int = 2) -> list[Record]:

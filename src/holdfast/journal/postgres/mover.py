@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.journal.interface import Anchored, Effect, Head, Refusal, Sealed, ViewRow
-    from holdfast.journal.postgres.connect import Session
+    from holdfast.journal.postgres.connect import ServerSession
     from holdfast.journal.postgres.journal import PostgresJournal
 
 
 class PostgresMover:
-    """While it moves, the workspace's row says so, and nobody gets a number for a new record."""
+    """While it moves, the workspace's row says so, and no writer gets a number for a new record."""
 
     def __init__(self, journal: PostgresJournal) -> None:
         self.journal = journal
@@ -51,14 +51,19 @@ class PostgresMover:
     def add(self, ends: Anchored, head: Head, batch: list[Sealed]) -> None:
         workspace = self.journal.number()
 
-        def once(session: Session) -> None:
+        def once(session: ServerSession) -> None:
             with session.transaction():
                 self._add(session, workspace, ends, head, batch)
 
         self.journal.steadily("moving the journal", once)
 
     def _add(
-        self, session: Session, workspace: int, ends: Anchored, head: Head, batch: list[Sealed]
+        self,
+        session: ServerSession,
+        workspace: int,
+        ends: Anchored,
+        head: Head,
+        batch: list[Sealed],
     ) -> None:
         session.execute(
             f"{rows.NEW_STREAM.partition(' RETURNING')[0]} ON CONFLICT (workspace, name) DO NOTHING",
@@ -105,7 +110,7 @@ class PostgresMover:
     ) -> None:
         number, machine = self.journal.number(), self.journal.machine
 
-        def once(session: Session) -> None:
+        def once(session: ServerSession) -> None:
             with session.transaction():
                 session.execute(
                     "UPDATE holdfast.workspaces SET fence = greatest(fence, %s), seq = greatest(seq,"
@@ -115,7 +120,7 @@ class PostgresMover:
                 )
                 cursor = session.cursor()
                 rows.store_views(cursor, number, machine, views)
-                rows.store_effects(cursor, number, machine, effects)
+                rows.store_effects(cursor, number, self.journal.with_owners(effects))
                 for refusal in refusals:
                     session.execute(
                         "DELETE FROM holdfast.refused WHERE workspace = %s AND id = %s",

@@ -1,6 +1,6 @@
-"""Telling those who wait that something was committed: after the commit, never in it.
+"""NOTIFY tells the processes that wait for records of a commit; LISTEN is how they wait.
 
-NOTIFY takes a lock of the whole server and keeps it until its transaction is on disk: in the commit
+NOTIFY comes after the commit, never in it. It takes a lock of the whole server and keeps it until its transaction is on disk: in the commit
 itself, all workspaces of a server would wait for each other. On its own it waits for no disk.
 """
 
@@ -10,26 +10,34 @@ import time
 
 import psycopg
 
+from holdfast.journal.postgres.connect import connect
+from holdfast.journal.postgres.errors import in_our_words
 from holdfast.journal.postgres.rows import NOTIFY, channel_of
+from holdfast.kernel.errors import StoreAway
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.journal.postgres.connect import Session
+    from holdfast.journal.postgres.connect import ServerSession
+    from holdfast.journal.postgres.journal import PostgresJournal
 
-# Seconds after one in which a process sends no other; and after which whoever heard one looks again,
-# for what was committed in that time. Commits that take longer are found by the next look of all.
+# Seconds after a notification in which a process sends no other; and after which a process that
+# heard one looks again, for what was committed in that time. Commits that take longer are found by the next look of all.
 SILENT_SECONDS = 0.2
 AGAIN_SECONDS = 0.3
+# A notification is a hint, not a promise: a network or a pooler may swallow it. So we also look.
+LOOK_SECONDS = 5.0
+# A workspace without a first record has no number to listen for yet.
+UNBORN_SECONDS = 0.2
 
 
 class Bell:
-    """One process's, for one workspace."""
+    """The notifications of one process for one workspace."""
 
     def __init__(self) -> None:
         self._rung_at = -SILENT_SECONDS
 
-    def ring(self, session: Session, workspace: int) -> None:
-        """What was committed is safe: a notification is a hint, and one that is lost costs time only."""
+    def ring(self, session: ServerSession, workspace: int) -> None:
+        """Send a notification. It is a hint: one that is lost costs time, and no record."""
         now = time.monotonic()
         if now - self._rung_at < SILENT_SECONDS:
             return
@@ -38,3 +46,42 @@ class Bell:
             session.execute(NOTIFY, (channel_of(workspace),))
         except psycopg.Error:
             pass
+
+
+def wait(journal: PostgresJournal, seq: int, seconds: float) -> bool:
+    """Until something was committed after `seq`, at most so long; whether it was."""
+    deadline = time.monotonic() + seconds
+    if journal.since(seq, limit=1):
+        return True
+    while True:
+        try:
+            return _listen(journal, seq, deadline)
+        except StoreAway:
+            # A server that restarts ends this connection.
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
+
+
+def _listen(journal: PostgresJournal, seq: int, deadline: float) -> bool:
+    ear = connect(journal.url)
+    try:
+        number, again = 0, False
+        while True:
+            if not number and journal.number():
+                number, again = journal.number(), True
+                ear.execute(f"LISTEN {channel_of(number)}")
+            # After LISTEN: what came in between would not wake us.
+            if journal.since(seq, limit=1):
+                return True
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            pause = AGAIN_SECONDS if again else LOOK_SECONDS if number else UNBORN_SECONDS
+            again = False
+            for _ in ear.notifies(timeout=min(left, pause), stop_after=1):
+                again = True
+    except psycopg.Error as error:
+        raise in_our_words(error, "waiting for the next record", journal.place) from None
+    finally:
+        ear.close()

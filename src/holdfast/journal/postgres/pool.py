@@ -8,9 +8,9 @@ from _thread import get_ident
 
 import psycopg
 
-from holdfast.journal.postgres.connect import Session, connect
+from holdfast.journal.postgres.connect import ServerSession, connect
 from holdfast.journal.postgres.errors import PATIENCE_SECONDS, in_our_words, is_lost
-from holdfast.journal.postgres.url import shown
+from holdfast.journal.postgres.url import without_password
 from holdfast.kernel.errors import StoreAway
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
-    from holdfast.journal.postgres.server_clock import Anchor
+    from holdfast.kernel.clock import Anchor
 
     Done = TypeVar("Done")
 
@@ -28,18 +28,18 @@ class Sessions:
 
     def __init__(self, url: str, heard: Callable[[Anchor], None] | None = None) -> None:
         """`heard` is told the server's time at every connection."""
-        self._sessions: dict[tuple[int, int], Session] = {}
+        self._sessions: dict[tuple[int, int], ServerSession] = {}
         self._heard = heard
         self.url = url
-        self.place = shown(url)
+        self.place = without_password(url)
 
-    def present(self) -> Session | None:
+    def present(self) -> ServerSession | None:
         """This thread's connection, if it has one that works."""
         # A forked child must not touch its parent's connection, so the key holds the process too.
         session = self._sessions.get((os.getpid(), get_ident()))
         return None if session is None or session.closed else session
 
-    def session(self) -> Session:
+    def session(self) -> ServerSession:
         """This thread's connection, made on first use."""
         session = self.present()
         if session is None:
@@ -49,7 +49,7 @@ class Sessions:
         return session
 
     def now(self) -> int:
-        """What time it is by the server's clock; nobody is asked who told it already."""
+        """What time it is by the server's clock; a connection that is open has told it already."""
         return self.session().anchor.now()
 
     def close(self) -> None:
@@ -60,10 +60,10 @@ class Sessions:
         self._sessions.clear()
 
     def __del__(self) -> None:
-        # Whoever only dropped us is not told off by psycopg, which warns of an open connection.
+        # psycopg warns of a connection that is dropped while it is open.
         self.close()
 
-    def steadily(self, doing: str, action: Callable[[Session], Done]) -> Done:
+    def steadily(self, doing: str, action: Callable[[ServerSession], Done]) -> Done:
         """Do it, and again on a new connection when the present one dies under it."""
         deadline = 0.0
         while True:

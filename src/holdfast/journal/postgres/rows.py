@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.journal.interface import EFFECT_FIELDS, LOCAL_EFFECTS, REFUSAL_FIELDS, VIEW_FIELDS
+from holdfast.journal.interface import EFFECT_FIELDS, REFUSAL_FIELDS, VIEW_FIELDS
 from holdfast.kernel import canonical_json
 from holdfast.kernel.text import without_nul
 
@@ -130,10 +130,10 @@ def store_views(
 
 
 def store_effects(
-    cursor: psycopg.Cursor, workspace: int, machine: str, effects: Sequence[Effect]
+    cursor: psycopg.Cursor, workspace: int, effects: Sequence[tuple[str, Effect]]
 ) -> None:
-    for effect in effects:
-        owner = machine if effect["kind"] in LOCAL_EFFECTS else ""
+    """Effects, each with its owner: the machine that alone may carry it out, or nothing."""
+    for owner, effect in effects:
         cursor.execute(
             "DELETE FROM holdfast.outbox"
             " WHERE workspace = %s AND kind = %s AND key = %s AND machine = %s",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from holdfast.journal.scrub import scrubbed
 from holdfast.kernel import canonical_json
 
 TYPE_CHECKING = False
@@ -76,7 +75,7 @@ def scrub(connection: psycopg.Connection, workspace: int, text: str, mark: str) 
             ).fetchall()
             for id, value, words in found:
                 before = [canonical_json.loads(value), words]
-                after = scrubbed(before, text, mark)
+                after = canonical_json.replace_text(before, text, mark)
                 if after != before:
                     connection.execute(
                         f"UPDATE holdfast.{table} SET {structured} = %s, {plain} = %s"
@@ -99,7 +98,7 @@ def size(connection: psycopg.Connection) -> int:
     return int(row[0])
 
 
-def described(connection: psycopg.Connection) -> str:
+def describe(connection: psycopg.Connection) -> str:
     """The server in one line: its version, its format, and whether the way to it is encrypted."""
     row: Any = connection.execute(
         "SELECT current_setting('server_version'), number FROM holdfast.format"

@@ -9,7 +9,7 @@ def has_password(url: str) -> bool:
     return bool(at and ":" in user) or "password=" in query
 
 
-def shown(url: str) -> str:
+def without_password(url: str) -> str:
     """A URL as people may see it: who, where, which database, and nothing else."""
     scheme, found, rest = url.partition("://")
     if not found:

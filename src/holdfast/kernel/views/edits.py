@@ -1,8 +1,8 @@
-"""Edits that reached a file which we had displaced: kept until they are records, and until nobody can
-write to them any more.
+"""Edits that reached a file which we had displaced. They are kept until they are records, and until no
+editor can write to them any more.
 
 An editor may hold the old file open across our exchange, and write to it afterwards. On Linux a read
-lease can be had only on a file that nobody has open for writing, so that is how we ask. Elsewhere a
+lease can be had only on a file that no process has open for writing, so that is how we ask. Elsewhere a
 displaced file is taken to be quiet, and a write after the next capture is lost.
 """
 
@@ -58,7 +58,7 @@ def put_away(stem: str, displaced: str, expected: str | None, base: int) -> bool
 
 
 def settle(file: str, identity: str) -> None:
-    """An edit is a record now: its file can go, unless somebody may still write to it."""
+    """An edit is a record now: its file can go, unless an editor may still write to it."""
     if is_quiet(file) and identity_of(file) == identity:
         os.unlink(file)
 
@@ -70,7 +70,7 @@ def wait_until_quiet(file: str) -> None:
 
 
 def is_quiet(file: str) -> bool:
-    """Whether nobody has the file open for writing, as far as the system tells."""
+    """Whether no process has the file open for writing, as far as the system tells."""
     ask: int | Literal[0] = getattr(fcntl, "F_SETLEASE", 0)
     if not ask:
         return True
@@ -79,7 +79,7 @@ def is_quiet(file: str) -> bool:
     except OSError:
         return True
     try:
-        # Should somebody open it right now, we would be told by a signal, whose default is to kill.
+        # If a process opens it right now, the system sends us a signal, whose default is to kill.
         fcntl.fcntl(descriptor, fcntl.F_SETSIG, SIGURG)
         fcntl.fcntl(descriptor, ask, fcntl.F_RDLCK)
         fcntl.fcntl(descriptor, ask, fcntl.F_UNLCK)

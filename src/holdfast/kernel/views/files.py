@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # More than this is no view of ours; it goes to quarantine unread.
 LARGEST_VIEW = 16 * 1024 * 1024
-# How often a file that somebody keeps writing to is read again.
+# How often a file is read again that another process keeps writing to.
 READS = 20
 
 
@@ -65,7 +65,7 @@ def content_digest(content: bytes) -> str:
 def read_file(place: str) -> tuple[str, bytes]:
     """Identity and content of a regular file; Unreadable says what else it is."""
     try:
-        # O_NONBLOCK: opening a pipe that somebody put there must not wait for a writer.
+        # O_NONBLOCK: opening a pipe must not wait for a writer.
         descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         raise

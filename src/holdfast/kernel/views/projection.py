@@ -1,7 +1,7 @@
 """Putting a view's new content in place: staged and synced before the commit, exchanged after.
 
 Because the file exists before the commit, the journal can store its identity in the same
-transaction. That is what later tells "our projection did not happen" from "somebody edited".
+transaction. That is what later tells "our projection did not happen" from "an editor changed it".
 """
 
 from __future__ import annotations
@@ -13,14 +13,18 @@ import time
 from holdfast.kernel.atomic import write_all
 from holdfast.kernel.crash import reached
 from holdfast.kernel.digest import digest
+from holdfast.kernel.stream_write import row_of
 from holdfast.kernel.views import edits
 from holdfast.kernel.views.exchange import exchange, place_new
-from holdfast.kernel.views.files import identity, identity_of
+from holdfast.kernel.views.files import content_digest, identity, identity_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Literal
 
+    from holdfast.kernel.stream_write import StreamWrite
+    from holdfast.kernel.views.reconcile import Sighting
     from holdfast.kernel.workspace import Workspace
 
     # placed: ours is there. raced: it is, and an edit that we had not seen was displaced.
@@ -110,3 +114,56 @@ def put_in_place(target: str, stem: str, placed: str, found: str | None, base: i
         return "placed"
     edits.keep(stem, aside, base)
     return "raced"
+
+
+def stage_views(write: StreamWrite, version: int) -> None:
+    """Write the new text of every view aside, and note in `new_rows` what will be put in place."""
+    write.staged = []
+    for path, text in write.texts.items():
+        content = text.encode()
+        wanted = content_digest(content)
+        report = write.reports.setdefault(path, {"path": path, "status": "unchanged", "reason": ""})
+        sighting = write.sightings[path]
+        if sighting.blocked:
+            is_removed = sighting.blocked == "removed"
+            report["status"] = "removed" if is_removed else "failed"
+            report["reason"] = "" if is_removed else sighting.blocked
+            continue
+        if sighting.found is not None and sighting.digest == wanted:
+            continue
+        try:
+            sighting.placed = stage(write.workspace, sighting.target, sighting.stem, content)
+        except OSError as error:
+            report["status"], report["reason"] = "failed", error.strerror or str(error)
+            continue
+        write.new_rows.append(
+            row_of(write, sighting, sighting.placed, version=version, digest=wanted)
+        )
+        write.staged.append(sighting)
+
+
+def unstage(writes: Sequence[StreamWrite]) -> None:
+    """Remove what was staged for a transaction that did not happen."""
+    for write in writes:
+        for sighting in write.staged:
+            os.unlink(aside_of(sighting.stem, sighting.placed))
+        write.staged = []
+
+
+def put_view_in_place(write: StreamWrite, sighting: Sighting) -> bool:
+    """True when an edit was displaced."""
+    report = write.reports[sighting.path]
+    try:
+        placement = put_in_place(
+            sighting.target, sighting.stem, sighting.placed, sighting.found, write.version
+        )
+        is_late = edits.put_away(
+            sighting.stem, sighting.displaced, sighting.expected, sighting.displaced_version
+        )
+    except OSError as error:
+        report["status"], report["reason"] = "failed", error.strerror or str(error)
+        return False
+    report["status"] = {"removed": "removed", "blocked": "failed"}.get(placement, "written")
+    if placement == "blocked":
+        report["reason"] = "a folder"
+    return is_late or placement == "raced"

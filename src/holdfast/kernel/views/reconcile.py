@@ -1,10 +1,21 @@
-"""Looking at the views before deciding: is our file there, did a crash keep it away, or did
-somebody edit, remove or break it?"""
+"""Reconcile the views of a stream with the journal before anything is decided.
+
+Our file is there, or a crash kept it away and it is put in place now, or an outside change (edited,
+removed, broken) becomes records.
+"""
 
 from __future__ import annotations
 
 import os
 
+from holdfast.journal.interface import Append
+from holdfast.kernel import canonical_json
+from holdfast.kernel.crash import reached
+from holdfast.kernel.digest import id_of
+from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.rules import Unparsable
+from holdfast.kernel.state import at_version, fold
+from holdfast.kernel.stream_write import draft, load, row_of
 from holdfast.kernel.views import edits, quarantine
 from holdfast.kernel.views.files import (
     Unreadable,
@@ -18,13 +29,14 @@ from holdfast.kernel.views.projection import aside_of, put_in_place, stem_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Literal, TypedDict
+    from typing import Any, Literal, TypedDict
 
     from holdfast.journal.interface import ViewRow
+    from holdfast.kernel.stream_write import StreamWrite
     from holdfast.kernel.workspace import Workspace
 
     class Change(TypedDict):
-        """What somebody did to a view. `base` is the version that they were looking at, or UNKNOWN
+        """What an editor did to a view. `base` is the version that they were looking at, or UNKNOWN
         for a file that we never wrote; `file` is where the edit waits, when not in its place."""
 
         kind: Literal["edited", "removed", "broken"]
@@ -173,3 +185,104 @@ def _change(
         "identity": identity,
         "base": base,
     }
+
+
+def reconcile(write: StreamWrite) -> None:
+    """Look at every view, finish projections that a crash interrupted, take in outside changes."""
+    write.sightings = {}
+    for path in sorted(write.rows.keys() | write.rules.render(write.state).keys()):
+        row = write.rows.get(path)
+        sighting, changes = look_at(write, path, row)
+        if changes and write.is_remembered:
+            load(write)  # an edit is taken into what is there, not into what we remember
+        for position, change in enumerate(changes):
+            absorb(write, sighting, change, is_last=position == len(changes) - 1)
+        was_removed = row is not None and row["removed"] and sighting.found is None
+        if was_removed or any(change["kind"] == "removed" for change in changes):
+            sighting.blocked = "" if write.order.raise_removed else "removed"
+        write.sightings[path] = sighting
+
+
+def look_at(write: StreamWrite, path: str, row: ViewRow | None) -> tuple[Sighting, list[Change]]:
+    """A view that cannot be looked at fails alone; the record does not depend on it."""
+    if row is None:
+        # A file can be shown by one stream after another, such as the progress of two sessions.
+        rows = write.journal.views(worktree=write.workspace.root, path=path)
+        row = rows[0] if rows else None
+    try:
+        return look(write.workspace, path, row, write.stream, write.now)
+    except OSError as error:
+        sighting = Sighting(path, "", "")
+        sighting.blocked = error.strerror or str(error)
+        return sighting, []
+
+
+def absorb_unseen(write: StreamWrite) -> bool:
+    """Look at the views that the new state shows for the first time. True when a file that we did
+    not know of stood there, and was taken in."""
+    is_absorbed = False
+    for path in write.texts.keys() - write.sightings.keys():
+        sighting, changes = look_at(write, path, None)
+        write.sightings[path] = sighting
+        for change in changes:
+            absorb(write, sighting, change, is_last=True)
+            is_absorbed = True
+    return is_absorbed
+
+
+def absorb(write: StreamWrite, sighting: Sighting, change: Change, *, is_last: bool) -> None:
+    """Turn one outside change into records, in a transaction of its own.
+
+    Their id comes from the file's identity, so that a crash before the file is put away does not
+    make them twice.
+    """
+    events = events_of(write, sighting, change)
+    source = [write.workspace.root, change["path"], change["identity"], change["kind"]]
+    id = id_of(canonical_json.dumps(source))
+    drafts = draft(write.writer.redactor, id, events, "outside", write.now)
+    state = fold(write.rules, write.state, drafts)
+    # Made on what we have, the edit is all that the next state holds: the file shows that one now.
+    # Made on something older, it lacks what came since, and what it shows stays what it was.
+    is_newest = change["base"] == write.version
+    shown = write.version + len(drafts) if is_newest else change["base"]
+    row = row_of(write, sighting, sighting.found, version=shown, digest=sighting.digest)
+    row["removed"] = change["kind"] == "removed"
+    reached("before append")
+    write.journal.commit(
+        [Append(write.stream, drafts, expected=write.version, state=state)] if drafts else [],
+        views=[row] if is_last else [],
+    )
+    reached("after append")
+    if change["file"]:
+        edits.settle(change["file"], change["identity"])
+    load(write)
+
+
+def events_of(write: StreamWrite, sighting: Sighting, change: Change) -> list[tuple[str, Any]]:
+    """The records of one outside change. A file that does not parse goes to quarantine."""
+    base = state_at(write, change["base"])
+    try:
+        events = write.rules.absorb(write.state, base, change, write.now)
+    except Unparsable as problem:
+        change["kind"] = "broken"
+        change["reason"] = str(problem)
+        file = change["file"] or sighting.target
+        change["kept"] = quarantine.keep(write.workspace, file, write.now)
+        events = write.rules.absorb(write.state, base, change, write.now)
+    if change["kind"] == "removed":
+        return [("removed_outside", {"path": change["path"]}), *events]
+    if change["kind"] == "broken":
+        body = {"path": change["path"], "reason": change["reason"], "kept": change["kept"]}
+        return [("quarantined", body), *events]
+    return events
+
+
+def state_at(write: StreamWrite, version: int) -> Any:
+    """What a file of that version showed. An unknown file never showed anything, so that nothing
+    counts as removed by its author."""
+    if version == write.version:
+        return write.state
+    try:
+        return at_version(write.journal, write.rules, write.stream, max(version, 0))
+    except HoldfastError:
+        return write.rules.initial(write.stream)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from holdfast.journal.find import find_record
+from holdfast.journal.interface import find_record
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
 from holdfast.maintenance.history import change_of
 from holdfast.web.record_text import tail, told

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 @click.argument("agent", required=False)
 @click.option("--feature", help="The feature that the agent owns, such as feature_02_team_penalty.")
 @click.option(
-    "--handoff", "pasted", type=click.File("rb"), help="A pasted handoff package; - is stdin."
+    "--handoff",
+    "pasted",
+    type=click.File("rb", lazy=True),
+    help="A pasted handoff package; - is stdin.",
 )
 @transcript_option
 @click.option("--from", "archive", metavar="FILE", help="Start from an archived checkpoint.")

@@ -1,1 +1,0 @@
-"""The journal in PostgreSQL, for agents on several machines. Loaded only when a URL says so."""

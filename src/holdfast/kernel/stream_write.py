@@ -1,0 +1,139 @@
+"""One order of a commit on its way through the steps, and what the steps share."""
+
+from __future__ import annotations
+
+from holdfast.kernel import canonical_json, clock
+from holdfast.kernel.digest import id_of, record_id
+from holdfast.kernel.state import load as load_state
+from holdfast.kernel.views import moves
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, TypedDict
+
+    from holdfast.journal.interface import Append, Draft, Effect, ViewRow
+    from holdfast.kernel.commit import Order
+    from holdfast.kernel.redact import Redactor
+    from holdfast.kernel.rules import Wish
+    from holdfast.kernel.views.reconcile import Sighting
+    from holdfast.kernel.writer import Writer
+
+    class ViewReport(TypedDict):
+        """What became of one view: written, unchanged, removed (by its owner) or failed."""
+
+        path: str
+        status: str
+        reason: str
+
+
+class StreamWrite:
+    """One order of a commit, with what is known of its stream at each step."""
+
+    __slots__ = (
+        *("actor", "after", "append", "effects", "id", "is_remembered", "journal", "new_rows"),
+        *("new_state", "now", "order", "reports", "rows", "rules", "sightings", "staged", "state"),
+        *("stream", "texts", "version", "workspace", "writer"),
+    )
+
+    def __init__(self, writer: Writer, order: Order, id: str, actor: str, now: int) -> None:
+        self.writer = order.writer or writer
+        self.workspace = self.writer.workspace
+        self.journal = self.workspace.journal
+        self.rules = self.writer.rules_of(order.stream)
+        self.order = order
+        self.stream = order.stream
+        self.id = id
+        self.actor = actor
+        self.now = now
+        # Loaded. A remembered state is not loaded: the append tests it against version and hash.
+        self.state: Any = None
+        self.version = 0
+        self.is_remembered = False
+        self.after = ""
+        self.rows: dict[str, ViewRow] = {}
+        # Reconciled.
+        self.sightings: dict[str, Sighting] = {}
+        # Decided.
+        self.append: Append | None = None
+        self.new_state: Any = None
+        self.texts: Mapping[str, str] = {}
+        self.effects: list[Effect] = []
+        # Staged and projected.
+        self.new_rows: list[ViewRow] = []
+        self.staged: list[Sighting] = []
+        self.reports: dict[str, ViewReport] = {}
+
+
+def load(write: StreamWrite) -> None:
+    write.is_remembered, write.after = False, ""
+    write.state, head = load_state(write.journal, write.rules, write.stream)
+    write.version = head["version"] if head else 0
+    load_rows(write)
+
+
+def load_rows(write: StreamWrite) -> None:
+    """What the journal knows of the stream's files in this worktree."""
+    moves.finish(write.workspace, write.stream)
+    rows = write.journal.views(worktree=write.workspace.root, stream=write.stream)
+    write.rows = {row["path"]: row for row in rows}
+
+
+def draft(
+    redactor: Redactor, id: str, records: Sequence[tuple[str, Any]], actor: str, now: int
+) -> list[Draft]:
+    """Records with their ids, redacted. Every text of a record passes here once."""
+    drafts: list[Draft] = []
+    at = clock.precise(now)
+    actor, _ = canonical_json.storable(actor)
+    for position, (kind, said) in enumerate(records):
+        body, text = canonical_json.storable(said)
+        clean = redactor.value(body, text)
+        if clean is not body:
+            text = canonical_json.dumps(clean)
+        drafts.append(
+            {
+                "id": record_id(id, position),
+                "kind": kind,
+                "body": clean,
+                "text": text,
+                "at": at,
+                "actor": actor,
+            }
+        )
+    return drafts
+
+
+def effects_of(write: StreamWrite, id: str, wishes: Sequence[Wish]) -> list[Effect]:
+    at = clock.precise(write.now)
+    redactor = write.writer.redactor
+    return [
+        {
+            "id": id_of(f"{id}/effect/{position}"),
+            "stream": write.stream,
+            "kind": wish["kind"],
+            "key": wish["key"],
+            "body": redactor.value(wish["body"], canonical_json.dumps(wish["body"])),
+            "queued_at": at,
+            "due_at": at,
+            "attempts": 0,
+            "error": "",
+        }
+        for position, wish in enumerate(wishes)
+    ]
+
+
+def row_of(
+    write: StreamWrite, sighting: Sighting, placed: str | None, *, version: int, digest: str
+) -> ViewRow:
+    return {
+        "worktree": write.workspace.root,
+        "path": sighting.path,
+        "stream": write.stream,
+        "found": sighting.found,
+        "found_version": write.version,
+        "placed": placed,
+        "placed_version": version,
+        "digest": digest,
+        "removed": False,
+    }
