@@ -9,7 +9,7 @@ from holdfast.cli.plain_output import read
 from holdfast.cli.table import PLAIN
 from holdfast.cli.terminal import echo, safe, style
 from holdfast.kernel import clock
-from holdfast.kernel.errors import HoldfastError, NotFound, from_os_error
+from holdfast.kernel.errors import HoldfastError, from_os_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,12 +89,10 @@ class Call:
 
     @property
     def journal(self) -> Journal:
-        """The journal, for a verb that has nothing to say without one."""
-        if not self.workspace.exists():
-            raise NotFound(
-                "Nothing was written yet.", hint='Begin with: holdfast note "what I found out"'
-            )
-        return self.workspace.journal
+        """The journal, for a verb that has nothing to do without one."""
+        from holdfast.maintenance.history import require_journal
+
+        return require_journal(self.workspace)
 
     @property
     def writer(self) -> Writer:

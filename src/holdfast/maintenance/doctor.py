@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from holdfast.clients.installation import server
+from holdfast.clients.settings.condition import conditions
 from holdfast.journal import chain, upkeep
 from holdfast.kernel import clock, config, failures, filesystem, inbox, latch, lock
 from holdfast.kernel.commit import REPAIR, Order, commit, take_in
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Literal, TypedDict
 
+    from holdfast.clients.settings.condition import Condition
+    from holdfast.journal.interface import Refusal
     from holdfast.kernel.workspace import Workspace
 
     class Check(TypedDict):
@@ -33,8 +37,28 @@ if TYPE_CHECKING:
         fix: str
         fixed: str
 
+    class Diagnosis(TypedDict):
+        """All checks, and the writes that were refused and kept."""
+
+        checks: list[Check]
+        refused: list[Refusal]
+
 
 UNFINISHED_AGE = clock.HOUR
+
+
+def diagnose(
+    workspace: Workspace,
+    now: int,
+    *,
+    hook_command: Callable[..., list[str]],
+    fix: bool = False,
+) -> Diagnosis:
+    """Check the workspace and the clients' settings. `hook_command` gives the command that a client's
+    hook should start."""
+    checks = examine(workspace, now, fix=fix)
+    refused = workspace.journal.refusals() if workspace.exists() and _is_readable(checks) else []
+    return {"checks": [*checks, _clients(workspace, hook_command)], "refused": refused}
 
 
 def examine(workspace: Workspace, now: int, *, fix: bool = False) -> list[Check]:
@@ -459,3 +483,32 @@ def _hooks(workspace: Workspace, fix: bool) -> Check:
         why="A hook never stops its agent, so this is where it says why.",
         fix="Mend the cause, then holdfast doctor --fix",
     )
+
+
+def _clients(workspace: Workspace, hook_command: Callable[..., list[str]]) -> Check:
+    """Whether the hooks in the clients' settings start this holdfast."""
+    installed = conditions(workspace, hook_command, server())
+    wrong = [one for one in installed if one["problem"]]
+    if not wrong:
+        names = ", ".join(one["client"] for one in installed)
+        return _check(
+            "clients",
+            f"This holdfast is in the settings of {names}" if names else "No client calls holdfast",
+        )
+    again = " ".join(f"--client {one['client']}" for one in wrong)
+    return _check(
+        "clients",
+        " ".join(one["problem"] for one in wrong),
+        status=_worst(wrong),
+        why="Hooks that cannot start do nothing, and nobody is told.",
+        fix=f"holdfast init {again}",
+    )
+
+
+def _worst(wrong: list[Condition]) -> Literal["warning", "problem"]:
+    return "problem" if any(one["broken"] for one in wrong) else "warning"
+
+
+def _is_readable(checks: list[Check]) -> bool:
+    about = ("address", "journal", "integrity", "chains")
+    return not any(check["id"] in about and check["status"] == "problem" for check in checks)

@@ -1,23 +1,172 @@
-"""Looking back: records and the states between them, as text that can be compared."""
+"""Look back: records, the states between them, what changed, and the way back to an earlier state."""
 
 from __future__ import annotations
 
 import json
 
 from holdfast.journal.interface import find_record
-from holdfast.kernel.errors import Usage
-from holdfast.kernel.state import at_version, load
-from holdfast.streams import rules_of
+from holdfast.kernel.errors import NotFound, Usage
+from holdfast.kernel.commit import REPAIR, Order, commit
+from holdfast.kernel.rules import Decision
+from holdfast.kernel.state import RESTORED, at_version, load
+from holdfast.loop.track import prepare_restore
+from holdfast.streams import open_writer, rules_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypedDict
 
-    from holdfast.journal.interface import Journal, Record
+    from holdfast.journal.interface import Head, Journal, Record
+    from holdfast.kernel.commit import Outcome
+    from holdfast.kernel.workspace import Workspace
+
+    class HistoryRequest(TypedDict, total=False):
+        """Which records. `stream` may end in `*`; `before` is a sequence number."""
+
+        stream: str
+        kind: str
+        before: int | None
+        limit: int
+
+    class StreamShown(TypedDict):
+        """The state of a stream."""
+
+        stream: Head
+        state: Any
+
+    class RecordShown(TypedDict):
+        """One record."""
+
+        record: Record
+
+    class StateAfter(TypedDict):
+        """The state of a stream after a record."""
+
+        record: str
+        at: str
+        version: int
+        state: Any
+
+    class Difference(TypedDict):
+        """Two states of one stream."""
+
+        stream: str
+        before: StateAfter
+        after: StateAfter
+
+    class RestoredState(TypedDict):
+        """What a restore did, or would do. `present` and `wanted` are the two states as text; `again`
+        are the files that were removed and are written again; `aside` is the copy of a file that
+        could not be read. `changed` says whether the state had to change, too."""
+
+        stream: str
+        to: str
+        version: int
+        newest: str
+        present: str
+        wanted: str
+        again: list[str]
+        aside: str
+        changed: bool
+        outcome: Outcome | None
+
+
+DEFAULT_LIMIT = 50
+
+
+def require_journal(workspace: Workspace) -> Journal:
+    """The journal, for an operation that has nothing to do without one."""
+    if not workspace.exists():
+        raise NotFound(
+            "Nothing was written yet.", hint='Begin with: holdfast note "what I found out"'
+        )
+    return workspace.journal
+
+
+def history(workspace: Workspace, request: HistoryRequest) -> list[Record]:
+    """What happened, newest first."""
+    limit = request.get("limit", DEFAULT_LIMIT)
+    if limit < 1:
+        raise Usage("--limit must be at least 1.")
+    if not workspace.exists():
+        return []
+    return workspace.journal.latest(
+        stream=request.get("stream", ""),
+        kind=request.get("kind", ""),
+        before=request.get("before"),
+        limit=limit,
+    )
+
+
+def show(workspace: Workspace, what: str) -> StreamShown | RecordShown:
+    """The state of a stream, by its name, or a record, by its id or a unique beginning of it."""
+    journal = require_journal(workspace)
+    if ":" not in what:
+        return {"record": find_record(journal, what)}
+    head = journal.head(what)
+    if head is None:
+        raise NotFound(f"There is no stream {what}.", hint="`holdfast status` lists them.")
+    return {"stream": head, "state": state_now(journal, what)[0]}
+
+
+def diff(workspace: Workspace, one: str, other: str = "") -> Difference:
+    """Two states of one stream: after a record, and after another one or the newest."""
+    journal = require_journal(workspace)
+    first = find_record(journal, one)
+    second = (
+        find_record(journal, other) if other else journal.latest(stream=first["stream"], limit=1)[0]
+    )
+    if second["stream"] != first["stream"]:
+        raise Usage(
+            f"{one} is of {first['stream']}, {other} of {second['stream']}: "
+            "states of different streams cannot be compared.",
+            hint="Name two records of one stream.",
+        )
+    return {
+        "stream": first["stream"],
+        "before": _after(journal, first),
+        "after": _after(journal, second),
+    }
+
+
+def restore(
+    workspace: Workspace, id: str, *, actor: str, now: int, dry_run: bool = False
+) -> RestoredState:
+    """Bring a stream, and its files, back to what they were after a record."""
+    journal = require_journal(workspace)
+    record = find_record(journal, id)
+    stream, version = record["stream"], record["version"]
+    present, newest_version = state_now(journal, stream)
+    wanted = state_at(journal, stream, version)
+    here = journal.views(worktree=workspace.root, stream=stream)
+    done: RestoredState = {
+        "stream": stream,
+        "to": record["id"],
+        "version": version,
+        "newest": journal.latest(stream=stream, limit=1)[0]["id"],
+        "present": picture(stream, present),
+        "wanted": picture(stream, wanted),
+        "again": [row["path"] for row in here if row["removed"]],
+        "aside": "",
+        "changed": False,
+        "outcome": None,
+    }
+    done["changed"] = done["present"] != done["wanted"] or version != newest_version
+    if dry_run:
+        return done
+    writer = open_writer(workspace)
+    with prepare_restore(workspace, writer, stream, actor=actor, now=now) as aside:
+        decision = REPAIR
+        if done["changed"]:
+            decision = Decision([(RESTORED, {"version": version, "state": wanted})])
+        order = Order(stream, decision, raise_removed=True)
+        by = actor if done["changed"] else "holdfast"
+        (outcome,) = commit(writer, [order], actor=by, now=now)
+    return {**done, "aside": aside, "outcome": outcome}
 
 
 def picture(stream: str, state: Any) -> str:
-    """A state as its reader knows it: its views, or its data where it has none."""
+    """A state as its reader knows it: its files, or its data where it has none."""
     views = rules_of(stream).render(state)
     if not views:
         return json.dumps(state, ensure_ascii=False, indent=2, sort_keys=True)
@@ -40,16 +189,10 @@ def change_of(journal: Journal, record: Record) -> tuple[str, str]:
     return before, picture(stream, state_at(journal, stream, version))
 
 
-def ends_of(journal: Journal, one: str, other: str) -> tuple[Record, Record]:
-    """Two records of one stream; without the second, the newest of the first one's."""
-    first = find_record(journal, one)
-    if other:
-        second = find_record(journal, other)
-        if second["stream"] != first["stream"]:
-            raise Usage(
-                f"{one} is of {first['stream']}, {other} of {second['stream']}: "
-                "states of different streams cannot be compared.",
-                hint="Name two records of one stream.",
-            )
-        return first, second
-    return first, journal.latest(stream=first["stream"], limit=1)[0]
+def _after(journal: Journal, record: Record) -> StateAfter:
+    return {
+        "record": record["id"],
+        "at": record["at"],
+        "version": record["version"],
+        "state": state_at(journal, record["stream"], record["version"]),
+    }

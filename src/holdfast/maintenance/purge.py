@@ -16,7 +16,7 @@ from holdfast.journal import upkeep
 from holdfast.journal.interface import find_record
 from holdfast.kernel import canonical_json
 from holdfast.kernel.commit import REPAIR, Order, commit, take_in
-from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import fold, load
 from holdfast.kernel.views import quarantine
@@ -46,11 +46,14 @@ if TYPE_CHECKING:
 
 
 MARK = "[purged]"
+SHORTEST_TEXT = 4
 SNAPSHOTS = "refs/holdfast/snapshots"
 
 
 def find(workspace: Workspace, *, id: str = "", text: str = "", now: int) -> Purged:
     """What would be erased. Outside edits and queued commands are taken in first, to be found."""
+    if not id and len(text) < SHORTEST_TEXT:
+        raise Usage(f"The text to erase needs at least {SHORTEST_TEXT} characters.")
     writer = open_writer(workspace)
     take_in(writer, worktrees(workspace))
     journal = workspace.journal

@@ -1,8 +1,10 @@
-"""The operation that leaves a note."""
+"""Leave a note, and read one back."""
 
 from __future__ import annotations
 
-from holdfast.note.rules.note import stream_of
+from holdfast.kernel.errors import NotFound, Usage
+from holdfast.kernel.state import load
+from holdfast.note.rules import note as rules
 from holdfast.remote.offline import works_offline
 from holdfast.streams import open_writer
 
@@ -10,12 +12,33 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.kernel.commit import Outcome
     from holdfast.kernel.workspace import Workspace
+    from holdfast.note.rules.document import NoteState
 
 
 @works_offline
 def write_note(
-    workspace: Workspace, text: str, *, name: str = "default", actor: str, now: int, id: str = ""
+    workspace: Workspace,
+    text: str,
+    *,
+    name: str = "default",
+    actor: str,
+    now: int,
+    id: str | None = None,
 ) -> Outcome:
-    """Leave a note, durably. The same `id` again changes nothing."""
+    """Leave a note, durably. The same `id` again changes nothing; without one it is random."""
+    stream = rules.stream_of(name)
+    if id is not None and not id.strip():
+        raise Usage("An id needs at least one character.", hint="Leave it out for a random one.")
     command = {"add": text, "by": actor}
-    return open_writer(workspace).execute(stream_of(name), command, actor=actor, now=now, id=id)
+    return open_writer(workspace).execute(stream, command, actor=actor, now=now, id=id or "")
+
+
+def read_note(workspace: Workspace, name: str = "default") -> NoteState:
+    """A note with all its lines."""
+    stream = rules.stream_of(name)
+    if not workspace.exists() or workspace.journal.head(stream) is None:
+        raise NotFound(
+            f"There is no {stream} yet.", hint='holdfast note "what the next reader must know"'
+        )
+    state: NoteState = load(workspace.journal, rules, stream)[0]
+    return state

@@ -7,7 +7,7 @@ import click
 from holdfast.cli import terminal
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.maintenance.history import ends_of, picture, state_at
+from holdfast.maintenance.history import diff, picture
 
 
 @click.command()
@@ -15,23 +15,16 @@ from holdfast.maintenance.history import ends_of, picture, state_at
 @click.argument("b", required=False, default="")
 @verb
 def command(call: Call, a: str, b: str) -> Reply:
-    """What changed between two records of one stream: A, and B or the newest."""
-    journal = call.journal
-    first, second = ends_of(journal, a, b)
-    stream = first["stream"]
-    before, after = (state_at(journal, stream, end["version"]) for end in (first, second))
+    """Show what changed in a stream between the records A and B. Without B: since A."""
+    found = diff(call.workspace, a, b)
+    stream, before, after = found["stream"], found["before"], found["after"]
     lines = list(
         terminal.diff(
-            picture(stream, before),
-            picture(stream, after),
-            f"{first['id'][:8]} {first['at']}",
-            f"{second['id'][:8]} {second['at']}",
+            picture(stream, before["state"]),
+            picture(stream, after["state"]),
+            f"{before['record'][:8]} {before['at']}",
+            f"{after['record'][:8]} {after['at']}",
         )
     )
-    data = {
-        "stream": stream,
-        "before": {"record": first["id"], "version": first["version"], "state": before},
-        "after": {"record": second["id"], "version": second["version"], "state": after},
-        "diff": [terminal.unstyle(line) for line in lines],
-    }
+    data = {**found, "diff": [terminal.unstyle(line) for line in lines]}
     return Reply(data, lines or ["Nothing changed."], pages=True)

@@ -7,71 +7,32 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import plural, safe, style
-from holdfast.clients.installation import server
-from holdfast.clients.settings.condition import conditions
 from holdfast.hooks.run import command as hook_command
-from holdfast.maintenance.doctor import examine
+from holdfast.maintenance.doctor import diagnose
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Literal
 
-    from holdfast.clients.settings.condition import Condition
     from holdfast.maintenance.doctor import Check
 
 MARKS = {"ok": ("ok", "green"), "warning": ("look", "yellow"), "problem": ("BAD", "red")}
 
 
 @click.command()
-@click.option(
-    "--fix", is_flag=True, help="Repair what can be repaired without a decision of yours."
-)
+@click.option("--fix", is_flag=True, help="Repair what needs no decision of yours.")
 @verb
 def command(call: Call, fix: bool) -> Reply:
-    """Check everything that can go wrong: what it is, why it matters, what to do.
+    """Check everything that can go wrong. Each finding says what it is, why it matters, what to do.
 
-    Ends with exit code 1 when something is broken; warnings alone end with 0.
+    The exit code is 1 when something is broken, and 0 when there are only warnings.
     """
-    checks = [*examine(call.workspace, call.now, fix=fix), _clients(call)]
-    refused = (
-        call.workspace.journal.refusals()
-        if _is_readable(checks) and call.workspace.exists()
-        else []
-    )
+    found = diagnose(call.workspace, call.now, hook_command=hook_command, fix=fix)
+    checks = found["checks"]
     broken = any(check["status"] == "problem" for check in checks)
-    data = {"checks": checks, "refused": refused}
     fixable = any(check["fix"] == "holdfast doctor --fix" for check in checks)
     next = ["holdfast doctor --fix"] if fixable and not fix else []
-    return Reply(data, _lines(checks), next=next, exit_code=1 if broken else 0)
-
-
-def _clients(call: Call) -> Check:
-    """Whether the hooks in clients' settings start what is here."""
-    installed = conditions(call.workspace, hook_command, server())
-    wrong = [one for one in installed if one["problem"]]
-    names = ", ".join(one["client"] for one in installed)
-    said = f"This holdfast is in the settings of {names}" if names else "No client calls holdfast"
-    again = " ".join(f"--client {one['client']}" for one in wrong)
-    return {
-        "id": "clients",
-        "status": _worst(wrong),
-        "what": " ".join(one["problem"] for one in wrong) or said,
-        "why": "Hooks that cannot start do nothing, and nobody is told." if wrong else "",
-        "fix": f"holdfast init {again}" if wrong else "",
-        "fixed": "",
-    }
-
-
-def _worst(wrong: list[Condition]) -> Literal["ok", "warning", "problem"]:
-    if any(one["broken"] for one in wrong):
-        return "problem"
-    return "warning" if wrong else "ok"
-
-
-def _is_readable(checks: list[Check]) -> bool:
-    about = ("address", "journal", "integrity", "chains")
-    return not any(check["id"] in about and check["status"] == "problem" for check in checks)
+    return Reply({**found}, _lines(checks), next=next, exit_code=1 if broken else 0)
 
 
 def _lines(checks: list[Check]) -> Iterator[str]:

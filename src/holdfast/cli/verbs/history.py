@@ -7,7 +7,7 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ago, safe, style, summary, table
-from holdfast.kernel.errors import Usage
+from holdfast.maintenance.history import DEFAULT_LIMIT, history
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,20 +20,22 @@ SHORT_ID = 8
 
 @click.command()
 @click.argument("stream", required=False, default="")
-@click.option("-n", "--limit", default=50, show_default=True, help="How many records at most.")
+@click.option(
+    "-n", "--limit", default=DEFAULT_LIMIT, show_default=True, help="Show at most this many."
+)
 @click.option("--kind", default="", help="Only records of this kind.")
 @click.option("--before", metavar="SEQ", type=int, help="Only records before this sequence number.")
 @verb
 def command(call: Call, stream: str, limit: int, kind: str, before: int | None) -> Reply:
-    """What happened, newest first.
+    """Show what happened, newest first.
 
-    STREAM limits it to one stream, such as note:default, or to many: note:*
+    STREAM limits it to one stream, such as note:default, or to several: 'note:*'.
     """
-    if limit < 1:
-        raise Usage("--limit must be at least 1.")
+    records = history(
+        call.workspace, {"stream": stream, "kind": kind, "before": before, "limit": limit}
+    )
     if not call.workspace.exists():
         return Reply({"records": []}, ["Nothing was written yet."])
-    records = call.workspace.journal.latest(stream=stream, kind=kind, before=before, limit=limit)
     next = []
     if len(records) == limit:
         options = f"{f' {stream}' if stream else ''} --before {records[-1]['seq']}"

@@ -9,32 +9,30 @@ import click
 from holdfast.cli.frame import Call, Reply, warn_of_views
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe
-from holdfast.kernel.errors import NotFound, Usage
-from holdfast.maintenance.history import picture, state_now
+from holdfast.kernel.errors import Usage
+from holdfast.maintenance.history import picture
 from holdfast.note.rules.note import stream_of
-from holdfast.note.write import write_note
+from holdfast.note.write import read_note, write_note
 
 
 @click.command()
 @click.argument("text", required=False)
-@click.option("--to", "name", default="default", show_default=True, help="Which note.")
-@click.option("--id", help="An id of your own: the same id again changes nothing.")
+@click.option("--to", "name", default="default", show_default=True, help="Name of the note.")
+@click.option("--id", help="An id of your choice. The same id again changes nothing.")
 @verb
 def command(call: Call, text: str | None, name: str, id: str | None) -> Reply:
-    """Leave a note for whoever comes next, in .notes/NAME.md; without TEXT, show it.
+    """Add a line to .notes/NAME.md for the next reader. Without TEXT, show the note.
 
     `-` reads the text from standard input.
     """
-    stream = stream_of(name)
     if text is None:
-        return _show(call, stream)
-    if id is not None and not id.strip():
-        raise Usage("An id needs at least one character.", hint="Leave --id out for a random one.")
+        state = read_note(call.workspace, name)
+        lines = safe(picture(stream_of(name), state)).split("\n")
+        return Reply({"state": state}, lines, pages=True)
     if text == "-":
         text = _standard_input()
     outcome = write_note(
-        call.workspace_for(write_note), text, name=name, actor=call.actor, now=call.now, id=id or ""
-    )
+        call.workspace_for(write_note), text, name=name, actor=call.actor, now=call.now, id=id)
     warn_of_views(outcome)
     if outcome["queued"] and call.workspace.spools:
         return Reply({**outcome}, ["Queued in .holdfast/inbox for the server."])
@@ -51,7 +49,7 @@ def command(call: Call, text: str | None, name: str, id: str | None) -> Reply:
 
 
 def _standard_input() -> str:
-    """A text that is no UTF-8 is refused rather than changed."""
+    """Read a text; refuse one that is not UTF-8 rather than change it."""
     if sys.stdin is None:
         raise Usage("There is no standard input to read from.")
     try:
@@ -59,13 +57,3 @@ def _standard_input() -> str:
         return raw.read().decode() if raw is not None else sys.stdin.read()
     except UnicodeDecodeError as error:
         raise Usage(f"The text is not UTF-8 at byte {error.start}.") from None
-
-
-def _show(call: Call, stream: str) -> Reply:
-    head = call.workspace.journal.head(stream) if call.workspace.exists() else None
-    if head is None:
-        raise NotFound(
-            f"There is no {stream} yet.", hint='holdfast note "what the next reader must know"'
-        )
-    state, _ = state_now(call.workspace.journal, stream)
-    return Reply({"state": state}, safe(picture(stream, state)).split("\n"), pages=True)

@@ -12,25 +12,23 @@ from holdfast.cli.terminal import plural, safe
 from holdfast.kernel.errors import Usage
 from holdfast.maintenance.purge import erase, find
 
-SHORTEST_TEXT = 4
-
 
 @click.command()
 @click.argument("id", required=False, default="")
 @click.option(
     "--matching",
     is_flag=True,
-    help="Erase a text wherever it stands. It is read from standard input or asked for, never "
-    "from the command line, which other programs can see.",
+    help="Erase a text everywhere. Give the text on standard input or at the prompt: other programs "
+    "can see the command line.",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be erased, and erase nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--dry-run", is_flag=True, help="Say what would be erased; erase nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @verb
 def command(call: Call, id: str, matching: bool, dry_run: bool, yes: bool) -> Reply:
-    """Erase the body of the record ID, or a text wherever it stands.
+    """Erase the body of the record ID, or a text everywhere.
 
-    Erased is erased: there is no undo. The hash chain still verifies, and says `erased`.
-    Copies that `backup --restore` kept are removed; git history, backups and exports are yours.
+    This cannot be undone. The hash chain still verifies, and says `erased`. Copies that
+    `backup --restore` kept are removed too. Clean your git history, backups and exports yourself.
     """
     if bool(id) == matching:
         raise Usage("Name one record, or give --matching.", hint="See `holdfast purge --help`.")
@@ -58,12 +56,8 @@ def command(call: Call, id: str, matching: bool, dry_run: bool, yes: bool) -> Re
 
 def _secret() -> str:
     if sys.stdin.isatty():
-        text = click.prompt("The text to erase", hide_input=True, err=True)
-    else:
-        text = sys.stdin.read().rstrip("\n")
-    if len(text) < SHORTEST_TEXT:
-        raise Usage(f"The text to erase needs at least {SHORTEST_TEXT} characters.")
-    return str(text)
+        return str(click.prompt("The text to erase", hide_input=True, err=True))
+    return sys.stdin.read().rstrip("\n")
 
 
 def _confirm(question: str) -> None:

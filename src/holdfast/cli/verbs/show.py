@@ -7,9 +7,8 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ago, diff, safe, style, table
-from holdfast.journal.interface import find_record
-from holdfast.kernel.errors import HoldfastError, NotFound
-from holdfast.maintenance.history import change_of, picture, state_now
+from holdfast.kernel.errors import HoldfastError
+from holdfast.maintenance.history import change_of, picture, show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,21 +21,16 @@ if TYPE_CHECKING:
 @click.argument("what")
 @verb
 def command(call: Call, what: str) -> Reply:
-    """One record, or the state of a stream.
+    """Show one record, or the state of a stream.
 
-    WHAT is a record's id (a unique beginning is enough) or a stream's name.
+    WHAT is a record's id (a unique beginning is enough) or a stream's name, such as note:default.
     """
-    journal = call.journal
-    if ":" in what:
-        head = journal.head(what)
-        if head is None:
-            raise NotFound(f"There is no stream {what}.", hint="`holdfast status` lists them.")
-        state, _ = state_now(journal, what)
-        return Reply(
-            {"stream": head, "state": state}, safe(picture(what, state)).split("\n"), pages=True
-        )
-    record = find_record(journal, what)
-    return Reply({"record": record}, _lines(journal, record, call.now), pages=True)
+    shown = show(call.workspace, what)
+    if "record" in shown:
+        record = shown["record"]
+        return Reply({**shown}, _lines(call.workspace.journal, record, call.now), pages=True)
+    lines = safe(picture(what, shown["state"])).split("\n")
+    return Reply({**shown}, lines, pages=True)
 
 
 def _lines(journal: Journal, record: Record, now: int) -> Iterator[str]:
