@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,12 +14,95 @@ import pytest
 import holdfast
 from tests.hooks.loaded import loaded_by_script
 
+PAGE = Path(__file__).parent.parent / "docs" / "library.md"
+NAMES = {
+    *("Workspace", "open", "__version__"),
+    *("Conflict", "Declined", "FenceLost", "HoldfastError", "NotAllowed", "NotFound", "Stopped"),
+    *("StoreAway", "StreamClosed", "Usage", "VersionConflict", "Waiting"),
+}
+MEMBERS = {
+    *("root", "journal", "close"),
+    *("checkpoint", "resume", "sessions"),
+    *("note", "status", "history", "show", "diff", "restore", "snapshot"),
+    *("agent", "loop", "gates", "budgets", "plans", "rfc", "stop", "release"),
+}
+PARTS = {
+    "snapshot": {"create", "list", "show", "restore"},
+    "gates": {"verify", "decide", "act", "named", "waiting"},
+    "budgets": {"state", "limits", "check", "add"},
+    "plans": {"run", "resume", "abandon", "show"},
+}
 
-def test_the_public_names_are_there_and_no_others() -> None:
-    for name in holdfast.__all__:
+
+def public(thing: object) -> set[str]:
+    return {name for name in vars(thing) if not name.startswith("_")}
+
+
+def test_the_exported_names_are_these() -> None:
+    assert set(holdfast.__all__) == NAMES
+    for name in NAMES:
         assert getattr(holdfast, name) is not None
     with pytest.raises(AttributeError):
         holdfast.manager  # noqa: B018
+
+
+def test_a_workspace_has_these_members(repository: Path) -> None:
+    assert public(holdfast.Workspace) == MEMBERS
+    with holdfast.open() as workspace:
+        for name, members in PARTS.items():
+            assert public(type(getattr(workspace, name))) == members, name
+
+
+def test_every_member_has_a_docstring(repository: Path) -> None:
+    with holdfast.open() as workspace:
+        parts = [holdfast.Workspace, *(type(getattr(workspace, name)) for name in PARTS)]
+    for part in parts:
+        for name in public(part):
+            assert getattr(part, name).__doc__, f"{part.__name__}.{name}"
+
+
+def test_the_examples_of_its_page_run_in_order(repository: Path) -> None:
+    found = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    script = "\n".join(found)
+    used = {
+        node.attr
+        for node in ast.walk(ast.parse(script))
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "workspace"
+    }
+    # The page's text names these; they need nothing to be shown.
+    assert MEMBERS - used == {"root", "journal", "sessions", "diff"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "done 1 of 1" in done.stdout
+    assert "not answered yet" in done.stdout
+
+
+def test_the_types_that_its_page_names_are_there() -> None:
+    named = re.findall(
+        r"`(holdfast(?:\.[a-z_]+)+)\.([A-Z]\w+)`(?:, `([A-Z]\w+)`)?", PAGE.read_text()
+    )
+    assert len(named) >= 15
+    for module, *types in named:
+        source = Path(str(importlib.import_module(module).__file__)).read_text()
+        for name in filter(None, types):
+            assert f"class {name}(" in source, f"{module}.{name}"
+
+
+def test_a_workspace_without_a_journal_can_be_read(repository: Path) -> None:
+    with holdfast.open() as workspace:
+        assert workspace.history() == []
+        assert not workspace.status()["journal"]["exists"]
+        assert workspace.budgets.state["stopped"] is None
+        assert workspace.gates.waiting() == []
+        assert workspace.snapshot.list() == []
+        for look in (workspace.resume, lambda: workspace.show("note:default")):
+            with pytest.raises(holdfast.NotFound):
+                look()
+    assert not (repository / ".git" / "holdfast" / "journal.db").exists()
 
 
 def test_importing_it_loads_nothing_heavy() -> None:
@@ -44,6 +130,6 @@ def test_a_note_is_durable_and_idempotent(repository: Path) -> None:
         assert workspace.root == str(repository)
 
 
-def test_no_workspace_is_an_error_of_ours(tmp_path: Path) -> None:
+def test_a_folder_without_a_workspace_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(holdfast.NotFound):
         holdfast.open(str(tmp_path))

@@ -1,35 +1,48 @@
-"""The library: what `import holdfast` gives a programmer."""
+"""The library: what `import holdfast` gives a programmer. docs/library.md shows how it is used."""
 
 from __future__ import annotations
 
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
-from holdfast.note.rules.note import stream_of
-from holdfast.streams import actor as user
-from holdfast.streams import open_writer
+from holdfast.streams import actor as current_user
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import TracebackType
+    from typing import Any, Literal
 
     from holdfast.budgets.api import Budgets
-    from holdfast.budgets.check import Report
     from holdfast.fleet.api import Member
     from holdfast.gates.api import Gates
+    from holdfast.git.restore import Restoration
+    from holdfast.git.snapshot import Shown
+    from holdfast.git.trailers import Snapshot
     from holdfast.journal.interface import Journal, Record
     from holdfast.kernel.commit import Outcome
+    from holdfast.kernel.workspace import Workspace as Place
     from holdfast.loop.api import Loop
+    from holdfast.maintenance.emergency import StopResult
+    from holdfast.maintenance.history import (
+        Difference,
+        RecordShown,
+        RestoredState,
+        StreamShown,
+    )
+    from holdfast.maintenance.status import Status
     from holdfast.plans.api import Plans
     from holdfast.rfc.api import Rfc
+    from holdfast.session.checkpoint import Request, Result
+    from holdfast.session.listing import ListedSession
+    from holdfast.session.resume import Resumption
 
 
 class Workspace:
-    """A workspace, opened. Use it as a context manager, or close it when done."""
+    """A workspace that is open. Use it as a context manager, or close it when you are done."""
 
     def __init__(self, folder: str | None = None, *, actor: str = "") -> None:
         self._workspace = discover(folder)
-        self._writer = open_writer(self._workspace)
-        self._actor = actor or user()
+        self._actor = actor or current_user()
 
     @property
     def root(self) -> str:
@@ -41,27 +54,180 @@ class Workspace:
         """The journal itself, for reading."""
         return self._workspace.journal
 
-    def note(self, text: str, *, name: str = "default", id: str = "") -> Outcome:
-        """Leave a note, durably. The same `id` again changes nothing."""
-        command = {"add": text, "by": self._actor}
-        return self._writer.execute(
-            stream_of(name), command, actor=self._actor, now=clock.now(), id=id
+    # Sessions
+
+    def checkpoint(
+        self,
+        *,
+        task: str | None = None,
+        status: str | None = None,
+        next: str | None = None,
+        done: Sequence[str] | None = None,
+        remaining: Sequence[str] | None = None,
+        decisions: Sequence[str] | None = None,
+        blockers: Sequence[str] | None = None,
+        files: Sequence[str] = (),
+        issue: str | None = None,
+        title: str | None = None,
+        mode: str | None = None,
+        claims: Mapping[str, str] | None = None,
+        reason: str = "handoff",
+        session: str = "",
+        profile: Literal["manual", "automated"] = "manual",
+        skip_git: bool = False,
+        skip_tracker: bool = False,
+        require_verified: bool = False,
+        strict: bool = False,
+        dry_run: bool = False,
+    ) -> Result:
+        """Capture a session, by default the one at work here. What is not given stays as it was.
+
+        `done` and `decisions` ("what: why") are added; `remaining` and `blockers` replace the lists.
+        `claims` maps a claim to its probe: `run:COMMAND`, `file:PATH`, `commit:ID`, `clean`, `tests`.
+        A step that fails is in `steps` and in `report`; the others are done.
+        """
+        from holdfast.session import progress_document, sessions
+        from holdfast.session.checkpoint import checkpoint
+        from holdfast.session.claims import parse
+
+        document = {
+            "current": task,
+            "status": status,
+            "next": next,
+            "done": done,
+            "remaining": remaining,
+            "decisions": decisions,
+            "blockers": blockers,
+            "issue": issue,
+            "title": title,
+            "mode": mode,
+        }
+        given, _ = progress_document.read(
+            {
+                name: value if isinstance(value, str) else list(value)
+                for name, value in document.items()
+                if value is not None
+            }
         )
+        request: Request = {
+            "profile": profile,
+            "reason": reason,
+            "session": sessions.check_id(session),
+            "given": given,
+            "files": list(files),
+            "claims": [
+                {"claim": claim, "probe": parse(probe)} for claim, probe in (claims or {}).items()
+            ],
+            "skip_git": skip_git,
+            "skip_tracker": "--skip-tracker" if skip_tracker else "",
+            "require_verified": require_verified,
+            "strict": strict,
+            "dry_run": dry_run,
+        }
+        workspace = self._reachable(checkpoint)
+        return checkpoint(workspace, request, actor=self._actor, now=clock.now())
+
+    def resume(
+        self,
+        *,
+        session: str = "",
+        transcript: str = "",
+        issue: str = "",
+        budget: int = 0,
+        accept_foreign: bool = False,
+        probe: bool = True,
+    ) -> Resumption:
+        """Check what changed since the last checkpoint, and give the text to continue from: `verdict`
+        and `pack`. Without `session` or `transcript`: the newest session here. Work of another place
+        is refused unless `accept_foreign` is given. `probe` runs the recorded probes again."""
+        from holdfast.session.resume import refuse_foreign, resume
+
+        found = resume(
+            self._workspace,
+            {
+                "session": session,
+                "transcript": transcript,
+                "issue": issue,
+                "budget": budget,
+                "probe": probe,
+            },
+            now=clock.now(),
+        )
+        if not accept_foreign:
+            refuse_foreign(found)
+        return found
+
+    def sessions(self) -> list[ListedSession]:
+        """The sessions that can be resumed here, newest first."""
+        from holdfast.session.listing import list_sessions
+
+        return list_sessions(self.root, self._workspace, now=clock.now())
+
+    # Notes and the past
+
+    def note(self, text: str, *, name: str = "default", id: str | None = None) -> Outcome:
+        """Add a line to a note, durably. The same `id` again changes nothing."""
+        from holdfast.note.write import write_note
+
+        workspace = self._reachable(write_note)
+        return write_note(workspace, text, name=name, actor=self._actor, now=clock.now(), id=id)
+
+    def status(self) -> Status:
+        """Where the journal is, what it holds, and what needs attention."""
+        from holdfast.maintenance.status import gather
+
+        return gather(self._workspace)
+
+    def history(
+        self, *, stream: str = "", kind: str = "", before: int | None = None, limit: int = 50
+    ) -> list[Record]:
+        """What happened, newest first. `stream` may end in `*`; `before` is a sequence number."""
+        from holdfast.maintenance.history import history
+
+        request = {"stream": stream, "kind": kind, "before": before, "limit": limit}
+        return history(self._workspace, request)  # type: ignore[arg-type]
+
+    def show(self, what: str) -> StreamShown | RecordShown:
+        """The state of a stream, by its name, or a record, by its id or a unique beginning of it."""
+        from holdfast.maintenance.history import show
+
+        return show(self._workspace, what)
+
+    def diff(self, one: str, other: str = "") -> Difference:
+        """Two states of one stream: after a record, and after another one or the newest."""
+        from holdfast.maintenance.history import diff
+
+        return diff(self._workspace, one, other)
+
+    def restore(self, id: str, *, dry_run: bool = False) -> RestoredState:
+        """Bring a stream, and its files, back to what they were after a record."""
+        from holdfast.maintenance.history import restore
+
+        return restore(self._workspace, id, actor=self._actor, now=clock.now(), dry_run=dry_run)
+
+    @property
+    def snapshot(self) -> Snapshots:
+        """Snapshots of the work tree: `snapshot.create()`, `snapshot.restore(id)`."""
+        return Snapshots(self._workspace, actor=self._actor)
+
+    # The other protocols
+
+    def agent(self, agent: str, *, feature: str = "", epic: str = "") -> Member:
+        """The agent that this program is; use it in a `with` statement."""
+        from holdfast.fleet.api import Member
+
+        return Member(self._workspace, agent, feature=feature, epic=epic, actor=self._actor)
 
     def loop(self, track: str) -> Loop:
         """A track of `conductor/tracks`, to take its steps one by one."""
         from holdfast.loop.api import Loop
         from holdfast.loop.location import TrackFolder
         from holdfast.loop.track import Track
+        from holdfast.streams import open_writer
 
         place = TrackFolder(self._workspace, track)
-        return Loop(Track(self._workspace, self._writer, place, actor=self._actor))
-
-    def agent(self, agent: str, *, feature: str = "", epic: str = "") -> Member:
-        """An agent that this program is; use it in a `with` statement."""
-        from holdfast.fleet.api import Member
-
-        return Member(self._workspace, agent, feature=feature, epic=epic, actor=self._actor)
+        writer = open_writer(self._workspace)
+        return Loop(Track(self._workspace, writer, place, actor=self._actor))
 
     @property
     def gates(self) -> Gates:
@@ -71,23 +237,19 @@ class Workspace:
         return Gates(self._workspace, actor=self._actor)
 
     @property
-    def plans(self) -> Plans:
-        """Plans in waves: `plans.run(["plans"])`, `plans.resume()`, `plans.show()`."""
-        from holdfast.plans.api import Plans
-
-        return Plans(self._workspace, self._writer, actor=self._actor)
-
-    def check(self, *, session: str = "", **values: float) -> Report:
-        """Whether work may go on within its budget: `verdict` is go, wait or stop. What is not given
-        (cost, context, estimated, actual, errors) is measured."""
-        return self.budgets.check(session=session, **values)
-
-    @property
     def budgets(self) -> Budgets:
-        """Limits that warn, ask a person, and stop: `budgets.check()`, `budgets.add(cost=0.4)`."""
+        """What was spent, and whether work may go on: `budgets.check()["verdict"]`."""
         from holdfast.budgets.api import Budgets
 
         return Budgets(self._workspace, actor=self._actor)
+
+    @property
+    def plans(self) -> Plans:
+        """Plans in waves: `plans.run(["plans"])`, `plans.resume()`, `plans.show()`."""
+        from holdfast.plans.api import Plans
+        from holdfast.streams import open_writer
+
+        return Plans(self._workspace, open_writer(self._workspace), actor=self._actor)
 
     def rfc(self, id: str) -> Rfc:
         """The RFC with this id: its questions, its checkpoint, its bootstrap."""
@@ -95,13 +257,26 @@ class Workspace:
 
         return Rfc(self._workspace, id, actor=self._actor)
 
-    def history(self, *, stream: str = "", limit: int = 50) -> list[Record]:
-        """What happened, newest first; `stream` may end in `*`."""
-        return self._workspace.journal.latest(stream=stream, limit=limit)
+    def stop(self, reason: str = "") -> StopResult:
+        """Stop every agent of the workspace, until `release`."""
+        from holdfast.maintenance.emergency import stop
+
+        return stop(self._workspace, reason, by=self._actor, now=clock.now())
+
+    def release(self, reason: str = "") -> bool:
+        """Lift the emergency stop; whether there was one."""
+        from holdfast.maintenance.emergency import release
+
+        return release(self._workspace, reason, by=self._actor, now=clock.now())
 
     def close(self) -> None:
         """Let go of the journal."""
-        self._workspace.close()
+        workspace = self._workspace
+        if workspace.wants_forwarder or workspace.spools:
+            from holdfast.remote.spawn import start
+
+            start(workspace)
+        workspace.close()
 
     def __enter__(self) -> Workspace:
         return self
@@ -114,7 +289,55 @@ class Workspace:
     ) -> None:
         self.close()
 
+    def _reachable(self, operation: Callable[..., Any]) -> Place:
+        """The workspace for an operation. While its server is away, an operation that works offline
+        writes to the spool of this machine."""
+        from holdfast.remote.offline import can_work_offline, reachable
+
+        if not can_work_offline(operation):
+            return self._workspace
+        workspace, away = reachable(self._workspace)
+        if away:
+            self._workspace.wants_forwarder = True
+        return workspace
+
+
+class Snapshots:
+    """Snapshots of a work tree, untracked files too, under private git refs."""
+
+    def __init__(self, workspace: Place, *, actor: str) -> None:
+        self._workspace = workspace
+        self._actor = actor
+
+    def create(self, *, session: str = "") -> Snapshot:
+        """Take a snapshot. When nothing changed, the newest one, with `duplicate` set."""
+        from holdfast.maintenance.snapshots import create_snapshot
+
+        return create_snapshot(
+            self._workspace, actor=self._actor, now=clock.now(), session=session, unattended=True
+        )[0]
+
+    def list(self, *, everywhere: bool = False) -> Sequence[Snapshot]:
+        """The snapshots of this worktree, or of all worktrees and machines, newest first."""
+        from holdfast.git.snapshot import listing
+
+        return listing(self._workspace.root, everywhere=everywhere)
+
+    def show(self, id: str) -> Shown:
+        """What a snapshot holds, and what has changed since."""
+        from holdfast.git.snapshot import show
+
+        return show(self._workspace.root, id)
+
+    def restore(self, id: str, paths: Iterable[str] = (), *, dry_run: bool = False) -> Restoration:
+        """Bring the work tree, or single paths of it, back to a snapshot. The present is snapshotted
+        first: restore `before` to undo it."""
+        from holdfast.git.restore import restore
+
+        return restore(self._workspace.root, id, paths, dry_run=dry_run)
+
 
 def open(folder: str | None = None, *, actor: str = "") -> Workspace:
-    """The workspace of a folder, by default of the current one."""
+    """The workspace of a folder, by default of the current one. `actor` is written into each record;
+    by default HOLDFAST_ACTOR, or the user's name."""
     return Workspace(folder, actor=actor)

@@ -13,7 +13,7 @@ from holdfast.fleet import transfer
 from holdfast.git import remote as remotes
 from holdfast.git import snapshot
 from holdfast.git.restore import restore as restore_work_tree
-from holdfast.kernel import failures
+from holdfast.maintenance.snapshots import create_snapshot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,21 +38,21 @@ def command() -> None:
 @verb
 def create(call: Call) -> Reply:
     """Take a snapshot of the work tree."""
-    made = _taken(call)
-    for problem in transfer.push_if_configured(call.workspace, actor=call.actor):
+    # A hook starts this in a process whose output no person sees.
+    unattended = not sys.stderr.isatty()
+    made, problems = create_snapshot(
+        call.workspace, actor=call.actor, now=call.now, unattended=unattended
+    )
+    _warn_of_skipped(made)
+    for problem in problems:
         warn(problem)
-        # A hook leaves this to a process that nobody looks at.
-        if not sys.stderr.isatty():
-            failures.note(call.workspace, "snapshot push", problem, call.now)
     word = "Nothing changed since" if made["duplicate"] else "Snapshot"
     return Reply({**made}, [f"{word} {made['id'][:12]}"], next=["holdfast snapshot list"])
 
 
-def _taken(call: Call) -> Snapshot:
-    made = transfer.take_snapshot(call.workspace, call.now)
-    for left_out in made["skipped"]:
-        warn(f"{left_out['path']} was left out: {left_out['reason']}.")
-    return made
+def _warn_of_skipped(made: Snapshot) -> None:
+    for skipped in made["skipped"]:
+        warn(f"{skipped['path']} was left out: {skipped['reason']}.")
 
 
 @command.command("push")
@@ -67,7 +67,7 @@ def push(call: Call, remote: str, everything: bool, dry_run: bool) -> Reply:
     tags and other snapshots stay as they are.
     """
     if not dry_run:
-        _taken(call)
+        _warn_of_skipped(transfer.take_snapshot(call.workspace, call.now))
     done, problems = transfer.push(
         *(call.workspace, remote), everything=everything, dry_run=dry_run, actor=call.actor
     )

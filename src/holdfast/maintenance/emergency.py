@@ -1,0 +1,53 @@
+"""Stop every agent of a workspace at once, and let them go on."""
+
+from __future__ import annotations
+
+from holdfast.budgets.check import latched_again
+from holdfast.estop import stop as estop
+from holdfast.kernel import latch
+from holdfast.kernel.errors import HoldfastError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    from holdfast.kernel.workspace import Workspace
+
+    class StopResult(TypedDict):
+        """A stop that holds. `warning` says what is wrong with its record."""
+
+        reason: str
+        recorded: bool
+        warning: str
+
+
+DEFAULT_REASON = "Emergency stop"
+
+
+def stop(workspace: Workspace, reason: str = "", *, by: str, now: int) -> StopResult:
+    """Stop every agent. An empty reason is accepted: a person in an emergency has no time for one."""
+    recorded, missed = estop.stop(workspace, reason.strip() or DEFAULT_REASON, by=by, now=now)
+    if missed:
+        raise HoldfastError(
+            f"The stop does not hold in {', '.join(missed)}: nothing could be written there.",
+            hint="It holds in the other worktrees. Make those folders writable, and stop again.",
+            kind="stop_incomplete",
+        )
+    warning = ""
+    if not recorded and workspace.wants_forwarder:
+        warning = (
+            "The stop holds on this machine. The server is away: other machines hear of it when it "
+            "is back."
+        )
+    elif not recorded:
+        warning = "The stop holds; its record could not be written."
+    held = latch.read(workspace)
+    return {"reason": held["reason"] if held else reason, "recorded": recorded, "warning": warning}
+
+
+def release(workspace: Workspace, reason: str = "", *, by: str, now: int) -> bool:
+    """Lift the emergency stop; whether there was one. A budget's stop that it hid holds again."""
+    lifted = estop.release(workspace, reason, by=by, now=now)
+    if latched_again(workspace, actor=by, now=now):
+        estop.refuse_stopped(workspace, "The emergency stop is lifted, a budget's stop is not.")
+    return lifted
