@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import Any
 
@@ -23,46 +24,62 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option(
-    "--auto", is_flag=True, help="The automated profile: no questions, no git, no prompt."
+    "--auto", is_flag=True, help="Ask nothing, commit nothing, print no prompt; for hooks."
 )
-@click.option("--reason", type=click.Choice(REASONS), default="handoff", show_default=True)
-@click.option("--session", default="", help="Which session; by default the one at work here.")
+@click.option(
+    "--reason",
+    type=click.Choice(REASONS),
+    default="handoff",
+    show_default=True,
+    help="Why the session is captured.",
+)
+@click.option("--session", default="", help="Session id.  [default: the session at work here]")
 @click.option("--issue", help="The issue, such as CIA-123, #12 or owner/repository#12.")
 @click.option("--title", help="The issue's title.")
-@click.option("--mode", help="The execution mode.")
-@click.option("--task", "current", help="The task at hand.")
-@click.option("--status", help="How far it is.")
-@click.option("--done", multiple=True, help="A task that was finished; repeat it for several.")
+@click.option("--mode", help="The execution mode, such as exec:tdd.")
+@click.option("--task", "current", help="The task that you work on.")
+@click.option("--status", help="How far that task is.")
+@click.option("--done", multiple=True, help="A finished task; repeatable. Added to the others.")
 @click.option(
-    "--remaining", multiple=True, help="A task that is left; given once, it replaces all."
+    "--remaining", multiple=True, help="A task that is left; repeatable. Replaces the list."
 )
-@click.option("--decision", "decisions", multiple=True, help='"what: why"; repeat it for several.')
-@click.option("--blocker", "blockers", multiple=True, help='"what (unblocked by: condition)".')
-@click.option("--no-blockers", is_flag=True, help="Nothing blocks any more.")
-@click.option("--next", "next_action", help="The next action, as specific as can be.")
-@click.option("--file", "files", multiple=True, help="A file in scope; by default activeTaskFiles.")
+@click.option("--decision", "decisions", multiple=True, help='A decision, "what: why"; repeatable.')
+@click.option(
+    "--blocker",
+    "blockers",
+    multiple=True,
+    help='A blocker, "what (unblocked by: condition)"; repeatable. Replaces the list.',
+)
+@click.option("--no-blockers", is_flag=True, help="Clear the list of blockers.")
+@click.option("--next", "next_action", help="The next action, as specific as possible.")
+@click.option(
+    "--file",
+    "files",
+    multiple=True,
+    help="A file in scope; repeatable.  [default: activeTaskFiles of .ccc-state.json]",
+)
 @click.option(
     "--claim",
     "claims",
     nargs=2,
     multiple=True,
     metavar="TEXT PROBE",
-    help="A claim and its probe: run:COMMAND, file:PATH, commit:ID, clean or tests.",
+    help="A claim, and the probe that verifies it: run:COMMAND, file:PATH, commit:ID, clean or tests.",
 )
-@click.option("--require-verified", is_flag=True, help="Refuse the handoff when a probe fails.")
+@click.option("--require-verified", is_flag=True, help="Refuse the checkpoint if a probe fails.")
 @click.option("--strict", is_flag=True, help="Refuse a continuation prompt that is too vague.")
-@click.option("--from", "source", metavar="-", help="Read a JSON document with these fields.")
+@click.option("--from", "source", metavar="-", help="Read the fields from JSON on standard input.")
 @click.option("--skip-git", is_flag=True, help="Make no commit.")
-@click.option("--skip-tracker", is_flag=True, help="Do not touch the tracker.")
+@click.option("--skip-tracker", is_flag=True, help="Do not update the issue's status comment.")
 @click.option("--skip-linear", is_flag=True, help="The same as --skip-tracker.")
-@click.option("--dry-run", is_flag=True, help="Show the progress file as it would be.")
+@click.option("--dry-run", is_flag=True, help="Print the progress file; change nothing.")
 @verb
 def command(call: Call, **options: Any) -> Reply:
     """Capture this session before its context ends.
 
-    Four steps, each on its own: the progress is written to .ccc-progress.md, the files in scope are
-    committed, the issue's status comment is updated, and the continuation prompt is printed. The
-    report names every step that failed; the exit code is 0 all the same.
+    A checkpoint has four steps. It writes the progress to .ccc-progress.md, commits the files in scope,
+    updates the issue's status comment, and prints the continuation prompt. A step that fails does not
+    stop the others: the report names it, and the exit code is still 0.
     """
     given, claims = _given(options)
     flag = "--skip-linear" if options["skip_linear"] else "--skip-tracker"
@@ -99,32 +116,31 @@ def _ask(question: str) -> str:
 
 
 def _given(options: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    given: dict[str, Any] = {}
-    claims: list[dict[str, Any]] = []
-    if options["source"]:
-        given, claims = _document(options["source"])
+    """The fields of the progress, and the claims. An option overrides the document."""
+    document = _document(options["source"]) if options["source"] else {}
     for name in ("issue", "title", "mode", "current", "status"):
         if options[name] is not None:
-            given[name] = options[name]
+            document[name] = options[name]
     for name in ("done", "remaining", "decisions", "blockers"):
         if options[name]:
-            given[name] = list(options[name])
+            document[name] = list(options[name])
     if options["no_blockers"]:
-        given["blockers"] = []
+        document["blockers"] = []
     if options["next_action"]:
-        given["next"] = options["next_action"]
+        document["next"] = options["next_action"]
+    given, claims = progress_document.read(document)
     claims += [{"claim": text, "probe": parse(probe)} for text, probe in options["claims"]]
     return given, claims
 
 
-def _document(source: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """A JSON document on standard input."""
-    import json
-
+def _document(source: str) -> dict[str, Any]:
+    """A JSON object on standard input."""
     if source != "-":
         raise Usage("--from reads standard input only.", hint="holdfast checkpoint --from - < FILE")
     try:
         document = json.loads(sys.stdin.read())
     except ValueError as error:
         raise Usage(f"The document is not JSON: {error}.") from None
-    return progress_document.read(document)
+    if not isinstance(document, dict):
+        raise Usage("The document must be a JSON object.")
+    return document

@@ -1,0 +1,366 @@
+"""One operation, several faces: the command line, the library, MCP and the hooks leave the same records
+and the same files.
+
+Each face runs in a fresh copy of one workspace, at the same path. Ids and times are blanked before the
+comparison.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import holdfast as library
+from holdfast.cli.frame import run
+from holdfast.hooks.run import command, respond_to
+from tests.conftest import Git
+from tests.mcp.world import SHARED, Face
+
+SESSION = "11111111-2222-4333-8444-555555555555"
+REFS = ("for-each-ref", "--format=%(refname)", "refs/holdfast")
+TIMES = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?Z)?")
+IDS = re.compile(r"\b[0-9a-f]{12,}\b")
+
+
+class Left(NamedTuple):
+    """What a face left behind, and what it answered."""
+
+    records: list[tuple[str, str, str]]
+    files: dict[str, str]
+    snapshots: list[dict[str, str]]
+    answer: Any
+
+
+class Command:
+    """The command line, in this process, with `--json`."""
+
+    def __init__(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.root = root
+        self._capsys = capsys
+
+    def __call__(self, *words: str) -> Any:
+        self._capsys.readouterr()
+        code = run([*words, "--json", "-C", str(self.root)])
+        printed = self._capsys.readouterr()
+        assert code == 0, printed
+        return json.loads(printed.out)["data"]
+
+
+class World:
+    """One workspace with a note, a checkpoint and a changed file, copied for each face."""
+
+    def __init__(self, folder: Path, git: Git, capsys: pytest.CaptureFixture[str]) -> None:
+        self._folder = folder
+        self._git = git
+        self._capsys = capsys
+        self.template = folder / "template"
+
+    def prepare(self, source: Path) -> None:
+        root = self._folder / "here"
+        shutil.copytree(source, root)
+        (root / "src").mkdir()
+        (root / "src" / "dates.py").write_text("def parse(): ...\n")
+        with library.open(str(root), actor="before") as workspace:
+            workspace.note("There is a journal.")
+            workspace.checkpoint(
+                session=SESSION,
+                issue="ENG-12",
+                task="Write the parser",
+                remaining=["Write the docs"],
+                next="finish parse()",
+                files=["src/dates.py"],
+                skip_git=True,
+            )
+        root.rename(self.template)
+
+    def run(self, act: Callable[[Path], Any]) -> Left:
+        """Let a face act in a fresh copy. A hook comes last: it leaves a process behind."""
+        root = self._folder / "here"
+        if root.exists():
+            shutil.rmtree(root)
+        shutil.copytree(self.template, root, copy_function=shutil.copy2)
+        os.chdir(root)
+        before = len(_records(root))
+        answer = act(root)
+        return Left(
+            [
+                (record["stream"], record["kind"], blank(record["body"]))
+                for record in _records(root)[before:]
+            ],
+            {
+                str(path.relative_to(root)): blank(path.read_text())
+                for path in sorted(root.rglob("*"))
+                if path.is_file() and not {".git", ".holdfast"} & set(path.relative_to(root).parts)
+            },
+            sorted(
+                (self._tree(root, ref) for ref in self._git(*REFS, at=root).splitlines()), key=blank
+            ),
+            json.loads(blank(answer)),
+        )
+
+    def _tree(self, root: Path, ref: str) -> dict[str, str]:
+        names = self._git("ls-tree", "-r", "--name-only", ref, at=root).splitlines()
+        return {name: blank(self._git("show", f"{ref}:{name}", at=root)) for name in names}
+
+    def command(self, root: Path) -> Command:
+        return Command(root, self._capsys)
+
+
+def blank(value: Any) -> str:
+    """A value as text, without what differs from one run to the next."""
+    return IDS.sub("ID", TIMES.sub("TIME", json.dumps(value, sort_keys=True)))
+
+
+def _records(root: Path) -> list[Any]:
+    with library.open(str(root)) as workspace:
+        return workspace.journal.since(0)
+
+
+@pytest.fixture
+def world(
+    tmp_path: Path,
+    first_commit: Path,
+    git: Git,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> World:
+    monkeypatch.setenv("HOLDFAST_ACTOR", "tester")
+    monkeypatch.chdir(tmp_path)
+    made = World(Path(os.path.realpath(tmp_path)), git, capsys)
+    made.prepare(first_commit)
+    return made
+
+
+@contextmanager
+def nothing_after_the_turn(root: Path) -> Iterator[None]:
+    """A hook leaves the look at the work tree to a process; it waits here until the test is done."""
+    (root / ".holdfast").mkdir(exist_ok=True)
+    with open(root / ".holdfast" / "after-turn.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def read_resource(root: Path, uri: str) -> Any:
+    async def talk(client: Any) -> Any:
+        return await client.read_resource(uri)
+
+    content = Face(root).with_client(talk).contents[0]
+    return json.loads(content.text)
+
+
+def same(faces: dict[str, Left], *, answers: bool = False) -> None:
+    """Every face leaves what the library leaves."""
+    expected = faces["library"]
+    for name, left in faces.items():
+        assert left.records == expected.records, name
+        assert left.files == expected.files, name
+        assert left.snapshots == expected.snapshots, name
+        if answers:
+            assert left.answer == expected.answer, name
+
+
+@pytest.fixture(autouse=True)
+def no_folder_left() -> Iterator[None]:
+    yield
+    SHARED.folder = None
+
+
+def test_a_note(world: World) -> None:
+    def by_hook(root: Path) -> None:
+        payload = {"text": "Dates are UTC.", "name": "plan", "id": "n-1", "cwd": str(root)}
+        done = subprocess.run(
+            command("note"), input=json.dumps(payload).encode(), capture_output=True, check=True
+        )
+        assert "failed" not in json.loads(done.stdout)
+
+    def by_library(root: Path) -> None:
+        library.open(str(root)).note("Dates are UTC.", name="plan", id="n-1")
+
+    same(
+        {
+            "library": world.run(by_library),
+            "cli": world.run(
+                lambda root: world.command(root)(
+                    "note", "Dates are UTC.", "--to", "plan", "--id", "n-1"
+                ),
+            ),
+            "hook": world.run(by_hook),
+        }
+    )
+
+
+def test_a_checkpoint_of_an_agent(world: World) -> None:
+    given: dict[str, Any] = {
+        "task": "Write the docs",
+        "status": "half done",
+        "next": "describe parse()",
+        "done": ["Write the parser"],
+        "remaining": ["Publish"],
+        "decisions": ["UTC only: no zones in the input"],
+        "blockers": ["The review (unblocked by: ENG-13)"],
+        "files": ["src/dates.py"],
+        "claims": {"The parser is there": "file:src/dates.py"},
+        "session": SESSION,
+    }
+    words = [
+        *("--task", given["task"], "--status", given["status"], "--next", given["next"]),
+        *("--done", *given["done"], "--remaining", *given["remaining"]),
+        *("--decision", *given["decisions"], "--blocker", *given["blockers"]),
+        *("--file", "src/dates.py", "--claim", "The parser is there", "file:src/dates.py"),
+        *("--session", SESSION, "--skip-git"),
+    ]
+
+    def by_tool(root: Path) -> None:
+        said = Face(root).call("checkpoint", given)
+        assert not said.failed, said.text
+
+    same(
+        {
+            "library": world.run(
+                lambda root: library.open(str(root)).checkpoint(**given, skip_git=True),
+            ),
+            "cli": world.run(lambda root: world.command(root)("checkpoint", *words)),
+            "mcp": world.run(by_tool),
+        }
+    )
+
+
+def test_a_checkpoint_of_a_hook(world: World) -> None:
+    def by_hook(root: Path) -> None:
+        payload = {"session_id": SESSION, "cwd": str(root), "hook_event_name": "Stop"}
+        respond_to("claude", "Stop", payload, may_leave=False)
+
+    def by_library(root: Path) -> None:
+        library.open(str(root)).checkpoint(profile="automated", session=SESSION)
+
+    def held(act: Callable[[Path], Any]) -> Callable[[Path], Any]:
+        def acted(root: Path) -> Any:
+            with nothing_after_the_turn(root):
+                act(root)
+
+        return acted
+
+    same(
+        {
+            "library": world.run(held(by_library)),
+            "cli": world.run(
+                held(
+                    lambda root: world.command(root)("checkpoint", "--auto", "--session", SESSION)
+                ),
+            ),
+            "hook": world.run(held(by_hook)),
+        }
+    )
+
+
+def test_a_resume(world: World) -> None:
+    (world.template / "README.md").write_text("Another project.\n")
+
+    def by_hook(root: Path) -> dict[str, Any]:
+        payload = {"session_id": "another", "cwd": str(root), "source": "startup"}
+        answer = respond_to("claude", "SessionStart", payload, may_leave=False)
+        return {"context": answer["hookSpecificOutput"]["additionalContext"]}
+
+    faces = {
+        "library": world.run(lambda root: library.open(str(root)).resume()),
+        "cli": world.run(lambda root: world.command(root)("resume")),
+        "mcp": world.run(lambda root: Face(root).call("resume").data),
+    }
+    same(faces, answers=True)
+    assert faces["library"].records == []
+    assert faces["library"].answer["verdict"] == "DRIFTED"
+    hook = world.run(by_hook)
+    assert hook.records == []
+    # The hook's text ends with a tip of its own; the pack is the same.
+    assert hook.answer["context"].startswith(faces["library"].answer["pack"].rstrip("\n"))
+
+
+def test_the_history(world: World) -> None:
+    def by_library(root: Path) -> Any:
+        return library.open(str(root)).history(stream="session:*")
+
+    same(
+        {
+            "library": world.run(by_library),
+            "cli": world.run(lambda root: world.command(root)("history", "session:*")["records"]),
+            "mcp": world.run(lambda root: read_resource(root, "holdfast://history/session:*")),
+        },
+        answers=True,
+    )
+
+
+def test_the_status(world: World) -> None:
+    faces = {
+        "library": world.run(lambda root: library.open(str(root)).status()),
+        "cli": world.run(lambda root: world.command(root)("status")),
+        "mcp": world.run(lambda root: read_resource(root, "holdfast://status")),
+    }
+    same(faces, answers=True)
+    assert faces["library"].answer["journal"]["streams"] == 2
+
+
+def test_a_snapshot(world: World) -> None:
+    def changed(act: Callable[[Path], Any]) -> Callable[[Path], Any]:
+        def acted(root: Path) -> Any:
+            (root / "new.txt").write_text("Not in git.\n")
+            return act(root)
+
+        return acted
+
+    faces = {
+        "library": world.run(changed(lambda root: library.open(str(root)).snapshot.create())),
+        "cli": world.run(changed(lambda root: world.command(root)("snapshot", "create"))),
+    }
+    same(faces, answers=True)
+    assert len(faces["library"].snapshots) == 2
+
+
+def test_a_snapshot_restored(world: World) -> None:
+    def back(act: Callable[[Path, str], Any]) -> Callable[[Path], Any]:
+        def acted(root: Path) -> Any:
+            kept = library.open(str(root)).snapshot.create()
+            (root / "src" / "dates.py").write_text("broken\n")
+            return act(root, kept["id"])
+
+        return acted
+
+    faces = {
+        "library": world.run(
+            back(lambda root, kept: library.open(str(root)).snapshot.restore(kept))
+        ),
+        "cli": world.run(back(lambda root, kept: world.command(root)("snapshot", "restore", kept))),
+    }
+    same(faces, answers=True)
+    assert "broken" not in faces["cli"].files["src/dates.py"]
+
+
+def test_a_restored_note_and_a_stop(world: World) -> None:
+    """The emergency stop and the way back, as the command line and the library do them."""
+
+    def by_library(root: Path) -> None:
+        workspace = library.open(str(root))
+        (first,) = workspace.history(stream="note:default")
+        workspace.note("A mistake.")
+        workspace.restore(first["id"])
+        workspace.stop("Wait")
+        workspace.release("Go on")
+
+    def by_command(root: Path) -> None:
+        holdfast = world.command(root)
+        (first,) = holdfast("history", "note:default")["records"]
+        holdfast("note", "A mistake.")
+        holdfast("restore", first["id"])
+        holdfast("estop", "--reason", "Wait")
+        holdfast("release", "--reason", "Go on")
+
+    same({"library": world.run(by_library), "cli": world.run(by_command)})
