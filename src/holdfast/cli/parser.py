@@ -1,4 +1,4 @@
-"""The words of the command line, through click: groups, options, help, nearest matches."""
+"""The command line through click: groups, options, help, nearest matches."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def verb(function: Callable[..., Reply]) -> Callable[..., Parsed]:
 
 
 def from_table(name: str, module: ModuleType) -> click.Command:
-    """The command of a verb that can do without click, for the times when it cannot."""
+    """Build the click command of a plain verb, from the same table that `plain_output` reads."""
     function: Callable[..., Any] = verb(module.answer)
     for option in reversed(options_of(module)):
         function = click.option(
@@ -103,9 +103,9 @@ class Verbs(click.Group):
 )
 @click.version_option(__version__, message="holdfast %(version)s")
 def root() -> None:
-    """What coding agents know about their work survives them.
+    """Keep what coding agents know about their work.
 
-    stdout is the result, stderr everything else; --json works on every command.
+    The result is printed to stdout, everything else to stderr. Every command takes --json.
     """
 
 

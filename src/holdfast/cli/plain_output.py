@@ -1,8 +1,7 @@
-"""Verbs that must be fast: their words are a table, read here without click.
+"""Parse the options of plain verbs without click, which costs as much as four bare interpreters.
 
-Click alone costs four bare interpreters. A verb whose module has `answer` (and perhaps `ARGUMENTS` and
-`OPTIONS`) runs without it, as long as its words are simple; whatever is not (help, a mistake) is left
-to click, which is built from the same table.
+A plain verb is a module with `answer`, and perhaps `ARGUMENTS` and `OPTIONS`. What this parser does not
+understand (help, a mistake) is left to click, whose command is built from the same table.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ if TYPE_CHECKING:
     Kind = Literal["text", "many", "flag", "number"]
 
 EVERYWHERE = (
-    ("--json", "as_json", "flag", "Answer with one JSON envelope."),
-    ("-C", "folder", "text", "Work in the workspace of DIR instead of this folder."),
+    ("--json", "as_json", "flag", "Print one JSON envelope."),
+    ("-C", "folder", "text", "Use the workspace of DIR instead of the current folder."),
 )
 
 
@@ -45,8 +44,8 @@ def options_of(module: ModuleType) -> Sequence[Option]:
 
 
 def read(module: ModuleType, words: Sequence[str]) -> dict[str, Any] | None:
-    """The values of a plain verb's words, `as_json` and `folder` with them; None when click must
-    have a look."""
+    """The values of a plain verb's arguments and options, with `as_json` and `folder`; None when click
+    has to parse them."""
     options = {option.flag: (option.name, option.kind) for option in options_of(module)}
     options.update({flag: (name, kind) for flag, name, kind, _ in EVERYWHERE})  # type: ignore[misc]
     values: dict[str, Any] = {name: _empty(kind) for name, kind in options.values()}

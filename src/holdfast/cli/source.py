@@ -1,4 +1,4 @@
-"""A text that a verb is given: in a file, or on standard input for `-`."""
+"""Read a text from a file, or from standard input for `-`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from holdfast.kernel.errors import NotFound, Usage
 
 
 def text_from(source: str, *, largest: int, example: str, advice: str = "") -> str:
-    """The text, if it is UTF-8 and not longer than so many bytes. `example` shows how to give it,
-    `advice` how to make it shorter."""
+    """Read a text in UTF-8 of at most `largest` bytes. `example` is the hint when it is missing,
+    `advice` when it is too long."""
     name = "standard input" if source == "-" else source
     if source == "-":
         if sys.stdin is None or sys.stdin.isatty():
-            raise Usage("The text comes on standard input.", hint=example)
+            raise Usage("Give the text on standard input.", hint=example)
         content = sys.stdin.buffer.read(largest + 1)
     else:
         try:

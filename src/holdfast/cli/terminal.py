@@ -1,4 +1,4 @@
-"""Words and columns on a screen: relative times, safe text, what changed."""
+"""Text for a terminal: colours, relative times, sizes, tables, diffs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def style(text: str, colour: str | None = None, *, bold: bool = False, dim: bool
 
 
 def unstyle(text: str) -> str:
-    """Without the marks that `style` made; there are no others in a safe text."""
+    """Remove the marks that `style` made; a safe text has no others."""
     parts = text.split("\x1b[")
     return parts[0] + "".join(part.partition("m")[2] for part in parts[1:])
 
@@ -46,13 +46,13 @@ def wants_colour(stream: TextIO) -> bool:
 
 
 def one_line(text: str, width: int = 72) -> str:
-    """The first words of a text, on one line."""
+    """The beginning of a text, on one line."""
     flat = " ".join(safe(text).split())
     return flat if len(flat) <= width else flat[: width - 1] + "…"
 
 
 def ago(at: str, now: int) -> str:
-    """`3 min ago`; a time to come, as a stepped clock leaves behind, is `just now`."""
+    """`3 min ago`. A time in the future, which a stepped clock leaves behind, is `just now`."""
     try:
         seconds = (now - clock.parse(at)) // 1000
     except ValueError:
@@ -82,7 +82,7 @@ def plural(count: int, one: str, many: str = "") -> str:
 
 
 def summary(body: Any, width: int = 72) -> str:
-    """What a record says, in a few words, whatever its protocol."""
+    """The body of a record of any stream, on one line."""
     if body is None:
         return "erased"
     if isinstance(body, str):
@@ -109,7 +109,7 @@ def diff(before: str, after: str, before_name: str, after_name: str) -> Iterator
 
 
 def table(rows: list[list[str]], *, indent: str = "") -> Iterator[str]:
-    """Columns as wide as they need to be; the last one runs free."""
+    """Rows in columns as wide as their widest cell."""
     if not rows:
         return
     widths = [max(wide(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -119,5 +119,5 @@ def table(rows: list[list[str]], *, indent: str = "") -> Iterator[str]:
 
 
 def wide(text: str) -> int:
-    """How many columns a styled text takes."""
+    """The width of a styled text on the screen."""
     return width(unstyle(text))

@@ -1,7 +1,6 @@
-"""Which workspaces this user has: `init` writes them down, and the page shows them on one board.
+"""The list of this user's workspaces: `init` adds to it, and the page shows all of them on one board.
 
-A small file in the user's state folder. It is a convenience: when it cannot be written or read, nothing
-else is lost.
+It is a small file in the user's state folder. Nothing else depends on it.
 """
 
 from __future__ import annotations
@@ -10,8 +9,9 @@ import json
 import os
 
 from holdfast.kernel.atomic import write_synced
+from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.lock import WorkspaceLock
-from holdfast.kernel.workspace import user_folder, worktrees
+from holdfast.kernel.workspace import discover, user_folder, worktrees
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +39,24 @@ def forget(workspace: Workspace) -> None:
 def roots() -> list[str]:
     """The top folders of the workspaces that were written down and still are there."""
     return [root for root in _read() if os.path.isdir(root)]
+
+
+def workspaces(here: Workspace | None) -> tuple[list[Workspace], list[str]]:
+    """The workspace here and all that were written down; which of them are left out, and why."""
+    found = [here] if here is not None else []
+    left_out = []
+    for root in roots():
+        try:
+            found.append(discover(root))
+        except HoldfastError as error:
+            left_out.append(f"{root} is left out: {error.message}")
+    if not found:
+        raise NotFound(
+            "There is no workspace here, and `holdfast init` was run in none.",
+            hint="Go to a project, or name one: --workspace DIR",
+            kind="no_workspace",
+        )
+    return found, left_out
 
 
 def _main_root(workspace: Workspace) -> str:

@@ -11,18 +11,18 @@ from holdfast.journal.postgres.grants import grants
 
 @click.group()
 def command() -> None:
-    """For whoever owns a PostgreSQL database of journals."""
+    """For the owner of a PostgreSQL database of journals."""
 
 
 @command.command("grant")
 @click.argument("role")
-@click.option("--read-only", is_flag=True, help="The role may read, and write nothing.")
+@click.option("--read-only", is_flag=True, help="Let the role read only.")
 @verb
 def grant(call: Call, role: str, read_only: bool) -> Reply:
-    """Print the SQL that lets ROLE append to the journals, and change or remove nothing.
+    """Print the SQL that lets ROLE append to the journals, but not change or remove anything.
 
-    Nothing is connected to: read it, then hand it to psql as the database's owner. The schema must
-    be there, which the owner's first command sees to.
+    This command connects to no database. Read the SQL, then run it with psql as the database's owner.
+    The schema has to exist: the first command of the owner creates it.
     """
     statements = grants(role, read_only=read_only)
     lines = [f"-- What {'a reader' if read_only else 'a writer'} of the journals needs."]

@@ -22,8 +22,10 @@ from holdfast.processes.lease import is_held
 @running
 @verb
 def command(call: Call, id: str, **options: Any) -> Reply:
-    """`plan resume`, as the users of autopilot know it. While the run is at work, it shows where that
-    is, and starts no second runner; --reset-alerts clears what was acknowledged in either case.
+    """Continue a run, as `plan resume` does. For users of autopilot.
+
+    While the run is executed by another process, show where it is and start no second one.
+    --reset-alerts clears the acknowledgments in both cases.
     """
     state = lookup.find_run(call.workspace, id)
     runner = is_held(Place(call.workspace, state["id"]).lease)

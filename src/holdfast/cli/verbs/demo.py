@@ -7,7 +7,7 @@ from holdfast.maintenance.demo import tell
 
 
 def answer(call: Call) -> Reply:
-    """Play the main story with real processes in a temporary repository, which is then removed."""
+    """Show the main story with real processes in a temporary repository, and remove it afterwards."""
     if call.as_json:
         return Reply({"story": list(tell())})
     return Reply({}, tell())

@@ -11,12 +11,12 @@ from holdfast.maintenance.gc import collect
 
 
 @click.command()
-@click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
+@click.option("--dry-run", is_flag=True, help="Say what would be removed; remove nothing.")
 @verb
 def command(call: Call, dry_run: bool) -> Reply:
-    """Remove what the retention settings let go, and give unused space back to the disk.
+    """Remove the records that are older than the retention settings, and give unused space back.
 
-    The state of every stream stays, and so does the proof: each chain keeps an anchor.
+    Every stream keeps its state, and an anchor with which its hash chain still verifies.
     """
     if not call.workspace.exists():
         return Reply({"dry_run": dry_run}, ["Nothing was written yet."])

@@ -23,8 +23,10 @@ SHORT_ID = 8
 @click.option(
     "-n", "--limit", default=DEFAULT_LIMIT, show_default=True, help="Show at most this many."
 )
-@click.option("--kind", default="", help="Only records of this kind.")
-@click.option("--before", metavar="SEQ", type=int, help="Only records before this sequence number.")
+@click.option("--kind", default="", help="Show only records of this kind.")
+@click.option(
+    "--before", metavar="SEQ", type=int, help="Show only records before this sequence number."
+)
 @verb
 def command(call: Call, stream: str, limit: int, kind: str, before: int | None) -> Reply:
     """Show what happened, newest first.
@@ -62,7 +64,7 @@ def _lines(records: list[Record], now: int) -> Iterator[str]:
 
 
 def _when(at: str, now: int) -> str:
-    """Relative for a person; a script gets the time itself, which does not change under it."""
+    """A relative time for a person, the time itself for a script."""
     import sys
 
     return ago(at, now) if sys.stdout.isatty() else at

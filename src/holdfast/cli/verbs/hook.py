@@ -15,9 +15,9 @@ from holdfast.cli.parser import verb
 @click.argument("event", required=False, default="")
 @verb
 def command(call: Call, client: str, event: str) -> Reply:
-    """What a client's hook calls: CLIENT and EVENT, the payload on standard input.
+    """Answer the hook EVENT of CLIENT. The payload is read from standard input.
 
-    Ends with 0 whatever happens. `holdfast init` sets up a faster way to the same.
+    The exit code is always 0. `holdfast init` sets up a faster command for the same.
     """
     from holdfast.hooks.run import respond
     from holdfast.kernel import canonical_json

@@ -29,15 +29,16 @@ WOULD = {"installed": "Would write", "already": "Written already", "left": "Woul
     "clients",
     multiple=True,
     type=click.Choice(CLIENTS),
-    help="Which client; repeat it for several. Without it: show what would be done for yours.",
+    help="A client; repeatable. Without it, show what would be done for the clients found here.",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be changed, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Say what would change; change nothing.")
 @verb
 def command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
-    """Let your agents' clients call holdfast by themselves: the text to go on from at a session's
-    start, captures before compaction, at stop and at the end, limits that hold while it works.
+    """Let the clients of your agents call holdfast by themselves.
 
-    Doing it twice changes nothing; `holdfast uninstall` restores every file byte for byte.
+    A session then starts with the text to continue from. It is captured before compaction, at every stop
+    and at its end, and budgets are checked while it works. To run this twice changes nothing.
+    `holdfast uninstall` restores every file byte for byte.
     """
     found = detect()
     wanted = list(dict.fromkeys(clients)) or [one["client"] for one in found if one["because"]]
@@ -56,7 +57,7 @@ def command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
 
 
 def _remember(call: Call) -> None:
-    """Let `holdfast serve` find this workspace. Nothing else needs that, so nothing fails for it."""
+    """Let `holdfast serve` find this workspace. A failure is only a warning: nothing else needs it."""
     try:
         registry.remember(call.workspace)
     except (OSError, HoldfastError) as error:
@@ -75,7 +76,7 @@ def _detected(wanted: list[str], found: list[Found]) -> Iterator[str]:
 
 
 def _broken(call: Call) -> Iterator[str]:
-    """What is installed, and does not work or is another's."""
+    """What is installed, but does not work or belongs to another holdfast."""
     for one in conditions(call.workspace, hook_command, server()):
         if one["problem"]:
             yield style(safe(one["problem"]), "yellow")

@@ -18,27 +18,27 @@ from holdfast.remote.address import SETTING, check, url_in_file
 from holdfast.remote.move import LOCAL
 from holdfast.remote.move import move as move_journal
 
-# Seconds between two words on how far it is.
+# Seconds between two updates.
 SPOKEN_EVERY = 0.2
 
 
 @click.group()
 def command() -> None:
-    """Where the journal is: a file of this machine, or a server for many."""
+    """Move the journal between a file on this machine and a server for many machines."""
 
 
 @command.command("move")
 @click.option(
     "--to", required=True, metavar="URL", help="postgresql://USER@HOST/DATABASE, or local."
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be moved, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Say what would be moved; change nothing.")
 @verb
 def move(call: Call, to: str, dry_run: bool) -> Reply:
     """Copy this workspace's journal to a PostgreSQL database, or back to a file with --to local.
 
-    Every record keeps its hash and is compared with its copy. If it is interrupted, run it again: it
-    goes on where it was. The file stays as it is; a server that was moved away from takes no more.
-    A password belongs into ~/.pgpass or PGPASSWORD: others can see a command's words.
+    Every record keeps its hash and is compared with its copy. If the move is interrupted, run it again:
+    it continues where it was. The file stays as it is. A server that you moved away from accepts no more
+    records. Put a password into ~/.pgpass or PGPASSWORD: other programs can see the command line.
     """
     progress = Progress(call)
     try:
@@ -63,14 +63,16 @@ def move(call: Call, to: str, dry_run: bool) -> Reply:
 
 
 @command.command("forward")
-@click.option("--stay", is_flag=True, help="Do not go when nothing is to be done; for a service.")
+@click.option(
+    "--stay", is_flag=True, help="Keep running when there is nothing to do; for a service."
+)
 @verb
 def forward(call: Call, stay: bool) -> Reply:
-    """Bring to the server what hooks wrote on this machine, and back what they read: stops, answers,
-    acknowledgments, lost lives.
+    """Send to the server what hooks wrote on this machine, and fetch what they read: stops, answers,
+    acknowledgments, lost fences.
 
-    Hooks start it by themselves, and it goes when it was not needed for five minutes. One a workspace:
-    a second one says so and ends.
+    Hooks start the forwarder by themselves. It ends when it had nothing to do for five minutes. Each
+    workspace has one: a second one says so and ends.
     """
     if not call.workspace.url:
         raise Usage(
@@ -90,13 +92,13 @@ def forward(call: Call, stay: bool) -> Reply:
 
 
 @command.command("trust")
-@click.option("--forget", is_flag=True, help="Take it back.")
+@click.option("--forget", is_flag=True, help="Withdraw the trust.")
 @verb
 def trust(call: Call, forget: bool) -> Reply:
-    """Say that the server which this repository's settings name may have this clone's journal.
+    """Trust the server that this repository's settings name with the journal of this clone.
 
-    A person has to: a repository that came from elsewhere must not choose where your notes go. Without
-    it nothing connects there. HOLDFAST_URL in your own environment needs no trust.
+    Only a person can do this: a repository from elsewhere must not choose where your notes go. Without
+    trust, holdfast does not connect there. HOLDFAST_URL in your own environment needs no trust.
     """
     url = url_in_file(call.workspace)
     if not url:
@@ -125,7 +127,7 @@ def trust(call: Call, forget: bool) -> Reply:
 
 
 class Progress:
-    """How far it is, for a person who watches: one line, gone when it is done."""
+    """Shows a person how far the move is, on one line that disappears at the end."""
 
     def __init__(self, call: Call) -> None:
         self._is_watched = not call.as_json and sys.stderr.isatty()

@@ -17,17 +17,17 @@ GONE = (BrokenPipeError, ConnectionResetError)
 
 
 def leave(code: int) -> NoReturn:
-    """End at once: what was begun is done, but a thread still waits for a line, which may never come."""
+    """End at once. All calls are done, but a thread still waits for a line that may never come."""
     os._exit(code)
 
 
 @click.command()
 @verb
 def command(call: Call) -> Reply:
-    """Serve the agents' protocol (MCP) on standard input and output, for the client that starts this.
+    """Serve the Model Context Protocol on standard input and output, for the client that starts this.
 
-    Tools, resources and prompts are described in docs/how-to/mcp.md. It ends when the client closes
-    its end.
+    docs/how-to/mcp.md describes the tools, resources and prompts. The server ends when the client closes
+    standard input.
     """
     try:
         from holdfast.mcp.server import serve_stdio
@@ -40,7 +40,9 @@ def command(call: Call) -> Reply:
             kind="not_installed",
         ) from None
     if sys.stdin is None:
-        return Reply({"folder": call.folder})  # closed by whoever started us: nobody will ask
+        return Reply(
+            {"folder": call.folder}
+        )  # closed by the program that started us: it will ask nothing
     if sys.stdin.isatty():
         echo("An MCP client starts this by itself; Ctrl-D ends it.", error=True)
     try:

@@ -36,22 +36,26 @@ WIDTH = 78
 
 
 @click.command()
-@click.option("--session", default="", help="Resume this session: its id, or the beginning of it.")
+@click.option("--session", default="", help="Session to resume: its id, or the beginning of it.")
 @click.option("--list", "listing", is_flag=True, help="List the sessions of all clients here.")
 @click.option(
     "--transcript",
     type=click.Path(),
-    help="Resume the session of this transcript file, wherever it lies.",
+    help="Resume from this transcript file.",
 )
-@click.option("--budget", type=click.IntRange(min=400), help="Print at most so many characters.")
+@click.option("--budget", type=click.IntRange(min=400), help="Print at most this many characters.")
 @click.option(
     "--in",
     "client",
     type=click.Choice(CLIENTS),
-    help="Start this client in the folder, with the text as its first prompt.",
+    help="Start this client here, with the text as its first prompt.",
 )
-@click.option("--issue", default="", help="The issue to work on; another one's work is FOREIGN.")
-@click.option("--accept-foreign", is_flag=True, help="Continue work of another place here.")
+@click.option(
+    "--issue", default="", help="The issue that you work on; work on another issue is FOREIGN."
+)
+@click.option(
+    "--accept-foreign", is_flag=True, help="Continue here although the verdict is FOREIGN."
+)
 @click.option("--prompt-only", is_flag=True, help="Print only the continuation prompt.")
 @verb
 def command(
@@ -72,7 +76,7 @@ def command(
 
     With a checkpoint, the first line says whether the work tree is as it was left: CLEAN, DRIFTED
     (with the files that changed), STALE (too old), FOREIGN (another repository, worktree or issue), or
-    UNKNOWN (nobody looked).
+    UNKNOWN (not checked).
     """
     workspace = _workspace_of(call)
     if listing:
@@ -98,7 +102,7 @@ def command(
 
 
 def _workspace_of(call: Call) -> Workspace | None:
-    """The workspace here; none is needed."""
+    """The workspace of this folder, or None: resume works without one."""
     try:
         return call.workspace
     except NotFound as error:
@@ -126,7 +130,7 @@ def _without_state(one: ListedSession) -> dict[str, object]:
 
 
 def _entry(one: ListedSession) -> list[str]:
-    """Two lines: which session and how far it is; what it was asked for."""
+    """Two lines: the session and its state; its first request."""
     state = "running" if one["alive"] == "alive" else ""
     issue = one["state"]["progress"]["issue"] if one["state"] else UNKNOWN_ISSUE
     facts = [
@@ -143,7 +147,7 @@ def _entry(one: ListedSession) -> list[str]:
 
 
 def _start(call: Call, client: ClientName, found: Resumption) -> Reply:
-    """Become the client: this process ends in it."""
+    """Replace this process by the client."""
     words = command_for(client, found["pack"])
     program = shutil.which(words[0])
     if program is None:

@@ -22,22 +22,29 @@ if TYPE_CHECKING:
     "folders",
     multiple=True,
     metavar="DIR",
-    help="Which workspace; repeat it for several. Without it: this one, and all that `init` knows.",
+    help="A workspace; repeatable. Without it: this one, and every one where `init` was run.",
 )
-@click.option("--port", type=click.IntRange(0, 65535), help="Default 4653, or the next free one.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="Port.  [default: 4653, or the next free one]"
+)
 @click.option(
     "--host",
     default="",
-    help="The name or address that people type. Default: this machine, under a name made for this run.",
+    help="Name or address that people type.  [default: a random name under .localhost]",
 )
-@click.option("--tls-certificate", default="", metavar="FILE", help="For another --host.")
+@click.option(
+    "--tls-certificate",
+    default="",
+    metavar="FILE",
+    help="Certificate; needed for a --host that is not this machine.",
+)
 @click.option("--tls-key", default="", metavar="FILE", help="The certificate's private key.")
 @click.option(
     "--behind-proxy",
     "proxy",
     default="",
     metavar="URL",
-    help="A proxy encrypts; the address that people type.",
+    help="Address that people type, when a proxy encrypts.",
 )
 @verb
 def command(
@@ -49,9 +56,9 @@ def command(
     tls_key: str,
     proxy: str,
 ) -> Reply:
-    """The page: what needs you, what runs, what it costs, and where you answer. Ctrl+C ends it.
+    """Serve the page: what needs you, what runs, what it costs, and where you answer. Ctrl+C ends it.
 
-    Its sign-in link is shown on your terminal, works once, and is given to no agent.
+    The sign-in link appears on your terminal and works once. No agent can read it.
     """
     try:
         from holdfast.web.app import Server
@@ -85,21 +92,13 @@ def command(
 def _workspaces(call: Call, folders: tuple[str, ...]) -> list[Workspace]:
     if folders:
         return [discover(folder) for folder in folders]
-    found = []
+    here = None
     try:
-        found.append(call.workspace)
+        here = call.workspace
     except NotFound as error:
         if error.kind != "no_workspace":
             raise
-    for root in registry.roots():
-        try:
-            found.append(discover(root))
-        except HoldfastError as error:
-            warn(f"{root} is left out: {error.message}")
-    if not found:
-        raise NotFound(
-            "There is no workspace here, and `holdfast init` was run in none.",
-            hint="Go to a project, or name one: --workspace DIR",
-            kind="no_workspace",
-        )
+    found, left_out = registry.workspaces(here)
+    for problem in left_out:
+        warn(problem)
     return found

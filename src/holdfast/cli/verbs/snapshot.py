@@ -28,7 +28,7 @@ SHOWN = 40
 
 @click.group()
 def command() -> None:
-    """The whole work tree, untracked files too, as a commit under a private ref.
+    """Save the whole work tree, untracked files too, as a commit under a private ref.
 
     Index, stash, branches and HEAD stay as they are. Ignored files are left out.
     """
@@ -57,14 +57,14 @@ def _warn_of_skipped(made: Snapshot) -> None:
 
 @command.command("push")
 @click.argument("remote", required=False, default="")
-@click.option("--all", "everything", is_flag=True, help="Every snapshot of this worktree.")
-@click.option("--dry-run", is_flag=True, help="Show what would be sent, and send nothing.")
+@click.option("--all", "everything", is_flag=True, help="Send every snapshot of this worktree.")
+@click.option("--dry-run", is_flag=True, help="Show what would be sent; send nothing.")
 @verb
 def push(call: Call, remote: str, everything: bool, dry_run: bool) -> Reply:
-    """Take a snapshot and send it to a git REMOTE, for another machine to go on with.
+    """Take a snapshot and send it to a git REMOTE, for another machine to continue with.
 
-    It holds what is not committed, secrets too, for everybody who can read that repository. Branches,
-    tags and other snapshots stay as they are.
+    Everyone who can read that repository can read the snapshot. It holds what is not committed, secrets
+    too. Branches, tags and other snapshots stay as they are.
     """
     if not dry_run:
         _warn_of_skipped(transfer.take_snapshot(call.workspace, call.now))
@@ -82,10 +82,10 @@ def push(call: Call, remote: str, everything: bool, dry_run: bool) -> Reply:
 
 @command.command("fetch")
 @click.argument("remote", required=False, default="")
-@click.option("--dry-run", is_flag=True, help="Show what would come, and get nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be fetched; fetch nothing.")
 @verb
 def fetch(call: Call, remote: str, dry_run: bool) -> Reply:
-    """Get the snapshots that other machines pushed to a git REMOTE. The work tree stays as it is."""
+    """Fetch the snapshots that other machines pushed to a git REMOTE. The work tree stays as it is."""
     done = transfer.fetch(call.workspace, remote, dry_run=dry_run)
     if done["ignored"]:
         warn(f"{plural(done['ignored'], 'ref')} of {done['remote']} passed over: no names of ours.")
@@ -106,10 +106,12 @@ def _shared(one: Shared) -> str:
 
 
 @command.command("list")
-@click.option("--all", "everywhere", is_flag=True, help="Of all worktrees, and fetched ones.")
+@click.option(
+    "--all", "everywhere", is_flag=True, help="List those of all worktrees, and fetched ones."
+)
 @verb
 def listing(call: Call, everywhere: bool) -> Reply:
-    """The snapshots of this worktree, newest first."""
+    """List the snapshots of this worktree, newest first."""
     found = snapshot.listing(call.workspace.root, everywhere=everywhere)
     rows = [
         [
@@ -129,7 +131,7 @@ def listing(call: Call, everywhere: bool) -> Reply:
 @click.argument("id")
 @verb
 def show(call: Call, id: str) -> Reply:
-    """What a snapshot holds, and what has changed since."""
+    """Show what a snapshot holds, and what has changed since."""
     shown = snapshot.show(call.workspace.root, id)
     lines = [f"Snapshot {shown['snapshot']['id']} at {shown['snapshot']['at']}", "", "It holds:"]
     lines += _changes(shown["changes"]) or ["  what its commit holds"]
@@ -140,13 +142,13 @@ def show(call: Call, id: str) -> Reply:
 @command.command("restore")
 @click.argument("id")
 @click.argument("paths", nargs=-1)
-@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
 @verb
 def restore(call: Call, id: str, paths: tuple[str, ...], dry_run: bool) -> Reply:
     """Bring the work tree, or single PATHS, back to a snapshot.
 
-    The present is snapshotted first, so this can be undone. It is refused when something would be
-    overwritten that no snapshot holds.
+    The present work tree is saved as a snapshot first, so you can undo the restore. The command refuses
+    to overwrite a file that no snapshot holds.
     """
     done = restore_work_tree(call.workspace.root, id, paths, dry_run=dry_run)
     lines = [f"  {'write':8}{safe(path)}" for path in done["written"][:SHOWN]]

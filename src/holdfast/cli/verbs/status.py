@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def answer(call: Call) -> Reply:
-    """Where the journal is, what it holds, and what needs attention."""
+    """Show where the journal is, what it holds, and what needs attention."""
     status = gather(call.workspace)
     next = [item["next"] for item in status["attention"]]
     return Reply({**status}, _lines(status, call.now), next=list(dict.fromkeys(next)))
@@ -66,7 +66,7 @@ def _lines(status: Status, now: int) -> Iterator[str]:
 
 
 def _server_lines(server: ServerFacts, now: int) -> Iterator[str]:
-    """Whether the server is there; what was heard of it, when that matters; what waits for it."""
+    """Whether the server answers, when it was heard last, and what waits for it."""
     from holdfast.remote.facts import how_long, in_words
 
     if not server["reachable"]:

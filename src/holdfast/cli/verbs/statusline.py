@@ -11,10 +11,10 @@ from holdfast.cli.parser import verb
 @click.command()
 @verb
 def command(call: Call) -> Reply:
-    """One line for Claude Code's status line, which gives its numbers on standard input: the context,
-    the cost and its limit, gates that wait, a stop or an alert, hooks that failed.
+    """Print one line for Claude Code's status line: the context, the cost and its limit, gates that wait,
+    a stop or an alert, hooks that failed. Claude Code gives its numbers on standard input.
 
-    `holdfast init --client claude` sets it up, by a faster way, where you have no other.
+    `holdfast init --client claude` sets up a faster command for the same, unless you have a status line.
     """
     from holdfast.hooks.run import respond
 

@@ -20,16 +20,18 @@ APPROVED = "approved"
 
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[PATH...]")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask for clearance.")
-@click.option("--validate-only", is_flag=True, help="Check the plans, and run nothing.")
+@click.option("-y", "--yes", is_flag=True, help="Run without asking for clearance.")
+@click.option("--validate-only", is_flag=True, help="Check the plans; run nothing.")
 @beginning
 @running
 @verb
 def command(
     call: Call, paths: tuple[str, ...], yes: bool, validate_only: bool, **options: Any
 ) -> Reply:
-    """`plan run`, as the users of autopilot know it: without a PATH it takes
-    .autopilot/phases/*/ROUTE.md, shows what would be run, and waits for clearance; -y gives it.
+    """Run plans, as `plan run` does. For users of autopilot.
+
+    Without a PATH it takes .autopilot/phases/*/ROUTE.md. It shows what it would run and waits for your
+    clearance, unless you give -y.
     """
     if validate_only:
         plans = checked(call, paths)

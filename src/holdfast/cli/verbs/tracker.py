@@ -13,13 +13,13 @@ from holdfast.session.rules.session import TRACKER
 
 @click.group()
 def command() -> None:
-    """The status comment on the issue: what waits to be delivered, and delivering it."""
+    """Deliver the status comment to the issue, and show what waits to be delivered."""
 
 
 @command.command("sync")
 @verb
 def sync(call: Call) -> Reply:
-    """Deliver what waits for the tracker, now."""
+    """Deliver now what waits for the tracker."""
     from holdfast.session.tracker_step import deliver_all
 
     settings = config.load(call.workspace, call.journal)
@@ -33,7 +33,7 @@ def sync(call: Call) -> Reply:
 @command.command("show")
 @verb
 def show(call: Call) -> Reply:
-    """What waits for the tracker, and why."""
+    """Show what waits for the tracker, and why."""
     waiting = call.journal.effects(kinds=[TRACKER])
     rows = [
         [

@@ -27,12 +27,12 @@ SAID = {
     "clients",
     multiple=True,
     type=click.Choice(CLIENTS),
-    help="Which client; repeat it for several. Without it: all of them.",
+    help="A client; repeatable. Without it: all clients.",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be changed, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Say what would change; change nothing.")
 @verb
 def command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
-    """Take holdfast out of your clients' settings. The journal and your files stay."""
+    """Take holdfast out of the settings of your clients. The journal and your files stay."""
     wanted = list(dict.fromkeys(clients or CLIENTS))
     done = uninstall(call.workspace, wanted, hook_command, dry_run=dry_run)
     if not clients and not dry_run:

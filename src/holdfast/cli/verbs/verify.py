@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def answer(call: Call) -> Reply:
-    """Walk every hash chain, and let SQLite check its file.
+    """Check every hash chain, and let SQLite check its file.
 
-    Ends with exit code 1 when a record was changed, removed or added behind the journal's back.
+    The exit code is 1 when another program changed, removed or added a record.
     """
     if not call.workspace.exists():
         return Reply({"ok": True, "streams": [], "damage": []}, ["Nothing was written yet."])
