@@ -1,4 +1,5 @@
-"""The agents' protocol: tools, resources and prompts for clients that speak MCP.
+"""Tools, resources and prompts for clients that speak the Model Context Protocol.
 
-Loaded by `holdfast mcp` and `holdfast serve` alone: the SDK costs more than fifty bare interpreters.
+Only `holdfast mcp` and `holdfast serve` import this package: the SDK costs as much as fifty bare
+interpreters.
 """

@@ -1,7 +1,7 @@
-"""One call of a client: where, when and by whom, and how it is answered.
+"""One call of a tool: its workspace, time and actor, and its answer.
 
-A tool answers with text, which is what a model reads; the envelope of `--json` stands beside it in
-`_meta`, for programs. Whatever leaves here is redacted, and no control character of anybody's passes.
+A tool answers with text for a model. The envelope of `--json` is in `_meta`, for programs. Every answer
+is redacted and has no control characters.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LONGEST_TEXT = 40_000
 
 
 class Answer:
-    """What a tool says: lines for a model, data for programs, and commands that make sense now."""
+    """What a tool answers: lines for a model, data for programs, and the commands to run next."""
 
     def __init__(
         self, lines: Iterable[str], data: dict[str, Any], *, next: Sequence[str] = ()
@@ -43,7 +43,7 @@ class Answer:
 
 
 class Call:
-    """The workspace that a call is about, opened for it alone: calls run in threads, side by side."""
+    """The workspace of one call. Each call opens its own, because calls run in threads."""
 
     def __init__(self, folder: str | None, client: str = "") -> None:
         self.client = client
@@ -86,16 +86,16 @@ class Call:
         return actor()
 
     def refuse_stopped(self, saved: str = "") -> None:
-        """Under an emergency stop that is the answer."""
+        """Raise Stopped while a stop holds. `saved` says what was kept."""
         refuse_stopped(self.workspace, saved)
 
     def stopped(self) -> list[str]:
-        """The stop that holds, for an answer that is given all the same."""
+        """The line about a stop, for a tool that also answers while one holds."""
         held = latch.read(self.workspace)
         return [f"STOPPED: {held['reason']}. Checkpoint, then wait for a person."] if held else []
 
     def redactor(self) -> Redactor:
-        """With the workspace's own rules, as far as they can be read."""
+        """The redactor with the workspace's rules, or the default one when its settings are broken."""
         try:
             journal = self.workspace.journal if self.workspace.exists() else None
             return Redactor(rules=config.load(self.workspace, journal)["redact.rules"])
@@ -104,14 +104,14 @@ class Call:
 
 
 def needed(value: str | None, name: str) -> str:
-    """An argument that this use of a tool cannot do without."""
+    """Require an argument."""
     if not value or not value.strip():
         raise Usage(f"{name} is missing.", hint=f"Give the argument {name}.")
     return value
 
 
 def answered(call: Call, work: Callable[..., Answer], arguments: dict[str, Any]) -> CallToolResult:
-    """Run a tool. Whatever goes wrong is an error of its result, with what to do about it."""
+    """Run a tool. A failure is a result with `is_error`, a message and a hint."""
     with call:
         try:
             answer = work(call, **arguments)
@@ -135,7 +135,7 @@ def words(error: HoldfastError) -> str:
 
 
 def understood(error: Exception) -> HoldfastError:
-    """A failure in our words; what nobody expected is a bug."""
+    """A failure as a HoldfastError; an unexpected one is a bug."""
     if isinstance(error, HoldfastError):
         return error
     if isinstance(error, OSError):

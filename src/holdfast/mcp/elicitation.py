@@ -1,7 +1,7 @@
-"""Putting a collected gate to the person through their client's own dialogue.
+"""Ask the person about a gate in a dialogue of their client.
 
-A client's hook can answer such a dialogue without anybody seeing it. So only a gate that holds nothing
-up is asked here; docs/adr/0020-elicitation.md says why.
+A client's hook can answer such a dialogue without a person seeing it. So only a gate that blocks no work
+is asked here; docs/adr/0020-elicitation.md says why.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 
 class Unasked(BaseModel):
-    """Nobody was asked, and why."""
+    """No question was asked; `why` says the reason."""
 
     why: str = ""
 
 
 def question_for(context: Context, gate: str | None, ask: bool) -> Elicit[Any] | Unasked:
-    """What the person is to be asked. It may run twice in one call, and must ask the same then."""
+    """The question for the person. It may run twice in one call, and must give the same question then."""
     if not ask or not gate:
         return Unasked()
     try:
@@ -42,7 +42,7 @@ def question_for(context: Context, gate: str | None, ask: bool) -> Elicit[Any] |
             call.refuse_stopped()
             message = call.redactor().text(shown(state))
     except HoldfastError:
-        return Unasked()  # the tool says it, in its own words
+        return Unasked()  # the tool reports the error
     if not is_open(state):
         return Unasked()
     if is_blocking(state):
@@ -60,7 +60,7 @@ def can_ask(context: Context) -> bool:
 
 
 def shown(state: GateState) -> str:
-    """What the person sees: nothing that changes from one moment to the next."""
+    """The text that the person sees. It holds nothing that changes between two calls."""
     content, asked = state["content"], state["asked"]
     assert content is not None
     assert asked is not None

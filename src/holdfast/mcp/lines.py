@@ -1,7 +1,7 @@
-"""Standard input, line by line, with an answer to what is no message.
+"""Read standard input line by line, and answer lines that are not messages.
 
-The SDK drops a line that it cannot read, and whoever sent it waits for ever. Half a character, which a
-model can write and a client's JSON can spell, becomes `?`; the rest is told what is wrong.
+The SDK drops a line that it cannot read, and the client that sent it waits for ever. Half a surrogate
+pair, which a model can write, becomes `?`; any other broken line is answered with an error.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LONGEST_LINE = 16 * 1024 * 1024
 
 
 class Lines:
-    """The messages of standard input. `complain` is set once there is somewhere to answer to."""
+    """The messages of standard input. `complain` is set once answers can be sent."""
 
     def __init__(self, source: BinaryIO) -> None:
         self._source = source
@@ -43,7 +43,7 @@ class Lines:
                 await self.complain(SessionMessage(problem))
 
     def _next(self) -> bytes | None:
-        """A line; of one that is too long only its beginning, which is no message."""
+        """The next line; only the beginning of one that is too long, which is not a message."""
         line = self._source.readline(LONGEST_LINE)
         rest = line
         while rest and not rest.endswith(b"\n"):
@@ -52,7 +52,7 @@ class Lines:
 
 
 def understood(line: bytes) -> tuple[str, JSONRPCError | None]:
-    """A line as the SDK can read it, or what to say to whoever sent it; neither, of an empty one."""
+    """A line that the SDK can read, or the error to answer with; neither for an empty line."""
     text = line.decode("utf-8", "replace").strip()
     if not text:
         return "", None
@@ -62,12 +62,12 @@ def understood(line: bytes) -> tuple[str, JSONRPCError | None]:
         value = canonical_json.loads(text)
         repaired = canonical_json.dumps(value)
     except ValueError:
-        return "", _error(None, PARSE_ERROR, "This line is no JSON.")
+        return "", _error(None, PARSE_ERROR, "This line is not JSON.")
     if _is_message(repaired):
         return repaired, None
     id = value.get("id") if isinstance(value, dict) else None
     known = id if isinstance(id, str | int) and not isinstance(id, bool) else None
-    return "", _error(known, INVALID_REQUEST, "This is no message of JSON-RPC 2.0.")
+    return "", _error(known, INVALID_REQUEST, "This is not a message of JSON-RPC 2.0.")
 
 
 def _is_message(text: str) -> bool:
@@ -75,7 +75,7 @@ def _is_message(text: str) -> bool:
         message = jsonrpc_message_adapter.validate_json(text, by_name=False)
     except ValueError:
         return False
-    # A request whose id is none would pass for a notification, and never be answered.
+    # A request whose id is null would pass for a notification, and never be answered.
     is_request = isinstance(message, JSONRPCNotification) and '"id"' in text
     return not (is_request and "id" in canonical_json.loads(text))
 
@@ -85,7 +85,7 @@ def _error(id: str | int | None, code: int, message: str) -> JSONRPCError:
 
 
 def claimed() -> BinaryIO:
-    """Standard input for us alone: what we start, such as git, finds an empty one."""
+    """Take standard input away from child processes, such as git: theirs is empty."""
     source: Any = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

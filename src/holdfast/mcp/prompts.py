@@ -1,4 +1,4 @@
-"""Prompts that a person picks in their client: to go on, and to write the reasoning down."""
+"""Prompts that a person picks in a client: to continue a session, and to answer an RFC's questions."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 def add_to(server: Server) -> None:
     """Register the prompts."""
 
-    @server.prompt(description="Go on where the last session here stopped.")
+    @server.prompt(description="Continue where the last session here stopped.")
     def continuation(
-        session: Annotated[str, Field(description="Session id; else this worktree's.")] = "",
+        session: Annotated[str, Field(description="Session id. Default: the newest here.")] = "",
     ) -> str:
         return read(server.folder, lambda call: _continuation(call, session))
 
     @server.prompt(description="The questions that keep an RFC's reasoning at a phase boundary.")
     def extraction(
         group: Annotated[str, Field(description="discover, design, gate-b or review.")],
-        rfc: Annotated[str, Field(description="Its id; not needed for the only one.")] = "",
+        rfc: Annotated[str, Field(description="RFC id, if there are several.")] = "",
     ) -> str:
         return read(server.folder, lambda call: ask(call.workspace, group, rfc)["prompt"])
 

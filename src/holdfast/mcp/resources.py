@@ -1,4 +1,4 @@
-"""What a client may read: the status, the history, and the views of this worktree."""
+"""What a client can read: the status, the history, and the views of this worktree."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.views.files import Unreadable, read_file, target_of, text_of
 from holdfast.maintenance import status
+from holdfast.maintenance.history import history as latest
 from holdfast.mcp.call import Call, understood, words
 
 if TYPE_CHECKING:
-    from holdfast.journal.interface import Record
     from holdfast.mcp.server import Server
 
 JSON = "application/json"
@@ -45,7 +45,10 @@ def add_to(server: Server) -> None:
         description=f"The latest {SHOWN_RECORDS} records, newest first.",
     )
     def history() -> str:
-        return read(server.folder, lambda call: canonical_json.indented(_records(call, "")))
+        return read(
+            server.folder,
+            lambda call: canonical_json.indented(latest(call.workspace, {"limit": SHOWN_RECORDS})),
+        )
 
     @server.resource(
         "holdfast://history/{stream}",
@@ -53,18 +56,23 @@ def add_to(server: Server) -> None:
         description=f"The latest {SHOWN_RECORDS} records of a stream, such as session:*.",
     )
     def history_of(stream: str) -> str:
-        return read(server.folder, lambda call: canonical_json.indented(_records(call, stream)))
+        return read(
+            server.folder,
+            lambda call: canonical_json.indented(
+                latest(call.workspace, {"stream": stream, "limit": SHOWN_RECORDS})
+            ),
+        )
 
     @server.resource(
         VIEW + "{+path}",
-        description="A file that holdfast keeps in this worktree, as it stands.",
+        description="A file that holdfast keeps in this worktree, as it is now.",
     )
     def view(path: str) -> str:
         return read(server.folder, lambda call: _view(call, path))
 
 
 def read(folder: str | None, look: Callable[[Call], str]) -> str:
-    """A text for a client, redacted; a failure is the protocol's error, with our hint."""
+    """A text for a client, redacted. A failure is an error of the protocol, with a hint."""
     with Call(folder) as call:
         try:
             return call.redactor().text(look(call)).encode("utf-8", "replace").decode()
@@ -75,7 +83,7 @@ def read(folder: str | None, look: Callable[[Call], str]) -> str:
 
 
 def views(folder: str | None) -> list[Resource]:
-    """The views of this worktree, as resources. None where there is no workspace."""
+    """The views of this worktree as resources; an empty list where there is no workspace."""
     with Call(folder) as call:
         try:
             paths = _paths(call)
@@ -91,14 +99,8 @@ def _paths(call: Call) -> list[str]:
     return sorted({row["path"] for row in rows if not row["removed"]})
 
 
-def _records(call: Call, stream: str) -> list[Record]:
-    if not call.workspace.exists():
-        return []
-    return call.workspace.journal.latest(stream=stream, limit=SHOWN_RECORDS)
-
-
 def _view(call: Call, path: str) -> str:
-    """Only what the journal knows as a view: this is no way to read other files."""
+    """Read a view that the journal knows. Other files cannot be read this way."""
     if path not in _paths(call):
         raise NotFound(f"There is no view {path!r:.200}.", hint="resources/list lists them.")
     try:

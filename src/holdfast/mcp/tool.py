@@ -1,4 +1,4 @@
-"""A function of a call and its arguments, as a tool of the SDK, with a schema that costs few tokens."""
+"""Make a function a tool of the SDK, with a schema that costs few tokens."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from holdfast.mcp.call import Answer, Call, answered
 def tool(
     work: Callable[..., Answer], *, reads_only: bool = False, reaches_out: bool = False
 ) -> Tool:
-    """The tool of a function. Its first parameter is the call, its docstring the description; the SDK
-    runs it in a thread, so that nobody else waits for its disk."""
+    """The tool of a function. Its first parameter is the call, its docstring the description. The SDK
+    runs it in a thread, so that other calls do not wait for its disk."""
     hints = typing.get_type_hints(work, include_extras=True)
     signature = inspect.signature(work)
     _, *others = signature.parameters.values()
@@ -27,7 +27,7 @@ def tool(
         return answered(Call(folder_of(request), client_of(request)), work, arguments)
 
     run.__name__ = work.__name__
-    # The SDK reads both: the one for the arguments, the other for the context and the resolvers.
+    # The SDK reads the signature for the arguments, and the annotations for the context and resolvers.
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [
             inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY, annotation=Context),
@@ -59,14 +59,14 @@ def folder_of(context: Context) -> str | None:
 
 
 def client_of(context: Context) -> str:
-    """The client's name and version, as it says itself."""
+    """The name and version that the client gives."""
     known = context.session.client_params
     return f"{known.client_info.name} {known.client_info.version}" if known is not None else ""
 
 
 def simplified(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema without what says nothing to a model: titles, empty defaults, references and the
-    possibility of null, which is the same as leaving an argument out."""
+    """A schema without titles, empty defaults, references and null, which tell a model nothing: null is
+    the same as leaving an argument out."""
     return _simplified(schema, schema.get("$defs", {}))
 
 

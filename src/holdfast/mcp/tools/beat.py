@@ -14,24 +14,24 @@ from holdfast.mcp.call import Answer, Call
 def beat(
     call: Call,
     agent: Annotated[str, Field(description="Your id, such as Secondary-A.")],
-    step: Annotated[str | None, Field(description="What you are doing right now.")] = None,
-    done: Annotated[list[str] | None, Field(description="Steps done since.")] = None,
-    next: Annotated[list[str] | None, Field(description="Steps to do; replaces all.")] = None,
+    step: Annotated[str | None, Field(description="What you do now.")] = None,
+    done: Annotated[list[str] | None, Field(description="Steps done.")] = None,
+    next: Annotated[list[str] | None, Field(description="Steps left; replaces the list.")] = None,
     files: Annotated[list[str] | None, Field(description="Files you changed.")] = None,
-    recovery: Annotated[str | None, Field(description="How another agent would go on.")] = None,
+    recovery: Annotated[str | None, Field(description="How another agent would continue.")] = None,
     stage: Annotated[str | None, Field(description="S2.P1, S2.P2 or S2.P3.")] = None,
     phase: str | None = None,
     status: Annotated[str | None, Field(description="IN_PROGRESS, WAITING or BLOCKED.")] = None,
     committed: Annotated[bool, Field(description="Clear the list of files.")] = False,
     busy_until: Annotated[
-        str | None, Field(description="No news until then, such as 15:40.")
+        str | None, Field(description="No heartbeat before, such as 15:40.")
     ] = None,
-    doing: Annotated[str | None, Field(description="What keeps you busy.")] = None,
-    fence: Annotated[int | None, Field(description="If you were told one.")] = None,
+    doing: Annotated[str | None, Field(description="The long operation.")] = None,
+    fence: Annotated[int | None, Field(description="Your fence, if any.")] = None,
     epic: Annotated[str | None, Field(description="The epic's folder.")] = None,
 ) -> Answer:
-    """Heartbeat of one of several agents (begun with `holdfast agent start`), so that others see you
-    alive or take over. Every 15 minutes and at every change; what is left out stays as it was."""
+    """Send a heartbeat, as one of several agents (begun with `holdfast agent start`): others see that you
+    are alive, or take over. Every 15 minutes and at every change. Omitted fields keep their value."""
     context = open_context(
         call.workspace_for(updates.beat),
         epic or "",

@@ -17,35 +17,37 @@ if TYPE_CHECKING:
     from holdfast.session.checkpoint import Request
     from holdfast.session.rules.report import Step
 
-# Probes that start no program. This process may stand outside of the sandbox that its caller is in.
+# Probes that start no program. This process may run outside the sandbox of its caller.
 HARMLESS = ("file", "commit", "clean")
 NO_COMMIT = "No commit was made: `holdfast checkpoint` in a shell makes it."
 
 
 def checkpoint(
     call: Call,
-    task: Annotated[str | None, Field(description="The task at hand.")] = None,
-    status: Annotated[str | None, Field(description="How far it is.")] = None,
-    next: Annotated[str | None, Field(description="The next action, specific.")] = None,
-    done: Annotated[list[str] | None, Field(description="Tasks finished since.")] = None,
-    remaining: Annotated[list[str] | None, Field(description="What is left; replaces all.")] = None,
-    decisions: Annotated[list[str] | None, Field(description='"what: why", new ones.')] = None,
+    task: Annotated[str | None, Field(description="Current task.")] = None,
+    status: Annotated[str | None, Field(description="How far that task is.")] = None,
+    next: Annotated[str | None, Field(description="Next action; be specific.")] = None,
+    done: Annotated[list[str] | None, Field(description="Tasks finished.")] = None,
+    remaining: Annotated[
+        list[str] | None, Field(description="Tasks left; replaces the list.")
+    ] = None,
+    decisions: Annotated[list[str] | None, Field(description='New ones, "what: why".')] = None,
     blockers: Annotated[
-        list[str] | None, Field(description='"what (unblocked by: x)"; [] clears.')
+        list[str] | None, Field(description='"what (unblocked by: x)"; replaces the list.')
     ] = None,
     files: Annotated[list[str] | None, Field(description="Files in scope.")] = None,
-    issue: Annotated[str | None, Field(description="Such as ENG-12 or #12.")] = None,
+    issue: Annotated[str | None, Field(description="ENG-12 or #12.")] = None,
     title: Annotated[str | None, Field(description="The issue's title.")] = None,
     claims: Annotated[
         dict[str, str] | None,
-        Field(description="Claim to probe: file:PATH, commit:ID or clean."),
+        Field(description="Claim to probe: file:PATH, commit:ID, clean."),
     ] = None,
     reason: Literal["session-split", "context-threshold", "handoff"] = "handoff",
-    session: Annotated[str | None, Field(description="Else the one at work here.")] = None,
-    tracker: Annotated[bool, Field(description="Update the issue's comment.")] = True,
+    session: Annotated[str | None, Field(description="Default: the current one.")] = None,
+    tracker: Annotated[bool, Field(description="Update the issue's status comment.")] = True,
 ) -> Answer:
-    """Save this session's progress durably (.ccc-progress.md) so that a fresh context can go on.
-    Before the context runs out, at a handoff, when told to stop. What is left out stays as it was."""
+    """Save this session's progress (.ccc-progress.md) so that a new session can continue it. Call it before
+    the context is full, at a handoff, and when told to stop. Omitted fields keep their value."""
     document = {
         "current": task,
         "status": status,
@@ -89,5 +91,5 @@ def _claim(text: str, probe: str) -> dict[str, Any]:
 
 
 def _matters(step: Step) -> bool:
-    """Of the commit all is said."""
+    """All steps but the commit, which NO_COMMIT describes."""
     return bool(step["message"]) and step["name"] != report.SNAPSHOT

@@ -21,11 +21,11 @@ Group = Literal["discover", "design", "gate-b", "review"]
 def reason(
     call: Call,
     do: Annotated[Do, Field(description="bootstrap: the text after a restart.")],
-    rfc: Annotated[str | None, Field(description="Needed if there are several.")] = None,
-    group: Annotated[Group | None, Field(description="questions, write: which.")] = None,
+    rfc: Annotated[str | None, Field(description="RFC id, if there are several.")] = None,
+    group: Annotated[Group | None, Field(description="questions, write: which group.")] = None,
     answers: Annotated[
         str | None,
-        Field(description="Markdown: ### headings, a bullet a line."),
+        Field(description="Markdown: ### headings, one bullet a line."),
     ] = None,
     transition: Annotated[
         str | None, Field(description=f"One of {', '.join(TRANSITIONS)}.")
@@ -34,11 +34,11 @@ def reason(
         Literal["design", "discover"] | None, Field(description="gate-b-fail: a detour.")
     ] = None,
     pressure: Annotated[
-        int | None, Field(ge=0, le=100, description="Percent of context in use.")
+        int | None, Field(ge=0, le=100, description="Context in use, in percent.")
     ] = None,
 ) -> Answer:
-    """Keep the reasoning behind an RFC (.ohrfc, begun with `holdfast rfc init`) across phases: ask
-    for the questions, write your answers, make the transition, read the bootstrap after a restart."""
+    """Keep the reasoning behind an RFC (.ohrfc, begun with `holdfast rfc init`) across phases: read the
+    questions, write your answers, make the transition, read the bootstrap after a restart."""
     if do == "questions":
         found = ask(call.workspace, needed(group, "group"), rfc or "")
         return Answer(found["prompt"].split("\n"), {**found})

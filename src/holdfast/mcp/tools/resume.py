@@ -12,13 +12,13 @@ from holdfast.session import resume as resuming
 
 def resume(
     call: Call,
-    session: Annotated[str | None, Field(description="Else this worktree's.")] = None,
-    issue: Annotated[str | None, Field(description="The issue to work on.")] = None,
-    characters: Annotated[int | None, Field(ge=400, description="At most so many.")] = None,
-    accept_foreign: Annotated[bool, Field(description="Continue FOREIGN work here.")] = False,
+    session: Annotated[str | None, Field(description="Default: the newest here.")] = None,
+    issue: Annotated[str | None, Field(description="The issue you work on.")] = None,
+    characters: Annotated[int | None, Field(ge=400, description="Length limit.")] = None,
+    accept_foreign: Annotated[bool, Field(description="Continue although FOREIGN.")] = False,
 ) -> Answer:
-    """What an earlier session left: a verdict (CLEAN, DRIFTED, STALE, FOREIGN) and one bounded text
-    to go on from. At the start, unless that text stands in your context already."""
+    """Read what the last session left: a verdict (CLEAN, UNKNOWN, STALE, DRIFTED, FOREIGN) and the text to
+    continue from. Call it at the start, unless that text is already in your context."""
     found = resuming.resume(
         call.workspace,
         {

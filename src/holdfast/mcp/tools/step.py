@@ -33,13 +33,13 @@ Do = Literal["show", "start", "progress", "task_done", "pass", "fail", "block", 
 
 def step(
     call: Call,
-    do: Annotated[Do, Field(description="show: where the track stands.")],
-    track: Annotated[str | None, Field(description="Needed if there are several.")] = None,
-    step: Annotated[str | None, Field(description="PLAN, EXECUTE, ...; else the current.")] = None,
-    task: Annotated[str | None, Field(description="task_done: which.")] = None,
+    do: Annotated[Do, Field(description="show: read the track's state.")],
+    track: Annotated[str | None, Field(description="Track id, if there are several.")] = None,
+    step: Annotated[str | None, Field(description="PLAN, EXECUTE, ...; default: the current.")] = None,
+    task: Annotated[str | None, Field(description="task_done: task id.")] = None,
     commit: Annotated[str | None, Field(description="task_done: its commit.")] = None,
     message: Annotated[str | None, Field(description="task_done")] = None,
-    next: Annotated[str | None, Field(description="task_done: what follows.")] = None,
+    next: Annotated[str | None, Field(description="task_done: the next task.")] = None,
     progress: Annotated[
         dict[str, int | str] | None,
         Field(description=f"progress: {', '.join((*PROGRESS_COUNTS, *PROGRESS_TEXTS))}."),
@@ -50,8 +50,8 @@ def step(
     ] = None,
     reason: Annotated[str | None, Field(description="fail, block: why.")] = None,
 ) -> Answer:
-    """A track's step machine (conductor/tracks: plan, execute, evaluate, fix). A task that is done never
-    runs again; after a crash, show names the next one."""
+    """Take a track's steps (conductor/tracks: plan, execute, evaluate, fix). A finished task never runs
+    again; after a crash, show names the next one."""
     place = chosen(call.workspace, track, None, None)
     meant = Track(call.workspace, call.writer, place, actor=call.actor, now=call.now)
     name = step_named(step) if step else ""
