@@ -32,7 +32,8 @@ def command(call: Call, text: str | None, name: str, id: str | None) -> Reply:
     if text == "-":
         text = _standard_input()
     outcome = write_note(
-        call.workspace_for(write_note), text, name=name, actor=call.actor, now=call.now, id=id)
+        call.workspace_for(write_note), text, name=name, actor=call.actor, now=call.now, id=id
+    )
     warn_of_views(outcome)
     if outcome["queued"] and call.workspace.spools:
         return Reply({**outcome}, ["Queued in .holdfast/inbox for the server."])

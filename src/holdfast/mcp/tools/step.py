@@ -35,7 +35,9 @@ def step(
     call: Call,
     do: Annotated[Do, Field(description="show: read the track's state.")],
     track: Annotated[str | None, Field(description="Track id, if there are several.")] = None,
-    step: Annotated[str | None, Field(description="PLAN, EXECUTE, ...; default: the current.")] = None,
+    step: Annotated[
+        str | None, Field(description="PLAN, EXECUTE, ...; default: the current.")
+    ] = None,
     task: Annotated[str | None, Field(description="task_done: task id.")] = None,
     commit: Annotated[str | None, Field(description="task_done: its commit.")] = None,
     message: Annotated[str | None, Field(description="task_done")] = None,
