@@ -12,7 +12,7 @@ import holdfast
 from bench.harness import Contender, Plan, Row, repository, take_turns, timed_row
 from bench.subject import ACTOR, STREAM, Latest, bench_writer, body
 from holdfast.kernel import clock
-from holdfast.loop.api import Step
+from holdfast.loop.api import LoopStep
 
 OURS, BASE = "step.done", "record + file replaced"
 BARE = "append + fdatasync + file replaced"
@@ -41,7 +41,7 @@ def _step(folder: str) -> Contender:
     workspace = holdfast.open(root)
     tasks = [f"{number // 10 + 1}.{number % 10 + 1}" for number in range(TASKS)]
     numbers = count()
-    open_step: list[tuple[Step, list[str]]] = []
+    open_step: list[tuple[LoopStep, list[str]]] = []
 
     def contender() -> float:
         if not open_step or not open_step[0][1]:

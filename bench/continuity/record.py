@@ -122,7 +122,8 @@ class Driver:
         words = self.words(prompt)
         self.first = False
         job = {"folder": str(self.project), "environment": self.environment, "patience": PATIENCE}
-        done = inside.headless({**job, "command": [str(program_of(self.client.name)), *words]})
+        command = [str(program_of(self.client.name)), *words]
+        done = inside.headless({**job, "command": command}, None)
         if done["code"] != 0:
             sys.exit(f"{self.client.name} ended with {done['code']}: {done['err'][-2000:]}")
 

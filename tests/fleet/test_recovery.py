@@ -22,8 +22,7 @@ from tests.cli.conftest import Holdfast
 from tests.fleet.world import FEATURE, PRIMARY, A, B, C, Scene
 
 if TYPE_CHECKING:
-    from holdfast.kernel.commit import Outcome
-    from holdfast.kernel.commit import Order
+    from holdfast.kernel.commit import Order, Outcome
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.errors import NotAllowed
 from holdfast.kernel.state import load
 from holdfast.kernel.workspace import discover
+from holdfast.streams import open_writer
 from tests.gates.person import PATIENCE, QUESTION, Terminal, answers
 
 CLIENTS = [
@@ -230,11 +231,10 @@ def test_a_forged_answer_in_an_inbox_is_set_aside(asked: str, repository: Path) 
 
 
 def test_the_library_cannot_answer_for_a_person(asked: str) -> None:
-    with library.open() as workspace:
-        person = {"name": "ada", "channel": "terminal", "terminal": "", "at": ""}
-        command = {"do": "answer", "answer": "approved", "person": person, "saw": "", "key": "x"}
-        with pytest.raises(NotAllowed):
-            workspace._writer.execute(f"gate:{asked}", command, actor="agent", now=clock.now())
+    person = {"name": "ada", "channel": "terminal", "terminal": "", "at": ""}
+    command = {"do": "answer", "answer": "approved", "person": person, "saw": "", "key": "x"}
+    with pytest.raises(NotAllowed):
+        open_writer(discover()).execute(f"gate:{asked}", command, actor="agent", now=clock.now())
     assert is_open(asked)
 
 

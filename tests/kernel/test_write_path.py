@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import apsw
@@ -47,11 +48,12 @@ class Watch:
         self.stacks, self.loads = [], []
 
     def _commit(self) -> bool:
-        stack, frame = [], sys._getframe(1)
+        stack: list[str] = []
+        frame: FrameType | None = sys._getframe(1)
         while frame is not None:
             if frame.f_code.co_filename.startswith(SOURCE):
                 stack.append(f"{frame.f_code.co_filename[len(SOURCE) :]} {frame.f_code.co_name}")
-            frame = frame.f_back  # type: ignore[assignment]
+            frame = frame.f_back
         self.stacks.append(stack[::-1])
         return False
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from holdfast.budgets.limits import InForce
     from holdfast.budgets.measure import Given
     from holdfast.budgets.operations import Reported, SpendingReport
+    from holdfast.budgets.rules.ledger import BudgetState
     from holdfast.kernel.workspace import Workspace
 
 
@@ -24,6 +25,11 @@ class Budgets:
 
     def __init__(self, workspace: Workspace, *, actor: str) -> None:
         self._budget = Budget(workspace, actor=actor)
+
+    @property
+    def state(self) -> BudgetState:
+        """What the budget has on record."""
+        return self._budget.state()
 
     def check(
         self,

@@ -17,9 +17,9 @@ from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules.lint import findings
 from holdfast.kernel import clock
+from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import HoldfastError, NotAllowed, NotFound, Usage
-from holdfast.kernel.commit import Order, commit
 from holdfast.session.spending import measured
 from holdfast.streams import open_writer
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from holdfast.journal.interface import find_record
-from holdfast.kernel.errors import NotFound, Usage
 from holdfast.kernel.commit import REPAIR, Order, commit
+from holdfast.kernel.errors import NotFound, Usage
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import RESTORED, at_version, load
 from holdfast.loop.track import prepare_restore

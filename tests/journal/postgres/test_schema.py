@@ -104,7 +104,7 @@ def test_an_upgrade_waits_for_the_other_that_is_under_way(
     sessions = [connect.connect(empty_database) for _ in range(4)]
     results: list[object] = []
 
-    def go(session: connect.Session) -> None:
+    def go(session: connect.ServerSession) -> None:
         try:
             results.append(connect.migrate(session, 2, str(tmp_path)))
         except Exception as error:

@@ -120,13 +120,13 @@ def _listing(call: Call, workspace: Workspace | None) -> Reply:
         "and no checkpoint.",
     ]
     following = [f"holdfast resume --session {listed[0]['session'][:8]}"] if listed else []
-    data = [{**(one["state"] or {}), **_without_state(one)} for one in listed]
-    return Reply({"sessions": data}, lines or empty, next=following)
+    return Reply({"sessions": [_data(one) for one in listed]}, lines or empty, next=following)
 
 
-def _without_state(one: ListedSession) -> dict[str, object]:
+def _data(one: ListedSession) -> dict[str, object]:
     """The entry for programs: what the journal knows of the session stands beside it."""
-    return {name: value for name, value in one.items() if name != "state"}
+    known: dict[str, object] = {**one["state"]} if one["state"] else {}
+    return {**known, **{name: value for name, value in one.items() if name != "state"}}
 
 
 def _entry(one: ListedSession) -> list[str]:

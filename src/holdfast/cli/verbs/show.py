@@ -27,7 +27,7 @@ def command(call: Call, what: str) -> Reply:
     """
     shown = show(call.workspace, what)
     if "record" in shown:
-        record = shown["record"]
+        record: Record = shown["record"]  # type: ignore[typeddict-item]
         return Reply({**shown}, _lines(call.workspace.journal, record, call.now), pages=True)
     lines = safe(picture(what, shown["state"])).split("\n")
     return Reply({**shown}, lines, pages=True)
