@@ -25,12 +25,12 @@ from holdfast.streams import open_writer
 SOURCE = os.path.dirname(holdfast.__file__) + os.sep
 # From the entry of the command line to SQLite's commit.
 NOTE_FRAMES = 8
-CHECKPOINT_FRAMES = 13  # the target is 10
+CHECKPOINT_FRAMES = 10
 # From a client's event to SQLite's commit.
-STOP_FRAMES = 14  # the target is 10
+STOP_FRAMES = 10
 # Reads of the session's stream.
-CHECKPOINT_LOADS = 4  # the target is 1
-STOP_LOADS = 4  # the target is 1
+CHECKPOINT_LOADS = 1
+STOP_LOADS = 1
 
 
 class Watch:

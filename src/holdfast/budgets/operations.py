@@ -32,7 +32,7 @@ PARTS = ("steps", "subagents", "elsewhere")
 class CheckRequest:
     """Values that the caller knows, and lower limits for this check. The rest is measured."""
 
-    values: Given = field(default_factory=lambda: {})  # noqa: PIE807
+    values: Given = field(default_factory=dict)  # type: ignore[assignment]
     limits: Limits = field(default_factory=dict)
     session: str = ""
     dry_run: bool = False

@@ -81,7 +81,11 @@ def _compacting(event: Event, client: Client, workspace: Workspace, now: int) ->
         workspace, event.session, "captured", MAY_COMPACT_EVERY, now
     ):
         return {}
-    capture(workspace, client, event.session, "context-threshold", now)
+    from holdfast.session.checkpoint import checkpoint
+
+    request = automated(event.session, "context-threshold")
+    result = checkpoint(workspace, request, actor=client.NAME, now=now)
+    note_failures(workspace, client, result, now)
     _observe_later(event, client, workspace)
     if event.means == "compacting":
         _snapshot(workspace)
@@ -90,10 +94,12 @@ def _compacting(event: Event, client: Client, workspace: Workspace, now: int) ->
 
 def _stop(event: Event, client: Client, workspace: Workspace, now: int) -> Outcome:
     from holdfast.hooks import stop
+    from holdfast.session.checkpoint import checkpoint
 
     ruling, loop = stop.ruling_of(workspace, event.session)
-    at_gate = ruling["why"] == "gate"
-    result = capture(workspace, client, event.session, "handoff", now, at_gate=at_gate)
+    request = automated(event.session, "handoff", at_gate=ruling["why"] == "gate")
+    result = checkpoint(workspace, request, actor=client.NAME, now=now)
+    note_failures(workspace, client, result, now)
     outcome: Outcome = {}
     if ruling["blocks"]:
         stop.count(workspace, event.session, loop.get("taskIndex"), result["prompt"])
@@ -160,11 +166,15 @@ def _asked_before_stop(event: Event, workspace: Workspace) -> Outcome:
 
 
 def _end(event: Event, client: Client, workspace: Workspace, now: int) -> None:
+    from holdfast.session.checkpoint import checkpoint
     from holdfast.session.rules import session as rules
     from holdfast.streams import open_writer
 
+    request = automated(event.session, "session-split")
+    result = checkpoint(workspace, request, actor=client.NAME, now=now)
+    note_failures(workspace, client, result, now)
     # A payload without an id means the session at work here, whichever that is.
-    session = capture(workspace, client, event.session, "session-split", now)["session"]
+    session = result["session"]
     command = {"do": "ended", "reason": event.source}
     # Later than the capture: what is left in the inbox is taken in by its time.
     after = now + 1
@@ -179,26 +189,13 @@ def _snapshot(workspace: Workspace) -> None:
     _leave(workspace, command("snapshot", "create"))
 
 
-def capture(
-    workspace: Workspace,
-    client: Client,
-    session: str,
-    reason: str,
-    now: int,
-    *,
-    at_gate: bool = False,
-) -> Result:
-    """The automated profile of a checkpoint."""
-    from holdfast.session.checkpoint import checkpoint
+def automated(session: str, reason: str, *, at_gate: bool = False) -> Request:
+    """The request for the automated profile of a checkpoint."""
+    return {"profile": "automated", "reason": reason, "session": session, "at_gate": at_gate}
 
-    request: Request = {
-        "profile": "automated",
-        "reason": reason,
-        "session": session,
-        "at_gate": at_gate,
-    }
-    result = checkpoint(workspace, request, actor=client.NAME, now=now)
-    # Standard output is the host's: what went wrong is written down instead (AMB-CCC-25).
+
+def note_failures(workspace: Workspace, client: Client, result: Result, now: int) -> None:
+    """Write down which steps failed: standard output is the host's (AMB-CCC-25)."""
     for step in result["steps"]:
         if step["status"] == "failed":
             from holdfast.kernel import failures
@@ -206,7 +203,6 @@ def capture(
 
             if not failures.note(workspace, client.NAME, step["message"], now):
                 raise HoldfastError(step["message"])  # somebody has to say it
-    return result
 
 
 # What outlives a hook

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.errors import NotFound, Usage
 from holdfast.kernel.state import load
 from holdfast.note.rules import note as rules
@@ -29,8 +30,9 @@ def write_note(
     stream = rules.stream_of(name)
     if id is not None and not id.strip():
         raise Usage("An id needs at least one character.", hint="Leave it out for a random one.")
-    command = {"add": text, "by": actor}
-    return open_writer(workspace).execute(stream, command, actor=actor, now=now, id=id or "")
+    order = Order(stream, {"add": text, "by": actor})
+    writer = open_writer(workspace)
+    return commit(writer, [order], actor=actor, now=now, id=id or "", can_wait=True)[0]
 
 
 def read_note(workspace: Workspace, name: str = "default") -> NoteState:

@@ -291,7 +291,7 @@ def _resumed(
     budget = request.get("budget") or int(settings["session.pack_characters"])
     parts: pack.Parts = {
         "verdict": handover_text.verdict_lines(state, verdict, now=now),
-        "changes": [reason["what"] for reason in reasons],
+        "changes": [one["what"] for one in reasons if one["verdict"] not in ("CLEAN", "UNKNOWN")],
         "notes": _notes(workspace, since=last["at"] if last else ""),
     }
     if seen is not None:

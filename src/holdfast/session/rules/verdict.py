@@ -41,7 +41,7 @@ def judge(
     not what it was, None where nobody looked."""
     last = state["last"]
     if last is None:
-        return "CLEAN", [{"verdict": "CLEAN", "what": NOTHING_TO_COMPARE}]
+        return "UNKNOWN", [{"verdict": "UNKNOWN", "what": NOTHING_TO_COMPARE}]
     reasons = [
         *_foreign(last["world"], present, state["progress"]["issue"], issue),
         *_drifted(last["world"], present, changed),
