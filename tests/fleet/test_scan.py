@@ -12,7 +12,7 @@ import pytest
 
 from holdfast.fleet import scan as scanning
 from holdfast.fleet.rules.names import stem_of
-from holdfast.fleet.scan import Seen, scan, staleness
+from holdfast.fleet.scan import CheckpointFile, scan, staleness
 from holdfast.kernel.clock import HOUR
 from holdfast.kernel.views.edits import is_quiet
 from holdfast.kernel.views.files import identity_of, read_file
@@ -29,7 +29,7 @@ def ages(epic: Path, now: int = NOW) -> Answer:
     return fast
 
 
-def only(epic: Path) -> Seen:
+def only(epic: Path) -> CheckpointFile:
     (seen,) = scan(str(epic))
     return seen
 

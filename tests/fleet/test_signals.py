@@ -22,7 +22,7 @@ from tests.conftest import Git
 from tests.fleet.examples import NOW, saved
 
 if TYPE_CHECKING:
-    from holdfast.fleet.rules.model import AgentState, Life
+    from holdfast.fleet.rules.model import AgentLife, AgentState
     from holdfast.processes.agent_process import AgentProcess
 
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="there is no /proc here")
@@ -329,7 +329,7 @@ def test_a_transcript(tmp_path: Path) -> None:
 # All of them
 
 
-def state(life: Life | None, **changes: Any) -> AgentState:
+def state(life: AgentLife | None, **changes: Any) -> AgentState:
     return {
         **rules.initial("agent:secondary_a"),
         "checkpoint": saved(**changes),
@@ -338,7 +338,7 @@ def state(life: Life | None, **changes: Any) -> AgentState:
 
 
 def test_everything_that_is_known_of_a_life(tree: Path, tmp_path: Path, start: Start) -> None:
-    life: Life = {
+    life: AgentLife = {
         "session": "s",
         "started_at": "2026-01-15T14:00:00Z",
         "worktree": str(tree),
@@ -378,7 +378,7 @@ def test_one_look_at_a_work_tree_that_agents_share(
         return NOW
 
     monkeypatch.setattr(signals, "last_change", counted)
-    life: Life = {
+    life: AgentLife = {
         "session": "s",
         "started_at": "2026-01-15T14:00:00Z",
         "worktree": str(tree),

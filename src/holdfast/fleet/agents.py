@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from holdfast.fleet.current_life import CurrentLife
     from holdfast.fleet.operation import AgentRequest
     from holdfast.fleet.rules.handoff import Package
-    from holdfast.fleet.rules.model import Life
+    from holdfast.fleet.rules.model import AgentLife
 
-    class StartRequest(AgentRequest, total=False):
+    class StartAgentRequest(AgentRequest, total=False):
         """`package` is a parsed handoff package, `archive` the path of an archived checkpoint to start
         from. With `or_resume`, or a package, an agent that is at work already is resumed."""
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         archive: str
         or_resume: bool
 
-    class ResumeRequest(AgentRequest, total=False):
+    class ResumeAgentRequest(AgentRequest, total=False):
         """`yes` resumes even if the agent may still be alive."""
 
         feature: str
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 @changes_life
-def start(context: FleetContext, request: StartRequest) -> AgentResult:
+def start(context: FleetContext, request: StartAgentRequest) -> AgentResult:
     """Write an agent's first checkpoint; it owns its feature from now on. FLEET-25 to FLEET-32"""
     package = request.get("package")
     id, feature = request["agent"], request.get("feature") or ""
@@ -59,7 +59,7 @@ def start(context: FleetContext, request: StartRequest) -> AgentResult:
                 raise Usage(f"The package is for {named}, not for {given}.")
         id, feature = id or package["agent"], feature or package["feature"]
     if id and (package is not None or request.get("or_resume")) and _is_at_work(context, id):
-        again: ResumeRequest = {"agent": id, "transcript": request.get("transcript", "")}
+        again: ResumeAgentRequest = {"agent": id, "transcript": request.get("transcript", "")}
         return _resume(context, again)
     if not id or not feature:
         raise Usage(
@@ -120,7 +120,7 @@ def _start(
     return result
 
 
-def new_life(context: FleetContext, transcript: str = "") -> Life:
+def new_life(context: FleetContext, transcript: str = "") -> AgentLife:
     """A life that begins now, in this worktree and process."""
     return {
         "session": new_session(),
@@ -140,7 +140,7 @@ def new_session() -> str:
     return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{variant}{text[17:20]}-{text[20:]}"
 
 
-def begin(result: AgentResult, command: Any, life: Life, others: list[Order]) -> None:
+def begin(result: AgentResult, command: Any, life: AgentLife, others: list[Order]) -> None:
     """Give a life its fence, in one transaction with the other orders."""
     agent = result.agent
     order = Order(agent.stream, command, grant=True, raise_removed=True)
@@ -204,12 +204,12 @@ def _introduce(agent: FleetAgent, feature: str) -> None:
 
 
 @changes_life
-def resume(context: FleetContext, request: ResumeRequest) -> AgentResult:
+def resume(context: FleetContext, request: ResumeAgentRequest) -> AgentResult:
     """Scenario 1: the same agent goes on in a fresh session. FLEET-59 to FLEET-65"""
     return _resume(context, request)
 
 
-def _resume(context: FleetContext, request: ResumeRequest) -> AgentResult:
+def _resume(context: FleetContext, request: ResumeAgentRequest) -> AgentResult:
     feature, transcript = request.get("feature", ""), request.get("transcript", "")
     agent = context.agent(request["agent"])
     result = AgentResult(agent)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from holdfast.fleet.context import FleetContext
     from holdfast.fleet.epic import Epic
-    from holdfast.fleet.rules.messages import Message
+    from holdfast.fleet.rules.messages import AgentMessage
     from holdfast.kernel.commit import Outcome
 
     class SendRequest(TypedDict):
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
         paths are from the folder of `epic`."""
 
         epic: Epic
-        files: list[tuple[str, list[Message]]]
+        files: list[tuple[str, list[AgentMessage]]]
         unread: int
         archived: list[tuple[str, str]]
         outcomes: list[Outcome]
@@ -165,7 +165,7 @@ def open_channel(epic: Epic, sender: str, receiver: str, *, actor: str, now: int
     return _execute(epic, "open", sender, receiver, {}, actor=actor, now=now)
 
 
-def read_inbox(epic: Epic, agent: str) -> list[tuple[str, list[Message]]]:
+def read_inbox(epic: Epic, agent: str) -> list[tuple[str, list[AgentMessage]]]:
     """Each file of an agent's inbox, by its path in the epic, and its messages, newest first."""
     from holdfast.fleet.rules.messages import parse
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.fleet.epic_readme import deliver
 from holdfast.fleet.messages import write_message
-from holdfast.fleet.roster import is_inclusive, list_agents
+from holdfast.fleet.roster import decisions, is_inclusive, list_agents
 from holdfast.fleet.rules import liveness, messages
 from holdfast.fleet.rules.comms import channel_of
 from holdfast.fleet.rules.model import PRIMARY
@@ -78,7 +78,7 @@ def _act(context: FleetContext, entry: AgentEntry, found: CheckResult) -> None:
     agent, age = entry["agent_id"], entry["age_minutes"]
     if entry["liveness"] == "CORRUPTED":
         _note(found, agent, "corrupted", entry["problem"])
-        found["decide"] += [f"holdfast agent restore {agent}", f"holdfast agent restart {agent}"]
+        found["decide"] += decisions(entry)
         return
     for note in entry["notes"]:
         _note(found, agent, "noted", note)
@@ -103,13 +103,7 @@ def _act(context: FleetContext, entry: AgentEntry, found: CheckResult) -> None:
     if _escalate(context, where, entry):
         _note(found, agent, "escalated", "EPIC_README.md and you are told")
         found["notices"].append(messages.notice(agent))
-    found["decide"] += [
-        f"holdfast agent resume {agent}",
-        f"holdfast agent takeover {agent} --by NEW",
-        f"holdfast agent restart {agent}",
-        f"holdfast agent defer {agent}",
-        f"holdfast agent absorb {agent}",
-    ]
+    found["decide"] += decisions(entry)
 
 
 def _epic_of(epic: Epic, entry: AgentEntry) -> Epic:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from holdfast.fleet.context import FleetAgent, FleetContext
     from holdfast.fleet.operation import AgentRequest
-    from holdfast.fleet.rules.model import Life
+    from holdfast.fleet.rules.model import AgentLife
 
     class TakeoverRequest(AgentRequest):
         """`agent` stopped, and `by` goes on; both may be the same id. `yes` does it even if the agent may
@@ -99,7 +99,7 @@ class EndingLife:
         """The order about the feature, for the same transaction."""
         return Order(self.agent.epic.stream("feature", check_feature(self.feature)), command)
 
-    def beginning(self, id: str, life: Life) -> dict[str, Any]:
+    def beginning(self, id: str, life: AgentLife) -> dict[str, Any]:
         """The start of the life that follows."""
         return {
             "do": "start",

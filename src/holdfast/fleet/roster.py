@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from holdfast.fleet.epic import Epic
     from holdfast.fleet.rules.model import AgentState
     from holdfast.fleet.rules.verdict import Signals, Verdict
-    from holdfast.fleet.scan import Seen
+    from holdfast.fleet.scan import CheckpointFile
     from holdfast.journal.interface import Head
     from holdfast.kernel.workspace import Workspace
 
@@ -137,6 +137,15 @@ def needs_decision(entry: AgentEntry) -> bool:
     return entry["liveness"] == "STALE" and entry["verdict"] not in ("busy", "done", "waiting")
 
 
+def decisions(entry: AgentEntry) -> list[str]:
+    """The protocol's commands to decide about an agent that needs a decision; FLEET-49."""
+    broken, silent = ("restore", "restart"), ("resume", "takeover", "restart", "defer", "absorb")
+    verbs = broken if entry["verdict"] == "corrupted" else silent
+    agent = entry["agent_id"]
+    options = {"takeover": " --by NEW"}
+    return [f"holdfast agent {verb} {agent}{options.get(verb, '')}" for verb in verbs]
+
+
 def _note_rivals(entries: list[AgentEntry]) -> None:
     """Note agents with the same feature: holdfast cannot refuse a file that an agent wrote itself."""
     owners: dict[str, list[AgentEntry]] = {}
@@ -149,9 +158,9 @@ def _note_rivals(entries: list[AgentEntry]) -> None:
             entry["notes"].append(f"{', '.join(others)} has the same feature")
 
 
-def _files(epic: Epic) -> dict[str, list[Seen]]:
+def _files(epic: Epic) -> dict[str, list[CheckpointFile]]:
     """The files of each agent, of all worktrees that have this epic."""
-    found: dict[str, list[Seen]] = {}
+    found: dict[str, list[CheckpointFile]] = {}
     for root in worktrees(epic.workspace):
         folder = os.path.join(root, epic.folder) if epic.folder else root
         for seen in scan(folder, include_primary=True):
@@ -170,7 +179,7 @@ def _states(epic: Epic) -> dict[str, tuple[AgentState, Head]]:
     return states
 
 
-def _own_file(files: list[Seen], state: AgentState) -> Seen | None:
+def _own_file(files: list[CheckpointFile], state: AgentState) -> CheckpointFile | None:
     """Of copies in several worktrees (git checks them out), the one that the agent writes."""
     own = [seen for seen in files if state["worktree"] and _is_in(seen.path, state["worktree"])]
     return next(iter(own or files), None)
@@ -184,7 +193,7 @@ def _entry(
     epic: Epic,
     state: AgentState,
     head: Head | None,
-    seen: Seen | None,
+    seen: CheckpointFile | None,
     now: int,
     inclusive: bool,
     sight: machines.Sight,
@@ -252,7 +261,7 @@ def _entry(
     }
 
 
-def _home(epic: Epic, state: AgentState, seen: Seen | None) -> str:
+def _home(epic: Epic, state: AgentState, seen: CheckpointFile | None) -> str:
     """The worktree with an agent's files."""
     if state["worktree"] or seen is None:
         return state["worktree"] or epic.workspace.root
@@ -260,12 +269,12 @@ def _home(epic: Epic, state: AgentState, seen: Seen | None) -> str:
     return seen.path[: -below - 1]
 
 
-def _is_late(seen: Seen, state: AgentState) -> bool:
+def _is_late(seen: CheckpointFile, state: AgentState) -> bool:
     session = (seen.checkpoint or {}).get("session_id")
     return isinstance(session, str) and rules.is_over(state, session)
 
 
-def _is_ahead(seen: Seen, state: AgentState, sight: machines.Sight) -> bool:
+def _is_ahead(seen: CheckpointFile, state: AgentState, sight: machines.Sight) -> bool:
     """Whether a file is newer than the journal's state."""
     said, known = seen.checkpoint or {}, state["checkpoint"] or {}
     last = instant_of(known.get("last_checkpoint"))

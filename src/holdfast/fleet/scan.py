@@ -36,7 +36,7 @@ _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _SECONDS = {f"{second:02d}Z": second * 1000 for second in range(60)}
 
 
-class Seen:
+class CheckpointFile:
     """One agent's checkpoint file, and its problem if it has one."""
 
     __slots__ = (
@@ -63,7 +63,7 @@ class Seen:
         """Why it is CORRUPTED, or empty."""
 
     def __repr__(self) -> str:
-        return f"<Seen {self.agent} {self.status} {self.problem}>"
+        return f"<CheckpointFile {self.agent} {self.status} {self.problem}>"
 
 
 def _text(checkpoint: dict[str, Any], name: str) -> str:
@@ -71,7 +71,7 @@ def _text(checkpoint: dict[str, Any], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def scan(epic_root: str, *, include_primary: bool = False) -> list[Seen]:
+def scan(epic_root: str, *, include_primary: bool = False) -> list[CheckpointFile]:
     """The checkpoints of all agents, in the order of their file names; FLEET-41, FLEET-42."""
     folder = os.path.join(epic_root, CHECKPOINTS)
     return _read_with_care(folder, _names_in(folder, include_primary))
@@ -146,7 +146,7 @@ def _bytes_of(name: str, top: int) -> bytes:
     return content if content.isascii() else content.decode().encode()
 
 
-def _age_of(seen: Seen, now_ms: int) -> Age:
+def _age_of(seen: CheckpointFile, now_ms: int) -> Age:
     if seen.last_ms is None:
         return seen.agent, None, "CORRUPTED"
     age = age_minutes(seen.last_ms, now_ms)
@@ -172,9 +172,9 @@ def _names_in(folder: str, include_primary: bool) -> list[str]:
     )
 
 
-def _read_with_care(folder: str, found: list[str]) -> list[Seen]:
+def _read_with_care(folder: str, found: list[str]) -> list[CheckpointFile]:
     """The files of these names, in that order, without those that vanished meanwhile."""
-    read: dict[str, Seen] = {}
+    read: dict[str, CheckpointFile] = {}
     stood: dict[str, float] = {}
     patience = time.monotonic() + PATIENCE
     waiting = found
@@ -195,25 +195,25 @@ def _read_with_care(folder: str, found: list[str]) -> list[Seen]:
     return [read[name] for name in found if name in read]
 
 
-def _read(path: str) -> Seen | None:
+def _read(path: str) -> CheckpointFile | None:
     try:
         identity, content = read_file(path)
     except FileNotFoundError:
         return None
     except (Unreadable, OSError) as why:
         standing = identity_of(path)
-        return Seen(path, standing, None, str(why)) if standing else None
+        return CheckpointFile(path, standing, None, str(why)) if standing else None
     if not content:
-        return Seen(path, identity, None, "empty")
+        return CheckpointFile(path, identity, None, "empty")
     try:
         value = canonical_json.loads(text_of(content))
     except (ValueError, Unreadable) as why:
-        return Seen(path, identity, None, f"invalid JSON: {why}")
+        return CheckpointFile(path, identity, None, f"invalid JSON: {why}")
     problem = "" if isinstance(value, dict) else "not a JSON object"
-    return Seen(path, identity, value, problem)
+    return CheckpointFile(path, identity, value, problem)
 
 
-def _may_change(seen: Seen, stood: dict[str, float]) -> bool:
+def _may_change(seen: CheckpointFile, stood: dict[str, float]) -> bool:
     """Whether a program may still be writing a file that looks broken.
 
     `stood` holds since when a file is unchanged, because its modification time may be wrong.

@@ -160,15 +160,9 @@ def _last_sign(entry: AgentEntry, ahead: int) -> str:
 
 
 def _choices(entry: AgentEntry) -> list[str]:
-    """The protocol's ways to go on after an agent went silent; FLEET-49."""
-    agent = entry["agent_id"]
-    if entry["verdict"] == "corrupted":
-        return [f"holdfast agent restore {agent}", f"holdfast agent restart {agent}"]
-    return [
-        f"holdfast agent resume {agent}",
-        f"holdfast agent takeover {agent} --by NEW",
-        f"holdfast agent restart {agent}",
-    ]
+    """The commands to copy; the page itself can defer and absorb."""
+    commands = roster.decisions(entry)
+    return [each for each in commands if each.split()[2] not in ("defer", "absorb")]
 
 
 def work_sessions(place: Place, now: int, meter: Meter) -> Iterator[Card]:

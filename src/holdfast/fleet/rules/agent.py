@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from holdfast.fleet.rules.model import AgentState, Ending, Life
+    from holdfast.fleet.rules.model import AgentLife, AgentState, Ending
     from holdfast.journal.interface import Event
     from holdfast.kernel.rules import Wish
     from holdfast.kernel.views.reconcile import Change
@@ -308,7 +308,7 @@ def _edited(state: AgentState, body: Any) -> AgentState:
     }
 
 
-def _life_from_outside(session: str, at: str) -> Life:
+def _life_from_outside(session: str, at: str) -> AgentLife:
     """The life of an agent that writes its own file: only the file tells about it."""
     return {
         "session": session,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     # How a message begins, without its mark, and its number among those that begin so, from below.
     Key = tuple[str, int]
 
-    class Message(TypedDict):
+    class AgentMessage(TypedDict):
         """One message; `number` is 0 when its heading has none."""
 
         number: int
@@ -131,7 +131,7 @@ def mark_read(text: str, numbers: Collection[int] | None) -> str:
     return above + "".join(marked)
 
 
-def parse(text: str) -> list[Message]:
+def parse(text: str) -> list[AgentMessage]:
     """The messages in the order of the file."""
     return [_message(block) for block in split(text)[1]]
 
@@ -141,7 +141,7 @@ def _number_of(block: str) -> int:
     return int(word) if word.isascii() and word.isdigit() and len(word) < 10 else 0
 
 
-def _message(block: str) -> Message:
+def _message(block: str) -> AgentMessage:
     heading, *lines = block.split("\n")
     _, bracket, rest = heading.partition("(")
     said: dict[str, list[str]] = {name: [] for name in FIELDS}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         remote: str
         at: str
 
-    class Life(TypedDict):
+    class AgentLife(TypedDict):
         """One session of an agent, from its start to its end."""
 
         session: str
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
         worktree: str
         checkpoint: dict[str, Any] | None
         text: str
-        life: Life | None
+        life: AgentLife | None
         past: list[Ending]
         file_notes: dict[str, str]
         has_status_file: bool

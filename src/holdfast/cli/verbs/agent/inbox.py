@@ -17,7 +17,7 @@ from holdfast.fleet.rules.messages import FIELDS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.fleet.rules.messages import Message
+    from holdfast.fleet.rules.messages import AgentMessage
 
 
 @click.command()
@@ -54,7 +54,7 @@ def command(
     return Reply(data, lines or [nothing], pages=True)
 
 
-def _shown(path: str, messages: list[Message]) -> Iterator[str]:
+def _shown(path: str, messages: list[AgentMessage]) -> Iterator[str]:
     if not messages:
         return
     fresh = sum(not message["read"] for message in messages)

@@ -14,7 +14,7 @@ from holdfast.fleet.agents import start
 from holdfast.fleet.rules import handoff
 
 if TYPE_CHECKING:
-    from holdfast.fleet.agents import StartRequest
+    from holdfast.fleet.agents import StartAgentRequest
 
 
 @click.command()
@@ -44,7 +44,7 @@ def command(
     AGENT is Agent-Primary, Secondary-A, Secondary-B and so on. A handoff package names the agent and
     its feature; pasted again after a crash, it resumes the agent.
     """
-    request: StartRequest = {
+    request: StartAgentRequest = {
         "agent": agent or "",
         "feature": feature or "",
         "transcript": transcript,
