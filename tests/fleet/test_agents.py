@@ -452,3 +452,28 @@ def test_a_folder_that_is_a_link_out_of_the_workspace_is_refused(
         scene.start()
     assert refused.value.exit_code == 4
     assert list(outside.iterdir()) == []
+
+
+def test_a_note_on_a_file_is_shown_with_it_whatever_folder_it_was_given_from(
+    scene: Scene, holdfast: Holdfast
+) -> None:
+    folder = scene.folder / FEATURE
+    folder.mkdir()
+    (folder / "spec.md").touch()
+    holdfast("agent", "start", A, "--feature", FEATURE)
+    note = ("--file", "spec.md", "--file-note", "spec.md=80% complete")
+    assert holdfast("agent", "beat", A, *note, "-C", str(folder)).code == 0
+    assert scene.file()["files_modified"] == [f"{FEATURE}/spec.md"]
+    assert "- spec.md: 80% complete" in holdfast("agent", "resume", A).out
+
+
+def test_a_package_pasted_again_resumes_an_agent_that_wrote_its_file_itself(
+    scene: Scene, holdfast: Holdfast, tmp_path: Path
+) -> None:
+    scene.write("secondary_b")
+    package = tmp_path / "package"
+    text = holdfast("agent", "handoff", B, "--feature", "feature_03_other").out
+    package.write_text(text)
+    pasted = holdfast("agent", "start", "--handoff", str(package))
+    assert pasted.code == 0
+    assert "Resuming from: S2.P2" in pasted.out
