@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +14,7 @@ from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.fleet.agents import start
 from holdfast.fleet.rules import handoff
+from holdfast.kernel.errors import Usage
 
 if TYPE_CHECKING:
     from holdfast.fleet.agents import StartAgentRequest
@@ -21,10 +24,7 @@ if TYPE_CHECKING:
 @click.argument("agent", required=False)
 @click.option("--feature", help="The feature that the agent owns, such as feature_02_team_penalty.")
 @click.option(
-    "--handoff",
-    "pasted",
-    type=click.File("rb", lazy=True),
-    help="A pasted handoff package; - is stdin.",
+    "--handoff", "package", metavar="FILE", help="A file with a handoff package; - is stdin."
 )
 @transcript_option
 @click.option("--from", "archive", metavar="FILE", help="Start from an archived checkpoint.")
@@ -34,7 +34,7 @@ def command(
     call: Call,
     agent: str | None,
     feature: str | None,
-    pasted: BinaryIO | None,
+    package: str | None,
     transcript: str,
     archive: str | None,
     epic: str | None,
@@ -50,13 +50,20 @@ def command(
         "transcript": transcript,
         "archive": archive or "",
     }
-    if pasted is not None:
-        request["package"] = handoff.parse(_text_of(pasted.read()))
+    if package is not None:
+        request["package"] = handoff.parse(_read(package))
         epic = epic or request["package"]["epic"]
     return reply(start(context_for(start, call, epic), request))
 
 
-def _text_of(content: bytes) -> str:
+def _read(source: str) -> str:
     """A package as some editors save it: with a byte order mark, or in UTF-16."""
+    if source == "-":
+        content = sys.stdin.buffer.read()
+    else:
+        try:
+            content = Path(source).read_bytes()
+        except OSError as error:
+            raise Usage(f"{source} cannot be read: {error.strerror}.") from None
     encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     return content.decode(encoding, "replace")
