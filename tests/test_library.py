@@ -24,12 +24,12 @@ MEMBERS = {
     *("root", "journal", "close"),
     *("checkpoint", "resume", "sessions"),
     *("note", "status", "history", "show", "diff", "restore", "snapshot"),
-    *("agent", "loop", "gates", "budgets", "plans", "rfc", "stop", "release"),
+    *("agent", "loop", "gates", "budgets", "check", "plans", "rfc", "stop", "release"),
 }
 PARTS = {
     "snapshot": {"create", "list", "show", "restore"},
     "gates": {"verify", "decide", "act", "named", "waiting"},
-    "budgets": {"state", "limits", "check", "add"},
+    "budgets": {"state", "limits", "check", "add", "report", "acknowledge", "reset"},
     "plans": {"run", "resume", "abandon", "show"},
 }
 
@@ -73,7 +73,7 @@ def test_the_examples_of_its_page_run_in_order(repository: Path) -> None:
         and node.value.id == "workspace"
     }
     # The page's text names these; they need nothing to be shown.
-    assert MEMBERS - used == {"root", "journal", "sessions", "diff"}
+    assert MEMBERS - used == {"root", "journal", "sessions", "diff", "check"}
     done = subprocess.run(
         [sys.executable, "-c", script], check=False, capture_output=True, text=True
     )

@@ -87,8 +87,8 @@ def checkpoint(
     if request.get("dry_run"):
         return _dry_run(run, claims)
     for name in report.STEPS[run.profile]:
-        reached(f"before {name}")
         try:
+            reached(f"before {name}")
             if name == report.PERSIST:
                 step = _persist(run, claims)
             elif name == report.SNAPSHOT:

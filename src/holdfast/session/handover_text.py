@@ -35,7 +35,7 @@ def how_long(milliseconds: int) -> str:
     return "less than a minute"
 
 
-def verdict_lines(state: SessionState, verdict: str, *, now: int) -> list[str]:
+def verdict_lines(state: SessionState, verdict: str, *, why: str = "", now: int) -> list[str]:
     """The verdict, and which session it is about, in our own words."""
     last, observed = state["last"], state.get("observed")
     about = "A progress file that no record knows."
@@ -45,7 +45,7 @@ def verdict_lines(state: SessionState, verdict: str, *, now: int) -> list[str]:
         client = CLIENTS.get(observed["client"], observed["client"]) if observed else ""
         about = f"Session {one_line(state['session'])[:12]}{f' of {client}' if client else ''}"
         about += _when(last["at"] if last else "", now)
-    lines = [f"Holdfast: {verdict}. {about}"]
+    lines = [f"Holdfast: {verdict}{f' ({why})' if why else ''}. {about}"]
     if verdict == "FOREIGN":
         lines.append("This work is of another place. Do not continue it here without being asked.")
     elif verdict == "DRIFTED":

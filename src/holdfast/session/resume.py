@@ -290,7 +290,9 @@ def _resumed(
         state = {**state, "last": {**last, "claims": claims}}
     budget = request.get("budget") or int(settings["session.pack_characters"])
     parts: pack.Parts = {
-        "verdict": handover_text.verdict_lines(state, verdict, now=now),
+        "verdict": handover_text.verdict_lines(
+            state, verdict, why=reasons[0]["what"] if verdict == "UNKNOWN" else "", now=now
+        ),
         "changes": [one["what"] for one in reasons if one["verdict"] not in ("CLEAN", "UNKNOWN")],
         "notes": _notes(workspace, since=last["at"] if last else ""),
     }

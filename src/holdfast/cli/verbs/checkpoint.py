@@ -123,7 +123,7 @@ def _given(options: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]
             document[name] = options[name]
     for name in ("done", "remaining", "decisions", "blockers"):
         if options[name]:
-            document[name] = list(options[name])
+            document[name] = [text for text in options[name] if text.strip()]
     if options["no_blockers"]:
         document["blockers"] = []
     if options["next_action"]:
