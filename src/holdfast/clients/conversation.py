@@ -75,7 +75,10 @@ if TYPE_CHECKING:
         cwd: NotRequired[str]
 
     class Transcript(Protocol):
-        """A client's transcript module."""
+        """A client's transcript module. So many bytes of the end of a file are read whole; what
+        stands before is skimmed."""
+
+        READ_WHOLE: int
 
         def is_telling(self, line: bytes) -> bool:
             """Whether the line can matter; asked before anything is decoded."""
@@ -102,8 +105,6 @@ LONGEST_OUTPUT = 6_000
 LONGEST_LINE_TO_DECODE = 64 << 20
 # A shorter line is decoded at once: looking for its parts takes as long.
 PEEK_ABOVE = 4096
-# So much of the end of a transcript is read whole: several hundred tool calls.
-READ_WHOLE = 3 << 19
 AT_ONCE = 100
 # Calls whose result is still out, and message blocks already read: only the newest matter.
 MOST_PENDING = 64
@@ -204,7 +205,7 @@ def read(
     skimmed: what was named hundreds of calls ago has no weight any more.
     """
     events: list[Event] = []
-    to_skim = size - READ_WHOLE
+    to_skim = size - transcript.READ_WHOLE
     for line in lines:
         if to_skim > 0:
             to_skim -= len(line) + 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,7 @@ from tests.clients.transcripts.conftest import SAMPLES, STORY, Hostile, new_stat
 if TYPE_CHECKING:
     from holdfast.clients.conversation import ReaderState
 
+RECORDINGS = Path(__file__).parents[3] / "bench/continuity/recordings/gemini"
 LINES = (SAMPLES / "gemini.jsonl").read_bytes().splitlines()
 
 
@@ -66,10 +69,58 @@ def test_line_by_line_says_the_same_and_nothing_twice() -> None:
 
 
 def test_what_is_old_in_a_long_chat_is_only_skimmed() -> None:
-    size = conversation.READ_WHOLE + sum(len(each) + 1 for each in LINES)
+    size = gemini_transcript.READ_WHOLE + sum(len(each) + 1 for each in LINES)
     events = conversation.read(gemini_transcript, LINES, new_state(), size=size)
     kept = [event.kind for event in events]
     assert kept == ["place", "prompt", "call", "call", "tasks", "call", "call", "call"]
+
+
+@pytest.mark.parametrize(
+    ("name", "prompts", "kinds"),
+    [
+        ("short", 5, {"run": 30, "edit": 17, "read": 24, "search": 9, "tasks": 25, "result": 105}),
+        (
+            "medium",
+            8,
+            {"run": 46, "edit": 28, "read": 32, "search": 20, "tasks": 37, "result": 163},
+        ),
+    ],
+)
+def test_a_chat_resumed_many_times_counts_each_call_and_prompt_once(
+    name: str, prompts: int, kinds: dict[str, int]
+) -> None:
+    packed = (RECORDINGS / f"gemini-{name}.jsonl.gz").read_bytes()
+    lines = gzip.decompress(packed).splitlines()
+    size = sum(len(each) + 1 for each in lines)
+    events = list(conversation.read(gemini_transcript, lines, new_state(), size=size))
+    found = Counter(event.kind for event in events)
+    assert {kind: found[kind] for kind in kinds} == kinds
+    assert found["call"] == 0
+    asked = [event.text for event in events if event.kind == "prompt"]
+    assert len(asked) == len(set(asked)) == prompts
+
+
+def test_a_repeated_history_with_new_times_says_only_what_follows_the_last_message() -> None:
+    first = [message(1, "user", "ask"), message(2, "gemini", "answer")]
+    later = [{**each, "timestamp": "2026-11-16T11:00:00.000Z"} for each in first]
+    new = {**message(3, "user", "and now?"), "timestamp": "2026-11-16T11:00:01.000Z"}
+    state = new_state()
+    read(*(line(**each) for each in first), state=state)
+    assert read(line(**{"$set": {"messages": later}}), state=state) == []
+    history = line(**{"$set": {"messages": [*later, new]}})
+    assert told(read(history, state=state)) == [("prompt", "and now?")]
+
+
+def test_a_long_history_that_is_known_is_not_decoded() -> None:
+    state = new_state()
+    words = "word " * 2000
+    first = [message(1, "user", words), message(2, "gemini", "answer")]
+    read(*(line(**each) for each in first), state=state)
+    known = line(**{"$set": {"messages": first}})
+    assert gemini_transcript.peek(known, state, [])
+    longer = line(**{"$set": {"messages": [*first, message(3, "gemini", "more")]}})
+    assert not gemini_transcript.peek(longer, state, [])
+    assert told(read(longer, state=state)) == [("said", "more")]
 
 
 def test_a_history_that_is_repeated_whole_says_nothing_new() -> None:

@@ -42,6 +42,8 @@ _NEEDED = (*_FAILED, b'"answers":', b'"isAsync":', b"<task-notification>", b'"is
 _RESULT, _RESULT_ID = b'"tool_result"', b'"tool_use_id":"'
 _CONTENT = (b'"content":"', b'"text":"')
 EXCERPT = 4000
+# Several hundred tool calls.
+READ_WHOLE = 3 << 19
 
 _ENDED_TASK = re.compile(
     r"<tool-use-id>([^<]{1,100})</tool-use-id>.*?<status>(\w+)</status>", re.DOTALL

@@ -48,6 +48,8 @@ _OUTPUTS = (b'"function_call_output"', b'"custom_tool_call_output"')
 _OUTPUT = b'"output":"'
 _COMPACTED = (b'"type":"compacted"', b'"type": "compacted"')
 EXCERPT = 4000
+# Several hundred tool calls.
+READ_WHOLE = 3 << 19
 
 _SHELLS = frozenset(
     ("exec_command", "shell", "exec", "local_shell", "shell_command", "unified_exec")

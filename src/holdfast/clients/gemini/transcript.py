@@ -1,9 +1,10 @@
 """Gemini CLI: `~/.gemini/tmp/<project>/chats/session-<time>-<id>.jsonl`, one record per line.
 
 The client only appends. It writes a message again, under the same id, when a tool call ends, and
-`$set` may repeat the whole history. So a call counts once by its id, and a message that is older
-than the newest one says nothing new. Versions before 0.39 rewrite one JSON object per session
-(`.json`): `read_whole` takes that.
+`$set` may repeat the whole history, some versions with new times. So a call counts once by its id, a
+message that is older than the newest one says nothing new, and of a history only what follows the
+last message that was read. Versions before 0.39 rewrite one JSON object per session (`.json`):
+`read_whole` takes that.
 """
 
 from __future__ import annotations
@@ -38,14 +39,21 @@ if TYPE_CHECKING:
     from holdfast.clients.conversation import Change, ReaderState
 
     class GeminiState(ReaderState, total=False):
-        """`newest` is the time of the newest message that was read."""
+        """`newest` is the time of the newest message that was read, `last` the id of the last one
+        that held words or tool calls."""
 
         newest: str
+        last: str
 
 
+# Most of a long chat is its own history, repeated by every `--resume`: a few hundred tool calls take
+# more bytes than with other clients.
+READ_WHOLE = 12 << 20
 # A session that is one object is read as a whole; a larger one than this is none.
 LARGEST_OBJECT = 256 << 20
 _ONLY_TIMES = b'{"$set":{"lastUpdated":'
+_HISTORY = b'{"$set":{"messages":['
+_IS_MESSAGE = (b'"type":"user"', b'"type":"gemini"')
 _TOOL_ANSWER = b'"type":"user","content":[{"functionResponse":'
 _LASTING = frozenset(("place", "prompt", "answer", "plan", "tasks", "task", "compact", "summary"))
 _NO_WORDS = frozenset(("info", "warning", "error"))
@@ -84,8 +92,10 @@ def is_quiet(line: bytes) -> bool:
 
 def skim(line: bytes, state: ReaderState, events: list[Event]) -> None:
     """Keep what matters for a whole session; of other tool calls only that there was one."""
+    if not is_telling(line) or peek(line, state, events):
+        return
     found: list[Event] = []
-    for record in decode(line) if is_telling(line) else ():
+    for record in decode(line):
         parse(record, state, found)
     for event in found:
         if event.kind in _LASTING:
@@ -95,8 +105,16 @@ def skim(line: bytes, state: ReaderState, events: list[Event]) -> None:
 
 
 def peek(line: bytes, state: ReaderState, events: list[Event]) -> bool:
-    """Every telling line has to be decoded."""
-    return False
+    """A history that ends with the last message that was read; all else has to be decoded."""
+    known: GeminiState = state  # type: ignore[assignment]
+    last = known.get("last", "").encode()
+    if not last or not line.startswith(_HISTORY) or _SNAPSHOT.encode() in line:
+        return False
+    at = line.rfind(b'{"id":"%b","timestamp":' % last)
+    if at < 0:
+        return False
+    # The message's own type is one; a later one would be news.
+    return sum(line.count(mark, at) for mark in _IS_MESSAGE) == 1
 
 
 def parse(record: dict[str, Any], state: ReaderState, events: list[Event]) -> None:
@@ -106,8 +124,9 @@ def parse(record: dict[str, Any], state: ReaderState, events: list[Event]) -> No
     patch = table_of(record.get("$set"))
     if patch or "sessionId" in record:
         _folder(patch.get("directories") or record.get("directories"), "", state, events)
-        for message in list_of(patch.get("messages") or record.get("messages")):
-            _message(table_of(message), state, events)
+        history = list_of(patch.get("messages") or record.get("messages"))
+        for message in _after_the_last(list(map(table_of, history)), state):
+            _message(message, state, events)
     elif text_of(record.get("id")):
         _message(record, state, events)
     else:
@@ -151,6 +170,16 @@ def read_whole(path: str, mark: str | None, state: ReaderState, events: list[Eve
     return identity
 
 
+def _after_the_last(history: list[dict[str, Any]], state: ReaderState) -> list[dict[str, Any]]:
+    """The part of a history that was not read yet: all of it, if it is another one."""
+    known: GeminiState = state  # type: ignore[assignment]
+    ids = [text_of(message.get("id")) for message in history]
+    last = known.get("last", "")
+    if last not in ids:
+        return history
+    return history[len(ids) - 1 - ids[::-1].index(last) :]
+
+
 def _message(message: dict[str, Any], state: ReaderState, events: list[Event]) -> None:
     known: GeminiState = state  # type: ignore[assignment]
     at, kind = text_of(message.get("timestamp")), text_of(message.get("type"))
@@ -158,29 +187,34 @@ def _message(message: dict[str, Any], state: ReaderState, events: list[Event]) -
     if at and at < newest:
         return
     known["newest"] = max(at, newest)
+    id = text_of(message.get("id"))
     if kind == "user":
-        if is_new(state, text_of(message.get("id"))):
-            _prompt(message, at, state, events)
+        if is_new(state, id) and _prompt(message, at, state, events):
+            known["last"] = id
     elif kind == "gemini":
+        known["last"] = id
         _answer(message, at, state, events)
     elif kind not in _NO_WORDS:
         state["unknown"] += 1
 
 
-def _prompt(message: dict[str, Any], at: str, state: ReaderState, events: list[Event]) -> None:
+def _prompt(message: dict[str, Any], at: str, state: ReaderState, events: list[Event]) -> bool:
+    """Whether the person wrote it, and not the client."""
     # What the person typed; `content` has the files that `@name` stands for as well.
     text = flat(message.get("displayContent")) or flat(message.get("content"))
     if _SNAPSHOT in text:
         events.append(Event("compact", at=at))
         events.append(Event("summary", at=at, text=text.partition(_SNAPSHOT)[2].strip()))
-        return
+        return False
     if text.lstrip().startswith(("<session_context>", _GREETINGS[0])):
         found = _FOLDER.search(text)
         _folder([found[1].strip()] if found else [], at, state, events)
     words = words_of_the_person(text)
     is_command = words.startswith(("/", "?")) and " " not in words
-    if words and not is_command and not words.startswith(_GREETINGS):
-        events.append(Event("prompt", at=at, text=words))
+    if not words or is_command or words.startswith(_GREETINGS):
+        return False
+    events.append(Event("prompt", at=at, text=words))
+    return True
 
 
 def _folder(folders: Any, at: str, state: ReaderState, events: list[Event]) -> None:

@@ -199,7 +199,8 @@ def _read_lines(
     """Everything that the new lines say; the mark for the next time."""
     client, transcript = CLIENTS[source["client"]], TRANSCRIPTS[source["client"]]
     lines = NewLines(source["path"], mark)
-    to_skim = _size_of(source["path"]) - (mark["offset"] if mark else 0) - conversation.READ_WHOLE
+    new = _size_of(source["path"]) - (mark["offset"] if mark else 0)
+    to_skim = new - transcript.READ_WHOLE
     for line in lines:
         if lines.restarted and not found.lines:
             state.clear()
