@@ -1,8 +1,9 @@
-"""Erasing a secret that was found too late, wherever holdfast keeps it.
+"""Erase a secret that was found too late, wherever holdfast keeps it.
 
-Bodies, states, what waits and what was refused, views, displaced files, quarantine, a gate's pictures,
-and the copies that a restore made. Snapshots of the work tree that hold it are dropped; git removes what they held at
-its next gc. Git history, backups and exports belong to the user.
+Bodies, states, what waits and what was refused, what the tally keeps of transcripts, views, displaced
+files, quarantine, a gate's pictures, and the copies that a restore made. Snapshots of the work tree
+that hold it are dropped; git removes what they held at its next gc. Git history, backups, exports and
+the clients' own transcripts belong to the user.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from holdfast.kernel.views.files import target_of
 from holdfast.kernel.views.projection import aside_of, stem_of
 from holdfast.kernel.workspace import worktrees
 from holdfast.loop import history as loop_history
-from holdfast.session.spending import scrub_errors
+from holdfast.session import observation
+from holdfast.session.observe import names_in
+from holdfast.session.rules.session import stream_of
 from holdfast.streams import open_writer, rules_of
 
 TYPE_CHECKING = False
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
 
 MARK = "[purged]"
 SHORTEST_TEXT = 4
+SESSIONS = stream_of("")
 SNAPSHOTS = "refs/holdfast/snapshots"
 
 
@@ -90,8 +94,10 @@ def erase(workspace: Workspace, found: Purged, *, text: str = "", actor: str, no
             stream: _state_without(journal, stream, found["records"], text)
             for stream in found["streams"]
         }
-        found["waiting"] = journal.scrub(text, MARK) if text else 0
-        found["waiting"] += scrub_errors(workspace, text, MARK) if text else 0
+        found["waiting"] = sum(journal.scrub(form, MARK) for form in _forms(text))
+        found["waiting"] += observation.scrub(workspace, _forms(text), MARK)
+        for session in _observed(journal, [] if text else found["records"]):
+            observation.forget(workspace, session, now=now)
         journal.erase(found["records"])
         for stream, (version, state) in states.items():
             journal.snapshot(stream, version, state)
@@ -116,22 +122,48 @@ def _clean_spool(workspace: Workspace, text: str) -> None:
     """This machine's file, whose streams were brought anew with the record of the erasing."""
     file = workspace.file()
     try:
-        if text:
-            file.scrub(text, MARK)
+        for form in _forms(text):
+            file.scrub(form, MARK)
         file.compact(always=True)
     finally:
         file.close()
 
 
-def _spelled(text: str) -> str:
-    """A text as it stands inside a JSON string."""
-    return canonical_json.dumps(text)[1:-1]
+def _observed(journal: Journal, records: list[str]) -> set[str]:
+    """The sessions of those records that say what was observed in a transcript."""
+    found = [journal.find(id)[0] for id in records]
+    return {record["stream"].partition(":")[2] for record in found if record["kind"] == "observed"}
+
+
+def _forms(text: str) -> list[str]:
+    """A text as it is, and on one line, as many parts of a session are kept."""
+    return list(dict.fromkeys((text, " ".join(text.split())))) if text else []
+
+
+def _spelled(text: str) -> list[str]:
+    """The forms of a text as they stand inside a JSON string."""
+    return [canonical_json.dumps(form)[1:-1] for form in _forms(text)]
+
+
+def _stands_in(value: Any, spelled: list[str]) -> bool:
+    written = canonical_json.dumps(value)
+    return any(form in written for form in spelled)
+
+
+def _parts(text: str) -> list[str]:
+    """What an observation keeps of a text in its table of names, as it stands in JSON."""
+    return [f"{canonical_json.dumps(name)}:[" for name in names_in(text)]
 
 
 def _records_with(journal: Journal, text: str) -> list[Record]:
-    found, last, spelled = [], 0, _spelled(text)
+    found, last, spelled, parts = [], 0, _spelled(text), _parts(text)
     while batch := journal.since(last):
-        found += [record for record in batch if spelled in canonical_json.dumps(record["body"])]
+        found += [
+            record
+            for record in batch
+            if _stands_in(record["body"], spelled)
+            or (record["kind"] == "observed" and _stands_in(record["body"], parts))
+        ]
         last = batch[-1]["seq"]
     return found
 
@@ -139,11 +171,13 @@ def _records_with(journal: Journal, text: str) -> list[Record]:
 def _states_with(journal: Journal, text: str) -> set[str]:
     if not text:
         return set()
-    return {
-        head["stream"]
-        for head in journal.heads()
-        if _spelled(text) in canonical_json.dumps(journal.load(head["stream"])["snapshot"])
-    }
+    spelled, parts = _spelled(text), _parts(text)
+    found = set()
+    for head in journal.heads():
+        looked_for = [*spelled, *parts] if head["stream"].startswith(SESSIONS) else spelled
+        if _stands_in(journal.load(head["stream"])["snapshot"], looked_for):
+            found.add(head["stream"])
+    return found
 
 
 def _state_without(journal: Journal, stream: str, erased: list[str], text: str) -> tuple[int, Any]:
@@ -151,9 +185,13 @@ def _state_without(journal: Journal, stream: str, erased: list[str], text: str) 
     state, head = load(journal, subject, stream)
     version = head["version"] if head else 0
     if text:
-        return version, canonical_json.loads(
-            canonical_json.dumps(state).replace(_spelled(text), MARK)
-        )
+        written = canonical_json.dumps(state)
+        for form in _spelled(text):
+            written = written.replace(form, MARK)
+        clean = canonical_json.loads(written)
+        if stream.startswith(SESSIONS) and clean.get("observed"):
+            observation.drop_names(clean["observed"]["seen"], text)
+        return version, clean
     if head is not None and head["anchor_version"] > 0:
         raise HoldfastError(
             f"{stream} cannot be made anew without that record: earlier ones were removed by `gc`.",

@@ -13,14 +13,16 @@ import apsw
 from holdfast.clients import transcripts
 from holdfast.clients.lines import Unread
 from holdfast.clients.usage import amounts
-from holdfast.clients.usage.reader import SEEN, key_of, refresh
+from holdfast.clients.usage.reader import SEEN, forget_observation, key_of, refresh
 from holdfast.clients.usage.tally_file import in_memory, open_tally
 from holdfast.kernel import config
+from holdfast.kernel.errors import StoreAway
 from holdfast.session import session_files, spending
-from holdfast.session.observe import is_empty, observe
+from holdfast.session.observe import is_empty, names_in, observe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from typing import Any, TypedDict
 
     from holdfast.clients.discovery import FoundSession
@@ -37,6 +39,10 @@ if TYPE_CHECKING:
         path: str
         seen: Observation
         context: float | None
+
+
+# Parts of an observation whose keys are texts of the session, not names of fields.
+TABLES = frozenset(("files", "glimpsed", "names", "commands", "habits", "agents", "pending"))
 
 
 def is_on(workspace: Workspace) -> bool:
@@ -116,3 +122,76 @@ def record(
         "world": world,
     }
     open_writer(workspace).execute(stream_of(session), command, actor=actor, now=now)
+
+
+# Erasing
+
+
+def scrub(workspace: Workspace, texts: Sequence[str], mark: str) -> int:
+    """Replace texts in everything that the tally keeps; in how many places they were."""
+
+    def change(tally: Tally) -> int:
+        changed = sum(tally.scrub_errors(text, mark) for text in texts)
+        for table, column in (("session", "data"), ("source", "state")):
+            changed += tally.rewrite(table, column, without)
+        return changed
+
+    def without(value: Any) -> Any:
+        value = _scrubbed(value, texts, mark)
+        for text in texts:
+            drop_names(value.get(SEEN), text)
+        return value
+
+    return _erase(workspace, change)
+
+
+def drop_names(seen: Any, text: str) -> None:
+    """Take the names that a text consists of out of an observation."""
+    if seen is not None:
+        for name in names_in(text):
+            seen["names"].pop(name, None)
+
+
+def forget(workspace: Workspace, session: str, *, now: int) -> int:
+    """Drop what the tally keeps of a session's work; for how many sessions of that id."""
+
+    def change(tally: Tally) -> int:
+        keys = tally.keys(session)
+        for key in keys:
+            forget_observation(tally, key, now)
+        return len(keys)
+
+    return _erase(workspace, change)
+
+
+def _erase(workspace: Workspace, change: Callable[[Tally], int]) -> int:
+    with open_tally(workspace.home) as tally:
+        if not tally.begin():
+            raise StoreAway("usage.db cannot be written to now.", hint="Try again.")
+        done = False
+        try:
+            changed = change(tally)
+            done = True
+        finally:
+            tally.end(keep=done)
+        if changed:
+            tally.compact()
+    return changed
+
+
+def _scrubbed(value: Any, texts: Sequence[str], mark: str, *, keyed: bool = False) -> Any:
+    """A value with the mark in every place of the texts. The names of fields stay."""
+    if isinstance(value, str):
+        for text in texts:
+            value = value.replace(text, mark)
+        return value
+    if isinstance(value, list):
+        return [_scrubbed(item, texts, mark) for item in value]
+    if isinstance(value, dict):
+        return {
+            _scrubbed(key, texts, mark) if keyed else key: _scrubbed(
+                item, texts, mark, keyed=key in TABLES and not keyed
+            )
+            for key, item in value.items()
+        }
+    return value

@@ -251,12 +251,6 @@ def note_status_line(workspace: Workspace, payload: Any, *, now: int) -> str:
     return session
 
 
-def scrub_errors(workspace: Workspace, said: str, mark: str) -> int:
-    """Take a secret out of the errors that were kept; in how many of them it was."""
-    with open_tally(workspace.home) as tally:
-        return tally.scrub_errors(said, mark)
-
-
 def redaction_of(workspace: Workspace) -> Callable[[str], str]:
     """Redaction as the writer does it, made when there is something to redact."""
     made: list[Callable[[str], str]] = []

@@ -30,6 +30,7 @@ from holdfast.clients.conversation import (
     text_of,
     words_of_the_person,
 )
+from holdfast.kernel.digest import id_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -164,10 +165,12 @@ def _prompt(text: str, source: str, at: str, state: ReaderState, events: list[Ev
     if not words:
         return
     other = state["pending"].get("prompt", ["", ""])
-    if other[0] not in ("", source) and other[1] == words[:200]:
+    # The words themselves are not kept: they are not redacted yet.
+    same = id_of(words[:200].encode("utf-8", "replace").decode())
+    if other[0] not in ("", source) and other[1] == same:
         del state["pending"]["prompt"]
         return
-    remember(state, "prompt", source, words[:200])
+    remember(state, "prompt", source, same)
     events.append(Event("prompt", at=at, text=words))
 
 

@@ -63,6 +63,9 @@ class Observer:
         for event in self.events:
             event.text = self._clean(event.text)
             event.about = self._clean(event.about)
+            event.path = self._clean(event.path)
+            for task in event.tasks:
+                task["text"] = self._clean(task["text"])
         self.seen = self._fold(self.seen, self.events)
         self.events.clear()
 
@@ -139,6 +142,7 @@ def _catch_up(
     if observer is not None:
         observer.take()
         found.seen = observer.seen
+        _redact_pending(state.get(READER), clean)
     take(tally, source, found, now, clean)
     tally.keep_source(source["path"], key, mark, state)
 
@@ -182,6 +186,31 @@ def _price(message: Any) -> float | None:
     if not message["counted"]:
         return None
     return prices.cost_of(message["model"], message, provider=message["provider"], at=message["at"])
+
+
+def _redact_pending(reader: Any, clean: Callable[[str], str]) -> None:
+    """Redact what a reader remembers of calls that have no result yet."""
+    for words in _pending_of(reader).values():
+        words[:] = [clean(word) for word in words]
+
+
+def forget_observation(tally: Tally, key: str, now: int) -> None:
+    """Drop what was observed of a session. Its files are not read again, only what is new in them."""
+    data = tally.session(key)
+    data.pop(SEEN, None)
+    tally.keep_session(key, data, now)
+    for path in tally.sources(key):
+        mark, state = tally.source(path, key)
+        _pending_of(state.get(READER)).clear()
+        tally.keep_source(path, key, mark, state)
+
+
+def _pending_of(reader: Any) -> dict[str, list[str]]:
+    if reader is None:
+        return {}
+    # The reader of a database keeps its own mark beside the state.
+    pending: dict[str, list[str]] = reader.get("state", reader)["pending"]
+    return pending
 
 
 def _read_store(source: Source, state: dict[str, Any], observer: Observer) -> None:

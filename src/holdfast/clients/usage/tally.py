@@ -209,17 +209,34 @@ class Tally:
         )
         return newest[::-1]
 
+    # Erasing
+
     def scrub_errors(self, said: str, mark: str) -> int:
-        """Replace a secret in the errors for good; in how many of them it was."""
+        """Replace a secret in the errors; in how many of them it was."""
         self.connection.execute(
             "UPDATE error SET said = replace(said, ?, ?) WHERE instr(said, ?)", (said, mark, said)
         )
-        changed = self.connection.changes()
-        if changed:
-            # What was freed is in the file, and in the log, until both are written anew.
-            exhaust(self.connection, "VACUUM")
-            exhaust(self.connection, "PRAGMA wal_checkpoint(TRUNCATE)")
+        return self.connection.changes()
+
+    def rewrite(self, table: str, column: str, change: Callable[[Any], Any]) -> int:
+        """Pass the JSON values of a column through a function; how many of them it changed."""
+        rows: list[Any] = self.connection.execute(
+            f"SELECT DISTINCT {column} FROM {table}"
+        ).fetchall()
+        changed = 0
+        for (before,) in rows:
+            after = canonical_json.dumps(change(canonical_json.loads(before)))
+            if after != before:
+                changed += 1
+                self.connection.execute(
+                    f"UPDATE {table} SET {column} = ? WHERE {column} = ?", (after, before)
+                )
         return changed
+
+    def compact(self) -> None:
+        """Write file and log anew: until then both hold what was freed."""
+        exhaust(self.connection, "VACUUM")
+        exhaust(self.connection, "PRAGMA wal_checkpoint(TRUNCATE)")
 
     # Upkeep
 
