@@ -15,6 +15,7 @@ from holdfast.loop.lock import LockTimeout
 from holdfast.notify import NotifyError
 from holdfast.rfc.rules.model import BootstrapError
 from holdfast.trackers.port import TrackerError
+from scripts import readme
 
 DOCS = Path(__file__).parent.parent / "docs" / "reference"
 SOURCES = {
@@ -156,20 +157,20 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    stale = []
     DOCS.mkdir(parents=True, exist_ok=True)
-    for name, make in PAGES.items():
-        page = DOCS / name
-        text = make()
+    made = {DOCS / name: make() for name, make in PAGES.items()}
+    made[readme.README] = readme.made_anew(readme.README.read_text(encoding="utf-8"))
+    stale = []
+    for page, text in made.items():
         if not page.exists() or page.read_text(encoding="utf-8") != text:
-            stale.append(name)
+            stale.append(page.name)
             if "--check" not in arguments:
                 page.write_text(text, encoding="utf-8")
     if "--check" in arguments:
         for name in stale:
-            print(f"docs/reference/{name} is out of date; run `make docs`", file=sys.stderr)
+            print(f"{name} is out of date; run `make docs`", file=sys.stderr)
         return 1 if stale else 0
-    print(f"{len(PAGES)} pages, {len(stale)} written anew")
+    print(f"{len(made)} pages, {len(stale)} written anew")
     return 0
 
 

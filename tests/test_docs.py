@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from scripts import reference
+from scripts import readme, reference
 
 from holdfast.cli.table import VERBS
+from holdfast.clients.claude import usage as claude
 from holdfast.kernel import config, errors
 
 ROOT = Path(__file__).parent.parent
@@ -64,15 +65,43 @@ def test_every_decision_is_listed() -> None:
 
 
 def _holdfast_lines(page: str) -> list[list[str]]:
-    """The commands of a page, without its comments; those that need an id are left to their tests."""
+    """The commands of a page, without its comments; those that need an id, or start a client, are left
+    to their tests."""
     found = []
     for block in blocks(page, ""):
         for line in block.splitlines():
             words = shlex.split(line, comments=True)
             is_ours = words[:1] == ["holdfast"] or words[:2] == ["git", "worktree"]
-            if is_ours and not {"ID", "FILE"} & set(words) and "|" not in words:
+            if is_ours and not {"ID", "FILE", "--in"} & set(words) and "|" not in words:
                 found.append(words)
     return found
+
+
+@pytest.fixture
+def begun_session(repository: Path) -> Path:
+    """The transcript of a session of Claude Code in this repository, with work still to do."""
+    content = readme.begun_session().replace(b"/home/dev/tally", bytes(repository))
+    path = Path(claude.folder_of(str(repository))) / "022bdfed-56c0-4976-b946-1579523829e7.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    return path
+
+
+def test_the_first_command_of_the_readme_works_without_set_up(
+    repository: Path, begun_session: Path
+) -> None:
+    """In a folder that holdfast has never seen it prints the sample's facts and writes nothing."""
+    before = sorted(repository.rglob("*"))
+    command = blocks("README.md", "")[1].split()
+    assert command == ["holdfast", "resume"]
+    done = subprocess.run(
+        [sys.executable, "-m", *command], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("UNKNOWN\n  nothing to compare")
+    for fact in ("The CSV export breaks", "Write rows with csv.writer", "FAILED (failures=1)"):
+        assert fact in done.stdout
+        assert fact in readme.README.read_text(encoding="utf-8")
+    assert sorted(repository.rglob("*")) == before
 
 
 @pytest.mark.parametrize(
@@ -89,7 +118,9 @@ def _holdfast_lines(page: str) -> list[list[str]]:
         "docs/how-to/clients.md",
     ],
 )
-def test_the_commands_of_a_page_work_in_their_order(repository: Path, page: str) -> None:
+def test_the_commands_of_a_page_work_in_their_order(
+    repository: Path, begun_session: Path, page: str
+) -> None:
     commands = _holdfast_lines(page)
     assert commands
     for program, *words in [["holdfast", "note", "Something to look at."], *commands]:

@@ -18,7 +18,12 @@ from holdfast.session.rules import progress
 from holdfast.session.rules import session as rules
 from holdfast.session.rules.handover import progress_of
 from holdfast.session.rules.model import PROGRESS_FILE
-from holdfast.session.rules.verdict import is_foreign, judge
+from holdfast.session.rules.verdict import (
+    NOT_LOOKED_AT,
+    NOTHING_TO_COMPARE,
+    is_foreign,
+    judge,
+)
 from holdfast.session.world import (
     CONTROL_FILES,
     changed_files,
@@ -291,7 +296,7 @@ def _resumed(
     budget = request.get("budget") or int(settings["session.pack_characters"])
     parts: pack.Parts = {
         "verdict": handover_text.verdict_lines(
-            state, verdict, why=reasons[0]["what"] if verdict == "UNKNOWN" else "", now=now
+            state, verdict, why=_why_unknown(reasons), now=now
         ),
         "changes": [one["what"] for one in reasons if one["verdict"] not in ("CLEAN", "UNKNOWN")],
         "notes": _notes(workspace, since=last["at"] if last else ""),

@@ -41,7 +41,9 @@ def judge(
     not what it was, None where nobody looked."""
     last = state["last"]
     if last is None:
-        return "UNKNOWN", [{"verdict": "UNKNOWN", "what": NOTHING_TO_COMPARE}]
+        # A progress file alone is taken as it stands (AMB-CCC-26); work that was seen is compared.
+        verdict: Word = "UNKNOWN" if state.get("observed") else "CLEAN"
+        return verdict, [{"verdict": verdict, "what": NOTHING_TO_COMPARE}]
     reasons = [
         *_foreign(last["world"], present, state["progress"]["issue"], issue),
         *_drifted(last["world"], present, changed),

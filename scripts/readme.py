@@ -1,0 +1,75 @@
+"""The two parts of README.md that are made: what `holdfast resume` prints, and the continuity table."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from holdfast.kernel import clock
+from holdfast.session.resume import resume_without_workspace
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+RECORDING = ROOT / "bench/continuity/recordings/claude/claude-short.jsonl.gz"
+FIGURES = ROOT / "bench/continuity/figures.json"
+# The recorded session, cut off here: a test fails, and two tasks are open.
+LINES = 160
+BUDGET = 1500
+CLIENTS = {"claude": "Claude Code", "codex": "Codex"}
+KINDS = {"mid-turn": "in the middle of a turn", "compaction": "where the client compacted"}
+OTHERS = {
+    "client's own summary, whole": "the client's own summary",
+    "end of the conversation": "the end of the conversation",
+}
+
+
+def begun_session() -> bytes:
+    """The transcript of a recorded session of Claude Code that was killed in the middle of a turn."""
+    with gzip.open(RECORDING) as file:
+        return b"".join(file.readlines()[:LINES])
+
+
+def sample() -> str:
+    """What `holdfast resume` prints for that session."""
+    content = begun_session()
+    session = json.loads(content.splitlines()[0])["sessionId"]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"{session}.jsonl"
+        path.write_bytes(content)
+        request: Any = {"transcript": str(path), "budget": BUDGET}
+        found = resume_without_workspace(folder, request, now=clock.now())
+    reasons = [f"  {reason['what']}" for reason in found["reasons"]]
+    lines = [found["verdict"], *reasons, "", *found["pack"].split("\n")]
+    return "\n".join(["````text", *lines, "````"])
+
+
+def continuity() -> str:
+    """The figures for real sessions, with 6,000 characters."""
+    figures = json.loads(FIGURES.read_text(encoding="utf-8"))["others"]
+    lines = ["| sessions cut | text | needed next | carried over |", "|---|---|---|---|"]
+    for one in figures["budgets"]["6000"]:
+        where = f"{CLIENTS[one['client']]}, {KINDS[one['kind']]} ({one['cuts']} cuts)"
+        rows = [("**holdfast**", one["rows"]["holdfast"])]
+        rows += [(OTHERS[name], row) for name, row in one["rows"].items() if name in OTHERS]
+        for name, row in rows:
+            lines.append(f"| {where} | {name} | {row['FUTURE']:.2f} | {row['CARRIED']:.2f} |")
+            where = ""
+    return "\n".join(lines)
+
+
+PARTS = {"sample": sample, "continuity": continuity}
+
+
+def made_anew(text: str) -> str:
+    """The page with its made parts, each between two comments."""
+    for name, make in PARTS.items():
+        pattern = re.compile(rf"(<!-- {name}: .*? -->\n).*?(<!-- end -->)", re.DOTALL)
+        body = make()
+        text, count = pattern.subn(lambda found, body=body: f"{found[1]}{body}\n{found[2]}", text)
+        if count != 1:
+            raise ValueError(f"README.md has no place for {name}")
+    return text
