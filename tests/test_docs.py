@@ -36,9 +36,21 @@ def test_the_generated_pages_are_up_to_date(capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_link_leads_somewhere(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", text):
-        if "://" not in target:
-            assert (page.parent / target).exists(), f"{page.name}: {target}"
+    for target, section in re.findall(r"\]\(([^)#\s]*)(?:#([^)]*))?\)", text):
+        if "://" in target:
+            continue
+        led_to = page.parent / target if target else page
+        assert led_to.exists(), f"{page.name}: {target}"
+        if section:
+            assert section in sections_of(led_to), f"{page.name}: {target}#{section}"
+
+
+def sections_of(page: Path) -> set[str]:
+    """The names by which links find the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {
+        re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings
+    }
 
 
 def test_every_verb_is_in_the_json_reference() -> None:
