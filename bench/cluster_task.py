@@ -23,12 +23,11 @@ from holdfast.kernel.workspace import discover
 from holdfast.plans.begin import begin
 from holdfast.plans.cluster.address import Certificates
 from holdfast.plans.cluster.link import Link
-from holdfast.plans.executor_choice import executor_of
-from holdfast.plans.interrupts import Interrupts
+from holdfast.plans.executors import executor_of
 from holdfast.plans.lookup import read
-from holdfast.plans.news import Nobody
+from holdfast.plans.news import Interrupts, Nobody
 from holdfast.plans.rules import document
-from holdfast.plans.run_folder import Place
+from holdfast.plans.run_stream import RunFolder
 from holdfast.plans.runner import Runner
 from holdfast.streams import open_writer
 
@@ -180,7 +179,7 @@ class _Runs:
         workspace = discover(self._root)
         writer = open_writer(workspace)
         id = begin(writer, self._plans, options, actor=ACTOR, again=True)
-        place, settings = Place(workspace, id), config.load(workspace, workspace.journal)
+        place, settings = RunFolder(workspace, id), config.load(workspace, workspace.journal)
         return Runner(
             *(writer, place),
             executor_of(self._link, writer, place, read(workspace, id), settings),

@@ -15,10 +15,9 @@ from bench.subject import ACTOR, STREAM, Latest, bench_writer, body
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
 from holdfast.plans.begin import begin
-from holdfast.plans.interrupts import Interrupts
-from holdfast.plans.news import Nobody
+from holdfast.plans.news import Interrupts, Nobody
 from holdfast.plans.rules import document
-from holdfast.plans.run_folder import Place
+from holdfast.plans.run_stream import RunFolder
 from holdfast.plans.runner import Runner
 from holdfast.streams import open_writer
 
@@ -163,7 +162,7 @@ def _run(root: str, plans: list[Any], executor: _AtOnce) -> None:
             id = begin(writer, plans, options, actor=ACTOR, again=True)
             executor.begin()
             Runner(
-                *(writer, Place(workspace, id), executor),
+                *(writer, RunFolder(workspace, id), executor),
                 actor=ACTOR,
                 tell=lambda *_: None,
                 attendant=Nobody(),

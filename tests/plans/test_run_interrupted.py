@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from holdfast.plans.interrupts import SIGNS
+from holdfast.plans.news import SIGNS
 from tests.plans.world import World, auto, wait_for
 
 

@@ -13,8 +13,7 @@ import pytest
 from holdfast.cli import plan_attendants
 from holdfast.cli.plan_attendants import Patient
 from holdfast.journal.postgres import notify
-from holdfast.plans.interrupts import Interrupts
-from holdfast.plans.news import Halted
+from holdfast.plans.news import Halted, Interrupts
 from tests.journal.postgres import conftest as postgres
 from tests.plans.world import VERIFY, World, auto, wait_for
 

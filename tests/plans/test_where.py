@@ -7,8 +7,7 @@ import pytest
 from holdfast.cli.plan_screen import screen
 from holdfast.kernel import clock
 from holdfast.kernel.digest import new_id
-from holdfast.plans.run_folder import Place
-from holdfast.plans.run_stream import RunStream
+from holdfast.plans.run_stream import RunFolder, RunStream
 from tests.cli.conftest import Holdfast
 from tests.plans.world import World, auto
 
@@ -20,7 +19,7 @@ def at_work(world: World) -> RunStream:
     """A run whose first task has begun, and of which nobody knows where."""
     world.plan("1/01", auto("true", name="Train") + auto("true"))
     world.begin()
-    stream = RunStream(world.writer, Place(world.workspace, world.id), actor="tester")
+    stream = RunStream(world.writer, RunFolder(world.workspace, world.id), actor="tester")
     stream.execute({"do": "start", "plan": "1/01", "task": "1", "mark": new_id(), "log": "a.log"})
     return stream
 

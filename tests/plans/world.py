@@ -22,9 +22,8 @@ from holdfast.plans import discovery
 from holdfast.plans import lookup as reading
 from holdfast.plans.begin import begin
 from holdfast.plans.executors import LocalExecutor
-from holdfast.plans.interrupts import Interrupts
-from holdfast.plans.news import Halted, Nobody
-from holdfast.plans.run_folder import Place
+from holdfast.plans.news import Halted, Interrupts, Nobody
+from holdfast.plans.run_stream import RunFolder
 from holdfast.plans.runner import Runner
 from holdfast.processes import tree
 from holdfast.streams import open_writer
@@ -102,7 +101,7 @@ class World:
         return self.id
 
     def runner(self, *, attendant: Any = None, **options: Any) -> Runner:
-        place = Place(self.workspace, self.id)
+        place = RunFolder(self.workspace, self.id)
         return Runner(
             *(self.writer, place, LocalExecutor(place, self.writer.redactor)),
             actor="tester",

@@ -11,8 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from holdfast.kernel import clock
-from holdfast.plans.run_folder import Place
-from holdfast.plans.run_stream import RunStream
+from holdfast.plans.run_stream import RunFolder, RunStream
 from holdfast.web.table import PAGES
 from tests.plans.world import World as Plans
 from tests.plans.world import auto
@@ -124,7 +123,7 @@ def test_a_run_that_failed_shows_what_its_program_said(world: World, visitor: Vi
 def test_a_run_says_on_which_other_machine_a_task_is(world: World, visitor: Visitor) -> None:
     plans = stories.run(world)
     plans.begin()
-    stream = RunStream(plans.writer, Place(plans.workspace, plans.id), actor="tester")
+    stream = RunStream(plans.writer, RunFolder(plans.workspace, plans.id), actor="tester")
     of = {"plan": "3/01", "task": "1", "mark": "a"}
     stream.execute({"do": "start", **of, "log": "a.log"})
     stream.execute({"do": "place", **of, "on": "gpu-1@<b>far"})

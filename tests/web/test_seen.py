@@ -8,8 +8,7 @@ import pytest
 
 from holdfast.budgets.check import Budget
 from holdfast.kernel import clock
-from holdfast.plans.run_folder import Place
-from holdfast.plans.run_stream import RunStream
+from holdfast.plans.run_stream import RunFolder, RunStream
 from holdfast.web.cards import folded
 from holdfast.web.logs import without_terminal_codes
 from holdfast.web.rendering import Renderer
@@ -67,7 +66,7 @@ def test_a_run_that_an_alert_holds_leads_to_the_alert(world: World, visitor: Vis
     plans = stories.run(world)
     plans.begin()
     world.alert()
-    stream = RunStream(plans.writer, Place(plans.workspace, plans.id), actor="tester")
+    stream = RunStream(plans.writer, RunFolder(plans.workspace, plans.id), actor="tester")
     stream.execute({"do": "pause", "reason": "alert", "text": "cost", "waypoint": ""})
     path = f"/w/{world.key}/runs/{plans.id}"
     data, text = visitor.data(f"{path}.json"), visitor.get(path).text

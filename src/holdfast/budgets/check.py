@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         Halt,
         Handled,
         Pending,
-        Place,
+        Position,
         Ruling,
         Values,
         Verdict,
@@ -132,7 +132,7 @@ class Budget:
         flags: Limits | None = None,
         *,
         session: str = "",
-        place: Place | None = None,
+        place: Position | None = None,
         measure: Measure | None = None,
         now: int,
         dry_run: bool = False,
@@ -164,7 +164,9 @@ class Budget:
             report["last_turn"] = last_turn.take(self.workspace, known["session"], now=now)
         return report
 
-    def _command(self, held: InForce, known: Gathered, flags: Limits, place: Place | None) -> Check:
+    def _command(
+        self, held: InForce, known: Gathered, flags: Limits, place: Position | None
+    ) -> Check:
         at_work = sessions.at_work(self.workspace)
         last = at_work["last"] if at_work else None
         return {
@@ -293,7 +295,7 @@ def latched_again(workspace: Workspace, *, actor: str, now: int) -> bool:
         return False  # a stop is lifted without the journal, too
 
 
-def place_of(session: SessionState | None) -> Place:
+def place_of(session: SessionState | None) -> Position:
     """Where the work stands, as the session at work told it."""
     progress = session["progress"] if session else None
     done = progress["completed"][-1] if progress and progress["completed"] else None

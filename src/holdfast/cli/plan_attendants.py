@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from holdfast.budgets.check import Budget
     from holdfast.cli.plan_watch import PlanWatch
     from holdfast.kernel.workspace import Workspace
-    from holdfast.plans.interrupts import Interrupts
+    from holdfast.plans.news import Interrupts
 
 LOOK_SECONDS = 0.5
 # The journal wakes us; so often we look all the same.

@@ -21,32 +21,49 @@ _COST = "cost"
 
 
 def running(function: Callable[..., Any]) -> Callable[..., Any]:
-    """How a run is run, and what it may cost."""
+    """Options that say how a run is carried out and what it may cost."""
     for option in reversed(
         (
             click.option(
-                "--jobs", type=click.IntRange(min=1, max=256), help="Tasks at the same time."
+                "--jobs",
+                type=click.IntRange(min=1, max=256),
+                help="Number of tasks that run at the same time.",
             ),
-            click.option("--wait", is_flag=True, help="Stay and wait where a person is needed."),
+            click.option(
+                "--wait",
+                is_flag=True,
+                help="Wait when a person is needed, instead of exiting with 8.",
+            ),
             click.option(
                 "--edited",
                 type=click.Choice(["old", "new"]),
-                help="Of a plan file that was edited meanwhile: the text to go on with.",
+                help="Text to use when a plan file was edited after the run began.",
             ),
-            click.option("--max-cost", metavar="$", help="Stop at so much."),
-            click.option("--warn-cost", metavar="$", help="Warn at so much."),
-            click.option("--alert-cost", metavar="$", help="Ask a person at so much."),
-            click.option("--no-cost-limit", is_flag=True, help="No limit on the cost."),
-            click.option("--reset-alerts", is_flag=True, help="Clear what was acknowledged."),
-            click.option("--quiet", is_flag=True, help="Only what went wrong, and the end."),
+            click.option("--max-cost", metavar="$", help="Stop at this cost."),
+            click.option("--warn-cost", metavar="$", help="Warn at this cost."),
+            click.option("--alert-cost", metavar="$", help="Ask a person at this cost."),
+            click.option("--no-cost-limit", is_flag=True, help="Remove the cost limit."),
+            click.option(
+                "--reset-alerts", is_flag=True, help="Clear all acknowledgments of alerts."
+            ),
+            click.option("--quiet", is_flag=True, help="Print only errors and the result."),
             click.option(
                 "--on",
                 metavar="ADDRESS",
                 help="Where tasks run: local, or a Dask scheduler such as tls://HOST:8786.",
             ),
-            click.option("--tls-ca", default="", metavar="FILE", help="Whom to trust there."),
-            click.option("--tls-cert", default="", metavar="FILE", help="Who we are there."),
-            click.option("--tls-key", default="", metavar="FILE", help="The key to that."),
+            click.option(
+                "--tls-ca", default="", metavar="FILE", help="CA certificate of the scheduler."
+            ),
+            click.option(
+                "--tls-cert",
+                default="",
+                metavar="FILE",
+                help="Client certificate for the scheduler.",
+            ),
+            click.option(
+                "--tls-key", default="", metavar="FILE", help="Key of the client certificate."
+            ),
         )
     ):
         function = option(function)
@@ -54,17 +71,23 @@ def running(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def beginning(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Where a new run begins, and in what."""
+    """Options that say where a new run begins."""
     for option in reversed(
         (
-            click.option("--phase", default="", metavar="N", help="Begin with this phase."),
-            click.option("--task", default="", metavar="X.Y", help="Begin with task Y of plan X."),
+            click.option("--phase", default="", metavar="N", help="Start with this phase."),
+            click.option("--task", default="", metavar="X.Y", help="Start with task Y of plan X."),
             click.option(
-                "--worktrees", is_flag=True, help="Each plan in a git worktree of its own."
+                "--worktrees", is_flag=True, help="Run each plan in its own git worktree."
             ),
-            click.option("--again", is_flag=True, help="A new run, though one is unfinished."),
-            click.option("--skip-validation", is_flag=True, help="Run in spite of what lint says."),
-            click.option("--dry-run", is_flag=True, help="Show the order; run nothing."),
+            click.option(
+                "--again",
+                is_flag=True,
+                help="Start a new run even if an unfinished run has these plans.",
+            ),
+            click.option(
+                "--skip-validation", is_flag=True, help="Run even if the plans have errors."
+            ),
+            click.option("--dry-run", is_flag=True, help="Print the order; run nothing."),
         )
     ):
         function = option(function)

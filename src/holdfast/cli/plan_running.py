@@ -1,8 +1,9 @@
-"""Running a run from the command line: signals, the watch, and what is said at the end."""
+"""Run plans from the command line: the person who watches, the limits, and the reply."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast.budgets import acknowledge
 from holdfast.budgets.check import Budget
@@ -16,65 +17,62 @@ from holdfast.cli.terminal import echo
 from holdfast.kernel.errors import NotAllowed
 from holdfast.plans import lookup
 from holdfast.plans.cluster.address import Certificates
-from holdfast.plans.executor_choice import cluster, run_to_end
+from holdfast.plans.operations import Execution, RunContext, RunOutcome
 from holdfast.plans.rules.ready import waiting_gates
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from contextlib import AbstractContextManager
-
     from holdfast.budgets.rules.thresholds import Limits
-    from holdfast.plans.cluster.link import Link
-    from holdfast.plans.news import Attendant, Halted
+    from holdfast.plans.news import Halted
     from holdfast.plans.rules.run_model import RunState
 
+Request = TypeVar("Request")
 
-def run(
+
+def carry_out(
     call: Call,
-    id: str,
+    operation: Callable[[RunContext, Request], RunOutcome],
+    request: Request,
     *,
-    jobs: int | None,
     wait: bool,
-    edited: str | None,
-    limits: Limits,
     quiet: bool,
-    link: Link | None,
 ) -> Reply:
-    """Run it until it ends or stands still, and say which."""
+    """Run an operation under the eyes of a person, and say how it ended."""
     watch = PlanWatch(as_json=call.as_json, quiet=quiet)
-    attendant: Attendant | None = Patient(call.workspace) if wait else None
+    context = RunContext(
+        writer=call.writer, actor=call.actor, tell=watch, before_exit=watch.end, alone=True
+    )
     if is_person_here() and not call.as_json:
-        attendant = AtTerminal(call.workspace, watch)
+        context.attendant = AtTerminal(call.workspace, watch)
+    elif wait:
+        context.attendant = Patient(call.workspace)
     try:
-        outcome = run_to_end(
-            call.writer,
-            id,
-            actor=call.actor,
-            link=link,
-            jobs=jobs,
-            edited=edited or "",
-            limits=limits,
-            tell=watch,
-            attendant=attendant,
-            before_exit=watch.end,
-        )
+        outcome = operation(context, request)
     except KeyboardInterrupt:
-        return Reply({"run": id, "ended": "interrupted"}, exit_code=INTERRUPTED)
+        return Reply({"run": context.run, "ended": "interrupted"}, exit_code=INTERRUPTED)
     finally:
         watch.end()
     if outcome.halted is not None:
         return _stands_still(outcome.state, outcome.halted, outcome.alerts)
     counts = lookup.count(outcome.state)
-    data: dict[str, Any] = {"run": id, "ended": "done", **counts, "cost": outcome.cost}
-    return Reply(data, summary(outcome.state), next=[f"holdfast plan show {id}"])
+    data: dict[str, Any] = {"run": context.run, "ended": "done", **counts, "cost": outcome.cost}
+    return Reply(data, summary(outcome.state), next=[f"holdfast plan show {context.run}"])
 
 
-def cluster_of(
-    call: Call, on: str | None, ca: str, cert: str, key: str
-) -> AbstractContextManager[Link | None]:
-    """The cluster that the flags or the settings name, if they name one."""
-    return cluster(call.workspace, on, Certificates(ca, cert, key), alone=True)
+def execution_of(
+    limits: Limits,
+    *,
+    jobs: int | None,
+    edited: str | None,
+    on: str | None,
+    tls_ca: str,
+    tls_cert: str,
+    tls_key: str,
+) -> Execution:
+    """How to carry out a run, as the options say it."""
+    certificates = Certificates(tls_ca, tls_cert, tls_key)
+    return Execution(
+        jobs=jobs, edited=edited or "", limits=limits, on=on, certificates=certificates
+    )
 
 
 def _stands_still(state: RunState, halted: Halted, alerts: Sequence[str]) -> Reply:

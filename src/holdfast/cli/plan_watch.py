@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from holdfast.plans.news import Event
+    from holdfast.plans.news import RunEvent
     from holdfast.plans.rules.run_model import RunState
 
 # Another screen, without a cursor, and back; as in `agent watch`.
@@ -67,15 +67,15 @@ class PlanWatch(RunWatch):
         self._on = False
         self._drawn = 0.0
         self._recent: list[str] = []
-        self._known: tuple[Event, RunState, Callable[[str], str]] | None = None
+        self._known: tuple[RunEvent, RunState, Callable[[str], str]] | None = None
         self._hint = ""
         self._lack = ""
 
-    def __call__(self, event: Event, state: RunState, last_line: Callable[[str], str]) -> None:
+    def __call__(self, event: RunEvent, state: RunState, last_line: Callable[[str], str]) -> None:
         with self._although_unread():
             self._tell(event, state, last_line)
 
-    def _tell(self, event: Event, state: RunState, last_line: Callable[[str], str]) -> None:
+    def _tell(self, event: RunEvent, state: RunState, last_line: Callable[[str], str]) -> None:
         self._known = (event, state, last_line)
         if event["event"] == "tick":
             self._draw()
@@ -145,7 +145,7 @@ class PlanWatch(RunWatch):
             self._on = False
 
 
-def _line(event: Event) -> str:
+def _line(event: RunEvent) -> str:
     """One event in words: what, of what, and what was said."""
     name = event["event"]
     if name in ("plan", "answered", "warning", "alert", "stop", "waypoint", "ending"):

@@ -1,26 +1,28 @@
-"""Beginning a run: its plans in their waves, written down whole before anything is started."""
+"""Begin a run: check its plans, put them in waves, and record all of that before anything starts."""
 
 from __future__ import annotations
 
+from holdfast.kernel import config
 from holdfast.kernel.commit import Order
 from holdfast.kernel.digest import new_id
-from holdfast.kernel.errors import Conflict, Usage
-from holdfast.plans import lookup
-from holdfast.plans.exclusion import one_at_a_time, refuse_alive
-from holdfast.plans.rules import gate_names, waves
+from holdfast.kernel.errors import Conflict, HoldfastError, Usage
+from holdfast.plans import discovery, lookup
+from holdfast.plans.rules import gate_names, lint, waves
 from holdfast.plans.rules import run as rules
+from holdfast.plans.rules.document import where
 from holdfast.plans.rules.kind import kind_of
 from holdfast.plans.run_files import refuse_outside
-from holdfast.plans.run_stream import execute_now
+from holdfast.plans.run_stream import execute_now, one_at_a_time, refuse_alive
 from holdfast.plans.worktrees import refuse_without_git
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any, TypedDict
 
+    from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
-    from holdfast.plans.rules.model import Plan
+    from holdfast.plans.rules.model import Finding, Plan
 
     class Options(TypedDict):
         """How a run is run. `tries` is how often a task may fail, `phase` and `task` say from where on
@@ -34,6 +36,44 @@ if TYPE_CHECKING:
 
 
 SHORT = 8
+SHOWN = 10
+
+
+def check_plans(
+    workspace: Workspace,
+    paths: Sequence[str],
+    folder: str,
+    warn: Callable[[str], None],
+    *,
+    skip_validation: bool = False,
+) -> list[Plan]:
+    """The plans that are meant, as seen from `folder`. Whatever is wrong with them is said before
+    anything runs."""
+    root = workspace.root
+    settings = config.load(workspace, workspace.journal)
+    documents = discovery.documents(discovery.files(paths, folder, root), root)
+    found = lint.findings(documents, agent=bool(settings["plan.agent"].strip()))
+    errors = [one for one in found if one["level"] == "error"]
+    unreadable = [one for one in documents if one["plan"] is None]
+    if errors and (unreadable or not skip_validation):
+        raise HoldfastError(
+            f"{_count(errors)} wrong with these plans:\n{_told(errors)}",
+            hint="holdfast plan lint says everything. Nothing was run.",
+            kind="bad_plans",
+        )
+    for one in found:
+        warn(f"{where(one)}: {one['what']}")
+    return [document["plan"] for document in documents if document["plan"] is not None]
+
+
+def _told(errors: Sequence[Finding]) -> str:
+    lines = [f"  {where(one)}: {one['code']}: {one['what']}" for one in errors[:SHOWN]]
+    more = len(errors) - SHOWN
+    return "\n".join([*lines, *([f"  and {more} more"] if more > 0 else [])])
+
+
+def _count(errors: Sequence[Finding]) -> str:
+    return "1 thing is" if len(errors) == 1 else f"{len(errors)} things are"
 
 
 def begin(

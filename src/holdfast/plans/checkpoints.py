@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from holdfast.gates.rules.content import Content
     from holdfast.gates.rules.gate import GateState
     from holdfast.kernel.workspace import Workspace
-    from holdfast.plans.executors import Work
+    from holdfast.plans.executors import TaskWork
     from holdfast.plans.news import News
     from holdfast.plans.run_stream import RunStream
     from holdfast.processes.supervisor import Ended
@@ -110,7 +110,7 @@ class Checkpoints:
 
     # Issues
 
-    def mend(self, plan: str, key: str, folder: str, settings: Mapping[str, Any]) -> Work:
+    def mend(self, plan: str, key: str, folder: str, settings: Mapping[str, Any]) -> TaskWork:
         """The start of the command that mends what a person found; AMB-PILOT-17."""
         state, token = self._stream.state, new_id()
         log = f"{plan.replace('/', '-')}-{key}-fix-{token[:4]}.log"

@@ -1,4 +1,4 @@
-"""What executes a task: a port, and its implementation with processes of this machine.
+"""What executes a task: a port, its implementation with processes of this machine, and the choice of one.
 
 The runner decides and records; an executor only carries out. It may lose work, run it twice or report it
 late: the run's stream accepts the completion of each start once, or not at all.
@@ -6,18 +6,28 @@ late: the run's stream accepts the completion of each start once, or not at all.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
+from holdfast.kernel import config
+from holdfast.kernel.errors import HoldfastError
+from holdfast.plans.cluster import address as addresses
 from holdfast.processes.programs import Programs, end_leftovers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Protocol, TypedDict
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any, Protocol, TypedDict
 
     from holdfast.kernel.redact import Redactor
-    from holdfast.plans.run_folder import Place
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.kernel.writer import Writer
+    from holdfast.plans.cluster.address import Certificates
+    from holdfast.plans.cluster.link import Link
+    from holdfast.plans.rules.run_model import RunState
+    from holdfast.plans.run_stream import RunFolder
     from holdfast.processes.supervisor import Ended, Stage
 
-    class Work(TypedDict):
+    class TaskWork(TypedDict):
         """One start of one task. `needs` are what it asks of a machine, by name."""
 
         token: str
@@ -31,7 +41,7 @@ if TYPE_CHECKING:
     class Executor(Protocol):
         """Carries out what it is given. An end is told by `mark`, the token of the start."""
 
-        def start(self, work: Work) -> None: ...
+        def start(self, work: TaskWork) -> None: ...
         def wait(self, seconds: float, *others: int) -> list[Ended]:
             """What ended, as soon as something did or a descriptor of `others` can be read."""
 
@@ -69,7 +79,7 @@ if TYPE_CHECKING:
 class LocalExecutor:
     """Processes of this machine, one keeper for each start."""
 
-    def __init__(self, place: Place, redactor: Redactor) -> None:
+    def __init__(self, place: RunFolder, redactor: Redactor) -> None:
         self._place = place
         self._programs = Programs(redactor)
 
@@ -81,7 +91,7 @@ class LocalExecutor:
     def alive(self) -> int:
         return self._programs.alive
 
-    def start(self, work: Work) -> None:
+    def start(self, work: TaskWork) -> None:
         self._programs.start(
             {
                 "mark": work["token"],
@@ -119,3 +129,63 @@ class LocalExecutor:
     @property
     def waits(self) -> str:
         return ""
+
+
+# Where a run is carried out
+
+
+@contextmanager
+def open_cluster(
+    workspace: Workspace, on: str | None, certificates: Certificates, *, alone: bool = False
+) -> Iterator[Link | None]:
+    """The cluster at an address, or where the setting `plan.on` says; None for this machine. It is
+    there for as long as a run lasts, and Dask is loaded only when there is one. `alone`: nothing else
+    in this process has a use for what Dask logs."""
+    if on is None:
+        on = config.load(workspace, workspace.journal)["plan.on"]
+    at = addresses.read(on, certificates)
+    if not at:
+        yield None
+        return
+    try:
+        from holdfast.plans.cluster.link import Link, hush
+
+        if alone:
+            hush()
+        link = Link(at, certificates)
+    except ModuleNotFoundError as error:
+        raise HoldfastError(
+            f"--on {on} needs Dask, which is not installed ({error}).",
+            hint="pip install 'holdfast[cluster]'",
+            kind="not_installed",
+        ) from error
+    try:
+        link.open()
+        yield link
+    finally:
+        link.close()
+
+
+def executor_of(
+    link: Link | None,
+    writer: Writer,
+    place: RunFolder,
+    state: RunState,
+    settings: Mapping[str, Any],
+) -> Executor:
+    """What carries out a run's starts."""
+    if link is None:
+        return LocalExecutor(place, writer.redactor)
+    from holdfast.plans.cluster.courier import Courier
+    from holdfast.plans.cluster.executor import ClusterExecutor
+
+    root, by_git = state["root"], state["options"]["worktrees"]
+    courier = Courier(root, place.id, settings["plan.remote"]) if by_git else None
+    return ClusterExecutor(link, place, writer.redactor, folder=root, courier=courier)
+
+
+def count_slots(link: Link | None) -> int | None:
+    """How many tasks a cluster carries out at the same time; None where the settings say it."""
+    if link is None:
+        return None
+    return sum(worker["threads"] for worker in link.workers() or ()) or None

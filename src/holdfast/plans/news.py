@@ -1,7 +1,9 @@
-"""What a watcher of a run is told, and how a run that stands still says why."""
+"""A run and the person who watches it: what they are told, whom the run asks, and how they interrupt it."""
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 
 from holdfast.budgets.rules import boxes
@@ -13,14 +15,14 @@ from holdfast.plans.rules.ready import wave_at
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from types import FrameType
     from typing import Protocol, TypedDict
 
     from holdfast.budgets.check import Budget, Report
-    from holdfast.plans.interrupts import Interrupts
     from holdfast.plans.rules.run_model import RunState
     from holdfast.plans.run_stream import RunStream
 
-    class Event(TypedDict):
+    class RunEvent(TypedDict):
         """Something that happened. `tick` comes a few times a second while something is at work."""
 
         event: str
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
         cost: float | None
 
     # The event, the run's state, and of each token what its work said last.
-    Tell = Callable[[Event, RunState, Callable[[str], str]], None]
+    Tell = Callable[[RunEvent, RunState, Callable[[str], str]], None]
 
     class Attendant(Protocol):
         """Whoever is there to deal with people while a run waits. Each answers False when nobody is:
@@ -47,6 +49,10 @@ if TYPE_CHECKING:
         def alerts(self, budget: Budget, types: Sequence[str], interrupts: Interrupts) -> bool: ...
         def edited(self, path: str, changes: Sequence[str]) -> str:
             """`old` or `new`, or nothing when nobody is there to say."""
+
+
+INTERRUPTED = 130
+SIGNS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Nobody:
@@ -138,3 +144,36 @@ class News:
 
     def _lines(self, event: str, lines: Sequence[str]) -> None:
         self.say(event, text="\n".join(lines))
+
+
+class Interrupts:
+    """How often a person interrupted the run: once ends it in good order, twice ends it now;
+    AMB-PILOT-24. `descriptor` can be read after the first time."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.descriptor, self._write = os.pipe()
+        # While a person is asked at the terminal, an interrupt has to end the reading, too.
+        self.is_asking = False
+        self.at_once: Callable[[], None] = lambda: None
+
+    def listen(self, at_once: Callable[[], None]) -> None:
+        """Hear the signals; `at_once` is what the second one does before we are gone."""
+        self.at_once = at_once
+        for sign in SIGNS:
+            signal.signal(sign, self._hear)
+
+    def _hear(self, number: int, frame: FrameType | None) -> None:
+        self.count += 1
+        if self.count > 1:
+            try:
+                self.at_once()
+            finally:
+                os._exit(INTERRUPTED)
+        os.write(self._write, b"!")
+        if self.is_asking:
+            raise KeyboardInterrupt
+
+    def close(self) -> None:
+        os.close(self.descriptor)
+        os.close(self._write)

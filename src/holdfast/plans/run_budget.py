@@ -9,7 +9,7 @@ from holdfast.budgets.check import Budget
 from holdfast.kernel import clock, latch
 from holdfast.kernel.views.files import identity_of
 from holdfast.plans.cost import Spent
-from holdfast.plans.rules.standing import standing
+from holdfast.plans.rules.ready import position_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class RunBudget:
             and self._depends_on() == self._checked
         ):
             return self.last
-        place = standing(state)
+        place = position_of(state)
         seen = self._check(place, now, dry_run=True)
         same = self._recorded is not None and _found(seen) == self._recorded
         if not same or not 0 <= now - self._recorded_at < SAME_MILLISECONDS:

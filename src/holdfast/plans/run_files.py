@@ -13,11 +13,17 @@ from holdfast.kernel.digest import id_of
 from holdfast.kernel.state import load
 from holdfast.kernel.views.files import target_of
 from holdfast.plans import lookup
-from holdfast.plans.exclusion import one_at_a_time
 from holdfast.plans.rules import flight, logbook, transponder
-from holdfast.plans.rules.ready import is_done, phase_at, waiting_gates, wave_at
+from holdfast.plans.rules.ready import (
+    is_done,
+    phase_at,
+    plan_at,
+    position_of,
+    waiting_gates,
+    wave_at,
+)
 from holdfast.plans.rules.run_model import ABANDONED, PHASE_COMPLETE, STOPPED
-from holdfast.plans.rules.standing import plan_at, standing
+from holdfast.plans.run_stream import one_at_a_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,8 +34,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.commit import Outcome
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
-    from holdfast.plans.rules.flight import FlightState
-    from holdfast.plans.rules.holding_pattern import Holding
+    from holdfast.plans.rules.flight import FlightState, Holding
     from holdfast.plans.rules.model import Plan
     from holdfast.plans.rules.run_model import PlanRun, RunState
     from holdfast.plans.rules.transponder import Board
@@ -167,7 +172,7 @@ class Flight:
             "text": text,
             "leg": state["life"]["number"] if state["life"] else 0,
             "wave": wave_at(state)[1],
-            "place": standing(state),
+            "place": position_of(state),
             "done": counts["done"],
             "total": counts["total"],
             "plans": [_row(id, plan) for id, plan in state["plans"].items()],
@@ -197,7 +202,7 @@ class Flight:
             reason,
             trigger={"type": reason, "level": None, "value": None},
             session=own_id(),
-            place=standing(state),
+            place=position_of(state),
             totals=budget["values"],
             thresholds=budget["limits"] or self._budget.budget.in_force().limits,
             acknowledgments=budget["acknowledgments"],
@@ -215,7 +220,7 @@ class Flight:
 
     def _holding(self, reason: str, text: str, state: RunState) -> Holding | None:
         """Only in the middle of a phase: at its beginning there is nothing to hold."""
-        plan, place, phase = plan_at(state), standing(state), phase_at(state)
+        plan, place, phase = plan_at(state), position_of(state), phase_at(state)
         begun = phase is not None and any(
             state["plans"][id]["began_at"] for wave in phase["waves"] for id in wave
         )

@@ -1,30 +1,70 @@
-"""The run's stream, as the runner that holds it sees it: its state in hand, its fence on every write."""
+"""A run as its runner holds it: its stream with a fence on every write, its folder, and its lock."""
 
 from __future__ import annotations
 
+import os
+from contextlib import contextmanager, suppress
+
 from holdfast.kernel import clock
 from holdfast.kernel.commit import Order, commit
-from holdfast.kernel.errors import StoreAway
+from holdfast.kernel.errors import Conflict, StoreAway
+from holdfast.kernel.lock import WorkspaceLock
 from holdfast.kernel.state import fold
 from holdfast.plans import lookup
 from holdfast.plans.rules import run as rules
+from holdfast.processes.lease import is_held
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from typing import Any
 
     from holdfast.journal.interface import Record
     from holdfast.kernel.commit import Outcome
+    from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
     from holdfast.plans.rules.run_model import Life, RunState
-    from holdfast.plans.run_folder import Place
+
+FOLDER = "plans"
+
+
+class RunFolder:
+    """Where one run keeps what is no record, outside the work tree: its lease, its programs' notes and
+    their output."""
+
+    def __init__(self, workspace: Workspace, id: str) -> None:
+        self.id = id
+        self.stream = rules.stream_of(id)
+        self.own = os.path.join(workspace.home, FOLDER, id)
+        self.lease = os.path.join(self.own, "run")
+        self.jobs = os.path.join(self.own, "jobs")
+        self.logs = os.path.join(self.own, "logs")
+        self._lack = os.path.join(self.own, "lack")
+
+    def log(self, name: str) -> str:
+        return os.path.join(self.logs, os.path.basename(name))
+
+    def write_lack(self, text: str) -> None:
+        """What the run's tasks wait for, for whoever looks while it is run; empty when nothing is lacking."""
+        with suppress(OSError):  # said to the watcher, too; a full disk must not end the run
+            if text:
+                with open(self._lack, "w", encoding="utf-8") as file:
+                    file.write(text)
+            else:
+                os.unlink(self._lack)
+
+    def lack(self) -> str:
+        try:
+            with open(self._lack, encoding="utf-8") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
 
 
 class RunStream:
     """One life of a run. Whoever begins another takes the stream from this one."""
 
-    def __init__(self, writer: Writer, place: Place, *, actor: str) -> None:
+    def __init__(self, writer: Writer, place: RunFolder, *, actor: str) -> None:
         self.writer = writer
         self.place = place
         self.actor = actor
@@ -69,3 +109,36 @@ def away() -> StoreAway:
         hint="Run it where the journal is writable.",
         kind="read_only",
     )
+
+
+# One at a time
+
+
+@contextmanager
+def one_at_a_time(workspace: Workspace) -> Iterator[None]:
+    """Of two that begin the same plans at once, one finds the other's run; of two waypoints in one
+    second, the second finds the first."""
+    lock = WorkspaceLock(os.path.join(workspace.home, FOLDER))
+    try:
+        lock.acquire()
+    except OSError as error:
+        raise away() from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def refuse_alive(workspace: Workspace, paths: Collection[str], *, but: str = "") -> None:
+    """Two runs of one plan file would write over each other's work, whoever wanted both."""
+    for state in lookup.unfinished(workspace):
+        shared = [path for path in lookup.paths_of(state) if path in paths]
+        if state["id"] == but or not shared:
+            continue
+        holder = is_held(RunFolder(workspace, state["id"]).lease)
+        if holder:
+            raise Conflict(
+                f"{shared[0]} is being run already: by the run {state['id']}, process {holder}.",
+                hint=f"`holdfast plan show {state['id']}` shows it; let it end, or interrupt it.",
+                kind="running",
+            )

@@ -16,7 +16,6 @@ from holdfast.kernel.errors import Conflict, HoldfastError, Stopped, StoreAway
 from holdfast.plans import goals, lookup, task_programs
 from holdfast.plans.checkpoints import Checkpoints
 from holdfast.plans.edits import Edited
-from holdfast.plans.exclusion import one_at_a_time, refuse_alive
 from holdfast.plans.news import Halted, News
 from holdfast.plans.rules.ready import has_failed, ready, waiting_gates
 from holdfast.plans.rules.run_model import (
@@ -34,7 +33,7 @@ from holdfast.plans.rules.run_model import (
 )
 from holdfast.plans.run_budget import RunBudget
 from holdfast.plans.run_files import Flight, refuse_outside
-from holdfast.plans.run_stream import RunStream
+from holdfast.plans.run_stream import RunStream, one_at_a_time, refuse_alive
 from holdfast.plans.worktrees import NotGivenBack, Worktrees
 from holdfast.processes.identity import own
 from holdfast.processes.lease import Lease
@@ -48,11 +47,10 @@ if TYPE_CHECKING:
     from holdfast.kernel.writer import Writer
     from holdfast.plans.executors import Executor
     from holdfast.plans.goals import OnGoals
-    from holdfast.plans.interrupts import Interrupts
-    from holdfast.plans.news import Attendant, Tell
+    from holdfast.plans.news import Attendant, Interrupts, Tell
     from holdfast.plans.rules.ready import Act
     from holdfast.plans.rules.run_model import Life, PlanRun, RunState
-    from holdfast.plans.run_folder import Place
+    from holdfast.plans.run_stream import RunFolder
     from holdfast.processes.supervisor import Ended
 
 TICK_SECONDS = 0.2
@@ -67,7 +65,7 @@ class Runner:
     def __init__(
         self,
         writer: Writer,
-        place: Place,
+        place: RunFolder,
         executor: Executor,
         *,
         actor: str,

@@ -6,7 +6,6 @@ import os
 
 from holdfast.kernel.errors import HoldfastError
 from holdfast.plans.rules import gate_names
-from holdfast.plans.rules.prompts import fix_prompt, prompt_of
 from holdfast.plans.rules.run_model import PASSED
 
 TYPE_CHECKING = False
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from holdfast.plans.executors import Work
+    from holdfast.plans.executors import TaskWork
     from holdfast.plans.rules.model import Plan, Task
     from holdfast.plans.rules.run_model import PlanRun, RunState
     from holdfast.processes.supervisor import Stage
@@ -48,7 +47,7 @@ def work_of(
     log: str,
     folder: str,
     settings: Mapping[str, Any],
-) -> Work:
+) -> TaskWork:
     """A task's programs. With `<run>` that and then `<verify>`, both as commands; without it the agent,
     to which all of it is prose."""
     answers = answers_of(state, plan["id"])
@@ -83,7 +82,7 @@ def fix_of(
     log: str,
     folder: str,
     settings: Mapping[str, Any],
-) -> Work:
+) -> TaskWork:
     """The command that mends what a person found at a checkpoint; AMB-PILOT-17."""
     gate, text = plan["gates"][key], plan["plan"]
     task = next(one for one in text["tasks"] if one["key"] == key)
@@ -127,3 +126,27 @@ def environment(
     }
     gates = {gate_names.variable(name): answer for name, answer in answers.items()}
     return {**os.environ, **own, **gates}
+
+
+# What an agent reads on its standard input
+
+
+def prompt_of(plan: Plan, task: Task, answers: Mapping[str, str]) -> str:
+    lines = [f"# Phase {plan['phase']}, Plan {plan['plan']}: {task['name']}", "", task["action"]]
+    if task["verify"]:
+        lines += ["", "## Verify", "", task["verify"]]
+    if plan["files_modified"]:
+        lines += ["", "## Files", "", *(f"- {path}" for path in plan["files_modified"])]
+    if answers:
+        lines += ["", "## Decided by people", ""]
+        lines += [f"- {name}: {answer}" for name, answer in answers.items()]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def fix_prompt(plan: Plan, task: Task, issues: str) -> str:
+    """What a person found at a checkpoint, for the command that mends it."""
+    assert task["gate"] is not None
+    title = f"# Phase {plan['phase']}, Plan {plan['plan']}: issues at a checkpoint"
+    return "\n".join(
+        [title, "", f"Built: {task['gate']['title']}", "", "## Issues", "", issues, ""]
+    )

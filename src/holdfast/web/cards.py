@@ -28,7 +28,7 @@ from holdfast.plans import lookup
 from holdfast.plans.rules import run as run_rules
 from holdfast.plans.rules.ready import waiting_gates, wave_at
 from holdfast.plans.rules.run_model import ALERT_WAITS, OVER
-from holdfast.plans.run_folder import Place as Kept
+from holdfast.plans.run_stream import RunFolder
 from holdfast.processes.lease import is_held
 from holdfast.remote import server_time
 from holdfast.session import sessions
@@ -251,7 +251,7 @@ def runs(place: Place, now: int, meter: Meter) -> Iterator[Card]:
         state: RunState = load(workspace.journal, run_rules, head["stream"])[0]
         if not state["status"]:
             continue
-        runner = bool(is_held(Kept(workspace, state["id"]).lease))
+        runner = bool(is_held(RunFolder(workspace, state["id"]).lease))
         pause, over = state["pause"], state["status"] in OVER
         waits = bool(waiting_gates(state))
         lane = DONE if over else RUNNING if runner else QUIET if waits else NEEDS

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from holdfast.plans import lookup
-from holdfast.plans.interrupts import Interrupts
+from holdfast.plans.news import Interrupts
 from holdfast.processes.supervisor_process import ended_of
 from tests.plans.cluster.world import Cluster, ClusterWorld, Nursery, meanwhile
 from tests.plans.world import auto, wait_for

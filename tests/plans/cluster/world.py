@@ -17,10 +17,9 @@ from holdfast.kernel import config
 from holdfast.kernel.errors import HoldfastError
 from holdfast.plans.cluster.address import Certificates
 from holdfast.plans.cluster.link import Link
-from holdfast.plans.executor_choice import executor_of
-from holdfast.plans.interrupts import Interrupts
-from holdfast.plans.news import Nobody
-from holdfast.plans.run_folder import Place
+from holdfast.plans.executors import executor_of
+from holdfast.plans.news import Interrupts, Nobody
+from holdfast.plans.run_stream import RunFolder
 from holdfast.plans.runner import Runner
 from tests.plans.world import World, wait_for
 
@@ -131,7 +130,7 @@ class ClusterWorld(World):
         self.link.open()
 
     def runner(self, *, attendant: Any = None, **options: Any) -> Runner:
-        place = Place(self.workspace, self.id)
+        place = RunFolder(self.workspace, self.id)
         settings = config.load(self.workspace, self.workspace.journal)
         return Runner(
             *(self.writer, place),

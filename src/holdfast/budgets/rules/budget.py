@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         Halt,
         Handled,
         Pending,
-        Place,
+        Position,
         Saved,
     )
 
@@ -226,7 +226,7 @@ def _halt(state: BudgetState, command: Any, now: int) -> Decision:
     if type is None:
         raise Conflict(f"The alert of {command['type']} was acknowledged meanwhile.")
     pending: Pending = state["pending"][type]
-    place: Place = command["place"]
+    place: Position = command["place"]
     value: float = state["values"][type] or pending["value"]  # type: ignore[literal-required]
     saved = waypoint.made(
         waypoint.ALERT_STOP,

@@ -85,7 +85,7 @@ if TYPE_CHECKING:
         last_turn: bool
         by: NotRequired[Any]
 
-    class Place(TypedDict):
+    class Position(TypedDict):
         """Where the work stands, for whoever resumes from a waypoint."""
 
         phase: Any
@@ -132,7 +132,7 @@ if TYPE_CHECKING:
         flags: Limits
         actions: dict[str, dict[str, str]]
         session: str
-        place: Place
+        place: Position
         started_at: str
         checkpoint_at: str
         pause: int

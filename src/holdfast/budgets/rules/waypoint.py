@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from holdfast.budgets.rules.ledger import Acknowledgment, Place, Saved, Values
+    from holdfast.budgets.rules.ledger import Acknowledgment, Position, Saved, Values
     from holdfast.budgets.rules.thresholds import Limits
 
 FOLDER = ".autopilot/waypoints"
@@ -42,7 +42,7 @@ def made(
     *,
     trigger: dict[str, Any],
     session: str,
-    place: Place,
+    place: Position,
     totals: Values,
     thresholds: Limits,
     acknowledgments: dict[str, Acknowledgment],

@@ -13,7 +13,7 @@ from holdfast.cli.plan_running import clear_alerts
 from holdfast.cli.plan_screen import screen
 from holdfast.cli.verbs.plan.resume import go_on
 from holdfast.plans import lookup
-from holdfast.plans.run_folder import Place
+from holdfast.plans.run_stream import RunFolder
 from holdfast.processes.lease import is_held
 
 
@@ -28,7 +28,7 @@ def command(call: Call, id: str, **options: Any) -> Reply:
     --reset-alerts clears the acknowledgments in both cases.
     """
     state = lookup.find_run(call.workspace, id)
-    runner = is_held(Place(call.workspace, state["id"]).lease)
+    runner = is_held(RunFolder(call.workspace, state["id"]).lease)
     if not runner:
         return go_on(call, id, **options)
     if options["reset_alerts"]:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from holdfast.plans.cluster.courier import Courier
     from holdfast.plans.cluster.link import Link
     from holdfast.plans.cluster.model import Answer, Order, Shared, Worker
-    from holdfast.plans.executors import Work
-    from holdfast.plans.run_folder import Place
+    from holdfast.plans.executors import TaskWork
+    from holdfast.plans.run_stream import RunFolder
     from holdfast.processes.supervisor import Ended
 
 LOOK_SECONDS = 1.0
@@ -60,7 +60,7 @@ class ClusterExecutor:
     def __init__(
         self,
         link: Link,
-        place: Place,
+        place: RunFolder,
         redactor: Redactor,
         *,
         folder: str,
@@ -105,7 +105,7 @@ class ClusterExecutor:
 
     # Starts
 
-    def start(self, work: Work) -> None:
+    def start(self, work: TaskWork) -> None:
         order: Order = {
             "version": __version__,
             "run": self._place.id,

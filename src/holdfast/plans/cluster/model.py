@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import TypedDict
 
-    from holdfast.plans.executors import Work
+    from holdfast.plans.executors import TaskWork
     from holdfast.processes.supervisor import Ended
 
     class Shared(TypedDict):
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         version: str
         run: str
         runner: str
-        work: Work
+        work: TaskWork
         log: str
         shared: Shared
         source: Source | None

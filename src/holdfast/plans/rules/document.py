@@ -10,7 +10,7 @@ from holdfast.gates.rules import gate_xml
 from holdfast.gates.rules.content import flat
 from holdfast.gates.rules.xml_tree import BadXml, Example, tasks_in
 from holdfast.kernel.errors import Usage
-from holdfast.plans.rules import frontmatter, kind, must_haves, pauses, tasks
+from holdfast.plans.rules import frontmatter, kind, pauses, tasks
 from holdfast.plans.rules.frontmatter import BadHead
 
 TYPE_CHECKING = False
@@ -186,7 +186,11 @@ class _Reading:
         checkpoint = self.fields.get("checkpoint")
         pause = pauses.read(checkpoint, read, self.broken, self.tell) if checkpoint else None
         promised = self.fields.get("must_haves")
-        haves = must_haves.read(promised, OWN, self.tell) if promised and promised.value else {}
+        haves = (
+            frontmatter.read_must_haves(promised, OWN, self.tell)
+            if promised and promised.value
+            else {}
+        )
         if not phase or not plan:
             return None
         if pause is not None and not any(task["gate"] for task in read):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from holdfast.budgets.rules import waypoint
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.rules import Decision
-from holdfast.plans.rules import holding_pattern, transponder
+from holdfast.plans.rules import transponder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +17,20 @@ if TYPE_CHECKING:
     from holdfast.budgets.rules.ledger import Saved
     from holdfast.journal.interface import Event
     from holdfast.kernel.views.reconcile import Change
-    from holdfast.plans.rules.holding_pattern import Holding
     from holdfast.plans.rules.transponder import Board
+
+    class Holding(TypedDict):
+        """Where the run holds. `task` is the next one, of `total_tasks` in its plan."""
+
+        phase: str
+        plan: str
+        task: str
+        total_tasks: int
+        status: str
+        created: str
+        why: str
+        next: str
+        resume: str
 
     class FlightState(TypedDict):
         """What the files show. `notes` are the sections that somebody else wrote into the
@@ -29,6 +41,11 @@ if TYPE_CHECKING:
         waypoint: Saved | None
         holding: Holding | None
         notes: str
+
+
+# Present while a run is stopped in the middle of a phase.
+HOLDING_PATTERN = ".autopilot/holding-pattern.md"
+ARCHIVE = ".autopilot/waypoints"
 
 
 def stream_of(run: str) -> str:
@@ -53,8 +70,8 @@ def decide(state: FlightState, command: Any, now: int) -> Decision:
     body["waypoint"] = command["waypoint"] or state["waypoint"]
     moves = []
     if state["holding"] is not None and command["holding"] is None:
-        archive = holding_pattern.archive_of(state["holding"]["created"])
-        moves.append((holding_pattern.PATH, archive))
+        archive = archive_of(state["holding"]["created"])
+        moves.append((HOLDING_PATTERN, archive))
     return Decision([("shown", body)], moves=moves)
 
 
@@ -82,7 +99,43 @@ def render(state: FlightState) -> dict[str, str]:
     if state["board"] is not None:
         views[transponder.PATH] = transponder.write(state["board"], state["notes"])
     if state["holding"] is not None:
-        views[holding_pattern.PATH] = holding_pattern.write(state["holding"])
+        views[HOLDING_PATTERN] = write_holding(state["holding"])
     if state["waypoint"] is not None:
         views[state["waypoint"]["path"]] = waypoint.write(state["waypoint"])
     return views
+
+
+# The holding pattern
+
+
+def write_holding(holding: Holding) -> str:
+    names = ("phase", "plan", "task", "total_tasks", "status", "created")
+    head = [f"{name}: {_scalar(holding[name])}" for name in names]  # type: ignore[literal-required]
+    lines = ["---", *head, "---", "", "# Holding pattern", "", _flat(holding["why"]), ""]
+    if holding["next"]:
+        lines += [f"Next: {_flat(holding['next'])}", ""]
+    lines += ["Go on with:", "", f"    {holding['resume']}", ""]
+    return "\n".join(lines)
+
+
+def archive_of(created: str) -> str:
+    """Where the file goes after a successful resume."""
+    stamp = created.replace("-", "").replace(":", "").replace("T", "-").partition(".")[0]
+    return f"{ARCHIVE}/holding-pattern-{stamp.rstrip('Z')}.md"
+
+
+def _scalar(value: object) -> str:
+    """Plain where YAML reads it back the same, else quoted: `06` stays text for whoever reads text."""
+    if isinstance(value, int):
+        return str(value)
+    text = _flat(value)
+    plain = text and all(letter.isalnum() or letter in "-_./:" for letter in text)
+    return text if plain and text[0].isalnum() and not text.endswith(":") else _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _flat(value: object) -> str:
+    return " ".join(str(value).split())

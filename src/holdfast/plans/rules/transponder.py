@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, TypedDict
 
-    from holdfast.budgets.rules.ledger import Place, Values
+    from holdfast.budgets.rules.ledger import Position, Values
     from holdfast.budgets.rules.thresholds import Limits
 
     class Board(TypedDict):
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         text: str
         leg: int
         wave: int
-        place: Place
+        place: Position
         done: int
         total: int
         plans: list[tuple[str, str, int, int]]

@@ -15,7 +15,7 @@ from holdfast.plans.rules.drawing import graph, states_of
 from holdfast.plans.rules.picture import svg
 from holdfast.plans.rules.ready import waiting_gates, wave_at
 from holdfast.plans.rules.run_model import ALERT_WAITS, ASKED, FAILED, OVER, RUNNING
-from holdfast.plans.run_folder import Place as Kept
+from holdfast.plans.run_stream import RunFolder
 from holdfast.processes.lease import is_held
 from holdfast.web import figures
 from holdfast.web.logs import end_of
@@ -48,7 +48,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict
     place = site.place(words["workspace"])
     workspace = place.workspace
     state = lookup.find_run(workspace, words["id"])
-    kept = Kept(workspace, state["id"])
+    kept = RunFolder(workspace, state["id"])
     states = states_of(state)
     runner = is_held(kept.lease)
     if not runner:  # what was at work when its runner left is at work no more
@@ -217,7 +217,7 @@ def _tasks(state: RunState, id: str) -> dict[str, Any]:
     }
 
 
-def _log(kept: Kept, plan: PlanRun, wanted: str) -> dict[str, str] | None:
+def _log(kept: RunFolder, plan: PlanRun, wanted: str) -> dict[str, str] | None:
     """The end of what a task said: the one that was asked for, else the one that runs or failed."""
     begun = {key: task for key, task in plan["tasks"].items() if task["log"]}
     if wanted and wanted not in begun:

@@ -7,13 +7,13 @@ from holdfast.cli.parser import Verbs
 command = Verbs(
     "holdfast.cli.verbs.plan",
     {
-        "lint": "Everything that is wrong with plan files, before anything runs.",
-        "graph": "The waves and dependencies, here or as SVG.",
-        "run": "Run them; killed at any instant, a run goes on where it was.",
-        "resume": "Go on with a run exactly where it stopped.",
-        "abandon": "Give a run up: its questions are withdrawn, its plans free again.",
-        "show": "Where a run is, and why it waits.",
+        "lint": "Check plan files for errors.",
+        "graph": "Draw the waves and dependencies, as text or SVG.",
+        "run": "Run plans.",
+        "resume": "Continue a run exactly where it stopped.",
+        "abandon": "Abandon a run, so that its plans can run again.",
+        "show": "Show where a run is and why it waits.",
     },
     name="plan",
-    help="Plans in waves: check them, draw them, run them, and go on where they stopped.",
+    help="Plans in waves: check, draw, run and resume them.",
 )

@@ -8,23 +8,29 @@ from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe
 from holdfast.plans import lookup
-from holdfast.plans.abandon import abandon
+from holdfast.plans.operations import AbandonRequest, RunContext, abandon
 
 DEFAULT_REASON = "given up"
 
 
 @click.command()
 @click.argument("id", required=False, default="", metavar="[RUN]")
-@click.option("--reason", default=DEFAULT_REASON, show_default=True, metavar="WHY", help="Why.")
+@click.option(
+    "--reason",
+    default=DEFAULT_REASON,
+    show_default=True,
+    metavar="WHY",
+    help="Why you abandon the run.",
+)
 @verb
 def command(call: Call, id: str, reason: str) -> Reply:
-    """Give a run up for good; without a RUN, the newest that is not finished.
+    """Abandon RUN for good. Without RUN, abandons the newest unfinished run.
 
-    What it asked people is withdrawn, and its plans can be run anew. Its records, what it made and its
-    worktrees are kept.
+    Withdraws its open gates, so that its plans can run again. Keeps its records, results and worktrees.
     """
-    state = lookup.find_run(call.workspace, id)
-    done = abandon(call.writer, state["id"], why=reason, actor=call.actor)
+    context = RunContext(writer=call.writer, actor=call.actor)
+    done = abandon(context, AbandonRequest(run=id, reason=reason))
+    state = done["state"]
     data = {
         "run": state["id"],
         "reason": reason,

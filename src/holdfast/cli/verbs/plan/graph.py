@@ -28,15 +28,15 @@ PIPED = 80
 
 @click.command()
 @click.argument("paths", nargs=-1)
+@click.option("--run", "run", metavar="ID", help="Draw the plans of this run with their status.")
 @click.option(
-    "--run", "run", metavar="ID", help="A run's own plans, and where each of them stands."
+    "--svg", "target", metavar="FILE", help="Write an SVG file; - writes to standard output."
 )
-@click.option("--svg", "target", metavar="FILE", help="Write a picture; - is standard output.")
 @verb
 def command(call: Call, paths: tuple[str, ...], run: str | None, target: str | None) -> Reply:
-    """Draw which plans run in which wave, what each of them waits for, and where people are asked.
+    """Draw the waves of the plans in PATHS, their dependencies and their checkpoints.
 
-    PATHS are files and folders; without any, those in .autopilot/phases.
+    PATHS are files and folders. Default: .autopilot/phases.
     """
     if run is not None and paths:
         raise Usage("A run has its own plans.", hint="Give paths or --run, not both.")

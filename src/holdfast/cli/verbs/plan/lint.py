@@ -24,16 +24,16 @@ LONGEST = 4096
 
 @click.command()
 @click.argument("paths", nargs=-1)
-@click.option("--strict", is_flag=True, help="Every warning is an error, too.")
+@click.option("--strict", is_flag=True, help="Treat every warning as an error.")
 @verb
 def command(call: Call, paths: tuple[str, ...], strict: bool) -> Reply:
-    """Check plan files, alone and together, and say all that is wrong at once: fields that do not
-    exist, XML that is not closed, dependencies in circles or in a later wave, a pause after a task that
-    is not there, plans of one wave that change the same files, gates that ask people for what a machine
-    can do.
+    """Check plan files, alone and together, and report all errors at once.
 
-    PATHS are files and folders; without any, those in .autopilot/phases. Ends with 1 when there is an
-    error.
+    Finds unknown fields, XML that is not closed, circular dependencies, dependencies on a later wave, a
+    pause after a task that does not exist, plans of one wave that change the same files, and gates that
+    ask people to do what a machine can do.
+
+    PATHS are files and folders. Default: .autopilot/phases. Exits with 1 when there is an error.
     """
     meant = files(paths, call.folder, call.workspace.root)
     read = documents(meant, call.folder)

@@ -9,11 +9,10 @@ import click
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.plan_options import beginning, running
-from holdfast.cli.plan_running import clear_alerts, cluster_of, cost_limits, run
+from holdfast.cli.plan_running import carry_out, clear_alerts, cost_limits, execution_of
 from holdfast.cli.terminal import plural, safe, table
-from holdfast.kernel import config
-from holdfast.plans import check
-from holdfast.plans.begin import begin
+from holdfast.plans.begin import check_plans
+from holdfast.plans.operations import RunRequest, run
 from holdfast.plans.rules import waves
 from holdfast.plans.rules.kind import kind_of
 
@@ -30,11 +29,11 @@ if TYPE_CHECKING:
 @running
 @verb
 def command(call: Call, paths: tuple[str, ...], **options: Any) -> Reply:
-    """Run plans: waves in order, inside a wave the autonomous plans in parallel, those with checkpoints
-    one by one afterwards.
+    """Run the plans of PATH: waves in order; inside a wave, autonomous plans in parallel, then plans with
+    checkpoints one by one.
 
-    Without a PATH, those of .autopilot/phases. Killed at any instant, `plan resume` goes on where it
-    was. Exit code 8 when a person is needed and nobody is there, 9 when one said no, 7 at a stop.
+    Without PATH, runs the plans of .autopilot/phases. After a kill, `plan resume` continues the run. Exit
+    codes: 8 a person is needed and none is there; 9 a person declined; 7 a stop holds.
     """
     return launch(call, paths, **options)
 
@@ -49,55 +48,35 @@ def launch(
     again: bool,
     skip_validation: bool,
     dry_run: bool,
-    jobs: int | None,
     wait: bool,
-    edited: str | None,
     max_cost: str | None,
     warn_cost: str | None,
     alert_cost: str | None,
     no_cost_limit: bool,
     reset_alerts: bool,
     quiet: bool,
-    on: str | None,
-    tls_ca: str,
-    tls_cert: str,
-    tls_key: str,
+    **options: Any,
 ) -> Reply:
-    """Check the plans, write the run down, and run it."""
-    settings = config.load(call.workspace, call.workspace.journal)
+    """Check the plans, and run them."""
     plans = checked(call, paths, skip_validation=skip_validation)
     if dry_run:
         return order_of(plans)
     limits = cost_limits(call, max_cost, warn_cost, alert_cost, no_cost_limit)
     if reset_alerts:
         clear_alerts(call)
-    with cluster_of(call, on, tls_ca, tls_cert, tls_key) as link:
-        id = begin(
-            call.writer,
-            plans,
-            {
-                "jobs": jobs or settings["plan.jobs"] or 1,
-                "tries": settings["plan.tries"] or 1,
-                "worktrees": worktrees,
-                "phase": phase,
-                "task": task,
-            },
-            actor=call.actor,
-            again=again,
-        )
-        return run(
-            *(call, id),
-            jobs=jobs,
-            wait=wait,
-            edited=edited,
-            limits=limits,
-            quiet=quiet,
-            link=link,
-        )
+    request = RunRequest(
+        plans=plans,
+        phase=phase,
+        task=task,
+        worktrees=worktrees,
+        again=again,
+        execution=execution_of(limits, **options),
+    )
+    return carry_out(call, run, request, wait=wait, quiet=quiet)
 
 
 def checked(call: Call, paths: Sequence[str], *, skip_validation: bool = False) -> list[Plan]:
-    return check.checked(call.workspace, paths, call.folder, warn, skip_validation=skip_validation)
+    return check_plans(call.workspace, paths, call.folder, warn, skip_validation=skip_validation)
 
 
 def order_of(plans: Sequence[Plan]) -> Reply:

@@ -14,7 +14,7 @@ from holdfast.cli.terminal import ago, one_line, plural, safe, style, table
 from holdfast.kernel.errors import NotFound, Usage
 from holdfast.plans import lookup
 from holdfast.plans.rules.run_model import ABANDONED, OVER
-from holdfast.plans.run_folder import Place
+from holdfast.plans.run_stream import RunFolder
 from holdfast.processes.lease import is_held
 
 TYPE_CHECKING = False
@@ -24,18 +24,20 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("id", required=False, default="", metavar="[RUN]")
-@click.option("--all", "every", is_flag=True, help="All runs, a line each.")
-@click.option("--tasks", is_flag=True, help="Every task, not only the plans.")
-@click.option("--log", "task", metavar="PHASE/PLAN#KEY", help="What a task's program said.")
+@click.option("--all", "every", is_flag=True, help="List all runs, one line each.")
+@click.option("--tasks", is_flag=True, help="Show every task, not only the plans.")
+@click.option(
+    "--log", "task", metavar="PHASE/PLAN#KEY", help="Print the output of a task's program."
+)
 @verb
 def command(call: Call, id: str, every: bool, tasks: bool, task: str | None) -> Reply:
-    """Where a run is, and why it waits. Without a RUN, the newest that is not finished."""
+    """Show where RUN is and why it waits. Without RUN, shows the newest unfinished run."""
     if every:
         return _all(call)
     state = lookup.find_run(call.workspace, id)
     if task is not None:
         return _log(call, state, task)
-    runner = is_held(Place(call.workspace, state["id"]).lease)
+    runner = is_held(RunFolder(call.workspace, state["id"]).lease)
     lines = screen(state, now=call.now)
     lines += list(_why(call, state, runner))
     if tasks:
@@ -52,7 +54,7 @@ def _why(call: Call, state: RunState, runner: str) -> Iterator[str]:
     if runner:
         yield ""
         yield f"Being run by process {safe(runner)}."
-        lack = Place(call.workspace, state["id"]).lack()
+        lack = RunFolder(call.workspace, state["id"]).lack()
         if lack:
             yield style(one_line(lack, 300), "yellow")
     elif state["status"] == "running":
@@ -113,7 +115,7 @@ def _log(call: Call, state: RunState, task: str) -> Reply:
     if not name:
         raise NotFound(f"{task} has not begun.")
     try:
-        with open(Place(call.workspace, state["id"]).log(name), encoding="utf-8") as file:
+        with open(RunFolder(call.workspace, state["id"]).log(name), encoding="utf-8") as file:
             text = file.read()
     except FileNotFoundError:
         raise NotFound(f"The output of {task} is not there any more.") from None
