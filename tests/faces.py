@@ -22,7 +22,7 @@ from tests.mcp.world import Face
 
 FACES = ("command line", "MCP", "library")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
-_ID = re.compile(r"\b[0-9a-f]{12,64}\b")
+_ID = re.compile(r"\b[0-9a-f]{8,64}\b")
 # The store itself, and locks: their content is not what an operation leaves behind.
 _STORE = re.compile(r"^\.git/(?!holdfast/)|^\.git/holdfast/(journal|lock|.*\.lock$|.*/holder$)")
 
@@ -90,7 +90,7 @@ class Faces:
         if face == "command line":
             with redirect_stdout(io.StringIO()) as printed:
                 run([*operation.words, "--json"])
-            return not json.loads(printed.getvalue())["ok"]
+            return not json.loads(printed.getvalue().splitlines()[-1])["ok"]
         if face == "MCP":
             return Face(root).call(operation.tool, operation.arguments).failed
         assert operation.library is not None
@@ -107,7 +107,12 @@ def trace(root: Path) -> Trace:
     workspace = discover(str(root))
     records = workspace.journal.latest(limit=1000) if workspace.exists() else []
     found = [
-        (record["stream"], record["kind"], record["actor"], _plain(repr(record["body"]), root))
+        (
+            _plain(record["stream"], root),
+            record["kind"],
+            record["actor"],
+            _plain(repr(record["body"]), root),
+        )
         for record in reversed(records)
     ]
     workspace.close()
