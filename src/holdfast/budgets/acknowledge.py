@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
 from holdfast.budgets import stop
 from holdfast.budgets.check import place_of
 from holdfast.budgets.limits import in_force
@@ -18,31 +20,30 @@ from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, Usage
 from holdfast.session import sessions
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal, TypedDict
-
     from holdfast.budgets.check import Budget
     from holdfast.budgets.rules.ledger import BudgetState, Halt
     from holdfast.budgets.rules.thresholds import Limits
     from holdfast.gates.person import Person
 
-    class Answered(TypedDict):
-        """What became of an alert: `acknowledged` by a person now or before, or `stopped` by them."""
 
-        answer: Literal["acknowledged", "already", "stopped"]
-        type: str
-        value: float | None
-        until: float | None
-        by: Person | None
-        waypoint: str
+class Answered(TypedDict):
+    """What became of an alert: `acknowledged` by a person now or before, or `stopped` by them."""
 
-    class Reset(TypedDict):
-        cleared: list[str]
-        lifted: Halt | None
-        limits: Limits
-        by: Person | None
-        last_reset: str | None
+    answer: Literal["acknowledged", "already", "stopped"]
+    type: str
+    value: float | None
+    until: float | None
+    by: Person | None
+    waypoint: str
+
+
+class Reset(TypedDict):
+    cleared: list[str]
+    lifted: Halt | None
+    limits: Limits
+    by: Person | None
+    last_reset: str | None
 
 
 # Values that only grow: a new session does not begin them anew, so a higher limit is needed.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import sys
+from typing import TYPE_CHECKING
 
 from holdfast.budgets import acknowledge
 from holdfast.cli.frame import warn
@@ -18,7 +19,6 @@ from holdfast.kernel.errors import Conflict, Declined, HoldfastError, NotAllowed
 from holdfast.plans.news import Nobody
 from holdfast.streams import actor
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

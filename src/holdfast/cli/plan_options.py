@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,7 +11,6 @@ from holdfast.budgets.rules.thresholds import ALERT, STOP, WARNING
 from holdfast.budgets.rules.units import UNITS
 from holdfast.kernel.errors import Usage
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.budgets.rules.thresholds import Limits
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from holdfast.cli.roster_screen import cut
 from holdfast.cli.terminal import one_line, safe, style, table, unstyle
 from holdfast.kernel import clock
@@ -20,7 +22,6 @@ from holdfast.plans.rules.run_model import (
     STOPPED,
 )
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from holdfast.budgets.rules.boxes import amount
 from holdfast.cli.plan_screen import screen
@@ -13,7 +14,6 @@ from holdfast.cli.run_watch import RunWatch
 from holdfast.cli.terminal import echo, one_line, safe, style, unstyle, wants_colour
 from holdfast.kernel import clock
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from holdfast import notify
 from holdfast.gates import lookup
 from holdfast.gates.rules import gate as rules
 from holdfast.kernel import clock, config, outbox
 from holdfast.kernel.errors import HoldfastError
 from holdfast.streams import open_writer
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -38,8 +40,6 @@ def announce(workspace: Workspace, states: Sequence[GateState], *, now: int) -> 
             writer.execute(rules.stream_of(state["id"]), command, actor="holdfast", now=now)
 
     def send(effect: Effect) -> None:
-        from holdfast import notify
-
         body = effect["body"]
         if not _still_waits(workspace, body["gate"]) or body["address"] >= len(urls):
             return

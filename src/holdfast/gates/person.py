@@ -9,26 +9,32 @@ this holds against and what it does not.
 from __future__ import annotations
 
 import os
+import pwd
+import termios
 import time
+from secrets import choice
+from typing import TYPE_CHECKING, TypedDict
+from unicodedata import east_asian_width
 
+from holdfast.gates.rules.people import STREAM
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, NotAllowed
 from holdfast.kernel.text import safe
+from holdfast.streams import actor, open_writer
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import TypedDict
 
     from holdfast.kernel.workspace import Workspace
 
-    class Person(TypedDict):
-        """Who spoke, through what, from which terminal, and when."""
 
-        name: str
-        channel: str
-        terminal: str
-        at: str
+class Person(TypedDict):
+    """Who spoke, through what, from which terminal, and when."""
+
+    name: str
+    channel: str
+    terminal: str
+    at: str
 
 
 # How the variables begin that clients give to what they start, and that our own agents have.
@@ -154,9 +160,6 @@ def _refused(
 
 
 def _record(workspace: Workspace, purpose: str, why: str, seen: Sequence[str], now: int) -> bool:
-    from holdfast.gates.rules.people import STREAM
-    from holdfast.streams import actor, open_writer
-
     command = {"do": "refuse", "purpose": purpose, "why": why, "seen": list(seen)}
     try:
         open_writer(workspace).execute(STREAM, command, actor=actor(), now=now)
@@ -166,8 +169,6 @@ def _record(workspace: Workspace, purpose: str, why: str, seen: Sequence[str], n
 
 
 def _challenge() -> str:
-    from secrets import choice
-
     return f"{choice(WORDS)}-{choice(WORDS)}"
 
 
@@ -189,8 +190,6 @@ def _framed(lines: Sequence[str], terminal: int) -> list[str]:
 
 def _folded(line: str, room: int) -> list[str]:
     """In pieces that fit, between words where that is possible."""
-    from unicodedata import east_asian_width
-
     parts, part, taken = [], "", 0
     for letter in line:
         wide = 2 if east_asian_width(letter) in ("W", "F") else 1
@@ -212,8 +211,6 @@ def _show(terminal: int, lines: Sequence[str]) -> None:
 
 def _discard_typed_ahead(terminal: int) -> None:
     """What was typed, or pushed in, before the question stood there does not answer it."""
-    import termios
-
     termios.tcflush(terminal, termios.TCIFLUSH)
 
 
@@ -244,8 +241,6 @@ def _terminal_name() -> str:
 
 def _user() -> str:
     """The account, not HOLDFAST_ACTOR or USER: those are anybody's to set."""
-    import pwd
-
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:

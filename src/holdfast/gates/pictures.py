@@ -6,18 +6,21 @@ an agent may not write there, in its own worktree. What is read is what was reco
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
+from typing import TYPE_CHECKING
 
+from holdfast.gates import lookup
 from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules import picture as words
+from holdfast.gates.rules.gate import withdrawn_of
 from holdfast.kernel import clock
 from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.digest import digest
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage, from_os_error
 from holdfast.kernel.workspace import TOOL_FOLDER, worktrees
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -78,8 +81,6 @@ def _keep_here(workspace: Workspace, id: str, pictures: Sequence[tuple[Picture, 
 
 
 def _is_read_only(error: OSError) -> bool:
-    import errno
-
     return error.errno == errno.EROFS
 
 
@@ -143,9 +144,6 @@ def holding(workspace: Workspace, streams: Sequence[str]) -> list[str]:
 
 
 def _is_over(workspace: Workspace, id: str, folder: str, before: int, now: int) -> bool:
-    from holdfast.gates import lookup
-    from holdfast.gates.rules.gate import withdrawn_of
-
     try:
         state = lookup.read(workspace, id)
     except NotFound:

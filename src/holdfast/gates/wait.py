@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from holdfast.estop.stop import refuse_stopped
 from holdfast.gates import lookup, notices
@@ -12,7 +13,6 @@ from holdfast.kernel import clock
 from holdfast.kernel.errors import Declined, NotFound, Waiting
 from holdfast.streams import open_writer
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.estop.stop import lifted_by
 from holdfast.git.errors import GitError
@@ -16,10 +17,8 @@ from holdfast.loop import run_file
 from holdfast.processes.programs import Programs
 from holdfast.processes.supervisor import NOT_STARTED, TICK_SECONDS
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, TypedDict
 
     from holdfast.loop.rules.model import LoopState
     from holdfast.loop.rules.tasks import Task
@@ -27,15 +26,16 @@ if TYPE_CHECKING:
     from holdfast.loop.track import Track
     from holdfast.processes.supervisor import Ended
 
-    class LoopEvent(TypedDict):
-        """Something that a watcher may want to see. `tick` comes a few times a second."""
 
-        event: str
-        step: str
-        task: str
-        done: int
-        total: int
-        text: str
+class LoopEvent(TypedDict):
+    """Something that a watcher may want to see. `tick` comes a few times a second."""
+
+    event: str
+    step: str
+    task: str
+    done: int
+    total: int
+    text: str
 
 
 _TOO_LONG = os.strerror(errno.E2BIG)

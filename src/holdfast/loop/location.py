@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import os
+from typing import TYPE_CHECKING
 
 from holdfast.kernel.digest import digest
 from holdfast.kernel.errors import NotAllowed, NotFound, Usage
@@ -10,7 +12,6 @@ from holdfast.kernel.views.files import target_of
 from holdfast.loop.rules.loop import stream_of
 from holdfast.loop.rules.model import HISTORY, METADATA, TRACKS
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
 
@@ -100,8 +101,6 @@ def listing(workspace: Workspace) -> list[str]:
 
 def missing(workspace: Workspace, place: TrackFolder) -> NotFound:
     """The refusal of a track that is not there, with the nearest that is."""
-    import difflib
-
     known = listing(workspace)
     close = difflib.get_close_matches(place.track, known, n=1)
     hint = (

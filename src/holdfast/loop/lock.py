@@ -12,22 +12,21 @@ import fcntl
 import os
 import stat
 import time
+from typing import TypedDict
 
 from holdfast.kernel import canonical_json
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import StoreAway, from_os_error
+from holdfast.kernel.views.exchange import place_new
 from holdfast.processes.identity import lives, own
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TypedDict
 
-    class Broken(TypedDict):
-        """A lock that was broken, and why that was right."""
+class Broken(TypedDict):
+    """A lock that was broken, and why that was right."""
 
-        lock: str
-        age_seconds: int
-        holder: str
+    lock: str
+    age_seconds: int
+    holder: str
 
 
 NAME = ".metadata.lock"
@@ -166,8 +165,6 @@ class TrackLock:
 
 def _put_back(aside: str, path: str) -> None:
     """A lock that somebody took between our look and the rename: theirs, and given back."""
-    from holdfast.kernel.views.exchange import place_new
-
     try:
         place_new(aside, path)
     except OSError:

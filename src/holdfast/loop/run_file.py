@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import shutil
+import tomllib
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.loop.rules.model import (
@@ -18,30 +21,30 @@ from holdfast.loop.rules.model import (
     PLAN,
     RUNNABLE,
 )
-from holdfast.loop.rules.parameters import OUTPUTS, command_of
+from holdfast.loop.rules.parameters import OUTPUTS, command_of, resume_from
 from holdfast.loop.rules.tasks import plain_tasks
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any, TypedDict
 
     from holdfast.loop.rules.model import LoopState
     from holdfast.loop.rules.tasks import Task
 
-    class StepPlan(TypedDict, total=False):
-        command: list[str]
-        skip: bool
-        outputs: list[str]
-        tasks: list[str]
-        seconds: int
 
-    class RunPlan(TypedDict):
-        path: str
-        runner: list[str]
-        context_files: list[str]
-        business_sync: bool
-        steps: dict[str, StepPlan]
+class StepPlan(TypedDict, total=False):
+    command: list[str]
+    skip: bool
+    outputs: list[str]
+    tasks: list[str]
+    seconds: int
+
+
+class RunPlan(TypedDict):
+    path: str
+    runner: list[str]
+    context_files: list[str]
+    business_sync: bool
+    steps: dict[str, StepPlan]
 
 
 _TOP: Mapping[str, type] = {
@@ -69,8 +72,6 @@ PER_TASK = "{task}"
 
 def read(path: str) -> RunPlan:
     """The plan of a file; whatever is wrong with it is said before anything runs."""
-    import tomllib
-
     try:
         with open(path, "rb") as file:
             document = tomllib.load(file)
@@ -130,8 +131,6 @@ def _bad(path: str, what: str, hint: str = "") -> HoldfastError:
 
 
 def _nearest(name: str, known: Sequence[str] | Mapping[str, Any]) -> str:
-    import difflib
-
     close = difflib.get_close_matches(name, list(known), n=1)
     return f"Did you mean {close[0]}?" if close else f"Known are: {', '.join(known)}."
 
@@ -218,8 +217,6 @@ def _filled(word: str, state: LoopState, step: str, task: Task | None) -> str:
 
 def words(state: LoopState, step: str, task: Task | None) -> dict[str, str]:
     """What a program can be told: in braces in its command, and in its environment as LOOP_NAME."""
-    from holdfast.loop.rules.parameters import resume_from
-
     return {
         "track": state["track"],
         "track_dir": state["folder"],

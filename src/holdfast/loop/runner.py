@@ -6,6 +6,7 @@ Nothing is kept in memory that matters: each round begins with what the track's 
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.kernel.errors import HoldfastError
 from holdfast.loop import run_file
@@ -39,10 +40,8 @@ from holdfast.loop.rules.tasks import accounted, remaining
 from holdfast.processes.lease import Lease
 from holdfast.processes.programs import end_leftovers
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, TypedDict
 
     from holdfast.loop.driver import LoopEvent
     from holdfast.loop.rules.model import LoopState
@@ -51,16 +50,17 @@ if TYPE_CHECKING:
     from holdfast.loop.track import Track
     from holdfast.processes.supervisor import Ended
 
-    class LoopResult(TypedDict):
-        """How a run ended: complete, paused for a person, or interrupted."""
 
-        track: str
-        ended: str
-        step: str
-        reason: str
-        rounds: int
-        attempts: int
-        escalation: list[str]
+class LoopResult(TypedDict):
+    """How a run ended: complete, paused for a person, or interrupted."""
+
+    track: str
+    ended: str
+    step: str
+    reason: str
+    rounds: int
+    attempts: int
+    escalation: list[str]
 
 
 class Paused(Exception):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.kernel import clock, config
 from holdfast.kernel.commit import Order, commit
@@ -26,10 +27,8 @@ from holdfast.loop.rules.tasks import DONE, remaining, tasks_of, unread
 
 KIND = rules.stream_of("x").partition(":")[0]
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any, TypedDict
 
     from holdfast.journal.interface import Event, ViewRow
     from holdfast.kernel.commit import Outcome
@@ -40,14 +39,15 @@ if TYPE_CHECKING:
     from holdfast.loop.rules.model import LoopState
     from holdfast.loop.rules.tasks import Task, Unread
 
-    class NextTask(TypedDict):
-        """Where a track continues."""
 
-        step: str
-        task: str
-        title: str
-        open: int
-        tasks: int
+class NextTask(TypedDict):
+    """Where a track continues."""
+
+    step: str
+    task: str
+    title: str
+    open: int
+    tasks: int
 
 
 class TrackResult:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, TypedDict
+
 from holdfast.kernel import config
 from holdfast.kernel.commit import Order
 from holdfast.kernel.digest import new_id
@@ -15,24 +17,23 @@ from holdfast.plans.run_files import refuse_outside
 from holdfast.plans.run_stream import execute_now, one_at_a_time, refuse_alive
 from holdfast.plans.worktrees import refuse_without_git
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any, TypedDict
 
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
     from holdfast.plans.rules.model import Finding, Plan
 
-    class Options(TypedDict):
-        """How a run is run. `tries` is how often a task may fail, `phase` and `task` say from where on
-        (empty: from the beginning)."""
 
-        jobs: int
-        tries: int
-        worktrees: bool
-        phase: str
-        task: str
+class Options(TypedDict):
+    """How a run is run. `tries` is how often a task may fail, `phase` and `task` say from where on
+    (empty: from the beginning)."""
+
+    jobs: int
+    tries: int
+    worktrees: bool
+    phase: str
+    task: str
 
 
 SHORT = 8

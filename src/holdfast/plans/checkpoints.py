@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from holdfast.gates import lookup
 from holdfast.gates.ask import AskRequest, ask
 from holdfast.gates.lookup import GateContext
@@ -15,10 +17,8 @@ from holdfast.plans.news import Halted
 from holdfast.plans.rules.ready import waiting_gates
 from holdfast.plans.rules.run_model import ISSUES
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from holdfast.gates.rules.answer import GateAnswer
     from holdfast.gates.rules.content import Content

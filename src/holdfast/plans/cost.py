@@ -7,6 +7,7 @@ sessions cost is the run's cost.
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from holdfast.budgets.measure import gather
 from holdfast.budgets.rules.units import from_millionths, millionths
@@ -19,7 +20,6 @@ from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.session.spending import changed, measured
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.budgets.measure import Gathered
     from holdfast.budgets.rules.ledger import BudgetState, Values

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import stat
+from typing import TYPE_CHECKING
 
 from holdfast.gates.rules.xml_tree import place_of
 from holdfast.kernel.errors import NotAllowed, NotFound, Usage
 from holdfast.plans.rules import document
 from holdfast.plans.rules.waves import natural
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 

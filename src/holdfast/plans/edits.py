@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any
 
 from holdfast.gates.ask import withdraw_any
 from holdfast.gates.lookup import GateContext
@@ -16,10 +17,7 @@ from holdfast.plans.rules.kind import kind_of
 from holdfast.plans.rules.run import refuse_rewritten
 from holdfast.plans.rules.run_model import EDITED, OPEN, rewritten_gates
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from holdfast.plans.news import Attendant
     from holdfast.plans.rules.model import Plan
     from holdfast.plans.rules.run_model import PlanRun

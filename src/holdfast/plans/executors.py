@@ -7,16 +7,15 @@ late: the run's stream accepts the completion of each start once, or not at all.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 from holdfast.kernel import config
 from holdfast.kernel.errors import HoldfastError
 from holdfast.plans.cluster import address as addresses
 from holdfast.processes.programs import Programs, end_leftovers
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any, Protocol, TypedDict
 
     from holdfast.kernel.redact import Redactor
     from holdfast.kernel.workspace import Workspace
@@ -27,53 +26,55 @@ if TYPE_CHECKING:
     from holdfast.plans.run_stream import RunFolder
     from holdfast.processes.supervisor import Ended, Stage
 
-    class TaskWork(TypedDict):
-        """One start of one task. `needs` are what it asks of a machine, by name."""
 
-        token: str
-        stages: Sequence[Stage]
-        folder: str
-        environment: Mapping[str, str]
-        log: str
-        seconds: float | None
-        needs: Mapping[str, float]
+class TaskWork(TypedDict):
+    """One start of one task. `needs` are what it asks of a machine, by name."""
 
-    class Executor(Protocol):
-        """Carries out what it is given. An end is told by `mark`, the token of the start."""
+    token: str
+    stages: Sequence[Stage]
+    folder: str
+    environment: Mapping[str, str]
+    log: str
+    seconds: float | None
+    needs: Mapping[str, float]
 
-        def start(self, work: TaskWork) -> None: ...
-        def wait(self, seconds: float, *others: int) -> list[Ended]:
-            """What ended, as soon as something did or a descriptor of `others` can be read."""
 
-        def last_line(self, token: str) -> str:
-            """What the work said last, for whoever watches."""
+class Executor(Protocol):
+    """Carries out what it is given. An end is told by `mark`, the token of the start."""
 
-        def release(self, token: str) -> None:
-            """End what a start left in the background."""
+    def start(self, work: TaskWork) -> None: ...
+    def wait(self, seconds: float, *others: int) -> list[Ended]:
+        """What ended, as soon as something did or a descriptor of `others` can be read."""
 
-        def end(self, *, now: bool = False) -> list[Ended]:
-            """End everything, and return when it has."""
+    def last_line(self, token: str) -> str:
+        """What the work said last, for whoever watches."""
 
-        def end_leftovers(self, marks: Sequence[str]) -> int:
-            """End what an earlier runner of this run left behind; `marks` are its starts that have no
-            end. How much that was."""
+    def release(self, token: str) -> None:
+        """End what a start left in the background."""
 
-        def placed(self) -> list[tuple[str, str]]:
-            """The starts of which it is newly known on which other machine they are at work."""
+    def end(self, *, now: bool = False) -> list[Ended]:
+        """End everything, and return when it has."""
 
-        @property
-        def at_work(self) -> int: ...
-        @property
-        def alive(self) -> int:
-            """How many starts there is something left of, in the background too."""
+    def end_leftovers(self, marks: Sequence[str]) -> int:
+        """End what an earlier runner of this run left behind; `marks` are its starts that have no
+        end. How much that was."""
 
-        @property
-        def address(self) -> str:
-            """The cluster that carries it out; empty for this machine."""
+    def placed(self) -> list[tuple[str, str]]:
+        """The starts of which it is newly known on which other machine they are at work."""
 
-        @property
-        def waits(self) -> str:
-            """What is missing, in words, when starts do not begin for the lack of it."""
+    @property
+    def at_work(self) -> int: ...
+    @property
+    def alive(self) -> int:
+        """How many starts there is something left of, in the background too."""
+
+    @property
+    def address(self) -> str:
+        """The cluster that carries it out; empty for this machine."""
+
+    @property
+    def waits(self) -> str:
+        """What is missing, in words, when starts do not begin for the lack of it."""
 
 
 class LocalExecutor:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+from typing import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import Any
 
     from holdfast.plans.rules.model import Plan
     from holdfast.plans.rules.run_model import RunState
@@ -61,8 +61,6 @@ def _artifacts(plan: Plan) -> Iterator[str]:
 
 def _asked(root: str, command: str, phase: str, plans: list[Plan]) -> Iterator[str]:
     """Each line that the command prints is a goal that is not met; so is its own failure."""
-    import json
-
     given = json.dumps({"phase": phase, "plans": {one["id"]: one["must_haves"] for one in plans}})
     try:
         done = subprocess.run(

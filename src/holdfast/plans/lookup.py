@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, TypedDict
+
 from holdfast.kernel.errors import NotFound
 from holdfast.kernel.state import load
 from holdfast.plans.rules import run as rules
 from holdfast.plans.rules.run_model import ASKED, DONE, OVER, SKIPPED
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import TypedDict
 
     from holdfast.kernel.workspace import Workspace
     from holdfast.plans.rules.run_model import PlanRun, RunState
 
-    class Count(TypedDict):
-        done: int
-        total: int
+
+class Count(TypedDict):
+    done: int
+    total: int
 
 
 def read(workspace: Workspace, id: str) -> RunState:

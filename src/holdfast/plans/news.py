@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from typing import TYPE_CHECKING, Protocol, TypedDict
 
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules.thresholds import STOP
@@ -12,43 +13,43 @@ from holdfast.kernel import clock
 from holdfast.plans import lookup
 from holdfast.plans.rules.ready import wave_at
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import FrameType
-    from typing import Protocol, TypedDict
 
     from holdfast.budgets.check import Budget, Report
     from holdfast.plans.rules.run_model import RunState
     from holdfast.plans.run_stream import RunStream
 
-    class RunEvent(TypedDict):
-        """Something that happened. `tick` comes a few times a second while something is at work."""
-
-        event: str
-        at: str
-        run: str
-        phase: str
-        wave: int
-        plan: str
-        task: str
-        done: int
-        total: int
-        text: str
-        seconds: float | None
-        cost: float | None
-
     # The event, the run's state, and of each token what its work said last.
-    Tell = Callable[[RunEvent, RunState, Callable[[str], str]], None]
+    Tell = Callable[["RunEvent", RunState, Callable[[str], str]], None]
 
-    class Attendant(Protocol):
-        """Whoever is there to deal with people while a run waits. Each answers False when nobody is:
-        then the run leaves, and says what waits for whom."""
 
-        def gates(self, ids: Sequence[str], interrupts: Interrupts) -> bool: ...
-        def alerts(self, budget: Budget, types: Sequence[str], interrupts: Interrupts) -> bool: ...
-        def edited(self, path: str, changes: Sequence[str]) -> str:
-            """`old` or `new`, or nothing when nobody is there to say."""
+class RunEvent(TypedDict):
+    """Something that happened. `tick` comes a few times a second while something is at work."""
+
+    event: str
+    at: str
+    run: str
+    phase: str
+    wave: int
+    plan: str
+    task: str
+    done: int
+    total: int
+    text: str
+    seconds: float | None
+    cost: float | None
+
+
+class Attendant(Protocol):
+    """Whoever is there to deal with people while a run waits. Each answers False when nobody is:
+    then the run leaves, and says what waits for whom."""
+
+    def gates(self, ids: Sequence[str], interrupts: Interrupts) -> bool: ...
+    def alerts(self, budget: Budget, types: Sequence[str], interrupts: Interrupts) -> bool: ...
+    def edited(self, path: str, changes: Sequence[str]) -> str:
+        """`old` or `new`, or nothing when nobody is there to say."""
 
 
 INTERRUPTED = 130

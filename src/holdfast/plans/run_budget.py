@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any
 
 from holdfast.budgets import config_file
 from holdfast.budgets.check import Budget
@@ -11,10 +12,7 @@ from holdfast.kernel.views.files import identity_of
 from holdfast.plans.cost import Spent
 from holdfast.plans.rules.ready import position_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from holdfast.budgets.check import Report
     from holdfast.budgets.rules.thresholds import Limits
     from holdfast.kernel.workspace import Workspace

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from typing import TYPE_CHECKING, Any
 
 from holdfast.budgets.rules import waypoint
 from holdfast.clients.current_session import own_id
@@ -25,10 +26,8 @@ from holdfast.plans.rules.ready import (
 from holdfast.plans.rules.run_model import ABANDONED, PHASE_COMPLETE, STOPPED
 from holdfast.plans.run_stream import one_at_a_time
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from typing import Any
 
     from holdfast.budgets.rules.ledger import Saved
     from holdfast.kernel.commit import Outcome

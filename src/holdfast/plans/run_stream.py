@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel import clock
 from holdfast.kernel.commit import Order, commit
@@ -14,10 +15,8 @@ from holdfast.plans import lookup
 from holdfast.plans.rules import run as rules
 from holdfast.processes.lease import is_held
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
-    from typing import Any
 
     from holdfast.journal.interface import Record
     from holdfast.kernel.commit import Outcome

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
 
 from holdfast.estop.stop import lifted_by
 from holdfast.kernel import clock, config, latch
@@ -38,10 +39,8 @@ from holdfast.plans.worktrees import NotGivenBack, Worktrees
 from holdfast.processes.identity import own
 from holdfast.processes.lease import Lease
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from holdfast.budgets.rules.thresholds import Limits
     from holdfast.kernel.writer import Writer

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel.errors import HoldfastError
 from holdfast.plans.rules import gate_names
 from holdfast.plans.rules.run_model import PASSED
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from holdfast.plans.executors import TaskWork
     from holdfast.plans.rules.model import Plan, Task

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
 
 from holdfast.git.run import git
 from holdfast.git.run import run as run_git
+from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.plans.news import Halted
 from holdfast.plans.rules.run_model import DONE, ERROR
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from holdfast.kernel.workspace import Workspace
     from holdfast.plans.rules.run_model import PlanRun, RunState
@@ -227,8 +227,6 @@ def _is_there(path: str) -> bool:
 
 def slug(plan: str) -> str:
     """A name for a folder and a branch; another for every plan."""
-    from holdfast.kernel.digest import id_of
-
     plain = "".join(
         letter if letter.isascii() and (letter.isalnum() or letter == "_") else "-"
         for letter in plan

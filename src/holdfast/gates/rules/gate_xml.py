@@ -3,37 +3,38 @@
 from __future__ import annotations
 
 from html import escape
+from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.gates.rules import content as words
 from holdfast.gates.rules.content import ACTION, DECISION, PREFIX, TYPES, VERIFY
 from holdfast.gates.rules.xml_tree import TASK, tree
 from holdfast.gates.rules.xml_tree import BadXml as BadXml
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from typing import TypedDict
 
     from holdfast.gates.rules.content import Content, Option
     from holdfast.gates.rules.xml_tree import Element
 
-    class Said(TypedDict):
-        """A text and the line on which it begins."""
 
-        line: int
-        text: str
+class Said(TypedDict):
+    """A text and the line on which it begins."""
 
-    class Task(TypedDict):
-        """One `<task>`. `blocking` is what its gate attribute says; AMB-PILOT-14."""
+    line: int
+    text: str
 
-        type: str
-        line: int
-        column: int
-        attributes: dict[str, str]
-        blocking: bool
-        fields: dict[str, Said]
-        options: list[Option]
-        option_lines: list[int]
+
+class Task(TypedDict):
+    """One `<task>`. `blocking` is what its gate attribute says; AMB-PILOT-14."""
+
+    type: str
+    line: int
+    column: int
+    attributes: dict[str, str]
+    blocking: bool
+    fields: dict[str, Said]
+    options: list[Option]
+    option_lines: list[int]
 
 
 AUTO = "auto"

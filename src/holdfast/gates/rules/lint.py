@@ -6,31 +6,30 @@ Each finding names its line, the clause, and what the agent should do instead.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from holdfast.gates.rules import content as words
 from holdfast.gates.rules import gate_xml, phrases
 from holdfast.gates.rules.content import ACTION, CAUSES, DECISION, QUESTIONS, VERIFY
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Literal, TypedDict
 
     from holdfast.gates.rules.content import Content
     from holdfast.gates.rules.gate_xml import Task
 
     Level = Literal["error", "warning"]
-
-    class Finding(TypedDict):
-        """Something that a gate must not be (error), or had better not be (warning)."""
-
-        line: int
-        clause: str
-        level: Level
-        what: str
-        instead: str
-
     Line = tuple[int, str]
+
+
+class Finding(TypedDict):
+    """Something that a gate must not be (error), or had better not be (warning)."""
+
+    line: int
+    clause: str
+    level: Level
+    what: str
+    instead: str
 
 
 # So many characters before a request are looked at for who it is that acts.

@@ -6,11 +6,11 @@ Read with expat alone: no entities of the document's own, nothing from outside.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 from xml.parsers import expat
 
 from holdfast.kernel.errors import Usage
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from holdfast.loop.rules.checkpoint import (
     checkpoint_of,
     counted,
@@ -13,7 +15,6 @@ from holdfast.loop.rules.checkpoint import (
 )
 from holdfast.loop.rules.model import BLOCKED, COMPLETE, FIX
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.loop.rules.model import Escalation, LoopState
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from holdfast.loop.rules.checkpoint import checkpoint_of, said
 from holdfast.loop.rules.model import BRAINSTORM, EXECUTE, FIX, METADATA, OWNERS, PLAN
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

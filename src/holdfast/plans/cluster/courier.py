@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from holdfast.git.run import git
 from holdfast.git.run import run as run_git
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.plans.worktrees import SECONDS, commit_rest, slug
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.plans.cluster.model import Source
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import select
 import time
+from typing import TYPE_CHECKING
 
 from holdfast.kernel.atomic import write_all
 from holdfast.kernel.digest import new_id
@@ -20,7 +21,6 @@ from holdfast.processes.supervisor import GRACE_SECONDS, NOT_STARTED
 from holdfast.processes.supervisor_process import ended_of
 from holdfast.version import __version__
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 

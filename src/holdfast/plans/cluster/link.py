@@ -8,6 +8,7 @@ import pkgutil
 import socket
 import threading
 from collections import deque
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from distributed import Client, Future, Security
@@ -18,10 +19,8 @@ from holdfast.plans.cluster.model import TOPIC, key_of
 from holdfast.plans.cluster.worker import carry_out
 from holdfast.version import __version__
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
 
     from holdfast.plans.cluster.address import Certificates
     from holdfast.plans.cluster.model import Answer, Order, Worker

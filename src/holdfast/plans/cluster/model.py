@@ -2,63 +2,68 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING, TypedDict
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import TypedDict
 
     from holdfast.plans.executors import TaskWork
     from holdfast.processes.supervisor import Ended
 
-    class Shared(TypedDict):
-        """A file beside the run, and what is in it: whoever reads the same sees the same disk."""
 
-        path: str
-        text: str
+class Shared(TypedDict):
+    """A file beside the run, and what is in it: whoever reads the same sees the same disk."""
 
-    class Source(TypedDict):
-        """Where a plan's work tree comes from by git: the repository, the ref to begin with, the commit
-        that it stands at, the ref for what the task makes, and the run's folder below the top."""
+    path: str
+    text: str
 
-        remote: str
-        ref: str
-        commit: str
-        result: str
-        inside: str
-        plan: str
-        run: str
 
-    class Order(TypedDict):
-        """One start of one task, for whichever worker gets it. `log` is the file on a shared disk."""
+class Source(TypedDict):
+    """Where a plan's work tree comes from by git: the repository, the ref to begin with, the commit
+    that it stands at, the ref for what the task makes, and the run's folder below the top."""
 
-        version: str
-        run: str
-        runner: str
-        work: TaskWork
-        log: str
-        shared: Shared
-        source: Source | None
+    remote: str
+    ref: str
+    commit: str
+    result: str
+    inside: str
+    plan: str
+    run: str
 
-    class Answer(TypedDict):
-        """How a start ended, where it was, the end of what it said, and the commit that it made. `apart`:
-        the worker does not see the run's disk. `unfit`: it could not be tried there."""
 
-        ended: Ended
-        on: str
-        log: str | None
-        left_out: int
-        commit: str
-        apart: bool
-        unfit: str
+class Order(TypedDict):
+    """One start of one task, for whichever worker gets it. `log` is the file on a shared disk."""
 
-    class Worker(TypedDict):
-        """A worker as its scheduler knows it."""
+    version: str
+    run: str
+    runner: str
+    work: TaskWork
+    log: str
+    shared: Shared
+    source: Source | None
 
-        name: str
-        address: str
-        host: str
-        threads: int
-        resources: Mapping[str, float]
+
+class Answer(TypedDict):
+    """How a start ended, where it was, the end of what it said, and the commit that it made. `apart`:
+    the worker does not see the run's disk. `unfit`: it could not be tried there."""
+
+    ended: Ended
+    on: str
+    log: str | None
+    left_out: int
+    commit: str
+    apart: bool
+    unfit: str
+
+
+class Worker(TypedDict):
+    """A worker as its scheduler knows it."""
+
+    name: str
+    address: str
+    host: str
+    threads: int
+    resources: Mapping[str, float]
 
 
 # The topic on which workers tell where a task is, and what it said last.

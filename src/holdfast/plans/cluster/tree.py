@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+from typing import TYPE_CHECKING
 
 from holdfast.git.run import git
 from holdfast.git.run import run as run_git
@@ -17,7 +18,6 @@ from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import HoldfastError
 from holdfast.plans.worktrees import SECONDS, commit_rest
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.plans.cluster.model import Source
 

@@ -10,6 +10,7 @@ import asyncio
 import os
 import socket
 import threading
+from typing import TYPE_CHECKING, Any
 
 from distributed import WorkerPlugin, get_worker
 from distributed.utils import sync
@@ -21,10 +22,8 @@ from holdfast.processes.supervisor import NOT_STARTED
 from holdfast.processes.supervisor_process import ProgramsApart, ended_of
 from holdfast.version import __version__
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from holdfast.plans.cluster.model import Answer, Order, Shared
     from holdfast.processes.supervisor import Ended

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from typing import TYPE_CHECKING
 
 from holdfast.budgets.rules.thresholds import nearest
 from holdfast.gates.rules import gate_xml
@@ -13,7 +14,6 @@ from holdfast.kernel.errors import Usage
 from holdfast.plans.rules import frontmatter, kind, pauses, tasks
 from holdfast.plans.rules.frontmatter import BadHead
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.plans.rules.frontmatter import Field
     from holdfast.plans.rules.model import Document, Finding, Level, Place, Plan

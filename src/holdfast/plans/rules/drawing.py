@@ -5,44 +5,47 @@ What a run made of the plans comes in as `states`, so that a page can draw the s
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Literal, TypedDict
+
 from holdfast.kernel.text import safe, shortened, width
 from holdfast.plans.rules.kind import kind_of
 from holdfast.plans.rules.run_model import ASKED, FAILED, REFUSED, SKIPPED
 from holdfast.plans.rules.waves import phases
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Literal, TypedDict
 
     from holdfast.plans.rules.model import Plan
     from holdfast.plans.rules.run_model import PlanRun, RunState
 
     State = Literal["", "open", "running", "waiting", "done", "failed", "skipped"]
-
-    class Node(TypedDict):
-        """A plan in the picture. `pauses` says where it waits for people, and for what. `state` is
-        empty where there is no run."""
-
-        id: str
-        name: str
-        title: str
-        tasks: int
-        autonomous: bool
-        reason: str
-        pauses: list[str]
-        depends_on: list[str]
-        state: State
-
-    class Wave(TypedDict):
-        wave: int
-        plans: list[Node]
-
-    class Phase(TypedDict):
-        phase: str
-        waves: list[Wave]
-
     Paint = Callable[[str, str], str]
+
+
+class Node(TypedDict):
+    """A plan in the picture. `pauses` says where it waits for people, and for what. `state` is
+    empty where there is no run."""
+
+    id: str
+    name: str
+    title: str
+    tasks: int
+    autonomous: bool
+    reason: str
+    pauses: list[str]
+    depends_on: list[str]
+    state: State
+
+
+class Wave(TypedDict):
+    wave: int
+    plans: list[Node]
+
+
+class Phase(TypedDict):
+    phase: str
+    waves: list[Wave]
+
 
 # How each state looks in a terminal; without a run a plan has none.
 MARKS = {

@@ -6,16 +6,16 @@ field is one.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import yaml
 
 from holdfast.budgets.rules.thresholds import nearest
 from holdfast.gates.rules.xml_tree import place_of
 from holdfast.plans.rules.overlap import is_outside
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from holdfast.plans.rules.model import Place
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.plans.rules.model import has_checkpoint
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import TypedDict
 
     from holdfast.plans.rules.model import Plan
 
-    class Kind(TypedDict):
-        autonomous: bool
-        reason: str
+
+class Kind(TypedDict):
+    autonomous: bool
+    reason: str
 
 
 # In this order, and the first that holds counts; PILOT-80 to PILOT-86.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from holdfast.budgets.rules.thresholds import nearest
 from holdfast.gates.rules import gate_xml, lint
 from holdfast.gates.rules.gate_xml import AUTO
@@ -10,7 +12,6 @@ from holdfast.plans.rules.document import indent
 from holdfast.plans.rules.model import CHECKPOINT_KEY, has_checkpoint
 from holdfast.plans.rules.waves import Order, natural, phases
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 

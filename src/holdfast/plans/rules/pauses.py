@@ -6,19 +6,20 @@ and among the tasks is one and the same; one that stands only here asks its `wha
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Protocol
+
 from holdfast.budgets.rules.thresholds import nearest
 from holdfast.gates.rules.content import TYPES, VERIFY
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Protocol
 
     from holdfast.plans.rules.frontmatter import Field
     from holdfast.plans.rules.model import Pause, Place, Task
 
-    class Tell(Protocol):
-        def __call__(self, place: Place, code: str, what: str, instead: str = ...) -> None: ...
+
+class Tell(Protocol):
+    def __call__(self, place: Place, code: str, what: str, instead: str = ...) -> None: ...
 
 
 PARTS = ("type", "after_task", "what")

@@ -7,10 +7,10 @@ colours, and can stand in a page: its style touches nothing but itself.
 from __future__ import annotations
 
 from html import escape
+from typing import TYPE_CHECKING
 
 from holdfast.kernel.text import safe, shortened
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from holdfast.budgets.rules import units
 from holdfast.budgets.rules.thresholds import nearest
 from holdfast.gates.rules import content as gate_content
@@ -11,7 +13,6 @@ from holdfast.gates.rules.gate_xml import AUTO
 from holdfast.plans.rules import gate_names
 from holdfast.plans.rules.model import CHECKPOINT_KEY
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 

@@ -6,23 +6,24 @@ of its dependencies in the same phase, else first (PILOT-38).
 
 from __future__ import annotations
 
+import difflib
 import re
+from typing import TYPE_CHECKING, TypedDict
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import TypedDict
 
     from holdfast.plans.rules.model import Plan
 
-    class Trouble(TypedDict):
-        """What is wrong with an order. `name` is the entry of `depends_on`; empty for a cycle."""
 
-        plan: str
-        name: str
-        code: str
-        what: str
-        instead: str
+class Trouble(TypedDict):
+    """What is wrong with an order. `name` is the entry of `depends_on`; empty for a cycle."""
+
+    plan: str
+    name: str
+    code: str
+    what: str
+    instead: str
 
 
 class Order:
@@ -67,8 +68,6 @@ class Order:
         return found
 
     def _nearest(self, plan: Plan, name: str) -> str:
-        import difflib
-
         same = [one["plan"] for one in self._plans.values() if one["phase"] == plan["phase"]]
         close = difflib.get_close_matches(name, [*same, *self._plans], n=1, cutoff=0.5)
         asked = f"Did you mean {close[0]}? " if close else ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from holdfast.cli.frame import Call, Reply
@@ -10,7 +12,6 @@ from holdfast.cli.parser import verb
 from holdfast.cli.terminal import plural, safe, style
 from holdfast.gates.rules.lint import lint
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

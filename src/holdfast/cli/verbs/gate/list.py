@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from holdfast.cli.frame import Call, Reply
@@ -13,7 +15,6 @@ from holdfast.gates.rules.content import ACTION, EXPECTED, distribution
 from holdfast.gates.rules.gate import is_open, withdrawn_of
 from holdfast.gates.wait import list_gates
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from holdfast.cli.frame import Call, Reply
@@ -15,7 +17,6 @@ from holdfast.gates.rules.gate import is_over, pictures_of, withdrawn_of
 from holdfast.gates.rules.gate_text import render
 from holdfast.gates.rules.gate_xml import write
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import isnan
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,7 +16,6 @@ from holdfast.gates.rules.gate import is_open
 from holdfast.gates.wait import conclude, present, wait
 from holdfast.kernel.errors import Usage
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.gates.rules.gate import GateState
 

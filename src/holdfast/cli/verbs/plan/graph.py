@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from shutil import get_terminal_size
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,7 +20,6 @@ from holdfast.plans.rules import drawing
 from holdfast.plans.rules.picture import svg
 from holdfast.plans.rules.waves import Order
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.plans.rules.drawing import Phase
 

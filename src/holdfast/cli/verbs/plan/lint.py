@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from holdfast.cli.frame import Call, Reply
@@ -12,7 +14,6 @@ from holdfast.plans.discovery import AGENT_SETTING, documents, files
 from holdfast.plans.rules.document import where
 from holdfast.plans.rules.lint import findings
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

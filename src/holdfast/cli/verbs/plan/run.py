@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,7 +16,6 @@ from holdfast.plans.operations import RunRequest, run
 from holdfast.plans.rules import waves
 from holdfast.plans.rules.kind import kind_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

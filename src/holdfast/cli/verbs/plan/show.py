@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,7 +17,6 @@ from holdfast.plans.rules.run_model import ABANDONED, OVER
 from holdfast.plans.run_stream import RunFolder
 from holdfast.processes.lease import is_held
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.plans.rules.run_model import RunState
 
