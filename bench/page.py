@@ -61,7 +61,7 @@ def measure(plan: Plan) -> list[Row]:
     _records(workspace, records)
     run = _run(workspace)
     rows = []
-    with Asked("pages", folder) as pages, Asked("empty", folder) as empty:
+    with PageRequest("pages", folder) as pages, PageRequest("empty", folder) as empty:
         for name, path in (
             ("board", "/board"),
             ("fleet", "/fleet"),
@@ -80,7 +80,7 @@ def measure(plan: Plan) -> list[Row]:
     return rows
 
 
-def _row(plan: Plan, name: str, path: str, pages: Asked, empty: Asked, of: str) -> Row:
+def _row(plan: Plan, name: str, path: str, pages: PageRequest, empty: PageRequest, of: str) -> Row:
     """A page as it is asked for again and again while a window has it open."""
     anew = pages.first_byte(path) * 1000
     window = pages.open_window(path)
@@ -140,14 +140,14 @@ def _records(workspace: Workspace, count: int) -> None:
         workspace.journal.commit([Append(stream, drafts, expected=start, state=None)])
 
 
-def _after_a_beat(workspace: Workspace, pages: Asked, number: int) -> float:
+def _after_a_beat(workspace: Workspace, pages: PageRequest, number: int) -> float:
     updates.update(
         _context(workspace), "Secondary-AA", {"do": "beat", "set": {"phase": str(number)}}
     )
     return pages.first_byte("/board")
 
 
-class Asked:
+class PageRequest:
     """A server in a process of its own, and a connection to it."""
 
     def __init__(self, kind: str, folder: str) -> None:
@@ -160,7 +160,7 @@ class Asked:
         self._connection = self._connected()
         self.size = 0
 
-    def __enter__(self) -> Asked:
+    def __enter__(self) -> PageRequest:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -199,8 +199,8 @@ def _serve(kind: str, folder: str) -> None:
     from starlette.responses import HTMLResponse
     from starlette.routing import Route
 
-    from holdfast.web.app import Server
-    from holdfast.web.server import Running, Wish
+    from holdfast.web.app import PageServer
+    from holdfast.web.server import ServeOptions, UvicornServer
     from holdfast.web.urls import Address
     from holdfast.web.workspaces import Site
 
@@ -214,10 +214,10 @@ def _serve(kind: str, folder: str) -> None:
         nonlocal cookie
         server: uvicorn.Server
         if kind == "pages":
-            page = Server(Site([folder]), Address("http", "127.0.0.1", port))
-            entered = page.doors.enter(page.doors.link("bench"), "bench")
+            page = PageServer(Site([folder]), Address("http", "127.0.0.1", port))
+            entered = page.sign_ins.enter(page.sign_ins.link("bench"), "bench")
             cookie = f"{page.address.cookie}={entered}"
-            server = Running(page, Wish(), "", lambda: None)
+            server = UvicornServer(page, ServeOptions(), "", lambda: None)
         else:
             app = Starlette(routes=[Route("/{path:path}", empty)])
             config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off")

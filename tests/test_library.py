@@ -59,7 +59,7 @@ def test_every_member_has_a_docstring(repository: Path) -> None:
     for part in parts:
         assert isinstance(part, type)
         for name in public(part):
-            assert getattr(part, name).__doc__, f"{part.__name__}.{name}"
+            assert getattr(part, name).__doc__, f"{part}.{name}"
 
 
 def test_the_examples_of_its_page_run_in_order(repository: Path) -> None:

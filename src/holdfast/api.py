@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from holdfast.loop.api import Loop
     from holdfast.maintenance.emergency import StopResult
     from holdfast.maintenance.history import (
-        Difference,
         RecordShown,
         RestoredState,
+        StateDifference,
         StreamShown,
     )
     from holdfast.maintenance.status import Status
@@ -194,7 +194,7 @@ class Workspace:
 
         return show(self._workspace, what)
 
-    def diff(self, one: str, other: str = "") -> Difference:
+    def diff(self, one: str, other: str = "") -> StateDifference:
         """Two states of one stream: after a record, and after another one or the newest."""
         from holdfast.maintenance.history import diff
 

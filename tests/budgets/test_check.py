@@ -229,11 +229,11 @@ def test_the_answer_for_programs_has_everything(scene: Scene, holdfast: Holdfast
 
 def test_the_library_checks_too(repository: Path) -> None:
     with library.open() as workspace:
-        assert workspace.check(cost=5.0)["verdict"] == "go"
-        report = workspace.check(cost=26.5, context=10)
+        assert workspace.budgets.check(cost=5.0)["verdict"] == "go"
+        report = workspace.budgets.check(cost=26.5, context=10)
         assert (report["verdict"], report["levels"]["context"]) == ("wait", None)
         with pytest.raises(library.HoldfastError):
-            workspace.check(cost=float("nan"))
+            workspace.budgets.check(cost=float("nan"))
 
 
 def test_a_session_that_is_no_name_is_refused(scene: Scene, holdfast: Holdfast) -> None:

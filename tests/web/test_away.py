@@ -107,7 +107,7 @@ def test_nobody_begins_a_new_journal_where_one_is_missed(world: World, visitor: 
     )
     visitor.sign_in()
     assert "is away" in visitor.get("/board").text
-    visitor.server.press.inboxes.take_in()
+    visitor.server.cache.inboxes.take_in()
     assert not os.path.exists(world.workspace.journal_path)
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from holdfast.gates.answer import refused_attempts
 from holdfast.kernel.workspace import discover
-from holdfast.web.signin import IDLE_SECONDS, LINK_SECONDS, TRIES, Doors
-from holdfast.web.urls import Address, leading_away
+from holdfast.web.signin import IDLE_SECONDS, LINK_SECONDS, TRIES, SignIns
+from holdfast.web.urls import Address, safe_link
 from tests.web.world import ADDRESS, Visitor, World
 
 
@@ -22,7 +22,7 @@ class Clock:
 
 
 def test_a_link_works_once(stranger: Visitor) -> None:
-    link = f"/sign-in?token={stranger.server.doors.link('/dev/pts/7')}"
+    link = f"/sign-in?token={stranger.server.sign_ins.link('/dev/pts/7')}"
     first = stranger.get(link)
     cookie = first.headers["set-cookie"].lower()
     assert "httponly" in cookie
@@ -34,14 +34,14 @@ def test_a_link_works_once(stranger: Visitor) -> None:
 
 
 def test_a_new_link_ends_the_one_before_it(stranger: Visitor) -> None:
-    old, new = (stranger.server.doors.link("/dev/pts/7") for _ in range(2))
+    old, new = (stranger.server.sign_ins.link("/dev/pts/7") for _ in range(2))
     assert stranger.get(f"/sign-in?token={old}").status_code == 403
     assert stranger.get(f"/sign-in?token={new}").status_code == 200
 
 
 def test_links_and_sessions_grow_old() -> None:
     clock = Clock()
-    doors = Doors(clock)
+    doors = SignIns(clock)
     late, token = doors.link("/dev/pts/7"), ""
     clock.now += LINK_SECONDS
     assert doors.enter(late, "here") is None
@@ -54,7 +54,7 @@ def test_links_and_sessions_grow_old() -> None:
 
 def test_whoever_guesses_has_to_wait_and_then_may_try_again() -> None:
     clock = Clock()
-    doors = Doors(clock)
+    doors = SignIns(clock)
     for _ in range(TRIES):
         assert doors.wait("here") == 0
         assert doors.enter("wrong", "here") is None
@@ -76,7 +76,7 @@ def test_whoever_has_a_link_comes_in_however_many_guessed(stranger: Visitor) -> 
     """Anybody on the machine has the same address as the person."""
     for _ in range(TRIES + 5):
         stranger.get("/sign-in?token=wrong")
-    link = stranger.server.doors.link("/dev/pts/7")
+    link = stranger.server.sign_ins.link("/dev/pts/7")
     assert stranger.get(f"/sign-in?token={link}").status_code == 200
     assert stranger.get("/board").status_code == 200
 
@@ -177,7 +177,7 @@ def test_no_page_has_script_or_style_in_it(world: World, visitor: Visitor) -> No
 def test_the_cookie_is_for_encrypted_ways_only_where_there_is_one(world: World) -> None:
     secure = Address("https", "board.example.org", 443)
     with Visitor([str(world.root)], secure) as visitor:
-        answer = visitor.get(f"/sign-in?token={visitor.server.doors.link('x')}")
+        answer = visitor.get(f"/sign-in?token={visitor.server.sign_ins.link('x')}")
         assert "secure" in answer.headers["set-cookie"].lower()
 
 
@@ -199,7 +199,7 @@ OWN = Address("http", "3f2a9c0d1e4b5a67.localhost", 4653)
 )
 def test_a_link_of_an_agent_never_leads_to_the_pages_own_host(url: str, followed: str) -> None:
     """A browser would send the page's cookie to whatever listens there."""
-    assert leading_away(url, ADDRESS) == followed
+    assert safe_link(url, ADDRESS) == followed
 
 
 @pytest.mark.parametrize(
@@ -214,13 +214,13 @@ def test_a_link_of_an_agent_never_leads_to_the_pages_own_host(url: str, followed
 )
 def test_a_host_that_is_written_otherwise_is_no_link(host: str) -> None:
     for own in (ADDRESS, OWN):
-        assert leading_away(f"http://{host}:9999/a1", own) == ""
+        assert safe_link(f"http://{host}:9999/a1", own) == ""
 
 
 def test_a_link_to_the_pages_own_name_is_none() -> None:
-    assert leading_away("http://3f2a9c0d1e4b5a67.localhost:9999/", OWN) == ""
-    assert leading_away("http://3F2A9C0D1E4B5A67.LOCALHOST:9999/", OWN) == ""
-    assert leading_away("http://127.0.0.1:9999/", OWN) == "http://127.0.0.1:9999/"
+    assert safe_link("http://3f2a9c0d1e4b5a67.localhost:9999/", OWN) == ""
+    assert safe_link("http://3F2A9C0D1E4B5A67.LOCALHOST:9999/", OWN) == ""
+    assert safe_link("http://127.0.0.1:9999/", OWN) == "http://127.0.0.1:9999/"
 
 
 def test_what_is_shown_of_a_link_is_where_it_leads(world: World, visitor: Visitor) -> None:

@@ -56,7 +56,7 @@ def test_any_form(
 ) -> None:
     if not world.workspace.exists():
         world.verify()
-    csrf = next(iter(visitor.server.doors._sessions.values()))[1].csrf
+    csrf = next(iter(visitor.server.sign_ins._sessions.values()))[1].csrf
     answer = visitor.send(filled(path, ["repository", *words]), csrf=csrf, **fields)
     assert answer.status_code < 500, answer.text
 

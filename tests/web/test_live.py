@@ -88,7 +88,7 @@ def test_every_reader_gets_the_token_of_their_own_session(world: World, serving:
         stream = Stream(serving.address, "/board.events", serving.cookie())
         said.append(stream.next()["data"])
         stream.close()
-    tokens = {session.csrf for _, session in serving.server.doors._sessions.values()}
+    tokens = {session.csrf for _, session in serving.server.sign_ins._sessions.values()}
     assert {token for token in tokens for text in said if token in text} == tokens
 
 
@@ -164,7 +164,7 @@ def test_signing_out_ends_every_stream_of_the_session(world: World, serving: Ser
     ]
     other = Stream(serving.address, "/board.events", serving.cookie())
     token = cookie.partition("=")[2]
-    serving.call(lambda: serving.server.doors.leave(token))
+    serving.call(lambda: serving.server.sign_ins.leave(token))
     assert all(ended(stream) for stream in streams)
     world.verify("Second", name="second")
     while "Second" not in other.next()["data"]:

@@ -15,7 +15,6 @@ from holdfast.journal.interface import Append
 from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel import clock
 from holdfast.kernel.digest import new_id
-from holdfast.kernel.stream_write import draft
 from holdfast.maintenance import doctor
 from holdfast.streams import open_writer
 from holdfast.web import examination
@@ -30,7 +29,12 @@ def write(world: World, texts: list[str], stream: str = "note:log") -> None:
     """Many records at once."""
     writer, journal = open_writer(world.workspace), world.workspace.journal
     drafts = [
-        draft(writer.redactor, new_id(), [("noted", {"text": text})], "agent-1", clock.now())[0]
+        writer.draft(
+            new_id(),
+            [("noted", {"text": text, "by": "agent-1", "at": "2026-11-16T10:00:00Z"})],
+            "agent-1",
+            clock.now(),
+        )[0]
         for text in texts
     ]
     head = journal.head(stream)
@@ -267,7 +271,7 @@ def test_nobody_waits_for_a_long_examination(
     assert visitor.get("/board").status_code == 200
     free.set()
     _until_examined(visitor)
-    visitor.server.press._copies.clear()
+    visitor.server.cache._copies.clear()
     (place,) = visitor.data("/doctor.json")["workspaces"]
     assert place["checks"]
 
@@ -276,7 +280,7 @@ def _until_examined(visitor: Visitor) -> None:
     for thread in threading.enumerate():
         if thread.name == "holdfast-doctor":
             thread.join(60)
-    visitor.server.press._copies.clear()
+    visitor.server.cache._copies.clear()
 
 
 def test_a_workspace_that_is_away_does_not_take_the_others_with_it(

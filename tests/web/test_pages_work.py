@@ -33,7 +33,7 @@ def test_a_session_with_its_tasks_reasoning_and_handoff(world: World, visitor: V
     data, text = visitor.data(f"{path}.json"), visitor.get(path).text
     assert data["session"]["progress"]["current"] == "Handle quotes"
     assert "make parse() keep quoted words together" in data["handoff"]["prompt"]
-    assert data["handoff"]["prompt"] in data["handoff"]["pack"]
+    assert "Decision: split on blanks: quotes come second" in data["handoff"]["pack"]
     for said in ("A parser", "Split on blanks", "quotes come second", "holdfast resume --session 0f3c9a17"):  # fmt: skip
         assert said in text
     assert 'data-copy="holdfast resume --session 0f3c9a17"' in text

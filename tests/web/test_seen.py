@@ -9,7 +9,7 @@ import pytest
 from holdfast.budgets.check import Budget
 from holdfast.kernel import clock
 from holdfast.plans.run_stream import RunFolder, RunStream
-from holdfast.web.cards import folded
+from holdfast.web.cards import in_larger_units
 from holdfast.web.logs import without_terminal_codes
 from holdfast.web.rendering import Renderer
 from holdfast.web.urls import Address
@@ -143,9 +143,9 @@ def test_each_part_of_a_line_has_its_own_direction(world: World, visitor: Visito
 
 
 def test_many_minutes_are_folded() -> None:
-    assert folded("heartbeat 115 min") == "heartbeat 1 h 55 min"
-    assert folded("no change for 29913398 min") == "no change for 20773 d 4 h"
-    assert folded("no change for 45 min") == "no change for 45 min"
+    assert in_larger_units("heartbeat 115 min") == "heartbeat 1 h 55 min"
+    assert in_larger_units("no change for 29913398 min") == "no change for 20773 d 4 h"
+    assert in_larger_units("no change for 45 min") == "no change for 45 min"
 
 
 def test_two_folders_of_one_name_are_told_apart(world: World, tmp_path: Path) -> None:

@@ -88,8 +88,8 @@ def test_nobody_else_can_listen_where_a_browser_looks_for_the_name(world: World)
     """Browsers try ::1 first; whoever had it would be sent the token and the cookie."""
     from holdfast.web import server
 
-    opened, address = server.listen(server.Wish(port=0))
-    assert address.is_own_name
+    opened, address = server.listen(server.ServeOptions(port=0))
+    assert address.has_random_name
     with pytest.raises(OSError, match=r"in use|not available|not supported"):
         socket.create_server(("::1", address.port), family=socket.AF_INET6).close()
     for one in opened:
@@ -152,8 +152,8 @@ def test_a_taken_port_is_named_and_the_default_moves_on(world: World) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(HoldfastError, match="cannot be used"):
-            server.listen(server.Wish(port=port))
-    opened = [server.listen(server.Wish()) for _ in range(2)]
+            server.listen(server.ServeOptions(port=port))
+    opened = [server.listen(server.ServeOptions()) for _ in range(2)]
     assert opened[0][1].port != opened[1][1].port
     for listening, _ in opened:
         for one in listening:

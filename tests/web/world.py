@@ -21,7 +21,7 @@ from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import content as gate_content
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
-from holdfast.web.app import Server
+from holdfast.web.app import PageServer
 from holdfast.web.urls import Address
 from holdfast.web.workspaces import Site
 
@@ -98,7 +98,7 @@ class Visitor:
     """Whoever asks the page server, in this process."""
 
     def __init__(self, roots: list[str], address: Address = ADDRESS) -> None:
-        self.server = Server(Site(roots), address)
+        self.server = PageServer(Site(roots), address)
         self.client = TestClient(self.server.asgi, base_url=address.origin, follow_redirects=False)
         self.address = address
 
@@ -110,7 +110,7 @@ class Visitor:
         self.client.__exit__(None, None, None)
 
     def sign_in(self) -> None:
-        token = self.server.doors.link("/dev/pts/7")
+        token = self.server.sign_ins.link("/dev/pts/7")
         assert self.get(f"/sign-in?token={token}").status_code == 200
 
     def get(self, path: str, **headers: str) -> Any:

@@ -20,7 +20,7 @@ EVERYWHERE = (
 )
 
 
-class Option:
+class PlainOption:
     """One option of a plain verb."""
 
     __slots__ = ("flag", "help", "kind", "metavar", "name")
@@ -38,8 +38,8 @@ def arguments_of(module: ModuleType) -> Sequence[str]:
     return names
 
 
-def options_of(module: ModuleType) -> Sequence[Option]:
-    options: Sequence[Option] = getattr(module, "OPTIONS", ())
+def options_of(module: ModuleType) -> Sequence[PlainOption]:
+    options: Sequence[PlainOption] = getattr(module, "OPTIONS", ())
     return options
 
 

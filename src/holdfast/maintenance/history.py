@@ -14,7 +14,7 @@ from holdfast.streams import open_writer, rules_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypedDict
+    from typing import Any, TypedDict, final
 
     from holdfast.journal.interface import Head, Journal, Record
     from holdfast.kernel.commit import Outcome
@@ -28,12 +28,14 @@ if TYPE_CHECKING:
         before: int | None
         limit: int
 
+    @final
     class StreamShown(TypedDict):
         """The state of a stream."""
 
         stream: Head
         state: Any
 
+    @final
     class RecordShown(TypedDict):
         """One record."""
 
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
         version: int
         state: Any
 
-    class Difference(TypedDict):
+    class StateDifference(TypedDict):
         """Two states of one stream."""
 
         stream: str
@@ -109,7 +111,7 @@ def show(workspace: Workspace, what: str) -> StreamShown | RecordShown:
     return {"stream": head, "state": state_now(journal, what)[0]}
 
 
-def diff(workspace: Workspace, one: str, other: str = "") -> Difference:
+def diff(workspace: Workspace, one: str, other: str = "") -> StateDifference:
     """Two states of one stream: after a record, and after another one or the newest."""
     journal = require_journal(workspace)
     first = find_record(journal, one)

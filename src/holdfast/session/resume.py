@@ -19,8 +19,6 @@ from holdfast.session.rules import session as rules
 from holdfast.session.rules.handover import progress_of
 from holdfast.session.rules.model import PROGRESS_FILE
 from holdfast.session.rules.verdict import (
-    NOT_LOOKED_AT,
-    NOTHING_TO_COMPARE,
     is_foreign,
     judge,
 )
@@ -295,9 +293,7 @@ def _resumed(
         state = {**state, "last": {**last, "claims": claims}}
     budget = request.get("budget") or int(settings["session.pack_characters"])
     parts: pack.Parts = {
-        "verdict": handover_text.verdict_lines(
-            state, verdict, why=_why_unknown(reasons), now=now
-        ),
+        "verdict": handover_text.verdict_lines(state, verdict, why=_why_unknown(reasons), now=now),
         "changes": [one["what"] for one in reasons if one["verdict"] not in ("CLEAN", "UNKNOWN")],
         "notes": _notes(workspace, since=last["at"] if last else ""),
     }
@@ -319,6 +315,12 @@ def _resumed(
         "client": source[0],
         "transcript": source[1],
     }
+
+
+def _why_unknown(reasons: list[Reason]) -> str:
+    """Why the verdict is not more than it is, in our own words; empty where files were compared."""
+    whys = (NOTHING_TO_COMPARE, NOT_LOOKED_AT)
+    return next((one["what"] for one in reasons if one["what"] in whys), "")
 
 
 def _from_transcript(workspace: Workspace | None, request: ResumeRequest, now: int) -> Resumption:

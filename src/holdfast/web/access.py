@@ -1,6 +1,6 @@
-"""What every request passes before anything else: the right host, a person, and the same origin.
+"""Check each request first: the right host, a signed-in person, the same origin.
 
-docs/how-to/page.md says what each of these holds against.
+docs/how-to/page.md says which attack each check prevents.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.kernel.errors import HoldfastError, NotAllowed, Usage
-from holdfast.web.signin import Doors, Session, is_token
+from holdfast.web.signin import SignedIn, SignIns, is_token
 from holdfast.web.urls import Address
 
 TAKE_A_LINK = "The terminal in which `holdfast serve` runs shows a link; Enter shows a new one."
@@ -41,29 +41,30 @@ HEADERS = {
 
 
 class WrongHost(NotAllowed):
-    """Somebody else's name for this address: a page that was led here by a name server."""
+    """The request names another host: a name server led the browser here."""
 
     kind = "wrong_host"
 
 
 class NoPerson(NotAllowed):
-    """Nobody signed in."""
+    """No person is signed in."""
 
     kind = "no_person"
 
 
 class Guard:
-    """The door. What it lets through has `scope["state"]["person"]`, the session, or is for all."""
+    """Middleware that checks every request. It puts the session of the person into
+    `scope["state"]["person"]`."""
 
-    def __init__(self, app: ASGIApp, doors: Doors, address: Address) -> None:
+    def __init__(self, app: ASGIApp, sign_ins: SignIns, address: Address) -> None:
         self._app = app
-        self._doors = doors
+        self._sign_ins = sign_ins
         self._address = address
         self._hearing: set[asyncio.Task[Any]] = set()
         self._is_over = False
 
     def leave(self) -> None:
-        """Nobody waits any longer for the rest of what is only half sent."""
+        """Stop waiting for the rest of a request that was only half sent."""
         self._is_over = True
         for task in self._hearing:
             task.cancel()
@@ -76,10 +77,10 @@ class Guard:
         receive = self._until_the_end(receive)
         state: dict[str, Any] = scope.setdefault("state", {})
         state["cookie"] = cookie_of(headers, self._address)
-        state["person"] = self._doors.session(state["cookie"]) if state["cookie"] else None
+        state["person"] = self._sign_ins.session(state["cookie"]) if state["cookie"] else None
         state["refused"] = self._refusal(scope, headers, state["person"])
 
-        async def dressed(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 found = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
@@ -87,7 +88,7 @@ class Guard:
                 found.setdefault("cache-control", "no-store")
             await send(message)
 
-        await self._app(scope, receive, dressed)
+        await self._app(scope, receive, send_with_headers)
 
     def _until_the_end(self, receive: Receive) -> Receive:
         whole = False
@@ -119,11 +120,13 @@ class Guard:
         return headers.get("host", "") == self._address.netloc
 
     def _refusal(
-        self, scope: Scope, headers: Headers, person: Session | None
+        self, scope: Scope, headers: Headers, person: SignedIn | None
     ) -> HoldfastError | None:
         if not self._is_here(headers):
             # Its own name is a secret: who knows it could have a browser send the cookie elsewhere.
-            hint = TAKE_A_LINK if self._address.is_own_name else f"It is at {self._address.origin}"
+            hint = (
+                TAKE_A_LINK if self._address.has_random_name else f"It is at {self._address.origin}"
+            )
             return WrongHost("This page does not go by that name.", hint=hint)
         changes = scope["method"] not in ("GET", "HEAD")
         if changes and not is_same_origin(headers, self._address):
@@ -138,7 +141,8 @@ class Guard:
 
 
 def is_same_origin(headers: Headers, address: Address) -> bool:
-    """A browser names the origin of whatever changes something; without it nothing is changed."""
+    """Whether the browser says that the request comes from this page; only then something is
+    changed."""
     return headers.get("origin") == address.origin
 
 
@@ -151,7 +155,7 @@ def cookie_of(headers: Headers, address: Address) -> str:
 
 
 async def form_of(request: Request) -> dict[str, str]:
-    """The fields of a form: plain ones, few, and each once."""
+    """The fields of a form: at most a few, each once, no files."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         raise Usage("A form is wanted here.", hint="application/x-www-form-urlencoded")
@@ -173,8 +177,8 @@ async def form_of(request: Request) -> dict[str, str]:
 
 
 async def checked_form(request: Request) -> dict[str, str]:
-    """The form of a signed-in person who really sent it."""
-    person: Session = request.state.person
+    """The form of a signed-in person, with its token checked."""
+    person: SignedIn = request.state.person
     fields = await form_of(request)
     if not is_token(person, fields.pop("csrf", "")):
         raise NotAllowed(

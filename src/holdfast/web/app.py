@@ -1,4 +1,4 @@
-"""The page server: its addresses, from the tables, and what each of them answers."""
+"""The page server: its addresses, from the tables, and the answer of each."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, HoldfastError, NotAllowed, NotFound, StoreAway, Usage
 from holdfast.web.access import LARGEST_FORM, Guard, NoPerson, WrongHost, checked_form, form_of
 from holdfast.web.live import Live
-from holdfast.web.page_cache import Asked, Press
-from holdfast.web.pictures import INERT, PICTURE, attached
+from holdfast.web.page_cache import PageCache, PageRequest
+from holdfast.web.pictures import INERT, PICTURE, find_picture
 from holdfast.web.rendering import STATIC, Renderer
-from holdfast.web.signin import Doors
-from holdfast.web.table import CHANGES, PAGES, Change, Page
+from holdfast.web.signin import SignIns
+from holdfast.web.table import CHANGES, PAGES, Page, PageChange
 from holdfast.web.urls import Address
-from holdfast.web.workspaces import Place, Site, is_away
+from holdfast.web.workspaces import ServedWorkspace, Site, is_away
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -56,16 +56,16 @@ MOST_RECORDED = 10
 LONGEST_PURPOSE = 100
 
 
-class Server:
-    """One page server: what it serves, who is in, and who has a page open."""
+class PageServer:
+    """One page server: its workspaces, its sign-ins, and its open pages."""
 
     def __init__(self, site: Site, address: Address) -> None:
         self.site = site
         self.address = address
-        self.doors = Doors()
+        self.sign_ins = SignIns()
         self.renderer = Renderer(address)
-        self.press = Press(site, self.renderer)
-        self.live = Live(self.press)
+        self.cache = PageCache(site, self.renderer)
+        self.live = Live(self.cache)
         # One for each workspace: a journal that is locked keeps nobody else waiting.
         self._writers = {place: ThreadPoolExecutor(1, "holdfast-writer") for place in site}
         self._recorded: list[float] = []
@@ -77,7 +77,7 @@ class Server:
                 HTTPException: self._unknown,  # type: ignore[dict-item]
             },
         )
-        self.asgi = Guard(self.app, self.doors, address)
+        self.asgi = Guard(self.app, self.sign_ins, address)
 
     def _routes(self) -> list[BaseRoute]:
         routes: list[BaseRoute] = [
@@ -111,7 +111,7 @@ class Server:
         self.close()
 
     def leave(self) -> None:
-        """Streams that are open end, so that nobody waits for them."""
+        """End open streams, so that the server's end does not wait for them."""
         self.live.close()
         self.asgi.leave()
 
@@ -119,10 +119,10 @@ class Server:
         self.live.close()
         for writer in self._writers.values():
             writer.shutdown(wait=True)
-        self.press.close()
+        self.cache.close()
 
     def _allowed(self, endpoint: Endpoint, purpose: str = "") -> Endpoint:
-        """An answer for whoever the door let in. A bug is said and does not end the server."""
+        """Answer a request that passed the checks. A bug is reported and does not end the server."""
 
         async def answer(request: Request) -> Response:
             refused: HoldfastError | None = request.state.refused
@@ -148,14 +148,14 @@ class Server:
 
     async def _page(self, request: Request, page: Page) -> Response:
         asked = asked_of(request, page)
-        copy = self.live.newest(asked) or await self.press.copy(asked)
-        html = self.renderer.addressed(copy.page, request.state.person.csrf)
+        copy = self.live.newest(asked) or await self.cache.copy(asked)
+        html = self.renderer.with_token(copy.page, request.state.person.csrf)
         if copy.error is not None:
             return HTMLResponse(html, 503, {"retry-after": str(RETRY_SECONDS)})
         return HTMLResponse(html)
 
     async def _json(self, request: Request, page: Page) -> Response:
-        copy = await self.press.copy(asked_of(request, page))
+        copy = await self.cache.copy(asked_of(request, page))
         if copy.error is not None:
             raise copy.error
         return in_json({"schema": SCHEMA, "ok": True, "data": copy.data, "next": []})
@@ -163,7 +163,7 @@ class Server:
     async def _events(self, request: Request, page: Page) -> Response:
         asked = asked_of(request, page)
         last = request.headers.get("last-event-id") or request.query_params.get("seen", "")
-        copy = await self.press.copy(asked)  # what does not exist is said now, not in the stream
+        copy = await self.cache.copy(asked)  # what does not exist is said now, not in the stream
         if request.query_params.get("only") == "title":  # what a tab in the background needs
             return Response(unescape(copy.title), media_type="text/plain")
         return _streamed(request, self.live.copies(asked, last, request.state.person))
@@ -174,12 +174,12 @@ class Server:
 
     async def _picture(self, request: Request) -> Response:
         words = request.path_params
-        picture, content = await self.press.read(attached, self.site, words)
+        picture, content = await self.cache.read(find_picture, self.site, words)
         return Response(content, 200, {"content-security-policy": INERT}, picture["type"])
 
     # Changing
 
-    async def _change(self, request: Request, change: Change) -> Response:
+    async def _change(self, request: Request, change: PageChange) -> Response:
         fields = await checked_form(request)
         # What was typed is shown again where it could not be sent.
         request.state.note = fields.get("note", "")[:LARGEST_FORM]
@@ -188,31 +188,31 @@ class Server:
         person = people.at_page(request.state.person.terminal, now=clock.now())
         apply = importlib.import_module(f"holdfast.web.changes.{change.name}").apply
 
-        def applied() -> str:
-            workspace = place.opened()
+        def apply_change() -> str:
+            workspace = place.open()
             try:
                 to: str = apply(workspace, words, person)
                 return to
             finally:
                 workspace.close()
 
-        to = await asyncio.get_running_loop().run_in_executor(self._writers[place], applied)
+        to = await asyncio.get_running_loop().run_in_executor(self._writers[place], apply_change)
         self.live.outdate()
         return RedirectResponse(to, 303)
 
     async def _record_refused(
         self, words: Mapping[str, str], purpose: str, refused: HoldfastError
     ) -> None:
-        """An attempt to speak for a person without being one stands in the workspace's history."""
+        """Record an attempt to speak for a person without being signed in."""
         loop = asyncio.get_running_loop()
         self._recorded = [at for at in self._recorded if loop.time() - at < 60]
         if len(self._recorded) >= MOST_RECORDED:
             return
         self._recorded.append(loop.time())
 
-        def record(place: Place) -> None:
+        def record(place: ServedWorkspace) -> None:
             with contextlib.suppress(HoldfastError):
-                workspace = place.opened()
+                workspace = place.open()
                 said = purpose.format(**words)[:LONGEST_PURPOSE]
                 people.refuse(workspace, said, _why(refused), now=clock.now())
                 workspace.close()
@@ -231,8 +231,8 @@ class Server:
             token = token.rpartition("token=")[2]  # the whole link does as well
         if not token:
             return HTMLResponse(self.renderer.page("sign_in.html", problem=""))
-        wait = self.doors.wait(address)
-        cookie = self.doors.enter(token, address)
+        wait = self.sign_ins.wait(address)
+        cookie = self.sign_ins.enter(token, address)
         if cookie is None and wait:
             problem = f"Too many wrong tries. Wait {int(wait) + 1} seconds, or take a new link."
             html = self.renderer.page("sign_in.html", problem=problem)
@@ -254,7 +254,7 @@ class Server:
 
     async def _sign_out(self, request: Request) -> Response:
         await checked_form(request)
-        self.doors.leave(request.state.cookie)
+        self.sign_ins.leave(request.state.cookie)
         response = RedirectResponse("/sign-in", 303)
         response.delete_cookie(self.address.cookie, httponly=True, samesite="strict")
         return response
@@ -300,24 +300,26 @@ class Server:
             note=getattr(request.state, "note", ""),
         )
         if request.state.person is not None:
-            html = self.renderer.addressed(html, request.state.person.csrf)
+            html = self.renderer.with_token(html, request.state.person.csrf)
         return HTMLResponse(html, status, headers)
 
 
 def in_json(
     body: dict[str, Any], status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """In plain ASCII: a file's name need not be UTF-8."""
+    """A JSON response in ASCII: a file's name need not be UTF-8."""
     return Response(json.dumps(body), status, headers, "application/json")
 
 
-def asked_of(request: Request, page: Page) -> Asked:
+def asked_of(request: Request, page: Page) -> PageRequest:
     words = {**request.path_params}
     words |= {name: request.query_params.get(name, "") for name in page.words}
-    return Asked(page, tuple(sorted(words.items())))
+    return PageRequest(page, tuple(sorted(words.items())))
 
 
-def _about(answer: Callable[[Request, Any], Awaitable[Response]], row: Page | Change) -> Endpoint:
+def _about(
+    answer: Callable[[Request, Any], Awaitable[Response]], row: Page | PageChange
+) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         return await answer(request, row)
 

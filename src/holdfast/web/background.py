@@ -1,4 +1,4 @@
-"""What sessions spent, measured beside the page: a page never waits for a long transcript."""
+"""Measure in a thread what sessions spent: a page never waits for a long transcript."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KEPT_SECONDS = 600.0
 
 
 class Figures(NamedTuple):
-    """What is known of one session's spending; None is unknown, never 0."""
+    """What one session spent; None is unknown, never 0."""
 
     cost: float | None = None
     at_least: float = 0.0
@@ -30,29 +30,30 @@ class Figures(NamedTuple):
         return self._asdict()
 
 
-class Wanted(NamedTuple):
-    """One session, by its transcript or by its id."""
+class SpendingSource(NamedTuple):
+    """A session to measure, by its transcript or by its id."""
 
     root: str
     transcript: str
     session: str
 
 
-class Meter:
-    """The newest figures. `version` grows whenever one of them changed."""
+class SpendingMeter:
+    """The newest figures of all sessions. `version` grows whenever one of them changes."""
 
     def __init__(self) -> None:
         self.version = 0
         self._lock = threading.Lock()
-        self._wanted: dict[Wanted, float] = {}
-        self._figures: dict[Wanted, Figures] = {}
-        self._seen: dict[Wanted, tuple[int, int]] = {}
+        self._wanted: dict[SpendingSource, float] = {}
+        self._figures: dict[SpendingSource, Figures] = {}
+        self._seen: dict[SpendingSource, tuple[int, int]] = {}
         self._last = 0.0
         self._stopped = False
 
     def figures(self, root: str, *, transcript: str = "", session: str = "") -> Figures:
-        """What was measured last; unknown for what nobody measured yet."""
-        wanted = Wanted(root, transcript, session)
+        """The figures that were measured last; unknown ones for a session that was not measured
+        yet."""
+        wanted = SpendingSource(root, transcript, session)
         if not transcript and not session:
             return Figures()
         with self._lock:
@@ -66,7 +67,7 @@ class Meter:
         self._stopped = True
 
     def refresh(self) -> None:
-        """Measure whatever changed."""
+        """Measure the sessions whose transcripts changed."""
         self._last = time.monotonic()
         with self._lock:
             for wanted, asked in list(self._wanted.items()):
@@ -90,7 +91,7 @@ class Meter:
         self._last = time.monotonic()
 
 
-def _measured(wanted: Wanted) -> Figures:
+def _measured(wanted: SpendingSource) -> Figures:
     try:
         workspace = discover(wanted.root)
         look_at(workspace)

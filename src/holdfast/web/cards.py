@@ -1,4 +1,4 @@
-"""Everything that works, as cards of one shape, whatever protocol it follows."""
+"""Agents, sessions, tracks and runs as cards of one shape."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ if TYPE_CHECKING:
     from holdfast.loop.rules.model import LoopState
     from holdfast.plans.rules.run_model import Pause, RunState
     from holdfast.session.rules.model import SessionState
-    from holdfast.web.background import Meter
-    from holdfast.web.workspaces import Place
+    from holdfast.web.background import SpendingMeter
+    from holdfast.web.workspaces import ServedWorkspace
 
     class Card(TypedDict):
-        """One agent, session, track or run. `lane` is where it stands on the board; `figures` is what it
-        spent; `seen_at` its last sign of life; `choices` the commands to decide with."""
+        """One agent, session, track or run. `lane` is its lane on the board, `figures` what it
+        spent, `seen_at` its last sign of life, `choices` the commands to decide with."""
 
         key: str
         workspace: str
@@ -85,8 +85,8 @@ MOST_RUNS = 40
 _MINUTES = re.compile(r"\b(\d{3,12}) min\b")
 
 
-def cards(place: Place, now: int, meter: Meter) -> Iterator[Card]:
-    """All cards of a workspace. One kind after another: each is a function of this shape."""
+def cards(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[Card]:
+    """All cards of a workspace, one kind after the other."""
     branches = Branches()
     for source in (agents, work_sessions, tracks, runs):
         for card in source(place, now, meter):
@@ -94,7 +94,7 @@ def cards(place: Place, now: int, meter: Meter) -> Iterator[Card]:
             yield card
 
 
-def agents(place: Place, now: int, meter: Meter) -> Iterator[Card]:
+def agents(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[Card]:
     workspace = place.workspace
     # Lives are judged by the clock that all machines agree on, and told by the one of this page.
     agreed = server_time.now(workspace) if workspace.url else now
@@ -124,7 +124,7 @@ def agents(place: Place, now: int, meter: Meter) -> Iterator[Card]:
 
 
 def epics(workspace: Workspace) -> list[Epic]:
-    """The epic of the settings, and every other that has agents in the journal."""
+    """The epic of the settings, and every other epic that has agents in the journal."""
     found = {"": find(workspace)} if not workspace.exists() else {}
     if workspace.exists():
         first = find(workspace)
@@ -136,23 +136,23 @@ def epics(workspace: Workspace) -> list[Epic]:
 
 
 def lane_of(entry: AgentEntry) -> str:
-    """Where an agent stands on the board."""
+    """The lane of an agent on the board."""
     return NEEDS if roster.needs_decision(entry) else LANES.get(entry["verdict"], QUIET)
 
 
 def _reasons(entry: AgentEntry) -> list[str]:
     problem = [entry["problem"]] if entry["problem"] else []
     plain = entry["verdict"] in ("active", "done") or entry["blockers"]
-    return [*problem, *([] if plain else map(folded, entry["because"])), *entry["notes"]]
+    return [*problem, *([] if plain else map(in_larger_units, entry["because"])), *entry["notes"]]
 
 
-def folded(text: str) -> str:
-    """Minutes in larger measures, where they are many: `no change for 9 h`."""
+def in_larger_units(text: str) -> str:
+    """Write many minutes in larger units: `no change for 9 h`."""
     return _MINUTES.sub(lambda found: span(int(found[1]) * clock.MINUTE), text)
 
 
 def _last_sign(entry: AgentEntry, ahead: int) -> str:
-    """The newest of its heartbeat and of what its worktree, transcript and hooks tell."""
+    """The newest of the agent's heartbeat and of the signs of its worktree, transcript and hooks."""
     seen = entry["signals"]
     moments = [instant_of(entry["last_checkpoint"]), seen["activity"], seen["transcript"]]
     known = [moment for moment in moments if moment is not None]
@@ -165,7 +165,7 @@ def _choices(entry: AgentEntry) -> list[str]:
     return [each for each in commands if each.split()[2] not in ("defer", "absorb")]
 
 
-def work_sessions(place: Place, now: int, meter: Meter) -> Iterator[Card]:
+def work_sessions(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[Card]:
     workspace = place.workspace
     for state in sessions.latest(workspace):
         last, progress = state["last"], state["progress"]
@@ -197,7 +197,7 @@ def _issue(state: SessionState) -> str:
     return " · ".join(one for one in (progress["issue"], progress["title"]) if one)
 
 
-def tracks(place: Place, now: int, meter: Meter) -> Iterator[Card]:
+def tracks(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[Card]:
     workspace = place.workspace
     if not workspace.exists():
         return
@@ -211,7 +211,7 @@ def tracks(place: Place, now: int, meter: Meter) -> Iterator[Card]:
         moment = newest(state["document"])
         seen_at = clock.stamp(moment) if moment else head["seen_at"]
         over = step == COMPLETE
-        why = stands_for(state)
+        why = why_paused(state)
         word = "paused" if held else "failed" if why else step.replace("_", " ").lower()
         yield {
             **_card(place, "track", state["track"], ""),
@@ -230,8 +230,9 @@ def tracks(place: Place, now: int, meter: Meter) -> Iterator[Card]:
         }
 
 
-def stands_for(state: LoopState) -> str:
-    """Why a track does not go on by itself: it waits for somebody, or its step failed; else nothing."""
+def why_paused(state: LoopState) -> str:
+    """Why a track does not go on by itself: it waits for a person, or its step failed. Empty if it
+    does."""
     held, step = waiting_for(state), current_step(state)
     if held:
         return held["reason"]
@@ -240,8 +241,9 @@ def stands_for(state: LoopState) -> str:
     return said(checkpoint_of(state, step), "notes") or f"{step} failed"
 
 
-def runs(place: Place, now: int, meter: Meter) -> Iterator[Card]:
-    """The newest runs of plans. One that waits for a gate is quiet: the gate itself needs you."""
+def runs(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[Card]:
+    """The newest runs of plans. A run that waits for a gate is quiet: the gate itself needs the
+    person."""
     workspace = place.workspace
     if not workspace.exists():
         return
@@ -284,7 +286,7 @@ def _stopped(pause: Pause) -> str:
 
 
 def _task_of(state: RunState) -> str:
-    """The task at work, or what the run is about."""
+    """The current task, or the title of the run."""
     for id, plan in state["plans"].items():
         titles = {task["key"]: task["name"] for task in plan["plan"]["tasks"]}
         for key, task in plan["tasks"].items():
@@ -298,7 +300,7 @@ def _by_age(seen_at: str, now: int) -> str:
     return RUNNING if moment is not None and now - moment <= QUIET_AFTER else QUIET
 
 
-def _card(place: Place, kind: str, name: str, more: str) -> Card:
+def _card(place: ServedWorkspace, kind: str, name: str, more: str) -> Card:
     return {
         "key": f"{place.key}/{kind}/{more}/{name}",
         "workspace": place.key,
@@ -326,7 +328,7 @@ def _card(place: Place, kind: str, name: str, more: str) -> Card:
 
 
 class Branches:
-    """The branch of each worktree, read once a page."""
+    """The branch of each worktree, read once for a page."""
 
     def __init__(self) -> None:
         self._known: dict[str, str] = {}

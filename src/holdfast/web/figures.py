@@ -1,6 +1,6 @@
-"""Small pictures as numbers: gauges, lines over time, bars of who worked when. Templates draw them.
+"""Gauges, lines over time and bars, as numbers that templates draw.
 
-Nothing here is markup, so that nothing in it can become any.
+Nothing here is markup, so no text can become markup.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ BEYOND = 1.12
 SHORTEST = 4.0
 
 
-class Mark(TypedDict):
-    """A number with a name, and where it stands."""
+class Limit(TypedDict):
+    """A limit on a gauge, with its name and its position in percent."""
 
     name: str
     label: str
@@ -29,28 +29,28 @@ class Mark(TypedDict):
 
 
 class Gauge(TypedDict):
-    """In percent of its length."""
+    """A value among its limits; positions are percentages of its length."""
 
     filled: float
-    marks: list[Mark]
+    marks: list[Limit]
 
 
-class Line(TypedDict):
-    """Points as SVG takes them, and the last one in percent."""
+class ChartLine(TypedDict):
+    """The points of a line for SVG, and the position of the last one in percent."""
 
     points: str
     last: tuple[float, float]
 
 
 class Chart(TypedDict):
-    lines: list[Line]
-    marks: list[Mark]
+    lines: list[ChartLine]
+    marks: list[Limit]
     since: str
     until: str
 
 
-class Work(TypedDict):
-    """Something that took time. Without an `end` it goes on."""
+class WorkSpan(TypedDict):
+    """A period of work. Without an `end` it goes on."""
 
     name: str
     href: str
@@ -60,7 +60,7 @@ class Work(TypedDict):
     said: str
 
 
-class Bar(Work):
+class Bar(WorkSpan):
     x: float
     width: float
     took: str
@@ -73,7 +73,7 @@ class Bars(TypedDict):
 
 
 def gauge(value: float | None, marks: Sequence[tuple[str, str, float]]) -> Gauge:
-    """A value among its marks, each a name, a label and a number."""
+    """A value among its limits, each a name, a label and a number."""
     top = max([number for _, _, number in marks] + [0.0]) * BEYOND or 1.0
     top = max(top, (value or 0.0) * 1.02)
     return {
@@ -88,7 +88,7 @@ def gauge(value: float | None, marks: Sequence[tuple[str, str, float]]) -> Gauge
 def chart(
     series: Sequence[Sequence[tuple[int, float]]], marks: Sequence[tuple[str, str, float]]
 ) -> Chart | None:
-    """Values over time, one line a series; None where there is nothing to draw."""
+    """Values over time, one line a series; None if there is nothing to draw."""
     moments = [at for one in series for at, _ in one]
     if len(moments) < 2 or min(moments) == max(moments):
         return None
@@ -104,9 +104,9 @@ def chart(
             HIGH - EDGE - (value - bottom) / (top - bottom) * (HIGH - 2 * EDGE)
         )
 
-    lines: list[Line] = []
+    lines: list[ChartLine] = []
     for one in series:
-        places = [place(at, value) for at, value in thinned(one)]
+        places = [place(at, value) for at, value in thin_out(one)]
         if places:
             x, y = places[-1]
             points = " ".join(f"{x},{y}" for x, y in places)
@@ -122,8 +122,8 @@ def chart(
     }
 
 
-def thinned(points: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
-    """At most so many points: of each stretch the highest, and the very last."""
+def thin_out(points: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+    """At most so many points: the highest of each interval, and the last one."""
     if len(points) <= MOST_POINTS:
         return list(points)
     size = -(-len(points) // (MOST_POINTS - 1))
@@ -134,8 +134,8 @@ def thinned(points: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
     return [*kept, points[-1]]
 
 
-def bars(work: Sequence[Work], now: int) -> Bars | None:
-    """Who worked when, from the first beginning until the last end, or now while it goes on."""
+def bars(work: Sequence[WorkSpan], now: int) -> Bars | None:
+    """Who worked when, from the first start to the last end, or to now while work goes on."""
     timed = [(one, instant_of(one["begin"]), instant_of(one["end"])) for one in work]
     known = [(one, begin, end) for one, begin, end in timed if begin is not None]
     if not known:

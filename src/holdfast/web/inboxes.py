@@ -1,4 +1,6 @@
-"""What sandboxed agents left behind, taken in while somebody looks: their gates belong on the board."""
+"""Execute what sandboxed agents left in their inboxes while a page is open, so that their gates
+appear.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from holdfast.kernel.commit import take_in
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover, worktrees
 from holdfast.streams import open_writer
-from holdfast.web.workspaces import Place
+from holdfast.web.workspaces import ServedWorkspace
 
 EVERY = 1.0
 
@@ -18,7 +20,7 @@ EVERY = 1.0
 class Inboxes:
     """The inboxes of all worktrees of some workspaces."""
 
-    def __init__(self, places: Sequence[Place]) -> None:
+    def __init__(self, places: Sequence[ServedWorkspace]) -> None:
         self._places = places
         self._last = 0.0
 
@@ -26,7 +28,8 @@ class Inboxes:
         return time.monotonic() - self._last > EVERY
 
     def take_in(self) -> None:
-        """Execute what waits. What fails now waits on; `holdfast doctor` names what is refused."""
+        """Execute what waits. A command that fails stays; `holdfast doctor` names those that are
+        refused."""
         self._last = time.monotonic()
         for one in self._places:
             if one.is_away:  # a new journal must not begin where the old one is missed

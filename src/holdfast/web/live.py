@@ -1,7 +1,7 @@
-"""Live pages: whoever has one open is sent its newest copy, under the id of the journal's sequence.
+"""Live pages: the server sends the newest copy of a page to all who have it open.
 
-A copy is a state and not a step: after a broken connection the newest one holds everything that was
-missed, and the same mark means that there is nothing to send.
+A copy is a whole state. After a broken connection the newest copy holds everything that was missed,
+and a reader who has the same mark needs nothing.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator
 
 from holdfast.kernel.errors import HoldfastError
-from holdfast.web.page_cache import Asked, Copy, Press
-from holdfast.web.signin import Session
-from holdfast.web.workspaces import read, written
+from holdfast.web.page_cache import PageCache, PageCopy, PageRequest
+from holdfast.web.signin import SignedIn
+from holdfast.web.workspaces import format_positions, parse_positions
 
 # Seconds between looks at the journals, and between signs of life on a quiet connection.
 LOOK, STILL_HERE = 0.25, 15.0
@@ -24,11 +24,11 @@ MOST_RECORDS = 200
 
 
 class Channel:
-    """One page that several look at: one look for all of them."""
+    """One page that several readers have open; it is rendered once for all of them."""
 
     def __init__(self) -> None:
         self.readers = 0
-        self.copy: Copy | None = None
+        self.copy: PageCopy | None = None
         self.looked = 0.0
         self.number = 0
         self.news = asyncio.Condition()
@@ -36,11 +36,11 @@ class Channel:
 
 
 class Live:
-    """Everybody who has a page open."""
+    """All open pages, and their readers."""
 
-    def __init__(self, press: Press) -> None:
-        self._press = press
-        self._channels: dict[Asked, Channel] = {}
+    def __init__(self, cache: PageCache) -> None:
+        self._cache = cache
+        self._channels: dict[PageRequest, Channel] = {}
         self._closed = asyncio.Event()
         self._streams: dict[str, int] = {}
         self._changed = 0.0
@@ -53,8 +53,8 @@ class Live:
         """Let every stream end."""
         self._closed.set()
 
-    def newest(self, asked: Asked) -> Copy | None:
-        """The copy that somebody else has on their screen, while it is looked after."""
+    def newest(self, asked: PageRequest) -> PageCopy | None:
+        """The copy that other readers of the page see now, if there are any."""
         channel = self._channels.get(asked)
         if channel is None or channel.copy is None or channel.copy.error is not None:
             return None
@@ -62,15 +62,15 @@ class Live:
         return channel.copy if is_recent and channel.looked > self._changed else None
 
     def outdate(self) -> None:
-        """Something was changed here, and whoever did it wants to see that."""
+        """Render again at once, because this server changed something."""
         self._changed = time.monotonic()
 
-    async def copies(self, asked: Asked, last: str, person: Session) -> AsyncIterator[str]:
-        """Events for one reader, who has seen what `last` names, until the reader signs out."""
+    async def copies(self, asked: PageRequest, last: str, person: SignedIn) -> AsyncIterator[str]:
+        """The events for one reader who has seen `last`, until the reader signs out."""
         if self._streams.get(person.csrf, 0) >= MOST_STREAMS:
-            copy = await self._press.shown(asked)
+            copy = await self._cache.shown(asked)
             if copy.mark != last:
-                yield self._press.renderer.addressed(event(copy), person.csrf)
+                yield self._cache.renderer.with_token(event(copy), person.csrf)
             yield f"event: brief\nretry: {COME_AGAIN}\ndata: come again\n\n"
             return
         self._streams[person.csrf] = self._streams.get(person.csrf, 0) + 1
@@ -82,7 +82,7 @@ class Live:
             if not self._streams[person.csrf]:
                 del self._streams[person.csrf]
 
-    async def _copies(self, asked: Asked, last: str, csrf: str) -> AsyncGenerator[str, None]:
+    async def _copies(self, asked: PageRequest, last: str, csrf: str) -> AsyncGenerator[str, None]:
         channel = self._channels.setdefault(asked, Channel())
         channel.readers += 1
         if channel.task is None:
@@ -96,7 +96,7 @@ class Live:
                         yield ": still here\n\n"
                     continue
                 if copy.mark != last:
-                    yield self._press.renderer.addressed(event(copy), csrf)
+                    yield self._cache.renderer.with_token(event(copy), csrf)
                 sent, last = number, copy.mark
         finally:
             channel.readers -= 1
@@ -105,7 +105,7 @@ class Live:
                 self._channels.pop(asked, None)
 
     async def _wait(self, channel: Channel, sent: int) -> bool:
-        """Until there is news, or the end; False when nothing came for a while."""
+        """Wait for news or for the end; False if nothing came for a while."""
         async with channel.news:
             try:
                 async with asyncio.timeout(STILL_HERE):
@@ -116,10 +116,10 @@ class Live:
                 return False
         return True
 
-    async def _look(self, asked: Asked, channel: Channel) -> None:
+    async def _look(self, asked: PageRequest, channel: Channel) -> None:
         while not self._closed.is_set():
             began = time.monotonic()
-            copy = await self._press.shown(asked)
+            copy = await self._cache.shown(asked)
             before = channel.copy
             if before is None or copy.mark != before.mark:
                 async with channel.news:
@@ -137,24 +137,24 @@ class Live:
         async with channel.news:
             channel.news.notify_all()
 
-    def records(self, last: str, person: Session) -> AsyncIterator[str]:
-        """Every record as an event of its own, for programs: each once, in each journal's order."""
+    def records(self, last: str, person: SignedIn) -> AsyncIterator[str]:
+        """Each record as one event, for programs, in the order of each journal."""
         return _until(person, self._records(last))
 
     async def _records(self, last: str) -> AsyncGenerator[str, None]:
-        positions = await self._press.read(self._press.site.positions)
-        known = read(last)
+        positions = await self._cache.read(self._cache.site.positions)
+        known = parse_positions(last)
         # A journal that was brought back from a copy may be behind what its reader saw before.
         seen = {
             key: min(known.get(key, at), at) for key, at in positions.items() if isinstance(at, int)
         }
-        yield f"id: {written(dict(seen))}\n\n"
+        yield f"id: {format_positions(dict(seen))}\n\n"
         quiet = 0.0
         while not self._closed.is_set():
-            found = await self._press.read(self._since, seen)
+            found = await self._cache.read(self._since, seen)
             for key, seq, text in found:
                 seen[key] = seq
-                yield f"id: {written(dict(seen))}\nevent: record\ndata: {text}\n\n"
+                yield f"id: {format_positions(dict(seen))}\nevent: record\ndata: {text}\n\n"
             quiet = 0.0 if found else quiet + LOOK
             if quiet >= STILL_HERE:
                 quiet = 0.0
@@ -170,7 +170,7 @@ class Live:
         import json
 
         found = []
-        for place in self._press.site:
+        for place in self._cache.site:
             try:
                 workspace = place.workspace
                 fresh = workspace.exists() and workspace.journal.since(
@@ -185,7 +185,7 @@ class Live:
         return found
 
 
-async def _until(person: Session, events: AsyncGenerator[str, None]) -> AsyncIterator[str]:
+async def _until(person: SignedIn, events: AsyncGenerator[str, None]) -> AsyncIterator[str]:
     """The events, until the person signs out."""
     over = asyncio.ensure_future(person.over.wait())
     try:
@@ -205,8 +205,8 @@ async def _until(person: Session, events: AsyncGenerator[str, None]) -> AsyncIte
         await events.aclose()
 
 
-def event(copy: Copy) -> str:
-    """A copy as an event: htmx puts its parts into their places and keeps what the reader did."""
+def event(copy: PageCopy) -> str:
+    """A copy as a server-sent event: htmx swaps its parts in and keeps the reader's input."""
     html = (
         f"<title>{copy.title}</title>"
         f'<hx-partial hx-target="#live" hx-swap="innerMorph">{copy.live}</hx-partial>'

@@ -1,4 +1,4 @@
-"""The end of what a program said: enough to see why it stands, never the whole file."""
+"""Read the end of a program's output: enough to see why it stopped, never the whole file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\
 
 
 def end_of(path: str) -> str:
-    """The last lines of a log; nothing where it is gone."""
+    """The last lines of a log; an empty list if the log is gone."""
     if not is_plain(path):
         return ""
     try:
@@ -26,13 +26,13 @@ def end_of(path: str) -> str:
 
 
 def without_terminal_codes(text: str) -> str:
-    """Without a terminal's colours; of a line that was written over, what was written last."""
+    """A line without terminal colours; of an overwritten line, its last version."""
     lines = _ESCAPES.sub("", text).replace("\r\n", "\n").split("\n")
     return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines)
 
 
 def is_plain(path: str, largest: int | None = None) -> bool:
-    """Whether it is a file that ends. A pipe in its place would keep everybody's page waiting."""
+    """Whether a path is a regular file. A pipe would make every page wait."""
     try:
         seen = os.stat(path)
     except (OSError, ValueError):

@@ -1,7 +1,7 @@
-"""Copies of pages: gathered and rendered once for everybody who looks, anew when there is news.
+"""Copies of pages: rendered once for all readers, and again when something changed.
 
-All reading happens in one thread: what is below was not made for several, and Python would give them no
-more time. What takes its time happens beside it: a long transcript, a sandboxed agent's inbox.
+One thread does all reading, because the modules below are not made for several threads. Slow work
+(a long transcript, an inbox) runs beside it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from urllib.parse import quote, urlencode
 
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
-from holdfast.web.background import Meter
+from holdfast.web.background import SpendingMeter
 from holdfast.web.inboxes import Inboxes
 from holdfast.web.rendering import Renderer
 from holdfast.web.table import Page
-from holdfast.web.workspaces import Site, away, is_away, written
+from holdfast.web.workspaces import Site, away, format_positions, is_away
 
 T = TypeVar("T")
 
@@ -33,27 +33,27 @@ MOST_COPIES = 64
 MARK_LENGTH = 12
 
 
-class Asked(NamedTuple):
-    """A page with the words of its address."""
+class PageRequest(NamedTuple):
+    """A page and the query of its address."""
 
     page: Page
     words: tuple[tuple[str, str], ...]
 
     @property
     def path(self) -> str:
-        """Its address, without the words of its query."""
+        """The address without its query."""
         return self.page.path.format(**{name: quote(word, safe="") for name, word in self.words})
 
     def query(self, **more: str) -> str:
-        """The words of its query, and some more."""
+        """The query of the address, with some changes."""
         words = {name: word for name, word in self.words if name in self.page.words and word}
         return urlencode({**words, **more})
 
 
-class Copy(NamedTuple):
-    """One rendering. `id` is how far the journals were, `mark` that and what was made of it: two copies
-    with one mark are the same. `error` stands for the data when there is none now, as when the
-    journal is away."""
+class PageCopy(NamedTuple):
+    """One rendering. `id` is the position of the journals; `mark` adds a digest of the content, so
+    two copies with one mark are the same. `error` replaces the data, for example while the journal
+    is away."""
 
     id: str
     mark: str
@@ -67,21 +67,21 @@ class Copy(NamedTuple):
     figures: int
 
 
-class Press:
-    """Makes copies, and keeps the newest of each page."""
+class PageCache:
+    """Makes copies, and keeps the newest copy of each page."""
 
     def __init__(self, site: Site, renderer: Renderer) -> None:
         self.site = site
         self.renderer = renderer
-        self.meter = Meter()
+        self.meter = SpendingMeter()
         self.inboxes = Inboxes(list(site))
         self._reader = ThreadPoolExecutor(1, "holdfast-reader")
         self._helper = ThreadPoolExecutor(1, "holdfast-beside")
-        self._copies: dict[Asked, Copy] = {}
+        self._copies: dict[PageRequest, PageCopy] = {}
         self._beside: asyncio.Future[None] | None = None
 
-    async def copy(self, asked: Asked) -> Copy:
-        """A page as it is now. HoldfastError where there is no such page."""
+    async def copy(self, asked: PageRequest) -> PageCopy:
+        """A page as it is now; HoldfastError if there is no such page."""
         copy = await self.read(self._newest, asked)
         if self._beside is None or self._beside.done():
             loop = asyncio.get_running_loop()
@@ -93,35 +93,37 @@ class Press:
                     self._beside = loop.run_in_executor(self._helper, work)
         return copy
 
-    async def shown(self, asked: Asked) -> Copy:
-        """The same for whoever has it on their screen: what is gone since is said there."""
+    async def shown(self, asked: PageRequest) -> PageCopy:
+        """The same for a reader who has the page open: a page that is gone shows an error."""
         try:
             return await self.copy(asked)
         except HoldfastError as error:
             return await self.read(self._gone, asked, error)
 
-    def _gone(self, asked: Asked, error: HoldfastError) -> Copy:
+    def _gone(self, asked: PageRequest, error: HoldfastError) -> PageCopy:
         title, live = self.renderer.parts(
             "away.html", error=error.data(), place=_place(dict(asked.words))
         )
-        id = written(self.site.positions())
+        id = format_positions(self.site.positions())
         now = time.monotonic()
-        return Copy(id, _mark(id, live), title, live, "", {}, error, now, 0.0, self.meter.version)
+        return PageCopy(
+            id, _mark(id, live), title, live, "", {}, error, now, 0.0, self.meter.version
+        )
 
     async def read(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Run something in the thread that reads."""
+        """Run a function in the thread that reads."""
         return await asyncio.get_running_loop().run_in_executor(self._reader, function, *arguments)
 
     def close(self) -> None:
-        """After this no thread of ours is left, and no file of theirs is open."""
+        """End all threads and close their files."""
         self._reader.submit(self.site.close)
         self.meter.stop()
         for pool in (self._helper, self._reader):
             pool.shutdown(wait=True, cancel_futures=pool is self._helper)
 
-    def _newest(self, asked: Asked) -> Copy:
+    def _newest(self, asked: PageRequest) -> PageCopy:
         positions = self.site.positions()
-        id, known = written(positions), self._copies.get(asked)
+        id, known = format_positions(positions), self._copies.get(asked)
         if known is not None and self._is_current(known, id):
             return known
         self._copies.pop(asked, None)
@@ -131,12 +133,12 @@ class Press:
             del self._copies[next(iter(self._copies))]
         return copy
 
-    def _is_current(self, known: Copy, id: str) -> bool:
+    def _is_current(self, known: PageCopy, id: str) -> bool:
         if id != known.id or known.error is not None or known.figures != self.meter.version:
             return False
         return time.monotonic() - known.made < max(LASTS, known.took * SHARE)
 
-    def _make(self, asked: Asked, id: str) -> Copy:
+    def _make(self, asked: PageRequest, id: str) -> PageCopy:
         # The positions were read first: what is recorded while we gather is in the next copy, too.
         began, now, figures = time.monotonic(), clock.now(), self.meter.version
         name, words = asked.page.name, dict(asked.words)
@@ -161,7 +163,7 @@ class Press:
             json=f"{asked.path}.json?{asked.query()}".removesuffix("?"),
             events=f"{asked.path}.events?{asked.query(seen=mark)}",
         )
-        return Copy(id, mark, title, live, page, data, error, time.monotonic(), took, figures)
+        return PageCopy(id, mark, title, live, page, data, error, time.monotonic(), took, figures)
 
 
 def _mark(id: str, live: str) -> str:
@@ -172,7 +174,7 @@ def _place(words: Mapping[str, str]) -> str:
     return words.get("workspace", "")
 
 
-def gatherer(name: str) -> Callable[[Site, Mapping[str, str], int, Meter], dict[str, Any]]:
+def gatherer(name: str) -> Callable[[Site, Mapping[str, str], int, SpendingMeter], dict[str, Any]]:
     module = importlib.import_module(f"holdfast.web.pages.{name}")
-    found: Callable[[Site, Mapping[str, str], int, Meter], dict[str, Any]] = module.gather
+    found: Callable[[Site, Mapping[str, str], int, SpendingMeter], dict[str, Any]] = module.gather
     return found

@@ -1,4 +1,4 @@
-"""The pictures of gates, which an agent attached: shown as pictures, and never run."""
+"""The pictures that agents attached to gates. They are served as images and never executed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PICTURE = "/w/{workspace}/gates/{id}/pictures/{digest}"
 INERT = "default-src 'none'; sandbox; frame-ancestors 'none'"
 
 
-def attached(site: Site, words: Mapping[str, str]) -> tuple[Picture, bytes]:
-    """A picture by its digest; NotFound where the gate has none such, or its file is not here."""
+def find_picture(site: Site, words: Mapping[str, str]) -> tuple[Picture, bytes]:
+    """A picture by its digest; NotFound if the gate has no such picture, or its file is not here."""
     workspace = site.place(words["workspace"]).workspace
     return pictures.read(workspace, lookup.read(workspace, words["id"]), words["digest"])

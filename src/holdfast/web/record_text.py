@@ -1,4 +1,4 @@
-"""Records as people read them: a few words, a tone, and a page at a time; never a whole stream."""
+"""Records for people: one line each, with a tone, one page at a time."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from holdfast.rfc.rules.model import heading_of
 if TYPE_CHECKING:
     from holdfast.journal.interface import Journal, Record
 
-    class Told(TypedDict):
-        """One record in a few words. `tone` is `good`, `bad`, `wait` or nothing; `href` leads to the
-        page of what it is about."""
+    class RecordLine(TypedDict):
+        """One record as a line. `tone` is `good`, `bad`, `wait` or empty; `href` is the page of its
+        subject."""
 
         seq: int
         id: str
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
         tone: str
         href: str
 
-    class Stretch(TypedDict):
-        """Some records of a stream, the newest first. `older` and `newer` are words for the address:
-        the version before which to go on; 0 for none."""
+    class RecordPage(TypedDict):
+        """Some records of a stream, newest first. `older` and `newer` are versions for the address:
+        continue before them; 0 for none."""
 
-        records: list[Told]
+        records: list[RecordLine]
         older: int
         newer: int
         total: int
@@ -55,8 +55,8 @@ _TONE_OF = {kind: tone for tone, kinds in TONES.items() for kind in kinds}
 _TEXTS = ("text", "reason", "message", "summary", "notes", "title", "path")
 
 
-def told(key: str, record: Record) -> Told:
-    """A record of the workspace with this key."""
+def told(key: str, record: Record) -> RecordLine:
+    """A record of the workspace with this key, as a line."""
     return {
         "seq": record["seq"],
         "id": record["id"],
@@ -74,8 +74,9 @@ def told(key: str, record: Record) -> Told:
 
 def stretch(
     journal: Journal, key: str, stream: str, before: int | None = None, most: int = MOST_TOLD
-) -> Stretch:
-    """The newest records of a stream, or those before a version: by its index, whatever its length."""
+) -> RecordPage:
+    """The newest records of a stream, or those before a version. It uses the index, so length does
+    not matter."""
     head = journal.head(stream)
     if head is None:
         return {"records": [], "older": 0, "newer": 0, "total": 0}
@@ -100,7 +101,7 @@ def tail(journal: Journal, stream: str, most: int) -> list[Record]:
 
 
 def page_of(key: str, stream: str) -> str:
-    """Where a stream has its page; nothing where it has none."""
+    """The page of a stream; empty if it has none."""
     kind, _, name = stream.partition(":")
     if kind in PAGES:
         return f"/w/{quote(key)}/{PAGES[kind]}/{quote(name, safe='')}"
@@ -108,7 +109,7 @@ def page_of(key: str, stream: str) -> str:
 
 
 def number(words: Mapping[str, str], name: str) -> int | None:
-    """A number of an address; what is none is refused."""
+    """A number in an address; anything else is refused."""
     text = words.get(name, "")
     if not text:
         return None
@@ -121,7 +122,7 @@ def number(words: Mapping[str, str], name: str) -> int | None:
 
 
 def said(record: Record) -> str:
-    """The words of a record, whatever its protocol."""
+    """The text of a record of any stream."""
     body = record["body"]
     if isinstance(body, str):
         return body

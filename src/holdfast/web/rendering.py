@@ -1,7 +1,7 @@
-"""From data to a page: templates that escape everything, and the words they share.
+"""Turn data into pages: templates that escape everything, and the filters they share.
 
-Whatever an agent wrote is text here, never markup; what could move a cursor or turn the direction of a
-line is only pictured, as on a terminal.
+Text of agents is text here, never markup. Characters that move the cursor or change the direction
+of a line are shown as symbols, as on a terminal.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from markupsafe import Markup, escape
 from holdfast.kernel import clock
 from holdfast.kernel.text import safe
 from holdfast.web.table import PAGES
-from holdfast.web.urls import Address, leading_away
+from holdfast.web.urls import Address, safe_link
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 STATIC = os.path.join(FOLDER, "static")
@@ -47,7 +47,7 @@ class Renderer:
             asset=asset,
             token=self._mark,
             pages=[page for page in PAGES if page.label],
-            follow=lambda url: leading_away(url, address),
+            follow=lambda url: safe_link(url, address),
         )
 
     def page(self, template: str, **words: Any) -> str:
@@ -60,8 +60,8 @@ class Renderer:
         context = found.new_context(words)
         return tuple("".join(found.blocks[name](context)) for name in ("title", "live"))  # type: ignore[return-value]
 
-    def addressed(self, text: str, csrf: str) -> str:
-        """A copy with its reader's own token in its forms."""
+    def with_token(self, text: str, csrf: str) -> str:
+        """A copy with the reader's own token in its forms."""
         return text.replace(self._mark, csrf)
 
 
@@ -78,7 +78,7 @@ _JOINERS = "\u200c\u200d"
 
 
 def _shown(text: str) -> str:
-    """Text of others: nothing in it moves or turns what stands beside it."""
+    """Text of others, without characters that move or reverse the text beside it."""
     if not any(joiner in text for joiner in _JOINERS):
         return safe(text)
     pieces = re.split(f"([{_JOINERS}])", text)
@@ -94,7 +94,7 @@ def _joins(before: str, after: str) -> bool:
 
 @cache
 def asset(name: str) -> str:
-    """The address of a static file, which changes with its content."""
+    """The address of a static file. It changes with the file's content."""
     with open(os.path.join(STATIC, name), "rb") as file:
         known = hashlib.sha256(file.read()).hexdigest()[:12]
     return f"/static/{name}?{known}"
@@ -104,13 +104,13 @@ def asset(name: str) -> str:
 
 
 def ago(at: str | None, now: int) -> str:
-    """`3 min ago`; nothing for a time that is not known."""
+    """`3 min ago`; empty for an unknown time."""
     passed = since(at, now)
     return passed if passed in ("", "just now") else f"{passed} ago"
 
 
 def since(at: str | None, now: int) -> str:
-    """`3 min`. A time to come, as a stepped clock leaves behind, is `just now`."""
+    """`3 min`. A time in the future, which a stepped clock leaves behind, is `just now`."""
     try:
         seconds = (now - clock.parse(at or "")) // 1000
     except ValueError:
@@ -125,7 +125,7 @@ def since(at: str | None, now: int) -> str:
 
 
 def ticked(text: str) -> Markup:
-    """A sentence in which what stands between backticks is something to type."""
+    """A sentence in which text between backticks is shown as code."""
     if _COMMAND.fullmatch(text):
         return Markup("<code>{}</code>").format(text)
     parts = [escape(_inert(part)) for part in text.split("`")]
@@ -138,7 +138,7 @@ def ticked(text: str) -> Markup:
 
 
 def parts(text: str) -> Markup:
-    """A line of several parts, each of which has its own direction."""
+    """A line of several parts, each with its own text direction."""
     each = [Markup("<bdi>{}</bdi>").format(_inert(part)) for part in text.split(" · ")]
     return Markup(" · ").join(each)
 
@@ -150,6 +150,6 @@ def money(value: float | None) -> str:
 
 
 def brief(text: str, length: int = 140) -> str:
-    """The first words of a text, on one line."""
+    """The beginning of a text, on one line."""
     flat = " ".join(text.split())
     return flat if len(flat) <= length else flat[: length - 1] + "…"

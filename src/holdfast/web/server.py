@@ -1,4 +1,4 @@
-"""Running the page server: its socket, its sign-in links, and an end that leaves nothing behind."""
+"""Run the page server: its sockets, its sign-in links, and a clean end."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ import uvicorn
 
 from holdfast.gates import person
 from holdfast.kernel.errors import HoldfastError, Usage
-from holdfast.web.app import Server
+from holdfast.web.app import PageServer
 from holdfast.web.signin import LINK_SECONDS
-from holdfast.web.urls import EVERYWHERE, LOOPBACK, Address, of_url, own_name
+from holdfast.web.urls import EVERYWHERE, LOOPBACK, Address, of_url, random_name
 
 PORT = 4653  # "HOLD" on a telephone
 MORE_PORTS = 20
@@ -30,9 +30,8 @@ NO_SUCH_NETWORK = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.EPROTONOSUPPOR
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class Wish(NamedTuple):
-    """Where the page is to be reached, as the command line says it. Without a host it is this machine,
-    under a name that is made for this run."""
+class ServeOptions(NamedTuple):
+    """The options of `holdfast serve`. Without a host the page has a random name of this machine."""
 
     host: str = ""
     port: int | None = None
@@ -42,23 +41,24 @@ class Wish(NamedTuple):
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Where to listen. Browsers try both of this machine's addresses for its names, and whoever
-        had the other one would be sent the cookie."""
+        """The addresses to listen on. Browsers try both addresses of this machine, so a program on
+        the other one would get the cookie."""
         both = ("127.0.0.1", "::1")
         return both if self.host in ("", "localhost") else (self.host,)
 
 
-def listen(wish: Wish) -> tuple[list[socket.socket], Address]:
-    """Sockets, and the address that people type. Only this machine, unless the way is encrypted."""
+def listen(wish: ServeOptions) -> tuple[list[socket.socket], Address]:
+    """Open the sockets, and return the address that people type. Only this machine unless the
+    connection is encrypted."""
     refuse_open(wish)
     proxy = _proxy(wish)
     opened = _bound(wish)
     port: int = opened[0].getsockname()[1]
     scheme = "https" if wish.certificate else "http"
-    return opened, proxy or Address(scheme, wish.host or own_name(), port)
+    return opened, proxy or Address(scheme, wish.host or random_name(), port)
 
 
-def _proxy(wish: Wish) -> Address | None:
+def _proxy(wish: ServeOptions) -> Address | None:
     if not wish.proxy:
         return None
     address = of_url(wish.proxy)
@@ -67,7 +67,7 @@ def _proxy(wish: Wish) -> Address | None:
             f"--behind-proxy {wish.proxy!r:.80} is not an address.",
             hint="The one that people type, such as https://board.example.org",
         )
-    if not address.is_secure and address.host not in LOOPBACK and not address.is_own_name:
+    if not address.is_secure and address.host not in LOOPBACK and not address.has_random_name:
         raise Usage(
             f"On the way to {address.host} others could listen to what is sent.",
             hint="The proxy has to encrypt: --behind-proxy https://...",
@@ -76,7 +76,7 @@ def _proxy(wish: Wish) -> Address | None:
     return address
 
 
-def refuse_open(wish: Wish) -> None:
+def refuse_open(wish: ServeOptions) -> None:
     if bool(wish.certificate) != bool(wish.key):
         raise Usage("--tls-certificate and --tls-key belong together.")
     if not wish.host or wish.host in LOOPBACK:
@@ -95,7 +95,7 @@ def refuse_open(wish: Wish) -> None:
         )
 
 
-def _bound(wish: Wish) -> list[socket.socket]:
+def _bound(wish: ServeOptions) -> list[socket.socket]:
     ports = {None: range(PORT, PORT + MORE_PORTS), 0: [0] * MORE_PORTS}.get(wish.port, [wish.port])
     problem = ""
     if wish.host and wish.host not in EVERYWHERE:
@@ -119,7 +119,7 @@ def _bound(wish: Wish) -> list[socket.socket]:
 
 
 def _opened(hosts: Sequence[str], port: int) -> list[socket.socket]:
-    """A socket at each host, all with one port; or none."""
+    """One socket for each host, all with the same port; or none."""
     found: list[socket.socket] = []
     try:
         for host in hosts:
@@ -142,11 +142,11 @@ def _opened(hosts: Sequence[str], port: int) -> list[socket.socket]:
     return found
 
 
-class Running(uvicorn.Server):
-    """uvicorn's server with an end of ours: open streams end first, and no signal is raised again."""
+class UvicornServer(uvicorn.Server):
+    """uvicorn's server that first ends open streams, and raises no signal again."""
 
     def __init__(
-        self, server: Server, wish: Wish, terminal: str, ready: Callable[[], None]
+        self, server: PageServer, wish: ServeOptions, terminal: str, ready: Callable[[], None]
     ) -> None:
         super().__init__(
             uvicorn.Config(
@@ -196,7 +196,8 @@ class Running(uvicorn.Server):
             self._ready()
 
     def _typed(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Enter asks for a new link. In the background of its terminal, reading would stop us."""
+        """Show a new link when the person presses Enter. In the background of a terminal, reading
+        would stop the process."""
         if os.tcgetpgrp(0) != os.getpgrp():
             loop.remove_reader(0)
             loop.call_later(1.0, loop.add_reader, 0, self._typed, loop)
@@ -206,9 +207,9 @@ class Running(uvicorn.Server):
             loop.remove_reader(0)
 
 
-def show_link(server: Server, terminal: str) -> None:
-    """A one-time link, on the terminal itself and nowhere else."""
-    link = f"{server.address.origin}/sign-in?token={server.doors.link(terminal)}"
+def show_link(server: PageServer, terminal: str) -> None:
+    """Show a one-time link on the terminal, and nowhere else."""
+    link = f"{server.address.origin}/sign-in?token={server.sign_ins.link(terminal)}"
     minutes = int(LINK_SECONDS // 60)
     person.tell(
         ["", f"  {link}", "", f"It works once, within {minutes} minutes. Enter shows a new one, "
@@ -217,13 +218,13 @@ def show_link(server: Server, terminal: str) -> None:
 
 
 def run(
-    server: Server,
+    server: PageServer,
     listening: list[socket.socket],
-    wish: Wish,
+    wish: ServeOptions,
     terminal: str,
     said: Sequence[str],
 ) -> None:
-    """Serve until somebody ends it."""
+    """Serve until the process is interrupted."""
 
     def ready() -> None:
         if terminal:
@@ -231,7 +232,7 @@ def run(
             show_link(server, terminal)
 
     try:
-        running = Running(server, wish, terminal, ready)
+        running = UvicornServer(server, wish, terminal, ready)
         running.config.load()
     except (OSError, ssl.SSLError) as error:
         for one in listening:

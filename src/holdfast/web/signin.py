@@ -1,4 +1,4 @@
-"""Who may come in: one-time links that become sessions, and the tokens that every change carries."""
+"""Sign-in: one-time links that become sessions, and the tokens that every change carries."""
 
 from __future__ import annotations
 
@@ -17,46 +17,46 @@ MOST_SESSIONS = 20
 TRIES, TRIES_SECONDS = 10, 60.0
 
 
-class Session(NamedTuple):
-    """A person who came in. `terminal` is where their link was shown; `over` is set when they left."""
+class SignedIn(NamedTuple):
+    """A person who signed in. `terminal` is where the link was shown; `over` is set at sign-out."""
 
     terminal: str
     csrf: str
     over: asyncio.Event
 
 
-class Doors:
-    """What was handed out. Only digests are kept: a look into the memory gives nobody a way in."""
+class SignIns:
+    """The links and sessions. Only digests are kept, so a copy of the memory lets no one in."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._links: dict[str, tuple[float, str]] = {}
-        self._sessions: dict[str, tuple[float, Session]] = {}
+        self._sessions: dict[str, tuple[float, SignedIn]] = {}
         self._failures: dict[str, list[float]] = {}
 
     def link(self, terminal: str) -> str:
-        """A new token for a link. The one before it, if nobody used it, is no longer valid."""
+        """A new token for a link. An unused token from before becomes invalid."""
         token = secrets.token_urlsafe(32)
         self._links = {_digest(token): (self._clock() + LINK_SECONDS, terminal)}
         return token
 
     def enter(self, token: str, address: str) -> str | None:
-        """The session's token for a link's, once; None when it is not, or no longer, valid. Whoever has
-        a link comes in, whatever others tried from the same address before."""
+        """Exchange a link's token for a session's token, once; None if it is not valid. Failed
+        attempts from the same address do not matter."""
         ends, terminal = self._links.pop(_digest(token), (0.0, ""))
         if self._clock() >= ends:
             if not self.wait(address):
                 self._failures.setdefault(address, []).append(self._clock())
             return None
         cookie = secrets.token_urlsafe(32)
-        session = Session(terminal, secrets.token_urlsafe(32), asyncio.Event())
+        session = SignedIn(terminal, secrets.token_urlsafe(32), asyncio.Event())
         self._sessions[_digest(cookie)] = (self._clock(), session)
         while len(self._sessions) > MOST_SESSIONS:
             self._end(min(self._sessions, key=lambda key: self._sessions[key][0]))
         return cookie
 
     def wait(self, address: str) -> float:
-        """Seconds until an address may try again; 0 when it may now."""
+        """Seconds until an address may try again; 0 if it may now."""
         since = self._clock() - TRIES_SECONDS
         for known in list(self._failures):
             self._failures[known] = [at for at in self._failures[known] if at > since]
@@ -65,7 +65,7 @@ class Doors:
         recent = self._failures.get(address, [])
         return recent[-TRIES] - since if len(recent) >= TRIES else 0.0
 
-    def session(self, cookie: str) -> Session | None:
+    def session(self, cookie: str) -> SignedIn | None:
         key = _digest(cookie)
         seen, session = self._sessions.get(key, (0.0, None))
         if session is None:
@@ -85,8 +85,8 @@ class Doors:
             session.over.set()
 
 
-def is_token(session: Session, said: str) -> bool:
-    """Whether a change carries its session's token."""
+def is_token(session: SignedIn, said: str) -> bool:
+    """Whether a change carries the token of its session."""
     return hmac.compare_digest(session.csrf.encode(), said.encode("utf-8", "replace"))
 
 

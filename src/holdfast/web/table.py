@@ -1,8 +1,9 @@
-"""Every page and every change that the page server knows. A row here, a module, a template: that is all.
+"""All pages and changes of the page server. To add one, add a row here, a module and a template.
 
-A page's module `pages/<name>.py` has `gather(site, words, now)`, which returns plain data: the page's
-`.json` says just that, and `templates/<name>.html` shows it in its blocks `title` and `live`.
-A change's module `changes/<name>.py` has `apply(workspace, words, person)`, which returns where to go next.
+A page's module `pages/<name>.py` has `gather(site, words, now)`, which returns plain data. The
+page's `.json` is that data, and `templates/<name>.html` shows it in its blocks `title` and `live`.
+A change's module `changes/<name>.py` has `apply(workspace, words, person)`, which returns the next
+address.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from typing import NamedTuple
 
 
 class Page(NamedTuple):
-    """An address that is looked at. `words` are those of its query that it takes; one with a `label`
-    stands in the navigation, and `g` and its `key` lead there."""
+    """An address to look at. `words` are the names in its query. A page with a `label` is in the
+    navigation; the keys `g` and `key` lead to it."""
 
     name: str
     path: str
@@ -21,8 +22,8 @@ class Page(NamedTuple):
     words: tuple[str, ...] = ()
 
 
-class Change(NamedTuple):
-    """An address that something is sent to. `purpose` is what a refused attempt is recorded as."""
+class PageChange(NamedTuple):
+    """An address that a form is sent to. `purpose` is the name of a refused attempt in the history."""
 
     name: str
     path: str
@@ -44,7 +45,7 @@ PAGES = (
     Page("record", "/w/{workspace}/records/{id}"),
 )
 CHANGES = (
-    Change("answer_gate", "/w/{workspace}/gates/{id}", "answer gate {id}"),
-    Change("answer_alert", "/w/{workspace}/alerts/{type}", "answer the alert of {type}"),
-    Change("recover_agent", "/w/{workspace}/agents/{agent}", "decide about agent {agent}"),
+    PageChange("answer_gate", "/w/{workspace}/gates/{id}", "answer gate {id}"),
+    PageChange("answer_alert", "/w/{workspace}/alerts/{type}", "answer the alert of {type}"),
+    PageChange("recover_agent", "/w/{workspace}/agents/{agent}", "decide about agent {agent}"),
 )

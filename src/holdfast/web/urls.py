@@ -1,4 +1,4 @@
-"""Where the page is reached: the one host that it answers to, and links that lead away from it."""
+"""The address of the page, and the links that lead away from it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Address(NamedTuple):
 
     @property
     def netloc(self) -> str:
-        """As the Host header says it."""
+        """Host and port as in the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -37,13 +37,13 @@ class Address(NamedTuple):
 
     @property
     def cookie(self) -> str:
-        """The cookie's name. Browsers give cookies of one host to all of its ports, so that two pages
-        on one machine need two names."""
+        """The cookie's name. Browsers give cookies of a host to all its ports, so two pages on one
+        machine need two names."""
         return f"holdfast-{self.port}"
 
     @property
-    def is_own_name(self) -> bool:
-        """Whether the host is a name that only the person's terminal was told."""
+    def has_random_name(self) -> bool:
+        """Whether the host is a random name that only the person's terminal shows."""
         return self.host.endswith(OWN_NAMES)
 
     @property
@@ -51,17 +51,17 @@ class Address(NamedTuple):
         return self.scheme == "https"
 
 
-def own_name() -> str:
-    """A new name of this machine, which nobody can guess.
+def random_name() -> str:
+    """A new random host name of this machine.
 
-    A browser gives a host's cookies to all of its ports, and so to servers that agents started. It
-    gives them to no other host, and this one no agent knows. docs/adr/0030 tells more.
+    A browser gives a host's cookies to all ports of that host, and so to servers of agents. It
+    gives them to no other host, and no agent knows this one. See docs/adr/0030.
     """
     return f"{secrets.token_hex(8)}{OWN_NAMES}"
 
 
 def of_url(text: str) -> Address | None:
-    """The address that people type for a page behind a proxy; None when it is not one."""
+    """The address of a page behind a proxy; None if the URL is not one."""
     try:
         parts = urlsplit(text)
         port = parts.port
@@ -72,11 +72,11 @@ def of_url(text: str) -> Address | None:
     return Address(parts.scheme, parts.hostname, port or _DEFAULT_PORTS[parts.scheme])
 
 
-def leading_away(url: str, own: Address) -> str:
-    """An agent's link as it may be followed and shown, or nothing.
+def safe_link(url: str, own: Address) -> str:
+    """An agent's link that is safe to follow and to show, or an empty string.
 
-    Only of a host that is written as browsers write it themselves: there are many ways to spell
-    127.0.0.1, and a browser would send the page's cookie to whatever listens on any port of it.
+    The host has to be written as browsers write it. There are many ways to spell 127.0.0.1, and a
+    browser would send the page's cookie to any port of it.
     """
     if not url.isprintable() or any(letter in url for letter in " \\"):
         return ""
@@ -99,7 +99,7 @@ def leading_away(url: str, own: Address) -> str:
 
 
 def _is_plain(host: str, *, bracketed: bool) -> bool:
-    """Whether it is a name, or an address in the one form that is not another's, too."""
+    """Whether a host is a plain name, or an address in its canonical form."""
     try:
         if bracketed or _NUMBER.fullmatch(host):
             return str(ipaddress.ip_address(host)) == host

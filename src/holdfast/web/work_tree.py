@@ -1,4 +1,4 @@
-"""What the work tree became from one checkpoint to the next, by the snapshots that were taken there."""
+"""What changed in the work tree between two checkpoints, from their snapshots."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WITHOUT = tuple(f":(top,exclude,glob)**/{name}" for name in CONTROL_FILES)
 
 
 class Changed(TypedDict):
-    """`patch` is empty where it is too long; `command` shows it all. `problem` says why there is
+    """`patch` is empty if it is too long; `command` shows all of it. `problem` says why there is
     nothing to compare."""
 
     files: list[dict[str, str | int | None]]
@@ -32,14 +32,14 @@ class Changed(TypedDict):
 
 
 class Uncommitted(Changed):
-    """And the files that git does not know yet, which no difference shows."""
+    """A change with the untracked files, which no diff shows."""
 
     new: list[str]
     more_new: int
 
 
 def since_commit(worktree: str) -> Uncommitted:
-    """What a worktree has that its last commit has not."""
+    """What changed in a worktree since its last commit."""
     try:
         changed = _compared(worktree, "HEAD")
     except (HoldfastError, OSError, ValueError) as error:
@@ -54,7 +54,8 @@ def since_commit(worktree: str) -> Uncommitted:
 
 
 def between(worktree: str, at: str, before: str) -> Changed:
-    """From the checkpoint before (or the commit that the work stood on) to the one at an instant."""
+    """What changed from the checkpoint before, or from the base commit, to the checkpoint at a
+    time."""
     try:
         old, new = _ends(worktree, at, before)
         if not new:
@@ -65,7 +66,7 @@ def between(worktree: str, at: str, before: str) -> Changed:
 
 
 def _ends(worktree: str, at: str, before: str) -> tuple[str, str]:
-    """Two commits. A snapshot that would repeat the one before it was not taken again."""
+    """The two commits to compare. A snapshot that equals the one before was not taken."""
     found = [one for one in snapshot.listing(worktree) if one["at"] <= at]
     if not found:
         return "", ""
@@ -103,7 +104,7 @@ def _compared(worktree: str, *ends: str) -> Changed:
 
 
 def _count(text: str) -> int | None:
-    """Lines; None for a file that has none."""
+    """A number of lines; None for a binary file."""
     return int(text) if text.isascii() and text.isdigit() else None
 
 

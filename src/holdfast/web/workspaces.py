@@ -1,4 +1,4 @@
-"""The workspaces that a page shows, and how far the journal of each has come."""
+"""The workspaces of a page, and the position of each journal."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ AWAY = "away"
 Identity = tuple[int, int, int, int]
 
 
-class Place:
-    """One workspace. Its journal is opened anew when its file was replaced or changed."""
+class ServedWorkspace:
+    """One workspace. Its journal is opened again when its file was replaced."""
 
     def __init__(self, key: str, root: str, file: Identity | None = None) -> None:
         self.key = key
@@ -28,16 +28,16 @@ class Place:
 
     @property
     def name(self) -> str:
-        """The folder's name, with its number where two have the same."""
+        """The folder's name, with a number if two have the same."""
         folder = os.path.basename(self.root) or self.root
         return folder if self.key == _key_of(folder) else f"{folder} ({self.key})"
 
     @property
     def workspace(self) -> Workspace:
-        """The workspace, for the one thread that reads; StoreAway when it cannot be looked at."""
+        """The workspace, for the thread that reads; StoreAway if it cannot be read."""
         try:
             if self._workspace is None:
-                self._workspace = self.opened()
+                self._workspace = self.open()
             file = self._known(self._workspace)
         except StoreAway:
             self.close()
@@ -48,8 +48,8 @@ class Place:
             self._file = file
         return self._workspace
 
-    def opened(self) -> Workspace:
-        """The workspace for a thread of its own, which closes it; StoreAway where it is missed."""
+    def open(self) -> Workspace:
+        """The workspace for another thread, which closes it; StoreAway if it is gone."""
         self._refuse_gone()
         workspace = discover(self.root)
         self._known(workspace)
@@ -60,7 +60,7 @@ class Place:
             raise StoreAway(f"The folder {self.root} is gone.", kind="workspace_gone")
 
     def _known(self, workspace: Workspace) -> Identity | None:
-        """Its journal's file, by a look at the folders alone: opening it would drop SQLite's locks."""
+        """The journal's file, found without opening it: that would drop SQLite's locks."""
         self._refuse_gone()
         file = look_at(workspace)
         if file is None and self._file is not None and not workspace.url:
@@ -72,7 +72,7 @@ class Place:
         return file
 
     def look(self) -> int:
-        """The sequence of the newest record; StoreAway when nobody can tell."""
+        """The sequence of the newest record; StoreAway if it cannot be read."""
         try:
             workspace = self.workspace
             newest = workspace.journal.latest(limit=1) if workspace.exists() else []
@@ -94,8 +94,8 @@ class Place:
 
 
 def look_at(workspace: Workspace) -> Identity | None:
-    """The journal's file; None where there is none yet. StoreAway for one that only looks like one:
-    to open it would be to write it."""
+    """The journal's file; None if there is none yet. StoreAway for a file that is not a journal: to
+    open it would write it."""
     if workspace.url:
         return None
     try:
@@ -118,12 +118,12 @@ def look_at(workspace: Workspace) -> Identity | None:
 
 
 def is_away(error: HoldfastError) -> bool:
-    """Whether it is the journal that fails, and not what was asked for."""
+    """Whether the error is about the journal, and not about the request."""
     return isinstance(error, StoreAway) or error.kind in ("journal_damaged", "journal_error")
 
 
 def away(error: HoldfastError | OSError) -> StoreAway:
-    """A journal that cannot be read, whatever the reason: 503, and the page looks again."""
+    """The error for a journal that cannot be read: 503, and the page tries again."""
     if isinstance(error, StoreAway):
         return error
     message = getattr(error, "message", "") or f"Its journal cannot be read: {error}"
@@ -132,10 +132,10 @@ def away(error: HoldfastError | OSError) -> StoreAway:
 
 
 class Site:
-    """Everything that is served. `figures` tells what is known of a session's spending."""
+    """All workspaces of the page. `figures` gives what a session spent."""
 
     def __init__(self, roots: Iterable[str]) -> None:
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, ServedWorkspace] = {}
         journals: set[str] = set()
         for root in roots:
             workspace = discover(root)
@@ -146,10 +146,11 @@ class Site:
                 file = None
                 with contextlib.suppress(StoreAway):
                     file = look_at(workspace)
-                self._places[key] = Place(key, workspace.root, file)
+                self._places[key] = ServedWorkspace(key, workspace.root, file)
 
     def _free_key(self, name: str) -> str:
-        """A word for the address: the folder's name, with a number where two have the same."""
+        """The name of a workspace in addresses: the folder's name, with a number if two have the
+        same."""
         base = _key_of(name)
         key, number = base, 1
         while key in self._places:
@@ -157,13 +158,13 @@ class Site:
             key = f"{base}-{number}"
         return key
 
-    def __iter__(self) -> Iterator[Place]:
+    def __iter__(self) -> Iterator[ServedWorkspace]:
         return iter(self._places.values())
 
     def __len__(self) -> int:
         return len(self._places)
 
-    def place(self, key: str) -> Place:
+    def place(self, key: str) -> ServedWorkspace:
         if key not in self._places:
             raise NotFound(
                 f"There is no workspace {key} on this page.",
@@ -179,13 +180,13 @@ class Site:
             place.close()
 
 
-def written(positions: dict[str, int | str]) -> str:
-    """Positions as an event's id: `shop:120,api:44`."""
+def format_positions(positions: dict[str, int | str]) -> str:
+    """Positions as the id of an event: `shop:120,api:44`."""
     return ",".join(f"{key}:{position}" for key, position in positions.items())
 
 
-def read(text: str) -> dict[str, int]:
-    """What an event's id says; nothing of what it does not."""
+def parse_positions(text: str) -> dict[str, int]:
+    """The positions in an event's id; nothing for what it does not name."""
     found = {}
     for part in text.partition("/")[0].split(","):
         key, colon, number = part.rpartition(":")
@@ -195,7 +196,7 @@ def read(text: str) -> dict[str, int]:
 
 
 def _journal_of(workspace: Workspace) -> str:
-    """What two folders of one workspace have in common: clones may share a journal on a server."""
+    """What identifies the journal of a folder: clones may share a journal on a server."""
     try:
         return f"{workspace.url} {name_of(workspace)}" if workspace.url else workspace.home
     except HoldfastError:

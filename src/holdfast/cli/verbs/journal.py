@@ -40,7 +40,7 @@ def move(call: Call, to: str, dry_run: bool) -> Reply:
     it continues where it was. The file stays as it is. A server that you moved away from accepts no more
     records. Put a password into ~/.pgpass or PGPASSWORD: other programs can see the command line.
     """
-    progress = Progress(call)
+    progress = MoveProgress(call)
     try:
         moved = move_journal(call.workspace, to, call.now, dry_run=dry_run, progress=progress)
     finally:
@@ -126,7 +126,7 @@ def trust(call: Call, forget: bool) -> Reply:
     return Reply(data, [f"Trusted: {safe(without_password(url))}"], next=["holdfast doctor"])
 
 
-class Progress:
+class MoveProgress:
     """Shows a person how far the move is, on one line that disappears at the end."""
 
     def __init__(self, call: Call) -> None:

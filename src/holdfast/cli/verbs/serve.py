@@ -61,8 +61,8 @@ def command(
     The sign-in link appears on your terminal and works once. No agent can read it.
     """
     try:
-        from holdfast.web.app import Server
-        from holdfast.web.server import Wish, listen, run
+        from holdfast.web.app import PageServer
+        from holdfast.web.server import ServeOptions, listen, run
         from holdfast.web.workspaces import Site
     except ImportError as error:
         raise HoldfastError(
@@ -75,7 +75,7 @@ def command(
 
     workspaces = _workspaces(call, folders)
     terminal = person.seated(workspaces[0], "sign in to the page", now=call.now)
-    wish = Wish(host, port, tls_certificate, tls_key, proxy)
+    wish = ServeOptions(host, port, tls_certificate, tls_key, proxy)
     listening, address = listen(wish)
     site = Site([one.root for one in workspaces])
     for one in workspaces:
@@ -85,7 +85,7 @@ def command(
         print_json({"address": address.origin, "workspaces": names})
     shown = f"The page of {plural(len(names), 'workspace')}: {safe(', '.join(names))}"
     with run_forwarders([one.root for one in workspaces]):
-        run(Server(site, address), listening, wish, terminal, [shown])
+        run(PageServer(site, address), listening, wish, terminal, [shown])
     return Reply({"address": address.origin, "workspaces": names}, ["The page has ended."])
 
 

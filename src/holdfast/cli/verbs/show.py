@@ -26,8 +26,8 @@ def command(call: Call, what: str) -> Reply:
     WHAT is a record's id (a unique beginning is enough) or a stream's name, such as note:default.
     """
     shown = show(call.workspace, what)
-    if "record" in shown:
-        record: Record = shown["record"]  # type: ignore[typeddict-item]
+    if "state" not in shown:
+        record = shown["record"]
         return Reply({**shown}, _lines(call.workspace.journal, record, call.now), pages=True)
     lines = safe(picture(what, shown["state"])).split("\n")
     return Reply({**shown}, lines, pages=True)

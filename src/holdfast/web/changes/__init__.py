@@ -1,1 +1,1 @@
-"""What a person can do on the page; `holdfast.web.table` lists it."""
+"""What a person can change on the page; `holdfast.web.table` lists it."""

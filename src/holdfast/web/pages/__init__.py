@@ -1,1 +1,1 @@
-"""What each page shows, as plain data; `holdfast.web.table` lists them."""
+"""The content of each page as plain data; `holdfast.web.table` lists them."""

@@ -1,4 +1,4 @@
-"""The board: what needs a person first, then what runs, what is quiet, what is done."""
+"""The board: what needs a person, what runs, what is quiet, what is done."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from holdfast.budgets.rules.ledger import BudgetState
     from holdfast.gates.rules.gate import GateState
     from holdfast.kernel.workspace import Workspace
-    from holdfast.web.background import Meter
+    from holdfast.web.background import SpendingMeter
     from holdfast.web.cards import Card
-    from holdfast.web.workspaces import Place, Site
+    from holdfast.web.workspaces import ServedWorkspace, Site
 
 MOST_DONE = 24
 # Together they keep the page under 150 KB with 200 agents; the fleet's page has them all.
@@ -31,7 +31,7 @@ MOST_CARDS, MOST_SILENT = {RUNNING: 200, QUIET: 80}, 24
 TOLD_APART = ("holdfast gate list", "holdfast guard ack")
 
 
-def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict[str, Any]:
+def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
     places = [_place(place, now, meter) for place in site]
     found: list[Card] = [card for place in places for card in place.pop("cards")]
     lanes = {lane: [card for card in found if card["lane"] == lane] for lane in (RUNNING, QUIET)}
@@ -61,8 +61,8 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict
     }
 
 
-def _place(place: Place, now: int, meter: Meter) -> dict[str, Any]:
-    """One workspace. When its journal is away, that is said, and the others are there."""
+def _place(place: ServedWorkspace, now: int, meter: SpendingMeter) -> dict[str, Any]:
+    """One workspace. If its journal is away, the board says so and shows the others."""
     found: dict[str, Any] = {
         "key": place.key,
         "name": place.name,
@@ -96,19 +96,19 @@ def _place(place: Place, now: int, meter: Meter) -> dict[str, Any]:
     return found
 
 
-def waiting(place: Place, now: int) -> tuple[list[dict[str, Any]], int]:
-    """The gates that wait for a person, and how many are only collected so far."""
+def waiting(place: ServedWorkspace, now: int) -> tuple[list[dict[str, Any]], int]:
+    """The gates that wait for a person, and the number of collected ones."""
     found = [one for one in lookup.open_gates(place.workspace) if not _is_over(one, now)]
     shown = [_gate(place, one) for one in found if one["presented_at"]]
     return shown, len(found) - len(shown)
 
 
 def _is_over(state: GateState, now: int) -> bool:
-    """Whether its own time answers it; whoever writes next records that."""
+    """Whether the gate has expired; the next writer records that."""
     return bool(gates.decide(state, {"do": "expire"}, now).records)
 
 
-def _gate(place: Place, state: GateState) -> dict[str, Any]:
+def _gate(place: ServedWorkspace, state: GateState) -> dict[str, Any]:
     asked, content = state["asked"], state["content"]
     assert asked is not None
     assert content is not None
@@ -126,7 +126,7 @@ def _gate(place: Place, state: GateState) -> dict[str, Any]:
     }
 
 
-def _alerts(place: Place, workspace: Workspace) -> list[dict[str, Any]]:
+def _alerts(place: ServedWorkspace, workspace: Workspace) -> list[dict[str, Any]]:
     if workspace.journal.head(budgets.STREAM) is None:
         return []
     state: BudgetState = load(workspace.journal, budgets, budgets.STREAM)[0]

@@ -1,4 +1,4 @@
-"""Budgets: each value among its marks, how it came there, and what people said about it."""
+"""Budgets: each value among its limits, its history, and what people acknowledged."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from holdfast.budgets.limits import InForce
     from holdfast.budgets.rules.ledger import BudgetState
     from holdfast.journal.interface import Record
-    from holdfast.web.background import Meter
-    from holdfast.web.workspaces import Place, Site
+    from holdfast.web.background import SpendingMeter
+    from holdfast.web.workspaces import ServedWorkspace, Site
 
 LOOKED_BACK = 600
 MOST_LINES, MOST_STEPS, MOST_TOLD = 6, 30, 12
 
 
-def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict[str, Any]:
+def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
     before = number(words, "before")
     wanted = words.get("workspace", "")
     places = [site.place(wanted)] if wanted else list(site)
@@ -38,7 +38,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict
     }
 
 
-def _place(place: Place, before: int | None, *, alone: bool) -> dict[str, Any]:
+def _place(place: ServedWorkspace, before: int | None, *, alone: bool) -> dict[str, Any]:
     found: dict[str, Any] = {"key": place.key, "name": place.name, "problem": "", "gauges": []}
     try:
         place.look()
@@ -91,7 +91,7 @@ def _gauge(type: str, state: BudgetState, held: InForce, recent: list[Record]) -
 
 
 def _known(type: str, state: BudgetState, recent: list[Record]) -> tuple[float | None, bool]:
-    """The value of the last check, or else the last that is known; and whether it is only that."""
+    """The value of the last check, or the last known one; and whether it is an old one."""
     value: float | None = state["values"][type]  # type: ignore[literal-required]
     if value is not None:
         return value, False
@@ -102,7 +102,7 @@ def _known(type: str, state: BudgetState, recent: list[Record]) -> tuple[float |
 
 
 def _series(type: str, records: list[Record]) -> list[list[tuple[int, float]]]:
-    """What the checks saw, one line a session; the newest sessions."""
+    """The values of the checks, one line a session; the newest sessions."""
     found: dict[str, list[tuple[int, float]]] = {}
     for record in records:
         body = record["body"]
@@ -116,7 +116,7 @@ def _series(type: str, records: list[Record]) -> list[list[tuple[int, float]]]:
 
 
 def _steps(state: BudgetState) -> list[dict[str, Any]]:
-    """What programs reported, by step: the dearest first."""
+    """What programs reported for each step, the most expensive first."""
     rows = [
         {
             "step": name,

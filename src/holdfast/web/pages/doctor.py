@@ -1,4 +1,4 @@
-"""The doctor's findings of every workspace, from the last look."""
+"""The doctor's last findings for every workspace."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from holdfast.web import examination
 
 if TYPE_CHECKING:
-    from holdfast.web.background import Meter
-    from holdfast.web.workspaces import Place, Site
+    from holdfast.web.background import SpendingMeter
+    from holdfast.web.workspaces import ServedWorkspace, Site
 
 GRAVEST = {"problem": 0, "warning": 1, "ok": 2}
 
 
-def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict[str, Any]:
+def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
     until = time.monotonic() + examination.PATIENCE
     places = [_place(place, max(0.0, until - time.monotonic())) for place in site]
     checks = [check for place in places for check in place["checks"]]
@@ -25,7 +25,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict
     }
 
 
-def _place(place: Place, patience: float) -> dict[str, Any]:
+def _place(place: ServedWorkspace, patience: float) -> dict[str, Any]:
     found, looking = examination.examination(place).newest(patience)
     return {
         "key": place.key,

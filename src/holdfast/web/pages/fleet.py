@@ -1,4 +1,4 @@
-"""Everybody who works, in one table: hundreds of agents on a page, the loudest first."""
+"""All agents in one table of up to hundreds, those that need attention first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.web import cards
 from holdfast.web.record_text import number
 
 if TYPE_CHECKING:
-    from holdfast.web.background import Meter
+    from holdfast.web.background import SpendingMeter
     from holdfast.web.cards import Card
     from holdfast.web.workspaces import Site
 
@@ -22,7 +22,7 @@ LOUDEST = (
 _RANK = {word: rank for rank, word in enumerate(LOUDEST)}
 
 
-def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict[str, Any]:
+def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
     agents: list[Card] = []
     away: list[dict[str, str]] = []
     for place in site:
@@ -73,6 +73,6 @@ def _fits(one: Card, verdict: str, wanted: list[str]) -> bool:
 
 
 def _sum(agents: list[Card]) -> float | None:
-    """What they spent together; None while nobody's spending is known."""
+    """What the agents spent together; None while no agent's spending is known."""
     known = [one["figures"].get("at_least") or 0.0 for one in agents]
     return sum(known) or None

@@ -1,4 +1,4 @@
-"""One gate: what is asked, exactly as the protocol shows it, and what to answer it with."""
+"""One gate: the question in the format of its protocol, and the buttons to answer it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from holdfast.web.work_tree import since_commit
 
 if TYPE_CHECKING:
     from holdfast.gates.rules.gate import GateState
-    from holdfast.web.background import Meter
+    from holdfast.web.background import SpendingMeter
     from holdfast.web.workspaces import Site
 
 
-def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict[str, Any]:
+def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
     place = site.place(words["workspace"])
     workspace = place.workspace
     state = lookup.read(workspace, lookup.find_gate(workspace, words["id"]))
@@ -47,7 +47,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict
 
 
 def _next(site: Site, state: GateState, now: int) -> dict[str, Any] | None:
-    """What waits for a person after this one: the gate that waits longest, and how many there are."""
+    """The gate that waits longest after this one, and how many wait."""
     waiting: list[dict[str, Any]] = []
     for place in site:
         try:

@@ -1,4 +1,4 @@
-"""What happened, newest first, and a search through it: so many records at a look, never all at once."""
+"""What happened, newest first, with a search that reads a bounded number of records a page."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.web.record_text import LONGEST, number, said, told
-from holdfast.web.workspaces import read, written
+from holdfast.web.workspaces import format_positions, parse_positions
 
 if TYPE_CHECKING:
     from holdfast.journal.interface import Journal, Record
-    from holdfast.web.background import Meter
-    from holdfast.web.workspaces import Place, Site
+    from holdfast.web.background import SpendingMeter
+    from holdfast.web.workspaces import ServedWorkspace, Site
 
 PER_PAGE = 50
 # Measured: 1,000 records are read and searched in 10 to 20 ms.
@@ -26,14 +26,14 @@ STREAMS = (
 )
 
 
-def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict[str, Any]:
+def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
     keys = [place.key for place in site]
     wanted = words.get("workspace", "")
     places = [site.place(wanted)] if wanted else list(site)
     asked = {name: _word(words, name) for name in ("q", "stream", "kind")}
     before = _before(words, places)
     away: list[dict[str, str]] = []
-    looks: dict[str, Look] = {}
+    looks: dict[str, SearchResult] = {}
     for place in places:
         try:
             place.look()
@@ -67,9 +67,9 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict
     }
 
 
-class Look(NamedTuple):
-    """What one journal had: the records that fit, the newest first; where to look on, 0 when all was
-    looked at."""
+class SearchResult(NamedTuple):
+    """What one journal gave: the records that match, newest first, and where to continue; 0 at its
+    end."""
 
     records: list[Record]
     looked: int
@@ -77,26 +77,27 @@ class Look(NamedTuple):
     oldest: str
 
 
-def _before(words: Mapping[str, str], places: list[Place]) -> dict[str, int]:
-    """Where to go on in each journal: `shop:120,api:44`, or the number alone where there is one."""
+def _before(words: Mapping[str, str], places: list[ServedWorkspace]) -> dict[str, int]:
+    """Where to continue in each journal: `shop:120,api:44`, or a number for a single journal."""
     text = words.get("before", "")
     if ":" not in text:
         alone = number(words, "before")
         return {} if alone is None else {place.key: alone for place in places}
-    found = read(text)
+    found = parse_positions(text)
     if not found:
         raise Usage(f"before={text!r:.40} is no place.", hint="Follow the links of the page.")
     return found
 
 
-def _oldest(looks: list[Look]) -> str:
-    """Since when nothing that fits was overlooked: journals that were looked through do not count."""
+def _oldest(looks: list[SearchResult]) -> str:
+    """The time since which all matches are shown; journals that were read to their end do not
+    count."""
     unfinished = [one.oldest for one in looks if one.older and one.oldest]
     return max(unfinished, default=min((one.oldest for one in looks if one.oldest), default=""))
 
 
-def _merged(looks: Mapping[str, Look]) -> tuple[list[tuple[str, Record]], str]:
-    """The newest of all journals, as one page; and where each of them goes on, or nothing."""
+def _merged(looks: Mapping[str, SearchResult]) -> tuple[list[tuple[str, Record]], str]:
+    """The newest records of all journals as one page, and where each journal continues."""
     found = [(key, record) for key, one in looks.items() for record in one.records]
     found.sort(key=lambda pair: pair[1]["at"], reverse=True)
     shown = found[:PER_PAGE]
@@ -106,7 +107,7 @@ def _merged(looks: Mapping[str, Look]) -> tuple[list[tuple[str, Record]], str]:
     if not any(older.values()):
         return shown, ""
     # A journal that was looked through to its end is not begun anew.
-    return shown, written({key: at or 1 for key, at in older.items()})
+    return shown, format_positions({key: at or 1 for key, at in older.items()})
 
 
 def _word(words: Mapping[str, str], name: str) -> str:
@@ -122,8 +123,8 @@ def _wanted(q: str) -> list[str]:
 
 def _search(
     journal: Journal, before: int | None, most: int, *, q: str, stream: str, kind: str
-) -> Look:
-    """One page of what fits."""
+) -> SearchResult:
+    """One page of matching records."""
     wanted = _wanted(q)
     kept: list[Record] = []
     if _may_be_id(q) and before is None:
@@ -142,11 +143,11 @@ def _search(
         if len(batch) < size:
             before = 0 if not batch or before == batch[-1]["seq"] else before
             break
-    return Look(kept, looked, before or 0, oldest)
+    return SearchResult(kept, looked, before or 0, oldest)
 
 
 def _snippet(record: Record, wanted: list[str]) -> str:
-    """Where in its body the first of the words stands, with a little around it."""
+    """The text around the first match in a body."""
     if not wanted or record["body"] is None or wanted[0] in said(record)[:LONGEST].casefold():
         return ""
     text = json.dumps(record["body"], ensure_ascii=False)

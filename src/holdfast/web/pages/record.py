@@ -1,4 +1,6 @@
-"""One record: what it changed, and for a checkpoint what became of the work tree since the one before."""
+"""One record: what it changed; for a checkpoint, also what changed in the work tree since the last
+one.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from holdfast.web.work_tree import between
 
 if TYPE_CHECKING:
     from holdfast.journal.interface import Journal, Record
-    from holdfast.web.background import Meter
+    from holdfast.web.background import SpendingMeter
     from holdfast.web.workspaces import Site
 
 MOST_LINES, LONGEST_LINE, MOST_BODY = 500, 300, 30_000
@@ -25,7 +27,7 @@ LONGEST_ID = 64
 LOOKED_BACK = 200
 
 
-def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict[str, Any]:
+def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
     place = site.place(words["workspace"])
     workspace, id = place.workspace, words["id"]
     if len(id) > LONGEST_ID or not id.isascii() or not id.isalnum():
@@ -53,7 +55,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict
 
 
 def _diff(journal: Journal, record: Record) -> tuple[list[str], str]:
-    """The state as its reader knows it, before and after; and why there is none to show."""
+    """The state before and after the record as text, or why it cannot be shown."""
     if record["erased"]:
         return [], "The body was erased."
     if record["version"] > LONGEST_WAY:
@@ -74,7 +76,7 @@ def _beside(journal: Journal, record: Record, version: int) -> str:
 
 
 def _work_tree(journal: Journal, record: Record) -> dict[str, Any] | None:
-    """Only a checkpoint of a session has one."""
+    """The change of the work tree; only a session's checkpoint has one."""
     body = record["body"]
     if record["kind"] != "captured" or not isinstance(body, dict):
         return None

@@ -1,4 +1,4 @@
-"""One RFC: its phase, the reasoning that was kept of each, and what it owes."""
+"""One RFC: its phase, the reasoning of each phase, and the answers that are missing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast.web.record_text import number, stretch
 if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
     from holdfast.rfc.rules.model import RfcState
-    from holdfast.web.background import Meter
+    from holdfast.web.background import SpendingMeter
     from holdfast.web.workspaces import Site
 
 # baseline_change begins again and is no step of the way.
@@ -23,7 +23,7 @@ WAY = PHASES[:-1]
 LOOKED_AT = 4096
 
 
-def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict[str, Any]:
+def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
     place = site.place(words["workspace"])
     workspace = place.workspace
     found = show(workspace, words["id"])
@@ -77,7 +77,7 @@ def _tone(phase: str, current: str) -> str:
 
 
 def _reasoning(state: RfcState) -> list[dict[str, Any]]:
-    """The groups, the newest first. `first` marks the sections that the protocol reads first."""
+    """The groups of answers, newest first. `first` marks the sections to read first."""
     return [
         {
             "heading": heading_of(group["key"]),

@@ -1,4 +1,4 @@
-"""One run of plans: its waves as a live picture, its tasks and gates, and why it waits."""
+"""One run of plans: its waves as a picture, its tasks and gates, and why it waits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
     from holdfast.plans.rules.drawing import State
     from holdfast.plans.rules.run_model import PlanRun, RunState
-    from holdfast.web.background import Meter
+    from holdfast.web.background import SpendingMeter
     from holdfast.web.workspaces import Site
 
 # So many fit into a page that stays small; a run with more is drawn phase by phase.
@@ -44,7 +44,7 @@ TONES = {
 }
 
 
-def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict[str, Any]:
+def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
     place = site.place(words["workspace"])
     workspace = place.workspace
     state = lookup.find_run(workspace, words["id"])
@@ -90,7 +90,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict
 
 
 def _alerts(workspace: Workspace, state: RunState) -> list[dict[str, str]]:
-    """The budget's alerts that this run stands still for, and that nobody answered yet."""
+    """The open alerts of the budget for which this run is paused."""
     pause = state["pause"]
     if pause is None or pause["reason"] != ALERT_WAITS:
         return []
@@ -110,8 +110,8 @@ def _alerts(workspace: Workspace, state: RunState) -> list[dict[str, str]]:
 
 
 def _picture(state: RunState, states: dict[str, State], phase: str) -> str:
-    """The drawn waves, in the page's own colours: its own sheet says what a picture's style would,
-    which the page's policy does not let in."""
+    """The picture of the waves. Its colours are in the page's style sheet: the page's policy
+    forbids styles in a picture."""
     plans = [plan["plan"] for plan in state["plans"].values()]
     if len(plans) > MOST_DRAWN:
         plans = [plan for plan in plans if plan["phase"] == phase]
@@ -175,7 +175,7 @@ def _gates(state: RunState) -> Iterator[dict[str, Any]]:
 
 
 def _chosen(state: RunState, states: dict[str, State], wanted: str) -> str:
-    """The plan whose tasks are shown: the one that was asked for, or the one that wants a look."""
+    """The plan whose tasks are shown: the one in the address, or the one that needs attention."""
     if wanted:
         if wanted not in state["plans"]:
             raise NotFound(
@@ -227,9 +227,9 @@ def _log(kept: RunFolder, plan: PlanRun, wanted: str) -> dict[str, str] | None:
     return {"task": key, "text": end_of(kept.log(begun[key]["log"]))} if key else None
 
 
-def _work(state: RunState) -> Iterator[figures.Work]:
-    """Tasks and waits in the order in which they began."""
-    found: list[figures.Work] = []
+def _work(state: RunState) -> Iterator[figures.WorkSpan]:
+    """Tasks and waits in the order of their start."""
+    found: list[figures.WorkSpan] = []
     for id, plan in state["plans"].items():
         for key, task in plan["tasks"].items():
             over = task["ended_at"] or task["began_at"]
@@ -242,7 +242,7 @@ def _work(state: RunState) -> Iterator[figures.Work]:
     yield from sorted((one for one in found if one["begin"]), key=lambda one: one["begin"])
 
 
-def _bar(name: str, begin: str, end: str, status: str) -> figures.Work:
+def _bar(name: str, begin: str, end: str, status: str) -> figures.WorkSpan:
     return {
         "name": name,
         "href": "",

@@ -1,4 +1,4 @@
-"""One session: what it knows of its work, its checkpoints, and how to go on with it elsewhere."""
+"""One session: its progress, its checkpoints, and how to continue it elsewhere."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from holdfast.journal.interface import Record
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.rules.model import SessionState
-    from holdfast.web.background import Meter
+    from holdfast.web.background import SpendingMeter
     from holdfast.web.workspaces import Site
 
 MOST_TASKS = 60
 LOOKED_BACK = 400
 
 
-def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict[str, Any]:
+def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
     place = site.place(words["workspace"])
     workspace = place.workspace
     state = find(workspace, words["id"])
@@ -45,7 +45,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict
 
 
 def find(workspace: Workspace, id: str) -> SessionState:
-    """By its whole id however old it is, or by a beginning among the newest."""
+    """A session by its id, or by a beginning of the id among the newest sessions."""
     sessions.check_id(id)
     if not workspace.exists():
         raise NotFound(f"There is no session {id}.", hint="Nothing was written here yet.")
@@ -74,11 +74,11 @@ def _checkpoint(record: Record) -> dict[str, Any]:
     }
 
 
-def _work(records: list[Record], state: SessionState) -> list[figures.Work]:
-    """From checkpoint to checkpoint, by the task that was at hand."""
+def _work(records: list[Record], state: SessionState) -> list[figures.WorkSpan]:
+    """The time between checkpoints, by the current task."""
     captures = [one for one in records if one["kind"] == "captured" and one["body"] is not None]
     begun = state["begun_at"] or (captures[0]["at"] if captures else "")
-    found: list[figures.Work] = []
+    found: list[figures.WorkSpan] = []
     task = ""
     for record in captures[-24:]:
         task = record["body"]["set"].get("current", task)
@@ -89,12 +89,12 @@ def _work(records: list[Record], state: SessionState) -> list[figures.Work]:
     return found
 
 
-def _stretch(name: str, begin: str, end: str, tone: str) -> figures.Work:
+def _stretch(name: str, begin: str, end: str, tone: str) -> figures.WorkSpan:
     return {"name": name[:120], "href": "", "begin": begin, "end": end, "tone": tone, "said": ""}
 
 
 def _handoff(workspace: Workspace, state: SessionState, now: int) -> dict[str, str]:
-    """What the next session reads. The page asks neither git nor the probes."""
+    """The text for the next session. The page runs neither git nor probes for it."""
     try:
         found = resume.resume(
             workspace, {"session": state["session"], "look": False, "probe": False}, now=now

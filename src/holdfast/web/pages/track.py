@@ -1,4 +1,4 @@
-"""One track: its steps, its tasks by name, what ran, and where it goes on."""
+"""One track: its steps, its tasks, its attempts, and its next step."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from holdfast.loop.rules.tasks import remaining, same_task
 from holdfast.loop.track import Track, find_next_task
 from holdfast.streams import open_writer
 from holdfast.web import figures
-from holdfast.web.cards import stands_for
+from holdfast.web.cards import why_paused
 from holdfast.web.logs import end_of, is_plain
 from holdfast.web.record_text import number, stretch, tail
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from holdfast.journal.interface import Record
     from holdfast.kernel.workspace import Workspace
     from holdfast.loop.rules.model import LoopState
-    from holdfast.web.background import Meter
+    from holdfast.web.background import SpendingMeter
     from holdfast.web.workspaces import Site
 
 USUAL = ("PLAN", "EVALUATE_PLAN", "EXECUTE", "EVALUATE_EXECUTION")
@@ -44,7 +44,7 @@ LOOKED_BACK = 400
 LARGEST_PLAN = 1_000_000
 
 
-def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict[str, Any]:
+def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
     place = site.place(words["workspace"])
     workspace = place.workspace
     track = _track(workspace, words["id"])
@@ -53,7 +53,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict
     recent = tail(workspace.journal, track.place.stream, LOOKED_BACK) if workspace.exists() else []
     attempts = _attempts(recent)
     held = waiting_for(state)
-    why = stands_for(state)
+    why = why_paused(state)
     return {
         "workspace": place.key,
         "track": state["track"],
@@ -85,7 +85,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict
 
 
 def _track(workspace: Workspace, id: str) -> Track:
-    """A track lives where its records say, which need not be the usual folder."""
+    """The track in the folder that its records name, which need not be the usual one."""
     place = places.TrackFolder(workspace, id)
     if workspace.exists():
         for row in workspace.journal.views(worktree=workspace.root, stream=place.stream):
@@ -96,7 +96,7 @@ def _track(workspace: Workspace, id: str) -> Track:
 
 
 def _steps(state: LoopState, current: str) -> list[str]:
-    """Those that a track has been at or will come to; the optional ones where they are used."""
+    """The steps of the track; an optional step only if it is used."""
     known = checkpoints_of(state)
     shown = [step for step in STEPS[:-1] if step in known or step in USUAL or step == current]
     return shown + [step for step in known if step not in STEPS]
@@ -130,7 +130,7 @@ def _step(state: LoopState, step: str, now: int) -> dict[str, Any]:
 
 
 def _tasks(track: Track, state: LoopState) -> dict[str, Any]:
-    """The tasks of the execution by name: what makes an exact resume possible."""
+    """The tasks of the EXECUTE step with their states."""
     checkpoint = checkpoint_of(state, "EXECUTE")
     plan = track.plan() if _has_plan(track) else []
     accepted = [str(one) for one in checkpoint.get(DONE_TASKS) or []]
@@ -150,7 +150,7 @@ def _has_plan(track: Track) -> bool:
     return is_plain(os.path.join(track.place.root, "plan.md"), LARGEST_PLAN)
 
 
-def _work(state: LoopState, step: str) -> figures.Work:
+def _work(state: LoopState, step: str) -> figures.WorkSpan:
     checkpoint, status = checkpoint_of(state, step), status_of(state, step)
     running = status == IN_PROGRESS
     end = said(checkpoint, "completed_at") or ("" if running else said(checkpoint, "last_updated"))
@@ -165,7 +165,7 @@ def _work(state: LoopState, step: str) -> figures.Work:
 
 
 def _attempts(records: list[Record]) -> list[dict[str, Any]]:
-    """Programs that were started, as far as the newest records tell; the newest first."""
+    """The programs that were started, as far as the newest records tell; newest first."""
     found: dict[str, dict[str, Any]] = {}
     for record in records:
         body = record["body"] if isinstance(record["body"], dict) else {}

@@ -1,4 +1,4 @@
-"""Everything that has a page of its own: runs, tracks, RFCs, sessions; the newest of each."""
+"""The newest runs, tracks, RFCs and sessions; each has its own page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holdfast.plans.rules import run as runs
 from holdfast.plans.rules.run_model import GATE_WAITS
 from holdfast.rfc.summary import list_rfcs
 from holdfast.session import sessions
-from holdfast.web.cards import stands_for
+from holdfast.web.cards import why_paused
 from holdfast.web.record_text import page_of
 
 if TYPE_CHECKING:
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
     from holdfast.loop.rules.model import LoopState
     from holdfast.plans.rules.run_model import RunState
-    from holdfast.web.background import Meter
-    from holdfast.web.workspaces import Place, Site
+    from holdfast.web.background import SpendingMeter
+    from holdfast.web.workspaces import ServedWorkspace, Site
 
 MOST = 40
 TRACK_TONES = {"paused": "wait", "failed": "bad"}
 TONES = {"running": "now", "paused": "wait", "done": "good", "abandoned": ""}
 
 
-def gather(site: Site, words: Mapping[str, str], now: int, meter: Meter) -> dict[str, Any]:
+def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
     kinds = {"runs": _runs, "tracks": _tracks, "rfcs": _rfcs, "sessions": _sessions}
     rows: dict[str, list[dict[str, Any]]] = {kind: [] for kind in kinds}
     more: dict[str, int] = dict.fromkeys(kinds, 0)
@@ -60,7 +60,7 @@ def _newest(workspace: Workspace, prefix: str) -> tuple[list[Head], int]:
     return heads[:MOST], max(0, len(heads) - MOST)
 
 
-def _row(place: Place, stream: str, name: str, **facts: Any) -> dict[str, Any]:
+def _row(place: ServedWorkspace, stream: str, name: str, **facts: Any) -> dict[str, Any]:
     return {
         "workspace": place.key,
         "href": page_of(place.key, stream),
@@ -74,7 +74,7 @@ def _row(place: Place, stream: str, name: str, **facts: Any) -> dict[str, Any]:
     }
 
 
-def _runs(place: Place, workspace: Workspace) -> tuple[list[dict[str, Any]], int]:
+def _runs(place: ServedWorkspace, workspace: Workspace) -> tuple[list[dict[str, Any]], int]:
     heads, left = _newest(workspace, runs.STREAMS)
 
     def rows() -> Iterator[dict[str, Any]]:
@@ -98,7 +98,7 @@ def _runs(place: Place, workspace: Workspace) -> tuple[list[dict[str, Any]], int
     return list(rows()), left
 
 
-def _tracks(place: Place, workspace: Workspace) -> tuple[list[dict[str, Any]], int]:
+def _tracks(place: ServedWorkspace, workspace: Workspace) -> tuple[list[dict[str, Any]], int]:
     heads, left = _newest(workspace, "loop:")
 
     def rows() -> Iterator[dict[str, Any]]:
@@ -106,7 +106,7 @@ def _tracks(place: Place, workspace: Workspace) -> tuple[list[dict[str, Any]], i
             state: LoopState = load(workspace.journal, loops, head["stream"])[0]
             if not state["opened"]:
                 continue
-            step, why = current_step(state), stands_for(state)
+            step, why = current_step(state), why_paused(state)
             word = (
                 "paused"
                 if waiting_for(state)
@@ -130,7 +130,7 @@ def _tracks(place: Place, workspace: Workspace) -> tuple[list[dict[str, Any]], i
     return list(rows()), left
 
 
-def _rfcs(place: Place, workspace: Workspace) -> tuple[list[dict[str, Any]], int]:
+def _rfcs(place: ServedWorkspace, workspace: Workspace) -> tuple[list[dict[str, Any]], int]:
     found = sorted(list_rfcs(workspace), key=lambda row: row["updated_at"], reverse=True)
     rows = [
         _row(
@@ -147,7 +147,7 @@ def _rfcs(place: Place, workspace: Workspace) -> tuple[list[dict[str, Any]], int
     return rows, max(0, len(found) - MOST)
 
 
-def _sessions(place: Place, workspace: Workspace) -> tuple[list[dict[str, Any]], int]:
+def _sessions(place: ServedWorkspace, workspace: Workspace) -> tuple[list[dict[str, Any]], int]:
     heads, left = _newest(workspace, "session:")
 
     def rows() -> Iterator[dict[str, Any]]:

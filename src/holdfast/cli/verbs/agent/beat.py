@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.cli.agents import context_for, reply
-from holdfast.cli.plain_output import Option
+from holdfast.cli.plain_output import PlainOption
 from holdfast.fleet.updates import beat
 from holdfast.kernel.errors import Usage
 
@@ -16,27 +16,29 @@ if TYPE_CHECKING:
 
 ARGUMENTS = ("agent",)
 OPTIONS = (
-    Option("--step", "text", "What you are doing right now."),
-    Option("--done", "many", "A step that is done; may be repeated."),
-    Option("--next", "many", "A step still to do; replaces the list, may be repeated."),
-    Option("--file", "many", "A file that you changed; may be repeated.", metavar="PATH"),
-    Option("--file-note", "many", "How far a file is; may be repeated.", metavar="PATH=TEXT"),
-    Option("--recovery", "text", "How another agent would go on from here."),
-    Option("--stage", "text", "S2.P1, S2.P2 or S2.P3; never backwards."),
-    Option("--phase", "text", "The phase, as a short text."),
-    Option("--status", "text", "IN_PROGRESS, WAITING or BLOCKED."),
-    Option("--committed", "flag", "Everything is committed: clear the list of changed files."),
-    Option("--busy-until", "text", "Expect no heartbeat before TIME.", metavar="TIME"),
-    Option("--doing", "text", "The long operation that --busy-until is about."),
-    Option(
+    PlainOption("--step", "text", "What you are doing right now."),
+    PlainOption("--done", "many", "A step that is done; may be repeated."),
+    PlainOption("--next", "many", "A step still to do; replaces the list, may be repeated."),
+    PlainOption("--file", "many", "A file that you changed; may be repeated.", metavar="PATH"),
+    PlainOption("--file-note", "many", "How far a file is; may be repeated.", metavar="PATH=TEXT"),
+    PlainOption("--recovery", "text", "How another agent would go on from here."),
+    PlainOption("--stage", "text", "S2.P1, S2.P2 or S2.P3; never backwards."),
+    PlainOption("--phase", "text", "The phase, as a short text."),
+    PlainOption("--status", "text", "IN_PROGRESS, WAITING or BLOCKED."),
+    PlainOption("--committed", "flag", "Everything is committed: clear the list of changed files."),
+    PlainOption("--busy-until", "text", "Expect no heartbeat before TIME.", metavar="TIME"),
+    PlainOption("--doing", "text", "The long operation that --busy-until is about."),
+    PlainOption(
         "--transcript",
         "text",
         "The session's transcript; its growth is a sign of life.",
         metavar="FILE",
     ),
-    Option("--no-backup", "flag", "Do not back up the checkpoint before this update."),
-    Option("--fence", "number", "The fence of the life that a script belongs to.", metavar="N"),
-    Option("--epic", "text", "The epic's folder.", metavar="PATH"),
+    PlainOption("--no-backup", "flag", "Do not back up the checkpoint before this update."),
+    PlainOption(
+        "--fence", "number", "The fence of the life that a script belongs to.", metavar="N"
+    ),
+    PlainOption("--epic", "text", "The epic's folder.", metavar="PATH"),
 )
 
 
