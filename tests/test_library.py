@@ -55,7 +55,8 @@ def test_a_workspace_has_these_members(repository: Path) -> None:
 
 def test_every_member_has_a_docstring(repository: Path) -> None:
     with holdfast.open() as workspace:
-        parts = [holdfast.Workspace, *(type(getattr(workspace, name)) for name in PARTS)]
+        parts: list[type] = [holdfast.Workspace]
+        parts += [type(getattr(workspace, name)) for name in PARTS]
     for part in parts:
         assert isinstance(part, type)
         for name in public(part):

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from holdfast.budgets.api import Budgets
-    from holdfast.budgets.check import Report
     from holdfast.fleet.api import Member
     from holdfast.gates.api import Gates
     from holdfast.git.restore import Restoration
@@ -243,10 +242,6 @@ class Workspace:
         from holdfast.budgets.api import Budgets
 
         return Budgets(self._workspace, actor=self._actor)
-
-    def check(self, *, session: str = "", **values: float) -> Report:
-        """Whether work may go on within its budget; the same as `budgets.check`."""
-        return self.budgets.check(session=session, **values)  # type: ignore[arg-type]
 
     @property
     def plans(self) -> Plans:

@@ -25,7 +25,7 @@ def check(name: str, *, setup: Callable[[], None] = lambda: None, **values: floa
         setup,
         ("guard", "check", *flags, "--session", "s1"),
         *("guard", {**values, "session": "s1"}),
-        lambda workspace: workspace.check(session="s1", **values),
+        lambda workspace: workspace.budgets.check(session="s1", **values),
     )
 
 

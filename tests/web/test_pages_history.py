@@ -15,6 +15,7 @@ from holdfast.journal.interface import Append
 from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel import clock
 from holdfast.kernel.digest import new_id
+from holdfast.kernel.stream_write import draft
 from holdfast.maintenance import doctor
 from holdfast.streams import open_writer
 from holdfast.web import examination
@@ -25,13 +26,17 @@ from tests.web.world import Visitor, World
 LARGEST_PAGE = 150_000
 
 
+AT = "2026-11-16T10:00:00Z"
+
+
 def write(world: World, texts: list[str], stream: str = "note:log") -> None:
     """Many records at once."""
     writer, journal = open_writer(world.workspace), world.workspace.journal
     drafts = [
-        writer.draft(
+        draft(
+            writer.redactor,
             new_id(),
-            [("noted", {"text": text, "by": "agent-1", "at": "2026-11-16T10:00:00Z"})],
+            [("noted", {"text": text, "by": "agent-1", "at": AT})],
             "agent-1",
             clock.now(),
         )[0]

@@ -19,6 +19,8 @@ from holdfast.session.rules import session as rules
 from holdfast.session.rules.handover import progress_of
 from holdfast.session.rules.model import PROGRESS_FILE
 from holdfast.session.rules.verdict import (
+    NOT_LOOKED_AT,
+    NOTHING_TO_COMPARE,
     is_foreign,
     judge,
 )
