@@ -17,9 +17,20 @@ SOURCE = Path(holdfast.__file__).parent
 UNITS = {"MINUTE", "HOUR", "DAY"}
 
 
+FEATURES = sorted(path.parent.name for path in SOURCE.glob("*/rules"))
+# A plan holds checkpoints and limits, so its rules know those of gates and budgets.
+KNOWN = {"plans": {"plans", "gates", "budgets"}}
+
+
 def modules(package: str) -> Iterator[tuple[Path, ast.Module]]:
-    for path in sorted((SOURCE / package).rglob("*.py")):
+    found = sorted((SOURCE / package).rglob("*.py"))
+    assert found, package
+    for path in found:
         yield path, ast.parse(path.read_text(encoding="utf-8"))
+
+
+def test_every_protocol_has_its_rules() -> None:
+    assert {"session", "fleet", "loop", "gates", "budgets", "plans", "rfc"} <= set(FEATURES)
 
 
 def imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
@@ -31,13 +42,23 @@ def imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.clause("AMB-X-01", "AMB-X-04")
-def test_no_protocol_takes_a_number_from_the_kernel_or_from_another_protocol() -> None:
+@pytest.mark.parametrize("feature", FEATURES)
+def test_no_rules_take_a_number_from_the_kernel_or_from_another_feature(feature: str) -> None:
     """Cadences and bounds are each protocol's own: no constant is shared but the units of time."""
-    for path, tree in modules("protocols"):
-        own = f"holdfast.protocols.{path.relative_to(SOURCE / 'protocols').parts[0]}"
+    for path, tree in modules(f"{feature}/rules"):
         for module, name in imported(tree):
-            if not module.startswith(own):
+            if module.split(".")[1] not in KNOWN.get(feature, {feature}):
                 assert not name.isupper() or name in UNITS, f"{path}: {module}.{name}"
+
+
+@pytest.mark.clause("AMB-X-05", "AMB-X-06")
+@pytest.mark.parametrize("feature", FEATURES)
+def test_rules_know_no_other_feature(feature: str) -> None:
+    known = KNOWN.get(feature, {feature})
+    for path, tree in modules(f"{feature}/rules"):
+        for module, name in imported(tree):
+            other = module.split(".")[1] if "." in module else name
+            assert other in known or other not in FEATURES, f"{path}: {module}.{name}"
 
 
 @pytest.mark.clause("AMB-X-05", "AMB-X-06")
@@ -47,10 +68,6 @@ def test_the_kernel_has_no_word_that_the_protocols_use_differently() -> None:
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
                 assert not re.search("Checkpoint|Wave|Gate|Status", node.name), path
-    for path, tree in modules("protocols"):
-        own = f"holdfast.protocols.{path.relative_to(SOURCE / 'protocols').parts[0]}"
-        for module, _ in imported(tree):
-            assert not module.startswith("holdfast.protocols.") or module.startswith(own), path
 
 
 @pytest.mark.clause("AMB-X-02")

@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from holdfast.cli.table import VERBS
 from scripts import readme, reference
 
-from holdfast.cli.table import VERBS
+from holdfast.cli.verb_list import VERBS
 from holdfast.clients.claude import usage as claude
 from holdfast.kernel import config, errors
 

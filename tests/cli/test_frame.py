@@ -10,8 +10,8 @@ import click
 import pytest
 
 from holdfast.cli.parser import root
-from holdfast.cli.table import VERBS
 from holdfast.cli.terminal import ago, one_line, safe, size, unstyle
+from holdfast.cli.verb_list import VERBS
 from holdfast.kernel.clock import DAY, precise
 from tests.cli.conftest import Holdfast
 

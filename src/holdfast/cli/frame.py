@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
-from holdfast.cli.plain_output import read
-from holdfast.cli.table import PLAIN
+from holdfast.cli.plain_options import read
 from holdfast.cli.terminal import echo, safe, style
+from holdfast.cli.verb_list import PLAIN
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, from_os_error
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast.cli.frame import Call, Reply, warn
-from holdfast.cli.source import text_from
 from holdfast.cli.terminal import safe, style
+from holdfast.cli.text_input import text_from
 from holdfast.gates.answer import attached
 from holdfast.gates.ask import AskRequest, ask
 from holdfast.gates.lookup import GateContext

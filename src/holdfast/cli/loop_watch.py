@@ -8,9 +8,9 @@ import time
 from typing import TYPE_CHECKING
 
 from holdfast.cli.frame import warn
+from holdfast.cli.loop_output import status
 from holdfast.cli.run_watch import RunWatch
 from holdfast.cli.terminal import echo, one_line, safe, style, unstyle
-from holdfast.cli.tracks import status
 from holdfast.cli.verbs.loop.show import bar
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from holdfast.cli.frame import INTERRUPTED, Reply
-from holdfast.cli.plain_output import EVERYWHERE, arguments_of, options_of
-from holdfast.cli.table import VERBS
+from holdfast.cli.plain_options import EVERYWHERE, arguments_of, options_of
+from holdfast.cli.verb_list import VERBS
 from holdfast.kernel.errors import Usage
 from holdfast.version import __version__
 
@@ -36,7 +36,7 @@ def verb(function: Callable[..., Reply]) -> Callable[..., Parsed]:
 
 
 def from_table(name: str, module: ModuleType) -> click.Command:
-    """Build the click command of a plain verb, from the same table that `plain_output` reads."""
+    """Build the click command of a plain verb, from the same table that `plain_options` reads."""
     function: Callable[..., Any] = verb(module.answer)
     for option in reversed(options_of(module)):
         function = click.option(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from holdfast.cli.agents import context_for, reply
-from holdfast.cli.plain_output import PlainOption
+from holdfast.cli.agent_reply import context_for, reply
+from holdfast.cli.plain_options import PlainOption
 from holdfast.fleet.updates import beat
 from holdfast.kernel.errors import Usage
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast.cli.agent_options import epic_option
-from holdfast.cli.agents import context_for
+from holdfast.cli.agent_reply import context_for
 from holdfast.cli.frame import Call, Reply, warn, warn_of_views
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import plural, safe, style

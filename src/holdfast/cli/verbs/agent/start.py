@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast.cli.agent_options import epic_option, transcript_option
-from holdfast.cli.agents import context_for, reply
+from holdfast.cli.agent_reply import context_for, reply
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.fleet.agents import start

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.agent_options import confirmed, epic_option, yes_option
-from holdfast.cli.agents import context_for, reply
+from holdfast.cli.agent_reply import context_for, reply
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.fleet.recovery import takeover

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast.cli.agent_options import epic_option
-from holdfast.cli.agents import context_for
+from holdfast.cli.agent_reply import context_for
 from holdfast.cli.frame import Call, Reply, print_json
 from holdfast.cli.parser import verb
 from holdfast.cli.roster_screen import clock_time, fleet_screen, terminal_height

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.frame import Call, Reply
-from holdfast.cli.tracks import reply, track_verb
+from holdfast.cli.loop_output import reply, track_verb
 from holdfast.loop.commands import AdvanceRequest, advance
 from holdfast.loop.track import Track
 

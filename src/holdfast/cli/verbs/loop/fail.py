@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.frame import Call, Reply
-from holdfast.cli.tracks import reply, step_option, track_verb
+from holdfast.cli.loop_output import reply, step_option, track_verb
 from holdfast.loop.commands import StopRequest, fail_step
 from holdfast.loop.track import Track
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.frame import Call, Reply
-from holdfast.cli.tracks import outputs_option, reply, step_option, track_verb
+from holdfast.cli.loop_output import outputs_option, reply, step_option, track_verb
 from holdfast.loop.commands import ProgressRequest, report_progress
 from holdfast.loop.track import Track
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast.cli.frame import Call, Reply
+from holdfast.cli.loop_output import line, paused, track_verb
 from holdfast.cli.terminal import one_line, plural, safe, style, table
-from holdfast.cli.tracks import line, paused, track_verb
 from holdfast.loop.commands import summarize
 from holdfast.loop.rules import escalation
 from holdfast.loop.rules.checkpoint import current_step, is_due, status_of

@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from holdfast.cli.frame import INTERRUPTED, Call, Reply, warn
+from holdfast.cli.loop_output import WAITING, escalation_lines, track_verb
 from holdfast.cli.loop_watch import LoopWatch
 from holdfast.cli.terminal import plural, safe, style, table
-from holdfast.cli.tracks import WAITING, escalation_lines, track_verb
 from holdfast.loop import run_file
 from holdfast.loop.rules.checkpoint import checkpoint_of, current_step, status_of
 from holdfast.loop.rules.model import EXECUTE, RUNNABLE

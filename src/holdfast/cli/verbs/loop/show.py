@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast.cli.frame import Call, Reply
+from holdfast.cli.loop_output import amounts, status, track_verb
 from holdfast.cli.terminal import ago, one_line, safe, style, table
-from holdfast.cli.tracks import amounts, status, track_verb
 from holdfast.loop.history import attempts, events, read_log
 from holdfast.loop.rules.checkpoint import (
     active_blockers,

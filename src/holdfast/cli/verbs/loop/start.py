@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from holdfast.cli.frame import Call, Reply
-from holdfast.cli.tracks import reply, track_verb
+from holdfast.cli.loop_output import reply, track_verb
 from holdfast.loop.commands import StartRequest, start
 from holdfast.loop.rules.checkpoint import status_of
 from holdfast.loop.rules.model import BLOCKED

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.frame import Call, Reply
+from holdfast.cli.loop_output import reply, step_option, track_verb
 from holdfast.cli.terminal import safe
-from holdfast.cli.tracks import reply, step_option, track_verb
 from holdfast.loop.commands import TaskRequest, complete_task
 from holdfast.loop.track import Track
 

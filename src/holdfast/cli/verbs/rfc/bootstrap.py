@@ -6,7 +6,7 @@ import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.cli.rfcs import warn_all
+from holdfast.cli.rfc_output import warn_all
 from holdfast.cli.terminal import safe
 from holdfast.rfc.bootstrap import bootstrap
 

@@ -6,7 +6,7 @@ import click
 
 from holdfast.cli.frame import Call, Reply, warn_of_views
 from holdfast.cli.parser import verb
-from holdfast.cli.rfcs import context_of
+from holdfast.cli.rfc_output import context_of
 from holdfast.rfc.init import InitRequest, init
 from holdfast.rfc.rules.model import STRICTNESS
 

@@ -8,7 +8,7 @@ import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.cli.rfcs import format_checkpoint, warn_all
+from holdfast.cli.rfc_output import format_checkpoint, warn_all
 from holdfast.cli.terminal import ago, safe, style, table
 from holdfast.rfc.rules.model import MOST_LINES
 from holdfast.rfc.summary import show

@@ -8,7 +8,7 @@ import click
 
 from holdfast.cli.frame import Call, Reply, warn_of_views
 from holdfast.cli.parser import verb
-from holdfast.cli.rfcs import answers_from, context_of, describe, warn_all
+from holdfast.cli.rfc_output import answers_from, context_of, describe, warn_all
 from holdfast.cli.terminal import style, table
 from holdfast.rfc.rules.model import heading_of, word_of
 from holdfast.rfc.rules.transitions import TRANSITIONS

@@ -6,7 +6,7 @@ import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.cli.rfcs import answers_from, context_of, describe, format_checkpoint
+from holdfast.cli.rfc_output import answers_from, context_of, describe, format_checkpoint
 from holdfast.rfc.rules.model import GROUPS
 from holdfast.rfc.write import WriteRequest, write
 

@@ -9,8 +9,8 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from holdfast.cli.frame import Call, warn, warn_of_views
-from holdfast.cli.source import text_from
 from holdfast.cli.terminal import safe, style
+from holdfast.cli.text_input import text_from
 from holdfast.rfc.reader import RfcContext
 from holdfast.rfc.rules.model import MOST_LINES
 from holdfast.rfc.rules.questions import LARGEST_ANSWERS

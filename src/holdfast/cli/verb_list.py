@@ -42,5 +42,5 @@ VERBS = {
     "demo": "Show the main story in a temporary repository.",
     "completion": "Print the completion script for your shell.",
 }
-# Verbs that run without click as long as their options are simple; see `plain_output`.
+# Verbs that run without click as long as their options are simple; see `plain_options`.
 PLAIN = ("status", "verify", "demo", "agent beat")
