@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ def spent() -> None:
         workspace.budgets.add(cost=3.5, tokens=1200, step="PLAN")
 
 
-def check(name: str, *, setup: Callable[[], None] = lambda: None, **values: float) -> Operation:
+def check(name: str, *, setup: Callable[[], None] = lambda: None, **values: Any) -> Operation:
     flags = [word for key, value in values.items() for word in (f"--{key}", f"{value:g}")]
     return Operation(
         name,

@@ -9,7 +9,7 @@ import pytest
 from mcp.client.client import Client
 
 from holdfast.gates.rules.content import CAUSES, QUESTIONS
-from holdfast.mcp.call import Call
+from holdfast.mcp.call import ToolCall
 from holdfast.mcp.server import INSTRUCTIONS
 from holdfast.mcp.tool import simplified
 from holdfast.rfc.rules.model import GROUPS
@@ -125,5 +125,5 @@ def test_prompts_go_on_and_ask(either: Face) -> None:
 
 
 def test_a_call_knows_its_folder(face: Face) -> None:
-    with Call(face.server.folder) as call:
+    with ToolCall(face.server.folder) as call:
         assert call.workspace.root == face.server.folder

@@ -176,16 +176,20 @@ def test_a_hook_goes_on_for_an_hour(machine: Machine, outage: Outage) -> None:
 
 
 def test_an_agents_tools_go_on_as_well(machine: Machine, outage: Outage) -> None:
-    from holdfast.mcp.call import Call, answered
+    from holdfast.mcp.call import ToolCall, answered
     from holdfast.mcp.tools.checkpoint import checkpoint
     from holdfast.mcp.tools.gates import gate_open
 
     outage.begin()
-    saved = answered(Call(str(machine.root)), checkpoint, {"task": "on the train", "session": "s1"})
+    saved = answered(
+        ToolCall(str(machine.root)), checkpoint, {"task": "on the train", "session": "s1"}
+    )
     assert not saved.is_error
     assert "Kept here, not yet on the server" in str(saved.content)
     asked = answered(
-        Call(str(machine.root)), gate_open, {"kind": "verify", "title": "A page", "items": ["Look"]}
+        ToolCall(str(machine.root)),
+        gate_open,
+        {"kind": "verify", "title": "A page", "items": ["Look"]},
     )
     assert asked.is_error
     outage.end()

@@ -31,7 +31,7 @@ ENVELOPE = "holdfast/envelope"
 LONGEST_TEXT = 40_000
 
 
-class Answer:
+class ToolAnswer:
     """What a tool answers: lines for a model, data for programs, and the commands to run next."""
 
     def __init__(
@@ -42,7 +42,7 @@ class Answer:
         self.next = list(next)
 
 
-class Call:
+class ToolCall:
     """The workspace of one call. Each call opens its own, because calls run in threads."""
 
     def __init__(self, folder: str | None, client: str = "") -> None:
@@ -53,7 +53,7 @@ class Call:
         self.away = ""
         self._workspace: Workspace | None = None
 
-    def __enter__(self) -> Call:
+    def __enter__(self) -> ToolCall:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -110,7 +110,9 @@ def needed(value: str | None, name: str) -> str:
     return value
 
 
-def answered(call: Call, work: Callable[..., Answer], arguments: dict[str, Any]) -> CallToolResult:
+def answered(
+    call: ToolCall, work: Callable[..., ToolAnswer], arguments: dict[str, Any]
+) -> CallToolResult:
     """Run a tool. A failure is a result with `is_error`, a message and a hint."""
     with call:
         try:
@@ -123,7 +125,7 @@ def answered(call: Call, work: Callable[..., Answer], arguments: dict[str, Any])
             return failed(call, error)
 
 
-def failed(call: Call, error: Exception) -> CallToolResult:
+def failed(call: ToolCall, error: Exception) -> CallToolResult:
     known = understood(error)
     envelope = {"schema": SCHEMA, "ok": False, "error": known.data()}
     return _result(call, words(known), envelope, is_error=True)
@@ -148,7 +150,7 @@ def understood(error: Exception) -> HoldfastError:
 
 
 def _result(
-    call: Call, text: str, envelope: dict[str, Any], *, is_error: bool = False
+    call: ToolCall, text: str, envelope: dict[str, Any], *, is_error: bool = False
 ) -> CallToolResult:
     redactor = call.redactor()
     shown = safe(redactor.text(text))

@@ -17,7 +17,7 @@ from holdfast.gates.rules.content import DECISION
 from holdfast.gates.rules.gate import is_blocking, is_open
 from holdfast.gates.rules.gate_text import inert, render
 from holdfast.kernel.errors import HoldfastError
-from holdfast.mcp.call import Call
+from holdfast.mcp.call import ToolCall
 from holdfast.mcp.tool import folder_of
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def question_for(context: Context, gate: str | None, ask: bool) -> Elicit[Any] |
     if not ask or not gate:
         return Unasked()
     try:
-        with Call(folder_of(context)) as call:
+        with ToolCall(folder_of(context)) as call:
             state = lookup.read_now(
                 call.workspace, lookup.find_gate(call.workspace, gate), now=call.now
             )

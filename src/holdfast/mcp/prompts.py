@@ -12,7 +12,7 @@ from holdfast.rfc.write import ask
 from holdfast.session.resume import refuse_foreign, resume
 
 if TYPE_CHECKING:
-    from holdfast.mcp.call import Call
+    from holdfast.mcp.call import ToolCall
     from holdfast.mcp.server import Server
 
 
@@ -33,7 +33,7 @@ def add_to(server: Server) -> None:
         return read(server.folder, lambda call: ask(call.workspace, group, rfc)["prompt"])
 
 
-def _continuation(call: Call, session: str) -> str:
+def _continuation(call: ToolCall, session: str) -> str:
     found = resume(call.workspace, {"session": session, "probe": False}, now=call.now)
     refuse_foreign(found)
     return safe("\n".join([*call.stopped(), found["pack"]]))

@@ -14,7 +14,7 @@ from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.views.files import Unreadable, read_file, target_of, text_of
 from holdfast.maintenance import status
 from holdfast.maintenance.history import history as latest
-from holdfast.mcp.call import Call, understood, words
+from holdfast.mcp.call import ToolCall, understood, words
 
 if TYPE_CHECKING:
     from holdfast.mcp.server import Server
@@ -71,9 +71,9 @@ def add_to(server: Server) -> None:
         return read(server.folder, lambda call: _view(call, path))
 
 
-def read(folder: str | None, look: Callable[[Call], str]) -> str:
+def read(folder: str | None, look: Callable[[ToolCall], str]) -> str:
     """A text for a client, redacted. A failure is an error of the protocol, with a hint."""
-    with Call(folder) as call:
+    with ToolCall(folder) as call:
         try:
             return call.redactor().text(look(call)).encode("utf-8", "replace").decode()
         except Exception as error:
@@ -84,7 +84,7 @@ def read(folder: str | None, look: Callable[[Call], str]) -> str:
 
 def views(folder: str | None) -> list[Resource]:
     """The views of this worktree as resources; an empty list where there is no workspace."""
-    with Call(folder) as call:
+    with ToolCall(folder) as call:
         try:
             paths = _paths(call)
         except HoldfastError:
@@ -92,14 +92,14 @@ def views(folder: str | None) -> list[Resource]:
     return [Resource(uri=VIEW + quote(path), name=path) for path in paths[:LISTED_VIEWS]]
 
 
-def _paths(call: Call) -> list[str]:
+def _paths(call: ToolCall) -> list[str]:
     if not call.workspace.exists():
         return []
     rows = call.workspace.journal.views(worktree=call.workspace.root)
     return sorted({row["path"] for row in rows if not row["removed"]})
 
 
-def _view(call: Call, path: str) -> str:
+def _view(call: ToolCall, path: str) -> str:
     """Read a view that the journal knows. Other files cannot be read this way."""
     if path not in _paths(call):
         raise NotFound(f"There is no view {path!r:.200}.", hint="resources/list lists them.")

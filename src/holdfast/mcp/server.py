@@ -30,7 +30,7 @@ from pydantic_core import to_json
 
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
 from holdfast.mcp import prompts, resources
-from holdfast.mcp.call import Call, failed, words
+from holdfast.mcp.call import ToolCall, failed, words
 from holdfast.mcp.lines import Lines, claimed
 from holdfast.mcp.tool import tool
 from holdfast.mcp.tools.beat import beat
@@ -127,7 +127,7 @@ class Server(MCPServer[Any]):
 
     async def _failed(self, error: Exception) -> CallToolResult:
         def say() -> CallToolResult:
-            with Call(self.folder) as call:
+            with ToolCall(self.folder) as call:
                 return failed(call, error)
 
         return await anyio.to_thread.run_sync(say)

@@ -11,11 +11,11 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, ToolAnnotations
 
-from holdfast.mcp.call import Answer, Call, answered
+from holdfast.mcp.call import ToolAnswer, ToolCall, answered
 
 
 def tool(
-    work: Callable[..., Answer], *, reads_only: bool = False, reaches_out: bool = False
+    work: Callable[..., ToolAnswer], *, reads_only: bool = False, reaches_out: bool = False
 ) -> Tool:
     """The tool of a function. Its first parameter is the call, its docstring the description. The SDK
     runs it in a thread, so that other calls do not wait for its disk."""
@@ -24,7 +24,7 @@ def tool(
     _, *others = signature.parameters.values()
 
     def run(request: Context, **arguments: Any) -> CallToolResult:
-        return answered(Call(folder_of(request), client_of(request)), work, arguments)
+        return answered(ToolCall(folder_of(request), client_of(request)), work, arguments)
 
     run.__name__ = work.__name__
     # The SDK reads the signature for the arguments, and the annotations for the context and resolvers.

@@ -8,11 +8,11 @@ from pydantic import Field
 
 from holdfast.fleet import updates
 from holdfast.fleet.context import open_context
-from holdfast.mcp.call import Answer, Call
+from holdfast.mcp.call import ToolAnswer, ToolCall
 
 
 def beat(
-    call: Call,
+    call: ToolCall,
     agent: Annotated[str, Field(description="Your id, such as Secondary-A.")],
     step: Annotated[str | None, Field(description="What you do now.")] = None,
     done: Annotated[list[str] | None, Field(description="Steps done.")] = None,
@@ -29,7 +29,7 @@ def beat(
     doing: Annotated[str | None, Field(description="The long operation.")] = None,
     fence: Annotated[int | None, Field(description="Your fence, if any.")] = None,
     epic: Annotated[str | None, Field(description="The epic's folder.")] = None,
-) -> Answer:
+) -> ToolAnswer:
     """Send a heartbeat, as one of several agents (begun with `holdfast agent start`): others see that you
     are alive, or take over. Every 15 minutes and at every change. Omitted fields keep their value."""
     context = open_context(
@@ -58,4 +58,6 @@ def beat(
         },
     )
     result.refuse_stopped()
-    return Answer([*result.lines, *(f"warning: {one}" for one in result.warnings)], result.data())
+    return ToolAnswer(
+        [*result.lines, *(f"warning: {one}" for one in result.warnings)], result.data()
+    )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from holdfast.kernel.errors import NotAllowed
-from holdfast.mcp.call import Answer, Call
+from holdfast.mcp.call import ToolAnswer, ToolCall
 from holdfast.session import checkpoint as capture
 from holdfast.session import claims as probes
 from holdfast.session import progress_document, sessions
@@ -23,7 +23,7 @@ NO_COMMIT = "No commit was made: `holdfast checkpoint` in a shell makes it."
 
 
 def checkpoint(
-    call: Call,
+    call: ToolCall,
     task: Annotated[str | None, Field(description="Current task.")] = None,
     status: Annotated[str | None, Field(description="How far that task is.")] = None,
     next: Annotated[str | None, Field(description="Next action; be specific.")] = None,
@@ -45,7 +45,7 @@ def checkpoint(
     reason: Literal["session-split", "context-threshold", "handoff"] = "handoff",
     session: Annotated[str | None, Field(description="Default: the current one.")] = None,
     tracker: Annotated[bool, Field(description="Update the issue's status comment.")] = True,
-) -> Answer:
+) -> ToolAnswer:
     """Save this session's progress (.ccc-progress.md) so that a new session can continue it. Call it before
     the context is full, at a handoff, and when told to stop. Omitted fields keep their value."""
     document = {
@@ -76,7 +76,7 @@ def checkpoint(
     lines = [*call.stopped(), result["report"], NO_COMMIT]
     lines += [step["message"] for step in result["steps"] if _matters(step)]
     lines += [f"warning: {one}" for one in result["warnings"] if one not in lines]
-    return Answer([*lines, "Continuation prompt:", result["prompt"]], data)
+    return ToolAnswer([*lines, "Continuation prompt:", result["prompt"]], data)
 
 
 def _claim(text: str, probe: str) -> dict[str, Any]:

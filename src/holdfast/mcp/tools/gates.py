@@ -19,7 +19,7 @@ from holdfast.gates.rules.gate import is_blocking, withdrawn_of
 from holdfast.gates.rules.gate_text import inert
 from holdfast.gates.wait import list_gates, wait
 from holdfast.kernel.errors import HoldfastError, Usage
-from holdfast.mcp.call import Answer, Call, needed
+from holdfast.mcp.call import ToolAnswer, ToolCall, needed
 from holdfast.mcp.elicitation import Unasked, question_for, shown
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class GateOption(TypedDict):
 
 
 def gate_open(
-    call: Call,
+    call: ToolCall,
     kind: Annotated[
         Literal["verify", "decide", "act"],
         Field(description="Look; choose; do what no machine can."),
@@ -62,7 +62,7 @@ def gate_open(
     phase: Annotated[str | None, Field(description="batch: which phase.")] = None,
     expires: Annotated[str | None, Field(description="Such as 2h; needs default.")] = None,
     default: Annotated[str | None, Field(description="What silence means then.")] = None,
-) -> Answer:
+) -> ToolAnswer:
     """Ask a person. Only what you cannot do or judge: what has a command or an API is yours to do,
     and is refused here."""
     content = _content(kind, title, items, url, context, options, why, cause, checklist)
@@ -82,12 +82,12 @@ def gate_open(
     warnings = [f"warning: {one}" for one in done["warnings"]]
     if done["queued"]:
         line = f"Queued as {done['id']}: the journal cannot be written from here. It waits there."
-        return Answer([line, *warnings], data)
+        return ToolAnswer([line, *warnings], data)
     again = " It was open already." if done["again"] else ""
-    return Answer([f"Gate {done['id']}: waiting.{again}", *_waiting(state), *warnings], data)
+    return ToolAnswer([f"Gate {done['id']}: waiting.{again}", *_waiting(state), *warnings], data)
 
 
-def _context(call: Call) -> GateContext:
+def _context(call: ToolCall) -> GateContext:
     return GateContext(call.workspace, call.actor, call.now)
 
 
@@ -115,14 +115,14 @@ def _content(
 
 
 def gate_status(
-    call: Call,
+    call: ToolCall,
     said: Annotated[ElicitationResult[BaseModel], Resolve(question_for)],
     gate: Annotated[str | None, Field(description="Id or name; else all open ones.")] = None,
     ask: Annotated[
         bool,
         Field(description="Put a batch gate to the person now, in this client."),
     ] = False,
-) -> Answer:
+) -> ToolAnswer:
     """What a person answered: yes, no (with their words) or waiting. Do not act on a gate that waits; look
     again later. You cannot answer it."""
     if not gate:
@@ -133,17 +133,17 @@ def gate_status(
     given, known = state["answer"], withdrawn_of(state)
     if known is not None:
         line = f"Gate {id}: withdrawn: {inert(known['why'])} (by {inert(known['by'])})"
-        return Answer([*notes, line], {**state, "status": "withdrawn"})
+        return ToolAnswer([*notes, line], {**state, "status": "withdrawn"})
     if given is None:
         data = {**state, "status": "waiting"}
-        return Answer([*notes, f"Gate {id}: waiting.", *_waiting(state)], data)
+        return ToolAnswer([*notes, f"Gate {id}: waiting.", *_waiting(state)], data)
     who = given["person"]["name"] if given["person"] else "its expiry, nobody answered"
     what = given["answer"] if given["verdict"] == "yes" else f"no. {given['text']}"
     line = f"Gate {id}: {given['verdict']}: {inert(what)} (by {inert(who)}, {given['at']})"
-    return Answer([*notes, line], {**state, "status": given["verdict"]})
+    return ToolAnswer([*notes, line], {**state, "status": given["verdict"]})
 
 
-def _taken(call: Call, id: str, said: ElicitationResult[BaseModel]) -> list[str]:
+def _taken(call: ToolCall, id: str, said: ElicitationResult[BaseModel]) -> list[str]:
     """What came of asking in the client's dialogue."""
     if not isinstance(said, AcceptedElicitation):
         how = "declined" if said.action == "decline" else "closed"
@@ -170,7 +170,7 @@ def _waiting(state: GateState) -> list[str]:
     return [f"It is collected for the end of the phase; go on with other work. {how}"]
 
 
-def _listed(call: Call) -> Answer:
+def _listed(call: ToolCall) -> ToolAnswer:
     call.refuse_stopped()
     found = list_gates(_context(call))
     lines = [
@@ -179,4 +179,4 @@ def _listed(call: Call) -> Answer:
         for state in found
     ]
     data = {"gates": [{**state, "status": "waiting"} for state in found]}
-    return Answer(lines or ["No gate waits."], data)
+    return ToolAnswer(lines or ["No gate waits."], data)

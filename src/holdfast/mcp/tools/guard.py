@@ -12,7 +12,7 @@ from holdfast.budgets.check import Budget
 from holdfast.budgets.operations import AddRequest, CheckRequest, add, check
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules.thresholds import STOP, TYPES
-from holdfast.mcp.call import Answer, Call
+from holdfast.mcp.call import ToolAnswer, ToolCall
 
 if TYPE_CHECKING:
     from holdfast.budgets.check import Report
@@ -26,7 +26,7 @@ Amount = Annotated[float | None, Field(ge=0)]
 
 
 def guard(
-    call: Call,
+    call: ToolCall,
     cost: Annotated[Amount, Field(description="Dollars spent in all.")] = None,
     context: Annotated[Amount, Field(description="Percent in use.")] = None,
     estimated: Annotated[Amount, Field(description="Dollars it was to cost.")] = None,
@@ -36,7 +36,7 @@ def guard(
     add_tokens: Annotated[int | None, Field(ge=0, description="Report tokens.")] = None,
     error: Annotated[str | None, Field(description="Report what went wrong.")] = None,
     session: Annotated[str | None, Field(description="Whose session.")] = None,
-) -> Answer:
+) -> ToolAnswer:
     """Whether work may go on within its budget: go, wait (for a person) or stop. Ask before anything
     costly. What is left out is measured."""
     budget = Budget(call.workspace, actor=call.actor, now=call.now)
@@ -54,7 +54,7 @@ def guard(
     next = [
         f"holdfast guard ack {one['type']}" for one in report["handled"] if one["how"] == "waiting"
     ]
-    return Answer(_lines(report), {**report}, next=next if report["verdict"] == "wait" else ())
+    return ToolAnswer(_lines(report), {**report}, next=next if report["verdict"] == "wait" else ())
 
 
 def _lines(report: Report) -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from holdfast.mcp.call import Answer, Call, needed
+from holdfast.mcp.call import ToolAnswer, ToolCall, needed
 from holdfast.rfc import transition as transitions
 from holdfast.rfc.bootstrap import bootstrap
 from holdfast.rfc.reader import RfcContext
@@ -19,7 +19,7 @@ Group = Literal["discover", "design", "gate-b", "review"]
 
 
 def reason(
-    call: Call,
+    call: ToolCall,
     do: Annotated[Do, Field(description="bootstrap: the text after a restart.")],
     rfc: Annotated[str | None, Field(description="RFC id, if there are several.")] = None,
     group: Annotated[Group | None, Field(description="questions, write: which group.")] = None,
@@ -36,15 +36,15 @@ def reason(
     pressure: Annotated[
         int | None, Field(ge=0, le=100, description="Context in use, in percent.")
     ] = None,
-) -> Answer:
+) -> ToolAnswer:
     """Keep the reasoning behind an RFC (.ohrfc, begun with `holdfast rfc init`) across phases: read the
     questions, write your answers, make the transition, read the bootstrap after a restart."""
     if do == "questions":
         found = ask(call.workspace, needed(group, "group"), rfc or "")
-        return Answer(found["prompt"].split("\n"), {**found})
+        return ToolAnswer(found["prompt"].split("\n"), {**found})
     if do == "bootstrap":
         text = bootstrap(call.workspace, rfc or "")
-        return Answer([*call.stopped(), *_warnings(text["warnings"]), text["text"]], {**text})
+        return ToolAnswer([*call.stopped(), *_warnings(text["warnings"]), text["text"]], {**text})
     if do == "write":
         given = Answers(text=needed(answers, "answers"))
         return _write(call, WriteRequest(id=rfc or "", group=needed(group, "group"), answers=given))
@@ -58,33 +58,33 @@ def reason(
     return _move(call, request)
 
 
-def _write(call: Call, request: WriteRequest) -> Answer:
+def _write(call: ToolCall, request: WriteRequest) -> ToolAnswer:
     done = write(_context(call), request)
     call.refuse_stopped("What you wrote is saved.")
     outcome = done["outcome"]
     if outcome is not None and outcome["queued"]:
-        return Answer([_QUEUED], {"id": done["id"], "queued": outcome["queued"]})
+        return ToolAnswer([_QUEUED], {"id": done["id"], "queued": outcome["queued"]})
     lines = [f"Wrote {done['id']} checkpoint version {done['version']}: {done['lines']} lines."]
     lines += [f"Left out to stay within the budget: {one}." for one in done["dropped"]]
-    return Answer([*lines, *_warnings(done["warnings"])], {**done})
+    return ToolAnswer([*lines, *_warnings(done["warnings"])], {**done})
 
 
-def _move(call: Call, request: TransitionRequest) -> Answer:
+def _move(call: ToolCall, request: TransitionRequest) -> ToolAnswer:
     call.refuse_stopped()
     done = transitions.transition(_context(call), request)
     if done["outcome"] is not None and done["outcome"]["queued"]:
-        return Answer([_QUEUED], {"id": done["id"], "queued": done["outcome"]["queued"]})
+        return ToolAnswer([_QUEUED], {"id": done["id"], "queued": done["outcome"]["queued"]})
     advice = done["advice"]
     lines = [f"{done['id']}: {advice['source']} to {advice['target']}."]
     lines += [f"Answers are owed first: write {done['owed']}."] if done["owed"] else []
     lines += [f"Restart the context: {'yes' if advice['restart'] else 'no'} ({advice['why']})."]
-    return Answer([*lines, *_warnings(done["warnings"])], {**done})
+    return ToolAnswer([*lines, *_warnings(done["warnings"])], {**done})
 
 
 _QUEUED = "Queued in .holdfast/inbox: the journal cannot be written from here."
 
 
-def _context(call: Call) -> RfcContext:
+def _context(call: ToolCall) -> RfcContext:
     return RfcContext(call.workspace, call.actor, call.now)
 
 

@@ -22,7 +22,7 @@ from holdfast.loop.rules import escalation
 from holdfast.loop.rules.checkpoint import current_step
 from holdfast.loop.rules.transitions import step_named
 from holdfast.loop.track import Track, find_next_task
-from holdfast.mcp.call import Answer, Call, needed
+from holdfast.mcp.call import ToolAnswer, ToolCall, needed
 
 if TYPE_CHECKING:
     from holdfast.loop.rules.model import LoopState
@@ -32,7 +32,7 @@ Do = Literal["show", "start", "progress", "task_done", "pass", "fail", "block", 
 
 
 def step(
-    call: Call,
+    call: ToolCall,
     do: Annotated[Do, Field(description="show: read the track's state.")],
     track: Annotated[str | None, Field(description="Track id, if there are several.")] = None,
     step: Annotated[
@@ -51,7 +51,7 @@ def step(
         list[str] | None, Field(description="progress, pass: files written.")
     ] = None,
     reason: Annotated[str | None, Field(description="fail, block: why.")] = None,
-) -> Answer:
+) -> ToolAnswer:
     """Take a track's steps (conductor/tracks: plan, execute, evaluate, fix). A finished task never runs
     again; after a crash, show names the next one."""
     place = chosen(call.workspace, track, None, None)
@@ -84,12 +84,12 @@ def step(
     return _done(meant, result, name)
 
 
-def _done(track: Track, done: TrackResult, name: str) -> Answer:
+def _done(track: Track, done: TrackResult, name: str) -> ToolAnswer:
     warnings = [f"warning: {one}" for one in done.warnings]
     if done.outcome["queued"]:
         line = "Queued in .holdfast/inbox: the journal cannot be written from here."
         data = {"track": track.place.track, "queued": done.outcome["queued"]}
-        return Answer([line, *warnings], data)
+        return ToolAnswer([line, *warnings], data)
     state = done.state
     again = done.outcome["duplicate"] or not done.outcome["records"]
     more = {"version": done.outcome["version"], "duplicate": again, "queued": ""}
@@ -99,7 +99,7 @@ def _done(track: Track, done: TrackResult, name: str) -> Answer:
 
 def _standing(
     track: Track, state: LoopState, step: str, more: dict[str, Any], lines: list[str]
-) -> Answer:
+) -> ToolAnswer:
     """Where the track stands: its step, its next open task, or why it waits for a person."""
     where = find_next_task(track, state)
     known = commands.summarize(state, step)
@@ -115,5 +115,5 @@ def _standing(
     pause = escalation.pause_of(state)
     if pause is not None:
         text = escalation.text(state, pause["step"], pause["reason"])
-        return Answer([*said, *text], {**data, "reason": pause["reason"], "escalation": text})
-    return Answer(said, data)
+        return ToolAnswer([*said, *text], {**data, "reason": pause["reason"], "escalation": text})
+    return ToolAnswer(said, data)
