@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from holdfast.cli.table import VERBS
 from scripts import readme, reference
 
 from holdfast.cli.verb_list import VERBS

@@ -1,4 +1,4 @@
-"""What every verb has in common: the envelope, the exit codes, the workspace, and good manners."""
+"""What all verbs share: the JSON envelope, the exit codes, the workspace, errors and warnings."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ BUG, INTERRUPTED = 70, 130
 
 
 class ReaderGone(Exception):
-    """Whoever read our output has gone, as `head` does. Click would end with 1 for it."""
+    """The program that read our output has ended, as `head` does. Click would exit with 1."""
 
 
 class Reply:
-    """What a verb answers: data for programs, lines for people, and what to do next."""
+    """What a verb answers: data for programs, lines for people, and the commands to run next."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Reply:
 
 
 class Call:
-    """One call of a verb: where, when, by whom, and how it is to be answered."""
+    """One call of a verb: its folder and workspace, its time, its actor, and its output format."""
 
     def __init__(self, folder: str | None = None, *, as_json: bool) -> None:
         self.as_json = as_json
@@ -64,7 +64,7 @@ class Call:
 
     @property
     def folder(self) -> str:
-        """Where the call is at home: the folder of -C, or the current one."""
+        """The folder of -C, or the current one."""
         from holdfast.kernel.workspace import from_here
 
         return os.path.abspath(from_here(self._folder or ""))
@@ -139,7 +139,7 @@ class Call:
         return reply.exit_code
 
     def _forward(self) -> None:
-        """What is here for the server, or for hooks, needs somebody to bring it."""
+        """Start the forwarder when something waits for the server."""
         workspace = self._workspace
         if workspace is not None and (workspace.wants_forwarder or workspace.spools):
             from holdfast.remote.spawn import start
@@ -152,7 +152,7 @@ def warn(message: str) -> None:
 
 
 def warn_of_views(outcome: Outcome) -> None:
-    """A view that could not be written is said, though the record behind it is safe."""
+    """Warn of each file that could not be written. Its record is safe."""
     for view in outcome["views"]:
         if view["status"] == "failed":
             warn(f"{view['path']} was not written: {view['reason']}. The record is safe.")
@@ -183,13 +183,13 @@ def _print_lines(reply: Reply) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run the command line; the exit code. Whatever fails is said once, in one form."""
+    """Run the command line; the exit code. Every failure is reported once, in one form."""
     as_json = "--json" in arguments
-    # Closed by whoever started us: what is said goes nowhere, and the work is done all the same.
+    # The caller may have closed them: the output goes nowhere then, and the work is still done.
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
-        # A file name that is no UTF-8 must not end a command that has done its work.
+        # A file name that is not UTF-8 must not end a command that has done its work.
         getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")
     try:
         try:
@@ -239,7 +239,7 @@ def _fail(error: HoldfastError, as_json: bool) -> int:
 
 
 def _printed(answer: Any) -> bool:
-    """Whether an answer could be printed; what could not is said on standard error instead."""
+    """Whether an answer could be printed. If not, the caller prints it to standard error."""
     try:
         print_json(answer)
         sys.stdout.flush()
@@ -250,7 +250,7 @@ def _printed(answer: Any) -> bool:
 
 
 def _drop_output() -> None:
-    """Send what is still in the buffer nowhere: Python would complain of it at its own end, and exit
+    """Send the rest of the buffer to /dev/null: Python would fail to write it at its end, and exit
     with 120."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 1)

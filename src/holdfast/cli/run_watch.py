@@ -1,4 +1,4 @@
-"""What watching a run has in common, of a plan or of a loop."""
+"""What the live views of a plan's run and of a loop share."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class RunWatch:
 
     @contextmanager
     def _although_unread(self) -> Iterator[None]:
-        """A reader that goes away, or a full disk, is no reason to end a run: it goes on unseen."""
+        """Go on when the output cannot be written: a run does not end because its reader did."""
         stream = sys.stdout if self._as_json else sys.stderr
         try:
             yield

@@ -1,4 +1,4 @@
-"""What was spent, on a screen: the session, its steps and agents, and what programs reported."""
+"""The screen of what was spent: the session, its steps and agents, and what programs reported."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _row(one: Stretch, unnamed: str) -> list[str]:
 
 
 def _amount(told: Any) -> str:
-    """Never 0 for what is not known."""
+    """An amount; `unknown`, never 0, for what is not known."""
     if told["cost"] is not None:
         return dollars(told["cost"])
     if told["cost_at_least"]:
@@ -119,7 +119,7 @@ def _amount(told: Any) -> str:
 
 
 def dollars(cost: float | None) -> str:
-    """Cents, and up to two digits more where a small amount has them."""
+    """Dollars with cents, and up to two digits more for a small amount."""
     if cost is None:
         return "nothing"
     if cost >= 1:

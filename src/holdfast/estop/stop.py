@@ -18,8 +18,8 @@ BUDGET_LIFTED_BY = "holdfast guard reset"
 
 
 def stop(workspace: Workspace, reason: str, *, by: str, now: int) -> tuple[bool, list[str]]:
-    """Freeze every agent of the workspace. Whether the record of it was written (the stop holds all the
-    same), and the worktrees that could not be told."""
+    """Stop every agent of the workspace. Returns whether the record was written (the stop holds
+    without it), and the worktrees whose latch could not be set."""
     from holdfast.kernel.redact import Redactor
 
     reason = Redactor().text(reason)
@@ -28,7 +28,7 @@ def stop(workspace: Workspace, reason: str, *, by: str, now: int) -> tuple[bool,
 
 
 def release(workspace: Workspace, reason: str, *, by: str, now: int) -> bool:
-    """Lift the stop; whether there was one. A budget's is not lifted here."""
+    """Lift the stop; whether there was one. A budget's stop is not lifted here."""
     held = latch.read(workspace)
     if held is not None and held["by"] == BUDGET:
         raise NotAllowed(
@@ -71,7 +71,7 @@ def _leave_for_server(workspace: Workspace, command: Any, *, by: str, now: int) 
 
 
 def words(stopped: Latch) -> str:
-    """What an agent is told."""
+    """The text for an agent."""
     by = f" ({stopped['by']})" if stopped["by"] else ""
     return f"Stop now, checkpoint: {stopped['reason']}{by}"
 
@@ -82,7 +82,7 @@ def lifted_by(stopped: Latch) -> str:
 
 
 def refuse_stopped(workspace: Workspace, saved: str = "") -> None:
-    """Exit 7 while the stop holds; `saved` says what was kept first."""
+    """Raise Stopped (exit 7) while a stop holds; `saved` says what was kept first."""
     stopped = latch.read(workspace)
     if stopped is not None:
         raise Stopped(

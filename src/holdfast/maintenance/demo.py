@@ -1,4 +1,4 @@
-"""The main story, told by doing it: real processes, a real repository, a real kill -9."""
+"""The main story with real processes, a real repository and a real kill -9."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# A writer that says on its standard output what is durable, until somebody kills it.
+# A writer that prints what is durable, until it is killed.
 _WRITER = """
 import sys, holdfast
 with holdfast.open(actor="agent-1") as workspace:
@@ -30,7 +30,7 @@ _IDENTITY = ["-c", "user.name=demo", "-c", "user.email=demo@holdfast.invalid"]
 
 
 def tell() -> Iterator[str]:
-    """Play the story in a temporary repository; each line is something that just happened."""
+    """Play the story in a temporary repository, and yield a line for each thing that happened."""
     with tempfile.TemporaryDirectory(prefix="holdfast-demo-") as folder:
         stage = _Stage(folder)
         yield from _work_and_checkpoint(stage)
@@ -72,7 +72,7 @@ def _resumed_elsewhere(stage: _Stage) -> Iterator[str]:
     yield "A fresh process resumes:"
     yield from (f"    {line}" for line in stage.holdfast("resume").splitlines())
     stage.write("parser.py", "def parse(text):\n    raise NotImplementedError\n")
-    yield "Had somebody touched the work in between, it would have said so:"
+    yield "After a change in between, it says so:"
     yield from (f"    {line}" for line in stage.holdfast("resume").splitlines()[:2])
     stage.holdfast("snapshot", "restore", stage.first_snapshot())
     yield "And the work tree as it was is one command away:"
@@ -80,7 +80,7 @@ def _resumed_elsewhere(stage: _Stage) -> Iterator[str]:
 
 
 class _Stage:
-    """A temporary repository, and the commands that are run in it."""
+    """A temporary repository, and the commands that run in it."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder

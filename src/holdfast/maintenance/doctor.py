@@ -62,7 +62,7 @@ def diagnose(
 
 
 def examine(workspace: Workspace, now: int, *, fix: bool = False) -> list[Check]:
-    """Every check, in the order in which they matter; `fix` repairs what can be repaired."""
+    """All checks, the most important first. `fix` repairs what can be repaired."""
     settings = _settings(workspace)
     if settings["status"] == "problem" and settings["id"] == "address":
         return [settings]
@@ -206,7 +206,7 @@ def _chains(workspace: Workspace) -> Check:
             "chains",
             f"{first['stream']} is broken at {first['record'] or 'its end'}: {first['broken']}.",
             status="problem",
-            why="Somebody changed the file behind the journal's back, or the disk did.",
+            why="Another program changed the file, or the disk did.",
             fix="Compare with a copy: holdfast backup FILE --restore --dry-run",
         )
     return _check("chains", f"{sum(found['records'] for found in findings)} records, hashes right")
@@ -238,7 +238,7 @@ def _views(workspace: Workspace, now: int, fix: bool) -> Check:
         status="warning",
         why=refused.message
         if refused
-        else "A crash came before the file, or somebody edited it since.",
+        else "A crash came before the file was written, or it was edited since.",
         fix=refused.hint if refused else "holdfast doctor --fix",
         fixed=fixed,
     )
@@ -313,7 +313,7 @@ def _outbox(workspace: Workspace) -> Check:
 
 
 def _elsewhere(workspace: Workspace) -> Check:
-    """Whether records are where this workspace's commands do not look."""
+    """Whether another journal holds records that commands here do not read."""
     from holdfast.remote.move import astray
 
     found = astray(workspace)
@@ -323,7 +323,7 @@ def _elsewhere(workspace: Workspace) -> Check:
 
 
 def _spool(workspace: Workspace, now: int) -> Check:
-    """What hooks wrote on this machine, and how old is what they read."""
+    """What hooks wrote on this machine for the server, and the age of what they read."""
     from holdfast.remote import facts
 
     known = facts.gather(workspace)
@@ -379,7 +379,7 @@ def _unfinished(workspace: Workspace, now: int) -> list[str]:
 
 
 def _lock(workspace: Workspace) -> Check:
-    """Our lock dies with its process, so a held one is a process that is at work, or stuck."""
+    """The lock. It ends with its process, so a held lock means a process that works or hangs."""
     holder = _lock_holder(os.path.join(workspace.home, lock.FILE))
     if holder:
         return _check(
@@ -389,7 +389,7 @@ def _lock(workspace: Workspace) -> Check:
             why="It is writing right now; if it stays, it is stuck.",
             fix=f"Look at it: ps -p {holder}",
         )
-    return _check("lock", "Nobody holds the workspace")
+    return _check("lock", "No process holds the lock")
 
 
 def _lock_holder(path: str) -> int:
@@ -413,7 +413,7 @@ def _latch(workspace: Workspace) -> Check:
         "latch",
         f"Stopped: {stopped['reason']}",
         status="warning",
-        why=f"Set by {stopped['by'] or 'somebody'} at {stopped['at'] or 'an unknown time'}.",
+        why=f"Set by {stopped['by'] or 'an unknown user'} at {stopped['at'] or 'an unknown time'}.",
     )
 
 
@@ -463,7 +463,7 @@ def _quarantine(workspace: Workspace) -> Check:
         "quarantine",
         f"{len(kept)} files in {workspace.quarantine}",
         status="warning",
-        why="Somebody's edit could not be read; the file as it was is there, unredacted.",
+        why="An edit could not be read; the file is kept there as it was, unredacted.",
         fix="Take what you need. `holdfast gc` removes old ones.",
     )
 
@@ -500,7 +500,7 @@ def _clients(workspace: Workspace, hook_command: Callable[..., list[str]]) -> Ch
         "clients",
         " ".join(one["problem"] for one in wrong),
         status=_worst(wrong),
-        why="Hooks that cannot start do nothing, and nobody is told.",
+        why="Hooks that cannot start do nothing, and report nothing.",
         fix=f"holdfast init {again}",
     )
 

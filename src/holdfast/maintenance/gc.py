@@ -1,4 +1,4 @@
-"""Retention: what may go, what must stay, and what crashes left behind."""
+"""Retention: remove old records, and what crashes left behind."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ LEFTOVER_AGE = clock.DAY
 
 
 def collect(workspace: Workspace, now: int, *, dry_run: bool = False) -> Freed:
-    """Retention and compaction: snapshots first, so that every state outlives its records."""
+    """Remove old records and give space back. States are saved first, so they outlive their
+    records."""
     from holdfast.gates import pictures
     from holdfast.kernel.views import quarantine
     from holdfast.loop import history as loop_history
@@ -66,7 +67,7 @@ def collect(workspace: Workspace, now: int, *, dry_run: bool = False) -> Freed:
 
 
 def _prune_snapshots(workspace: Workspace, keep: int) -> int:
-    """Old snapshots of this worktree; where there is no git there are none."""
+    """Remove old snapshots of this worktree; none outside of git."""
     if not workspace.git_dir:
         return 0
     from holdfast.git.errors import GitError
@@ -99,7 +100,7 @@ def _would_free(journal: Journal, before: str, keep: int) -> Freed:
 
 
 def leftovers(workspace: Workspace, now: int) -> list[str]:
-    """Files aside that no view knows and that are older than a day: crashes left them."""
+    """Files of interrupted writes: no view knows them, and they are older than a day."""
     folder = os.path.join(workspace.tool_folder, "views")
     known = {
         (row["placed"] or "").split(":")[2]

@@ -168,7 +168,7 @@ def restore(
 
 
 def picture(stream: str, state: Any) -> str:
-    """A state as its reader knows it: its files, or its data where it has none."""
+    """A state as text: its files, or its data if it has none."""
     views = rules_of(stream).render(state)
     if not views:
         return json.dumps(state, ensure_ascii=False, indent=2, sort_keys=True)
@@ -185,7 +185,7 @@ def state_now(journal: Journal, stream: str) -> tuple[Any, int]:
 
 
 def change_of(journal: Journal, record: Record) -> tuple[str, str]:
-    """The picture before and after a record."""
+    """The state before and after a record, as text."""
     stream, version = record["stream"], record["version"]
     before = picture(stream, state_at(journal, stream, version - 1)) if version > 1 else ""
     return before, picture(stream, state_at(journal, stream, version))

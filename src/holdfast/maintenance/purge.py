@@ -55,7 +55,8 @@ SNAPSHOTS = "refs/holdfast/snapshots"
 
 
 def find(workspace: Workspace, *, id: str = "", text: str = "", now: int) -> Purged:
-    """What would be erased. Outside edits and queued commands are taken in first, to be found."""
+    """What would be erased. Outside edits and queued commands are recorded first, so that they are
+    found."""
     if not id and len(text) < SHORTEST_TEXT:
         raise Usage(f"The text to erase needs at least {SHORTEST_TEXT} characters.")
     writer = open_writer(workspace)
@@ -86,7 +87,7 @@ def find(workspace: Workspace, *, id: str = "", text: str = "", now: int) -> Pur
 
 
 def erase(workspace: Workspace, found: Purged, *, text: str = "", actor: str, now: int) -> Purged:
-    """Erase what `find` found, for good, and leave a record that says so."""
+    """Erase what `find` found, and leave a record of it."""
     journal = workspace.journal
     with workspace.lock():
         # The states first: once a body is gone, a state can no longer be made from it.
@@ -119,7 +120,7 @@ def erase(workspace: Workspace, found: Purged, *, text: str = "", actor: str, no
 
 
 def _clean_spool(workspace: Workspace, text: str) -> None:
-    """This machine's file, whose streams were brought anew with the record of the erasing."""
+    """Erase the text from the spool of this machine, too, and give its space back."""
     file = workspace.file()
     try:
         for form in _forms(text):
@@ -218,7 +219,7 @@ def _quarantined_with(workspace: Workspace, text: str) -> list[str]:
 
 
 def _snapshots_with(workspace: Workspace, text: str) -> list[str]:
-    """Refs of the snapshots that hold the text, whole."""
+    """The refs of the snapshots that hold the text."""
     if not workspace.git_dir:
         return []
     from holdfast.git.errors import GitError
@@ -234,8 +235,9 @@ def _snapshots_with(workspace: Workspace, text: str) -> list[str]:
 
 
 def _holds(top: str, ref: str, text: str) -> bool:
-    """Git looks for single lines, of which one may be empty and stand everywhere: so it is asked for
-    the longest, and what it names is read. On standard input: others can see a command line."""
+    """Whether a commit holds the text. Git searches single lines, so it gets the longest line, and
+    the files that it names are read. The text goes to standard input: other programs can see the
+    command line."""
     from holdfast.git.run import git, run
 
     longest = max(text.splitlines(), key=len, default="")
@@ -256,7 +258,7 @@ def _drop_snapshots(workspace: Workspace, refs: list[str]) -> None:
 
 
 def _copies(workspace: Workspace) -> list[str]:
-    """The copies that `backup --restore` kept of what the journal was."""
+    """The copies of the journal that `backup --restore` made."""
     return [
         os.path.join(workspace.home, name)
         for name in sorted(os.listdir(workspace.home))
@@ -265,7 +267,7 @@ def _copies(workspace: Workspace) -> list[str]:
 
 
 def _displaced(workspace: Workspace, streams: list[str]) -> list[str]:
-    """Files that a projection displaced: yesterday's views, which still show the secret."""
+    """Files that a projection displaced: old views, which still show the secret."""
     return [
         aside_of(stem_of(workspace, row["path"], target_of(workspace, row["path"])), row["placed"])
         for row in workspace.journal.views(worktree=workspace.root)

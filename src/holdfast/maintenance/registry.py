@@ -25,7 +25,7 @@ LONGEST = 1_000_000
 
 
 def remember(workspace: Workspace) -> None:
-    """Write a workspace down; OSError where that cannot be done."""
+    """Add a workspace to the list; OSError if it cannot be written."""
     root = _main_root(workspace)
     _change(lambda roots: roots if root in roots else [*roots, root])
 
@@ -37,12 +37,12 @@ def forget(workspace: Workspace) -> None:
 
 
 def roots() -> list[str]:
-    """The top folders of the workspaces that were written down and still are there."""
+    """The top folders of the listed workspaces that still exist."""
     return [root for root in _read() if os.path.isdir(root)]
 
 
 def workspaces(here: Workspace | None) -> tuple[list[Workspace], list[str]]:
-    """The workspace here and all that were written down; which of them are left out, and why."""
+    """The workspace here and all listed ones; and which of them are left out, and why."""
     found = [here] if here is not None else []
     left_out = []
     for root in roots():
@@ -60,7 +60,7 @@ def workspaces(here: Workspace | None) -> tuple[list[Workspace], list[str]]:
 
 
 def _main_root(workspace: Workspace) -> str:
-    """One name for all worktrees: a linked one may be gone tomorrow."""
+    """The main worktree's folder: a linked worktree may be gone tomorrow."""
     main = os.path.dirname(workspace.git_dir) if workspace.git_dir else workspace.root
     return main if main in worktrees(workspace) else workspace.root
 

@@ -1,4 +1,4 @@
-"""What a person wants to know first: where the journal is, what it holds, what needs attention."""
+"""The state of a workspace: where the journal is, what it holds, what needs attention."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from holdfast.remote.facts import SpoolFacts
 
     class Attention(TypedDict):
-        """Something that a person should look at, and the command that does."""
+        """Something that a person should look at, and the command for it."""
 
         what: str
         next: str
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         streams: int
 
     class ServerFacts(SpoolFacts):
-        """Where the journal is on a server. While it is away, all else is what this machine knows."""
+        """The server of the journal. While it is away, the rest is what this machine knows."""
 
         place: str
         reachable: bool
@@ -86,7 +86,7 @@ def gather(workspace: Workspace, *, streams: int = SHOWN_STREAMS) -> Status:
 
 
 def _server(workspace: Workspace) -> ServerFacts | None:
-    """How it stands with the server; None where the journal is a file."""
+    """The state of the server; None if the journal is a file."""
     if not workspace.url:
         return None
     from holdfast.journal.postgres.url import without_password
@@ -115,7 +115,7 @@ def _away(server: ServerFacts | None) -> list[Attention]:
 
 
 def attention(workspace: Workspace) -> list[Attention]:
-    """What cannot wait, gravest first."""
+    """What needs a person, the most urgent first."""
     found: list[Attention] = []
 
     def add(what: str, next: str) -> None:
@@ -164,7 +164,7 @@ def attention(workspace: Workspace) -> list[Attention]:
 
 
 def _astray(workspace: Workspace) -> str:
-    """Asked only where there may be two journals, for the sake of the many with one."""
+    """Whether another journal holds records. It looks only if there may be two journals."""
     was_moved = os.path.exists(os.path.join(workspace.home, MOVED_FILE))
     if workspace.spools or not (workspace.url or was_moved):
         return ""

@@ -1,4 +1,4 @@
-"""One line under the prompt: how full the context is, what was spent, and what waits for a person."""
+"""The line under the prompt: how full the context is, what was spent, what waits for a person."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 BETWEEN = " · "
 LONGEST_REASON = 60
 FULL = 100  # percent
-HIGHEST_COST = 1_000_000  # dollars; more is a mistake of whoever counted
+HIGHEST_COST = 1_000_000  # dollars; more is a mistake
 _COLOURS = {"red": "31", "yellow": "33", "dim": "2"}
 
 
 def write(workspace: Workspace, payload: Mapping[str, Any], *, now: int) -> str:
-    """From what the client tells its status line, and what we know. The numbers are kept, too: the
-    client tells its exact window nowhere else."""
+    """The line, from what the client sends and what the journal knows. The client's numbers are
+    kept, because it tells its context window nowhere else."""
     session = payload.get("session_id")
     session = session if isinstance(session, str) else ""
     _keep_numbers(workspace, payload, now)
@@ -39,7 +39,7 @@ def write(workspace: Workspace, payload: Mapping[str, Any], *, now: int) -> str:
 
 
 def _holding(workspace: Workspace, session: str) -> Iterator[str]:
-    """What keeps the agent from going on stands first."""
+    """What stops the agent; it comes first."""
     stopped = latch.read(workspace)
     if stopped is not None:
         yield _coloured(f"STOPPED: {_short(stopped['reason'])}", "red")
@@ -61,7 +61,7 @@ def _numbers(workspace: Workspace, payload: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _limits(workspace: Workspace) -> Mapping[str, Mapping[str, float]]:
-    """Those that the budget's last check went by; none where no budget is kept."""
+    """The limits of the budget's last check; none without a budget."""
     from holdfast.budgets.rules import budget
     from holdfast.kernel.state import load
 
@@ -96,7 +96,7 @@ def _waiting(workspace: Workspace) -> Iterator[str]:
 
 
 def _unheard(workspace: Workspace, now: int) -> Iterator[str]:
-    """Where there is a server: that it was not heard for a while, and what waits for it here."""
+    """How long the server was not heard, and what waits for it here."""
     if not os.path.exists(os.path.join(workspace.home, "forward")):
         return
     from holdfast.remote import facts
@@ -124,7 +124,7 @@ def _table(payload: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _number(value: object, highest: float) -> float | None:
-    """None for what can be no such number, also for what is none at all (NaN)."""
+    """A number, or None for anything else, such as NaN."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return float(value) if 0 <= value <= highest else None

@@ -49,9 +49,9 @@ STATUSES: tuple[tuple[type[HoldfastError], int], ...] = (
     (StoreAway, 503),
 )
 RETRY_SECONDS = 3
-# What is said otherwise to somebody who clicked and did not type a command.
+# Messages for a person who clicked, where the error speaks of a command.
 AT_A_PAGE = {"disk_full": {"hint": "Free some space, then go back and send it once more."}}
-# So many attempts without a sign-in are recorded in a minute: nobody fills a journal through us.
+# Attempts without a sign-in that are recorded in a minute: no program can fill the journal with them.
 MOST_RECORDED = 10
 LONGEST_PURPOSE = 100
 
@@ -66,7 +66,7 @@ class PageServer:
         self.renderer = Renderer(address)
         self.cache = PageCache(site, self.renderer)
         self.live = Live(self.cache)
-        # One for each workspace: a journal that is locked keeps nobody else waiting.
+        # One thread a workspace: a locked journal makes no other workspace wait.
         self._writers = {place: ThreadPoolExecutor(1, "holdfast-writer") for place in site}
         self._recorded: list[float] = []
         self.app = Starlette(

@@ -14,7 +14,7 @@ from holdfast.session.spending import account
 from holdfast.web.workspaces import look_at
 
 EVERY = 3.0
-# Whoever was not on a page for so long is no longer measured.
+# A session that no page showed for this long is no longer measured.
 KEPT_SECONDS = 600.0
 
 

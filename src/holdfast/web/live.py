@@ -17,7 +17,7 @@ from holdfast.web.workspaces import format_positions, parse_positions
 
 # Seconds between looks at the journals, and between signs of life on a quiet connection.
 LOOK, STILL_HERE = 0.25, 15.0
-# A browser opens six connections to a server. Whoever has more pages open than this gets the others in
+# A browser opens six connections to a server. A reader with more open pages gets the others in
 # single copies, for which the browser comes again every so many milliseconds.
 MOST_STREAMS, COME_AGAIN = 4, 2000
 MOST_RECORDS = 200

@@ -29,7 +29,7 @@ class Renderer:
     """The templates of one page server."""
 
     def __init__(self, address: Address) -> None:
-        # Copies are for everybody; where a form's token belongs stands a mark that nobody can guess,
+        # Copies are for all readers; in place of a form's token they hold a random mark,
         # and each reader gets their own token in its place.
         self._mark = secrets.token_hex(16)
         self._environment = Environment(

@@ -25,7 +25,7 @@ PORT = 4653  # "HOLD" on a telephone
 MORE_PORTS = 20
 # How long an answer that is on its way may still take at the end.
 GRACE_SECONDS = 12
-# A machine without IPv6: nobody else can listen there either.
+# A machine without IPv6: no other program can listen there either.
 NO_SUCH_NETWORK = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.EPROTONOSUPPORT)
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -90,7 +90,7 @@ def refuse_open(wish: ServeOptions) -> None:
         )
     if wish.host in EVERYWHERE and not wish.proxy:
         raise Usage(
-            f"{wish.host} is no name that a browser can go to.",
+            f"{wish.host} is not a name that a browser can open.",
             hint="Give --host the name or the address that people type.",
         )
 
@@ -103,7 +103,7 @@ def _bound(wish: ServeOptions) -> list[socket.socket]:
             socket.getaddrinfo(wish.host, None)
         except (OSError, UnicodeError):
             raise Usage(
-                f"--host {wish.host!r:.80} is no name that this machine knows.",
+                f"--host {wish.host!r:.80} is not a name of this machine.",
                 hint="Give the name or the address that people type.",
             ) from None
     for port in ports:

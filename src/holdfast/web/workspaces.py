@@ -21,7 +21,7 @@ class ServedWorkspace:
     def __init__(self, key: str, root: str, file: Identity | None = None) -> None:
         self.key = key
         self.root = root
-        # By the last look: whoever only helps the page writes nothing there meanwhile.
+        # At the last look; threads beside the page write nothing there meanwhile.
         self.is_away = False
         self._workspace: Workspace | None = None
         self._file = file
@@ -105,7 +105,7 @@ def look_at(workspace: Workspace) -> Identity | None:
     except OSError as error:
         raise StoreAway(
             f"Its journal may not be read: {error.strerror}.",
-            hint=f"Make {workspace.home} readable for whoever runs the page.",
+            hint=f"Make {workspace.home} readable for the user who runs the page.",
             kind="unreadable",
         ) from error
     if not seen.st_size:

@@ -67,7 +67,7 @@ def _remember(call: Call) -> None:
 def _detected(wanted: list[str], found: list[Found]) -> Iterator[str]:
     if not wanted:
         yield f"None of {', '.join(CLIENTS)} was found here."
-        yield "Name one all the same: holdfast init --client claude"
+        yield "To name one: holdfast init --client claude"
         return
     for one in found:
         if one["because"]:

@@ -44,7 +44,9 @@ def command(
 def _clearance(call: Call, paths: tuple[str, ...], *, skip_validation: bool) -> None:
     plans = checked(call, paths, skip_validation=skip_validation)
     if call.as_json or not is_person_here():
-        raise Waiting("Nobody is here to give clearance.", hint="Give it with -y.")
+        raise Waiting(
+            "There is no person at a terminal to give clearance.", hint="Give it with -y."
+        )
     for line in order_of(plans).lines:
         echo(line, error=True)
     echo(style(f"Reply '{APPROVED}' to commence takeoff.", bold=True), error=True)

@@ -1,7 +1,7 @@
-"""The emergency stop, as history: who stopped everything, why, and who let it go on.
+"""The emergency stop in the history: who stopped the agents, why, and who released them.
 
-The rules of the one `stop:workspace` stream. What holds agents back is the latch's file; this is the
-record of it.
+These are the rules of the stream `stop:workspace`. The latch's file is what holds agents back; this
+is its record.
 """
 
 from __future__ import annotations

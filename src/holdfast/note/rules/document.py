@@ -1,4 +1,4 @@
-"""The text of a note's file: a heading, dated lines, and whatever else a person wrote below."""
+"""The text of a note's file: a heading, dated lines, and other text that a person wrote below."""
 
 from __future__ import annotations
 
@@ -40,13 +40,14 @@ def write(state: NoteState) -> str:
 
 
 def as_lines(text: str) -> str:
-    """A text as the file can hold it and give it back: one kind of line end, no blanks before it."""
+    """A text that the file can hold and give back unchanged: one kind of line end, no spaces before
+    it."""
     unified = without_nul(text).replace("\r\n", "\n").replace("\r", "\n")
     return "\n".join(line.rstrip() for line in unified.split("\n")).strip()
 
 
 def author(name: str) -> str:
-    """A name that cannot be taken for the beginning of the text."""
+    """A name that cannot be mistaken for the beginning of the text."""
     return " ".join(as_lines(name).replace(": ", " ").split()) or "unknown"
 
 

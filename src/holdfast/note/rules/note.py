@@ -1,6 +1,6 @@
-"""Notes: the smallest stream there is. `.notes/<name>.md` keeps short dated lines for the next reader.
+"""Notes: `.notes/<name>.md` keeps short dated lines for the next reader.
 
-It reads and writes like the large protocols do, so it is also the example to copy from.
+This is the smallest stream, with all that the large protocols have: the example to copy.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LONGEST_NAME = 64
 
 
 def stream_of(name: str) -> str:
-    """The stream of a note; a name that could not be a file's is refused."""
+    """The stream of a note; a name that cannot be a file's name is refused."""
     plain = name.replace("-", "").replace("_", "").replace(".", "")
     if not plain.isalnum() or name.startswith(".") or len(name) > LONGEST_NAME:
         raise Usage(
@@ -62,7 +62,7 @@ def apply(state: NoteState, event: Event) -> NoteState:
 
 
 def absorb(state: NoteState, base: NoteState, change: Change, now: int) -> list[tuple[str, Any]]:
-    """What the editor added to, and took from, the text that they saw."""
+    """What an editor added to the text of the file, and removed from it."""
     if change["kind"] != "edited":
         return []
     entries, rest = parse(change["text"], heading(state), clock.stamp(now))
@@ -77,7 +77,7 @@ def absorb(state: NoteState, base: NoteState, change: Change, now: int) -> list[
 
 
 def _merged(base: str, ours: str, theirs: str) -> str:
-    """What stands below the entries, when both sides may have changed it: nothing is lost."""
+    """The text below the entries when both sides may have changed it: nothing is lost."""
     if theirs in (base, ours):
         return ours
     if ours == base or ours in theirs:
