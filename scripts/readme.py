@@ -68,8 +68,8 @@ def made_anew(text: str) -> str:
     """The page with its made parts, each between two comments."""
     for name, make in PARTS.items():
         pattern = re.compile(rf"(<!-- {name}: .*? -->\n).*?(<!-- end -->)", re.DOTALL)
-        body = make()
-        text, count = pattern.subn(lambda found, body=body: f"{found[1]}{body}\n{found[2]}", text)
-        if count != 1:
+        found = pattern.search(text)
+        if found is None:
             raise ValueError(f"README.md has no place for {name}")
+        text = f"{text[: found.start()]}{found[1]}{make()}\n{found[2]}{text[found.end() :]}"
     return text

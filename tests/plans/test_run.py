@@ -34,7 +34,7 @@ ACTION = """\
 </task>
 """
 if TYPE_CHECKING:
-    from holdfast.plans.news import Event
+    from holdfast.plans.news import RunEvent
 
 PAGE = "'The page at http://localhost:3000'"
 
@@ -297,8 +297,8 @@ def test_a_failed_task_is_tried_anew_at_a_resume(world: World) -> None:
 
 
 def test_what_runs_beside_a_failure_is_let_run_and_nothing_new_begins(world: World) -> None:
-    class Noticing(list["Event"]):
-        def append(self, event: Event) -> None:
+    class Noticing(list["RunEvent"]):
+        def append(self, event: RunEvent) -> None:
             super().append(event)
             if event["event"] == "failed":
                 (world.root / "failed").touch()

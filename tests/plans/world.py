@@ -32,7 +32,7 @@ from tests.plans.samples import text
 if TYPE_CHECKING:
     from holdfast.gates.person import Person
     from holdfast.journal.interface import Record
-    from holdfast.plans.news import Event
+    from holdfast.plans.news import RunEvent
     from holdfast.plans.rules.run_model import RunState
 
 # The command line, for the programs of tasks: wherever the tests run, it is the one that is tested.
@@ -73,7 +73,7 @@ class World:
         self.root = root
         self.workspace = discover(str(root))
         self.writer = open_writer(self.workspace)
-        self.events: list[Event] = []
+        self.events: list[RunEvent] = []
         self.log = root / "log"
         self.id = ""
 

@@ -93,7 +93,7 @@ def test_a_chat_resumed_many_times_counts_each_call_and_prompt_once(
     lines = gzip.decompress(packed).splitlines()
     size = sum(len(each) + 1 for each in lines)
     events = list(conversation.read(gemini_transcript, lines, new_state(), size=size))
-    found = Counter(event.kind for event in events)
+    found = Counter(str(event.kind) for event in events)
     assert {kind: found[kind] for kind in kinds} == kinds
     assert found["call"] == 0
     asked = [event.text for event in events if event.kind == "prompt"]
