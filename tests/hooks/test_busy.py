@@ -37,7 +37,9 @@ def test_the_capture_goes_to_the_inbox(repository: Path, holdfast: Holdfast, eve
     assert bool(one["ended_at"]) == (event == "SessionEnd")
     kinds = [each["kind"] for each in holdfast("history", "--json").data["records"]]
     if event == "SessionEnd":
-        assert kinds[:3] == ["noted", "ended", "captured"], "newest first"
+        # What the process after the turn records may come at any moment.
+        spoken = [kind for kind in kinds if kind not in ("surveyed", "observed")]
+        assert spoken[:3] == ["noted", "ended", "captured"], "newest first"
 
 
 def test_all_the_waiting_of_a_hook_is_bounded_together(repository: Path) -> None:

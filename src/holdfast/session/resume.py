@@ -297,7 +297,7 @@ def _resumed(
     parts: pack.Parts = {
         "verdict": handover_text.verdict_lines(state, verdict, why=_why_unknown(reasons), now=now),
         "changes": [one["what"] for one in reasons if one["verdict"] not in ("CLEAN", "UNKNOWN")],
-        "notes": _notes(workspace, since=last["at"] if last else ""),
+        "notes": _notes(workspace),
     }
     if seen is not None:
         parts["seen"] = handover_text.as_it_is(seen, workspace.root)
@@ -410,20 +410,17 @@ def _reasoning(workspace: Workspace) -> tuple[list[str], list[tuple[str, list[st
     return [f"holdfast rfc bootstrap {id}" for id in waiting], notes
 
 
-def _notes(workspace: Workspace, since: str) -> list[str]:
-    """The newest notes: all since the last checkpoint, else the last few."""
+def _notes(workspace: Workspace) -> list[str]:
+    """The notes that were left last, the oldest of them first."""
     if not workspace.exists():
         return []
-    from holdfast.kernel.state import load_all
-    from holdfast.note.rules import note
-
-    states = load_all(workspace.journal, note, "note:")
-    entries = [entry for state, _ in states for entry in state["entries"]]
-    entries.sort(key=lambda entry: entry["at"])
-    newest = entries[-MOST_NOTES:]
-    return [
-        f"{entry['at'][:16].replace('T', ' ')} {entry['by']}: {entry['text']}" for entry in newest
-    ]
+    found = []
+    for record in workspace.journal.latest(kind="noted", limit=MOST_NOTES):
+        body = record["body"]
+        if isinstance(body, dict) and body.get("text"):
+            when = str(body.get("at") or record["at"])[:16].replace("T", " ")
+            found.append(f"{when} {body.get('by', '')}: {body['text']}")
+    return found[::-1]
 
 
 def _from_file(workspace: Workspace, around: _Around | None) -> SessionState:
