@@ -51,7 +51,7 @@ proof: $(READY) ## slow proofs: kill -9, full disk and I/O errors at every syste
 
 test-clients: $(READY) ## Claude Code, Codex, Gemini CLI and opencode themselves, against a stub
 	@$(BIN)/python -m scripts.clients
-	@$(BIN)/python -m pytest -n 2 -m clients tests/clients
+	@$(BIN)/python -m pytest -n 2 -m clients tests/real_clients
 
 bench: ## speed and size as ratios, peers beside us
 	@test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
