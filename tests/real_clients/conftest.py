@@ -14,7 +14,8 @@ from scripts.clients import why_missing
 from tests.real_clients.world import KINDS, Claude, Client, Codex, Inspector, Opencode
 
 
-def _ready(kind: type[Client], project: Path, home: Path) -> Client:
+def ready(kind: type[Client], project: Path, home: Path) -> Client:
+    """A client in a project, with a home of its own; the test fails where it is not installed."""
     missing = why_missing(kind.name)
     if missing:
         pytest.fail(f"This client was not tried. {missing}")
@@ -24,26 +25,26 @@ def _ready(kind: type[Client], project: Path, home: Path) -> Client:
 @pytest.fixture(params=KINDS, ids=lambda kind: str(kind.name))
 def client(request: pytest.FixtureRequest, repository: Path, tmp_path: Path) -> Client:
     """Each of the four in turn, with holdfast not yet installed."""
-    return _ready(request.param, repository, tmp_path / "home")
+    return ready(request.param, repository, tmp_path / "home")
 
 
 @pytest.fixture
 def claude(repository: Path, tmp_path: Path) -> Client:
-    return _ready(Claude, repository, tmp_path / "home")
+    return ready(Claude, repository, tmp_path / "home")
 
 
 @pytest.fixture
 def codex(repository: Path, tmp_path: Path) -> Client:
-    return _ready(Codex, repository, tmp_path / "home")
+    return ready(Codex, repository, tmp_path / "home")
 
 
 @pytest.fixture
 def opencode(repository: Path, tmp_path: Path) -> Client:
-    return _ready(Opencode, repository, tmp_path / "home")
+    return ready(Opencode, repository, tmp_path / "home")
 
 
 @pytest.fixture
 def inspector(repository: Path, tmp_path: Path) -> Inspector:
-    ready = _ready(Inspector, repository, tmp_path / "home")
-    assert isinstance(ready, Inspector)
-    return ready
+    found = ready(Inspector, repository, tmp_path / "home")
+    assert isinstance(found, Inspector)
+    return found

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from scripts.clients import program_of
 
 from tests.conftest import Git
+from tests.real_clients.conftest import ready
 from tests.real_clients.dialects import Answer
-from tests.real_clients.world import Client, Run
+from tests.real_clients.world import Claude, Client, Codex, Gemini, Opencode, Run
 
 pytestmark = pytest.mark.clients
 
@@ -37,7 +40,9 @@ PATIENCE = 60.0
 
 
 @pytest.fixture
-def project(repository: Path, git: Git) -> Path:
+def project(repository: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project whose check fails, and a Codex that can patch it."""
+    monkeypatch.setattr(Codex, "model", "gpt-5.5")
     (repository / "words.py").write_text(WORDS)
     (repository / "check_words.py").write_text(CHECK)
     (repository / "other.py").write_text("LIMIT = 1\n")
@@ -157,3 +162,195 @@ def test_a_new_session_knows_what_a_client_did_that_was_killed_while_its_model_t
     assert section(told, "Request under way") == [REQUEST]
     assert any(line.startswith("- words.py") for line in section(told, "Files edited"))
     assert section(told, "Still failing")[-1] == ERROR
+
+
+# 3. Another client
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [(Claude, Codex), (Codex, Gemini), (Opencode, Claude), (Gemini, Opencode)],
+    ids=lambda kind: str(kind.name),
+)
+def test_another_client_knows_what_the_one_before_it_did(
+    first: type[Client], second: type[Client], project: Path, tmp_path: Path
+) -> None:
+    before, after = (ready(kind, project, tmp_path / "home") for kind in (first, second))
+    begin(before)
+    after.install()
+    assert_handed_over(told_to(after))
+
+
+def test_resume_in_codex_starts_it_with_the_pack(project: Path, tmp_path: Path) -> None:
+    before, after = (ready(kind, project, tmp_path / "home") for kind in (Claude, Codex))
+    begin(before)
+    programs = after.home / "bin"
+    programs.mkdir()
+    (programs / "codex").symlink_to(program_of("codex"))
+    environment = after.environment()
+    run = after.start(
+        [],
+        [{"text": "UNDERSTOOD"}],
+        command=[str(after.program("holdfast")), "resume", "--in", "codex"],
+        environment={**environment, "PATH": f"{programs}:{environment['PATH']}"},
+        steps=[{"asked": 1, "type": []}, {"sees": "UNDERSTOOD", "type": ["\x03", "\x03"]}],
+    )
+    assert len(run.asked) == 1, run.told
+    assert_handed_over(as_read(run, 0))
+
+
+# 4. A statement that the work has overtaken
+
+
+def test_a_stated_next_step_that_was_done_is_told_as_done(client: Client, project: Path) -> None:
+    client.install()
+    action = "use shlex.split in parse()"
+    client.holdfast("checkpoint", "--status", "not begun", "--next", action, "--skip-git")
+    said = {"text": "parse uses shlex.split now, and the check passes."}
+    run = client.run("Do what was left to do.", [*half_of_the_work(client, RIGHT), said])
+    assert run.code == 0, run.told
+    assert action in as_read(run, 0), "the first session was told what to do"
+    told = told_to(client)
+    stated = section(told, "Stated by")
+    assert f"- Done since: {action} (`shlex.split` stands in words.py now)." in stated
+    assert not any(line.startswith("- Next action:") for line in stated)
+    assert not any("not begun" in line for line in stated)
+    assert "Still failing" not in told
+
+
+# 5. A work tree that was changed in between
+
+
+def test_what_was_changed_between_two_sessions_is_named(
+    client: Client, project: Path, git: Git
+) -> None:
+    begin(client)
+    wait_until_observed(client)
+    git("checkout", "--", "words.py", at=project)
+    (project / "other.py").write_text("LIMIT = 2\n")
+    told = told_to(client)
+    assert "Holdfast: DRIFTED." in told
+    assert section(told, "What is not as it was") == ["- changed since: other.py, words.py"]
+
+
+# 6. A claim with its probe
+
+
+def test_a_verified_claim_outlives_the_stop_hook(client: Client, project: Path) -> None:
+    client.install()
+    claim = f'holdfast checkpoint --skip-git --claim "the check passes" "run:{COMMAND}"'
+    script = [*half_of_the_work(client, RIGHT), client.shell(claim), {"text": "It passes."}]
+    run = client.run(REQUEST, script)
+    assert run.code == 0, run.told
+    told = told_to(client)
+    assert any(
+        line.startswith("- Claim: [verified] the check passes") for line in section(told, "Stated")
+    )
+    (project / "words.py").write_text(WORDS)
+    found = json.loads(client.holdfast("resume", "--json"))["data"]
+    assert found["verdict"] == "DRIFTED"
+    reasons = [reason["what"] for reason in found["reasons"]]
+    assert "the check passes: was verified, is unverified" in reasons, "its probe was run again"
+
+
+# 7. Auto-compaction
+
+FULL = 98_000
+RULING = "Do not change check_words.py."
+TASKS = ("Split with shlex", "Document the quotes")
+SUMMARY = {"text": "<summary>Somebody wanted milk.</summary>"}
+# With what Claude Code and Codex ask their model for a summary.
+ASKS_FOR_SUMMARY = ("create a detailed summary", "CONTEXT CHECKPOINT COMPACTION")
+
+
+@pytest.mark.parametrize("client", [Claude, Codex], indirect=True)
+def test_after_a_compaction_tasks_and_rulings_from_before_are_there(
+    client: Client, project: Path
+) -> None:
+    client.install()
+    compacting = compacts_by_itself(client)
+    # Claude Code has its own tasks in an interface for people, and where they are asked for.
+    tools = ["--tools", "Bash,TaskCreate,TaskUpdate"] if client.name == "claude" else []
+    prompt = client.words(f"Plan the work on words.py. {RULING}")
+    first = client.start([*prompt, *tools], client.plan(*TASKS))
+    assert first.code == 0, first.told
+    words = [*taken_up(client, "Begin with the first task."), *tools]
+    run = client.start(words, until_compacted(client), environment=compacting)
+    assert run.code == 0, run.told
+    assert was_compacted(run)
+    told = as_read(run, -1)
+    assert section(told, "Request under way") == ["Begin with the first task."]
+    assert f"- {RULING}" in section(told, "The person ruled")
+    assert section(told, "Tasks, 0 of 2 done") == [f"- [>] {TASKS[0]}", f"- [ ] {TASKS[1]}"]
+
+
+def compacts_by_itself(client: Client) -> dict[str, str]:
+    """Let the client compact when its model says that so many tokens are in use."""
+    if client.name == "codex":
+        config = client.home / ".codex" / "config.toml"
+        limit = "model_auto_compact_token_limit = 60000\n"
+        config.write_text(limit + config.read_text())
+    return {**client.environment(), "CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000"}
+
+
+def until_compacted(client: Client) -> list[Answer]:
+    """The model works until its client compacts the conversation, and once more."""
+    full = {**client.shell(COMMAND), "tokens": FULL}
+    # Codex asks for a summary without its tools, which the stub answers by itself.
+    summary = [SUMMARY] if client.name == "claude" else []
+    return [full, *summary, {"text": "Going on."}]
+
+
+def was_compacted(run: Run) -> bool:
+    """Whether the client asked for a summary before its last request."""
+    asked = [json.dumps(request["body"]) for request in run.requests[:-1]]
+    return any(words in body for body in asked for words in ASKS_FOR_SUMMARY)
+
+
+def taken_up(client: Client, prompt: str) -> list[str]:
+    """The command line that goes on with the newest session here."""
+    words = client.words(prompt)
+    if client.name == "codex":
+        return [words[0], "resume", "--last", *words[1:]]
+    return ["--continue", *words]
+
+
+# 8. Two sessions at once
+
+
+def test_two_sessions_at_once_keep_apart_and_a_third_is_told_of_both(
+    project: Path, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    one, two, three = (ready(kind, project, home) for kind in (Claude, Codex, Claude))
+    one.install()
+    two.install()
+    flags = tmp_path / "flags"
+    flags.mkdir()
+    requests = {one.name: "Rename parse in words.py.", two.name: "Raise LIMIT in other.py."}
+
+    def work(client: Client) -> Run:
+        environment = compacts_by_itself(client)
+        wait = f"touch {flags}/{client.name}; while [ ! -e {flags}/go ]; do sleep 0.2; done"
+        script = [client.shell(wait), *until_compacted(client)]
+        prompt = client.words(requests[client.name])
+        return client.start(prompt, script, environment=environment)
+
+    with ThreadPoolExecutor() as threads:
+        runs = {client.name: threads.submit(work, client) for client in (one, two)}
+        end = time.monotonic() + PATIENCE
+        while len(list(flags.iterdir())) < 2 and time.monotonic() < end:
+            time.sleep(0.1)
+        third = told_to(three)
+        (flags / "go").touch()
+    for client in (one, two):
+        run = runs[client.name].result()
+        assert run.code == 0, run.told
+        assert was_compacted(run)
+        told = as_read(run, -1)
+        assert section(told, "Request under way") == [requests[client.name]]
+    assert "also at work in this worktree" in third
+    beside = [line for line in third.split("\n") if line.startswith(("- Claude Code", "- Codex"))]
+    assert len(beside) == 2
+    assert all(any(request in line for line in beside) for request in requests.values())
+    assert "## Request under way" not in third, "it takes neither over"

@@ -226,8 +226,8 @@ class Claude(Client):
 
 class Codex(Client):
     name = "codex"
-    # A model that Codex knows is given its tool for patches.
-    model = "gpt-5.5"
+    # Which model `codex exec` asks for. One that Codex knows is given its tool for patches.
+    model = MODEL
     # What the sandbox of `codex exec` is; the tests of other things do without it.
     sandbox: tuple[str, ...] = ("--dangerously-bypass-approvals-and-sandbox",)
 
@@ -235,7 +235,7 @@ class Codex(Client):
         folder = self.home / ".codex"
         folder.mkdir(exist_ok=True)
         (folder / "config.toml").write_text(
-            f'model = "{self.model}"\n'
+            f'model = "{MODEL}"\n'
             'model_provider = "stub"\n'
             "check_for_update_on_startup = false\n\n"
             "[model_providers.stub]\n"
@@ -252,7 +252,8 @@ class Codex(Client):
     def words(self, prompt: str) -> list[str]:
         # A person reviews hooks in `/hooks`; nobody is there to do it in a throw-away home.
         trusted = "--dangerously-bypass-hook-trust"
-        return ["exec", "--json", "--skip-git-repo-check", trusted, *self.sandbox, prompt]
+        model = ("--model", self.model)
+        return ["exec", "--json", "--skip-git-repo-check", *model, trusted, *self.sandbox, prompt]
 
     def variables(self) -> dict[str, str]:
         return {"STUB_KEY": KEY, "CODEX_HOME": str(self.home / ".codex")}
