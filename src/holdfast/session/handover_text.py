@@ -85,9 +85,6 @@ def stated_part(
     state: SessionState, seen: Observation | None, root: str, *, now: int
 ) -> Stated | None:
     """What was stated on purpose, how old it is, and what was seen done since."""
-    lines = list(_stated_lines(state))
-    if not lines:
-        return None
     stated, last = state.get("stated"), state["last"]
     at = stated["at"] if stated else last["at"] if last else ""
     age = f"{how_long(max(0, now - clock.parse(at)))} ago" if at else "at an unknown time"
@@ -95,24 +92,32 @@ def stated_part(
     if edits:
         age += f", {edits} edit{'s' if edits != 1 else ''} before now"
     since: list[str] = []
+    done = ""
     if seen is not None and stated is not None and calls:
-        since = _since(seen, stated["calls"], next_action_of(state["progress"]["prompt"]), root)
-    return {"age": age, "lines": [*since, *lines]}
+        edited = _edited_since(seen, stated["calls"])
+        since = _since(seen, stated["calls"], edited)
+        done = _done_since(next_action_of(state["progress"]["prompt"]), edited, root)
+    lines = list(_stated_lines(state, went_on=edits > 0, done=done))
+    return {"age": age, "lines": [*since, *lines]} if lines else None
 
 
-def _stated_lines(state: SessionState) -> Iterator[str]:
+def _stated_lines(state: SessionState, *, went_on: bool, done: str) -> Iterator[str]:
+    """What was stated. A status or a next action that work has overtaken is called one of then."""
     progress, last = state["progress"], state["last"]
     prompt = progress["prompt"]
     if prompt and not is_composed(prompt):
         yield from (line for line in prompt.split("\n") if line.strip())
-    elif progress["issue"] != UNKNOWN_ISSUE and prompt:
+    elif progress["issue"] != UNKNOWN_ISSUE and prompt and not went_on:
         yield from prompt.split("\n")
     elif prompt:
-        yield from _known_of(prompt, progress["current"])
+        if progress["issue"] != UNKNOWN_ISSUE:
+            yield f"Issue: {progress['issue']}"
+        yield from _known_of(prompt, progress["current"], went_on=went_on, done=done)
     if progress["title"]:
         yield f"Title: {progress['title']}"
     if progress["current"]:
-        status = f" ({progress['status']})" if progress["status"] else ""
+        then = "then " if went_on else ""
+        status = f" ({then}{progress['status']})" if progress["status"] else ""
         yield f"Current task: {progress['current']}{status}"
     for blocker in progress["blockers"]:
         yield f"Blocker: {blocker['blocker']} (unblocked by: {blocker['until']})"
@@ -125,24 +130,28 @@ def _stated_lines(state: SessionState) -> Iterator[str]:
     yield from (line for line in progress["extra"].split("\n") if line.strip())
 
 
-def _known_of(prompt: str, current: str) -> Iterator[str]:
-    """What a composed prompt without an issue does say."""
+def _known_of(prompt: str, current: str, *, went_on: bool, done: str) -> Iterator[str]:
+    """What a composed prompt does say: the next action, or that it was done, and the files."""
     action, files = next_action_of(prompt), files_in(prompt)
     if action and action not in ("continue with the first remaining task", current.rstrip(".")):
-        yield f"Next action: {action}"
+        yield done or f"Next action{' then' if went_on else ''}: {action}"
     if files:
         yield f"Key files: {', '.join(files)}"
 
 
-def _since(seen: Observation, calls: int, action: str, root: str) -> list[str]:
-    """What was seen done after the statement, and where its next action stands by now."""
+def _edited_since(seen: Observation, calls: int) -> list[str]:
+    """The files that were edited after so many calls and are still there, the latest first."""
     files = seen["files"]
     edited = [
         name
         for name, file in files.items()
         if file["edits"] and file["call"] > calls and file["state"] != "deleted"
     ]
-    edited.sort(key=lambda name: (-files[name]["call"], name))
+    return sorted(edited, key=lambda name: (-files[name]["call"], name))
+
+
+def _since(seen: Observation, calls: int, edited: list[str]) -> list[str]:
+    """What was seen done after the statement, in one line."""
     ran = [one for one in seen["commands"].values() if one["call"] > calls]
     ran.sort(key=lambda one: -one["call"])
     did = []
@@ -152,13 +161,16 @@ def _since(seen: Observation, calls: int, action: str, root: str) -> list[str]:
         if one["failed"] is not None:
             how = "failed" if one["failed"] else "passed"
             did.append(f"`{one_line(one['text'])[:80]}` {how}")
-    lines = [f"Seen since it was stated: {'; '.join(did)}."] if did else []
+    return [f"Seen since it was stated: {'; '.join(did)}."] if did else []
+
+
+def _done_since(action: str, edited: list[str], root: str) -> str:
+    """That a next action was done, where its code stands in a file that was edited since."""
     for term in _terms(action):
         where = next((name for name in edited if _holds(os.path.join(root, name), term)), "")
         if where:
-            lines.append(f"Seen done since: `{term}` of the stated next action stands in {where}.")
-            break
-    return lines
+            return f"Done since: {action} (`{term}` stands in {where} now)."
+    return ""
 
 
 def _terms(action: str) -> list[str]:

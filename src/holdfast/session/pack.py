@@ -273,8 +273,9 @@ def _tasks(seen: Observation, most: int, *, with_last_done: bool) -> tuple[str, 
 def _failures(seen: Observation, most: int, width: int) -> list[str]:
     found = []
     for failure in reversed(seen["failures"]):
-        ago = _count(seen["calls"] - failure["call"], "call")
-        found.append(f"- {_short(_line(failure['text']), width)} (failed {ago} ago)")
+        calls = seen["calls"] - failure["call"]
+        when = f"{_count(calls, 'call')} ago" if calls else "in the last call"
+        found.append(f"- {_short(_line(failure['text']), width)} (failed {when})")
         end = [_line(line) for line in failure["end"].split("\n") if line.strip()]
         found += [f"    {_short(line, width)}" for line in end[-most:]]
     return found
