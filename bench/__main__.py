@@ -34,6 +34,7 @@ MEASUREMENTS = (
     "staleness",
     "beat_process",
     "usage_check",
+    "observation",
     "page",
     "postgres_record",
     "cluster_task",

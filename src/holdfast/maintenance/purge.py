@@ -98,7 +98,7 @@ def erase(workspace: Workspace, found: Purged, *, text: str = "", actor: str, no
         found["waiting"] = sum(journal.scrub(form, MARK) for form in _forms(text))
         found["waiting"] += observation.scrub(workspace, _forms(text), MARK)
         for session in _observed(journal, [] if text else found["records"]):
-            observation.forget(workspace, session, now=now)
+            observation.forget(workspace, session)
         journal.erase(found["records"])
         for stream, (version, state) in states.items():
             journal.snapshot(stream, version, state)

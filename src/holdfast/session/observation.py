@@ -13,7 +13,7 @@ import apsw
 from holdfast.clients import transcripts
 from holdfast.clients.lines import Unread
 from holdfast.clients.usage import amounts
-from holdfast.clients.usage.reader import SEEN, forget_observation, key_of, refresh
+from holdfast.clients.usage.reader import forget_observation, key_of, refresh
 from holdfast.clients.usage.tally_file import in_memory, open_tally
 from holdfast.kernel import config
 from holdfast.kernel.errors import StoreAway
@@ -85,7 +85,7 @@ def look_at(workspace: Workspace, sources: list[Source], *, now: int) -> Look | 
 def _looked(tally: Tally, workspace: Workspace, sources: list[Source], now: int) -> Look | None:
     refresh(tally, sources, now, spending.redaction_of(workspace), observe)
     key = key_of(sources[0])
-    seen: Observation | None = tally.session(key).get(SEEN)
+    seen: Observation | None = tally.observed(key)
     if seen is None or is_empty(seen):
         return None
     tokens, window = amounts.context_of(tally, key)
@@ -133,14 +133,14 @@ def scrub(workspace: Workspace, texts: Sequence[str], mark: str) -> int:
     def change(tally: Tally) -> int:
         changed = sum(tally.scrub_errors(text, mark) for text in texts)
         for table, column in (("session", "data"), ("source", "state")):
-            changed += tally.rewrite(table, column, without)
-        return changed
+            changed += tally.rewrite(table, column, lambda value: _scrubbed(value, texts, mark))
+        return changed + tally.rewrite("observed", "seen", without)
 
-    def without(value: Any) -> Any:
-        value = _scrubbed(value, texts, mark)
+    def without(seen: Any) -> Any:
+        seen = _scrubbed(seen, texts, mark)
         for text in texts:
-            drop_names(value.get(SEEN), text)
-        return value
+            drop_names(seen, text)
+        return seen
 
     return _erase(workspace, change)
 
@@ -152,13 +152,13 @@ def drop_names(seen: Any, text: str) -> None:
             seen["names"].pop(name, None)
 
 
-def forget(workspace: Workspace, session: str, *, now: int) -> int:
+def forget(workspace: Workspace, session: str) -> int:
     """Drop what the tally keeps of a session's work; for how many sessions of that id."""
 
     def change(tally: Tally) -> int:
         keys = tally.keys(session)
         for key in keys:
-            forget_observation(tally, key, now)
+            forget_observation(tally, key)
         return len(keys)
 
     return _erase(workspace, change)

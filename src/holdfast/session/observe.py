@@ -96,6 +96,8 @@ if TYPE_CHECKING:
         pending: dict[str, list[str]]
 
 
+_as_json = json.JSONEncoder().encode
+
 VERSION = 1
 LARGEST = 32 * 1024
 HALF_LIFE = 25
@@ -225,6 +227,7 @@ _LOOKS = re.compile(
 _KEEPS_HOUSE = re.compile(r"git (?:add|commit|push|pull|checkout|switch|reset|restore|rebase)\b")
 _COMMIT = re.compile(r"^\[([^\]\s]+)(?: \([^)]*\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
 _REMOVES = re.compile(r"^(?:sudo\s+)?(?:git\s+)?rm\s+(.+)$")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f]")
 _MOVES = re.compile(r"^(?:git\s+)?mv\s+(?:-\w+\s+)*(\S+)\s+(\S+)$")
 
 
@@ -311,7 +314,8 @@ def _rule(seen: Observation, text: str) -> None:
         if 12 <= len(sentence) <= 300 and _may_rule(sentence) and _RULING.search(sentence):
             found = [one for one in found if one["text"] != sentence]
             found.append({"text": sentence, "at": "", "call": seen["calls"]})
-    seen["rulings"] = _newest(found, 20, ROOM["rulings"])
+    if found != seen["rulings"]:
+        seen["rulings"] = _newest(found, 20, ROOM["rulings"])
 
 
 def _may_rule(text: str) -> bool:
@@ -360,15 +364,18 @@ def _listed(seen: Observation, event: Event) -> None:
 
 def _changed(seen: Observation, event: Event) -> None:
     tasks = seen["tasks"]
+    grown = False
     for change in event.tasks:
         known = next((task for task in tasks if task["key"] == change["key"]), None)
+        grown = grown or bool(change["text"])
         if known is None:
             if change["text"]:
                 tasks.append(_task(change))
         else:
             known["state"] = change["state"] or known["state"]
             known["text"] = clipped(flattened(change["text"]), 160) or known["text"]
-    seen["tasks"] = _kept_tasks(tasks)
+    if grown:
+        seen["tasks"] = _kept_tasks(tasks)
 
 
 def _task(task: Task) -> Task:
@@ -381,7 +388,8 @@ def _task(task: Task) -> Task:
 
 def _kept_tasks(tasks: list[Task]) -> list[Task]:
     """All that fit, in order; tasks that are done go first, the oldest of them before all."""
-    room = ROOM["tasks"] - sum(_size(task) + 1 for task in tasks)
+    # A state may become longer without being measured again: "open", then "dropped".
+    room = ROOM["tasks"] - _size(tasks) - 3 * len(tasks)
     if room >= 0:
         return tasks
     kept = list(tasks)
@@ -390,7 +398,7 @@ def _kept_tasks(tasks: list[Task]) -> list[Task]:
             if room >= 0:
                 return kept
             kept.remove(task)
-            room += _size(task) + 1
+            room += _size(task) + 5
     return kept
 
 
@@ -810,9 +818,12 @@ def _shrink(table: dict[str, Any], room: int, most: int, *, keep: str) -> None:
 
 
 def _newest(items: list[Any], most: int, room: int) -> list[Any]:
+    items = items[-most:]
+    if _size(items) <= room:
+        return items
     kept: list[Any] = []
-    for item in reversed(items[-most:]):
-        room -= _size(item) + 1
+    for item in reversed(items):
+        room -= _size(item) + 2
         if room < 0:
             break
         kept.insert(0, item)
@@ -824,16 +835,10 @@ def _oldest(items: list[Any], most: int, room: int) -> list[Any]:
 
 
 def _size(value: Any) -> int:
-    """How many bytes a value takes as JSON, at most."""
-    if isinstance(value, str):
-        if value.isascii() and value.isprintable():
-            return len(value) + 2 + value.count('"') + value.count("\\")
-        return len(json.dumps(value))
-    if isinstance(value, dict):
-        return 2 + sum(_size(key) + _size(item) + 2 for key, item in value.items())
-    if isinstance(value, list):
-        return 2 + sum(_size(item) + 1 for item in value)
-    return len(repr(value)) + 1
+    """How many bytes a value takes as JSON."""
+    if isinstance(value, str) and value.isascii() and value.isprintable():
+        return len(value) + 2 + value.count('"') + value.count("\\")
+    return len(_as_json(value))
 
 
 def flattened(text: str) -> str:
@@ -855,7 +860,7 @@ def clipped_bytes(text: str, most: int) -> str:
 
 def _printable(text: str, most: int) -> str:
     """Control characters take six bytes each in JSON; only line breaks and tabs may stay."""
-    text = "".join(letter for letter in text if letter in "\n\t" or letter >= " ")
+    text = _CONTROLS.sub("", text)
     while _size(text) > most * 5 // 4 + 40:
         text = text[: len(text) * 3 // 4]
     return text

@@ -71,20 +71,20 @@ _LASTING = re.compile(
 
 def skim(line: bytes, state: ReaderState, events: list[Event]) -> None:
     """Only what stays important for a whole session."""
-    head = line[:HEAD]
+    head, waiting = line[:HEAD], state["pending"]
+    if _SIDECHAIN[0] in head or _SIDECHAIN[1] in head:
+        return
     if _RESULT in head:
-        if string_in(head, _RESULT_ID) not in state["pending"]:
+        if not waiting or string_in(head, _RESULT_ID) not in waiting:
             return
     elif _CALL in head:
         if not _LASTING.search(head, head.find(_CALL)):
-            if _SIDECHAIN[0] not in head and _SIDECHAIN[1] not in head:
-                events.append(COUNTED_CALL)
+            events.append(COUNTED_CALL)
             return
     elif b'"user"' not in head and b'"compact_boundary"' not in head:
         return
-    if is_telling(line):
-        for record in decode(line):
-            parse(record, state, events)
+    for record in decode(line):
+        parse(record, state, events)
 
 
 def is_telling(line: bytes) -> bool:

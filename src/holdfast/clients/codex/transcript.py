@@ -49,8 +49,8 @@ _OUTPUTS = (b'"function_call_output"', b'"custom_tool_call_output"')
 _OUTPUT = b'"output":"'
 _COMPACTED = (b'"type":"compacted"', b'"type": "compacted"')
 EXCERPT = 4000
-# Several hundred tool calls.
-READ_WHOLE = 3 << 19
+# Some two hundred tool calls and more.
+READ_WHOLE = 1 << 20
 
 _SHELLS = frozenset(
     ("exec_command", "shell", "exec", "local_shell", "shell_command", "unified_exec")
@@ -69,15 +69,18 @@ _QUIET = re.compile(
     rb'ghost_snapshot|compaction[a-z_]*)"'
 )
 HEAD = 400
+_EVENT = b'"type":"event_msg"'
 # What else stays important; other calls are only counted.
 _LASTING = (b"update_plan", b"request_user_input")
 
 
 def skim(line: bytes, state: ReaderState, events: list[Event]) -> None:
     """Only what stays important for a whole session."""
-    head = line[:HEAD]
+    head, waiting = line[:HEAD], state["pending"]
+    if _EVENT in head and b'"user_message"' not in head:
+        return
     if b'call_output"' in head:
-        if string_in(head, b'"call_id":"') not in state["pending"]:
+        if not waiting or string_in(head, b'"call_id":"') not in waiting:
             return
     elif b'function_call"' in head or b'custom_tool_call"' in head:
         if _LASTING[0] not in head and _LASTING[1] not in head:

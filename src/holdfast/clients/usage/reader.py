@@ -39,8 +39,8 @@ TRANSCRIPTS: dict[str, Transcript] = {
     gemini.CLIENT: gemini_transcript,
 }
 ERROR_LENGTH = 500
-# Under these names the tally keeps what was observed, and what the transcript's reader remembers.
-SEEN, READER = "seen", "reader"
+# Under this name the tally keeps what the transcript's reader remembers.
+READER = "reader"
 
 
 class Observer:
@@ -123,12 +123,11 @@ def _catch_up(
     key, found = key_of(source), Found()
     # Once more, now that nobody else can write: another process may have read the same lines.
     mark, state = tally.source(source["path"], key)
-    known = tally.session(key)
-    if mark is None and not known:
+    if mark is None and not tally.session(key):
         tally.forget(now)
     observer = None
     if fold is not None and not source["agent"]:
-        observer = Observer(fold, clean, known.get(SEEN))
+        observer = Observer(fold, clean, tally.observed(key))
     if source["client"] == opencode.CLIENT:
         mark = {"updated": opencode.changed(source)}
         opencode.read(source, state, found)
@@ -178,7 +177,7 @@ def take(tally: Tally, source: Source, found: Found, now: int, clean: Callable[[
     for id, error in found.errors.items():
         tally.note_error(key, id, clean(error)[:ERROR_LENGTH])
     if found.seen is not None:
-        data[SEEN] = found.seen
+        tally.keep_observed(key, found.seen)
     tally.keep_session(key, data, now)
 
 
@@ -194,11 +193,9 @@ def _redact_pending(reader: Any, clean: Callable[[str], str]) -> None:
         words[:] = [clean(word) for word in words]
 
 
-def forget_observation(tally: Tally, key: str, now: int) -> None:
+def forget_observation(tally: Tally, key: str) -> None:
     """Drop what was observed of a session. Its files are not read again, only what is new in them."""
-    data = tally.session(key)
-    data.pop(SEEN, None)
-    tally.keep_session(key, data, now)
+    tally.forget_observed(key)
     for path in tally.sources(key):
         mark, state = tally.source(path, key)
         _pending_of(state.get(READER)).clear()

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
         cost: float
 
 
-# 2: with what was observed; an older file is made anew from the transcripts.
-FORMAT = 2
+# 3: what was observed has its own table; an older file is made anew from the transcripts.
+FORMAT = 3
 # Sessions that nobody asked for in so many milliseconds are forgotten; their files are read anew.
 FORGOTTEN_AFTER = 30 * 86_400_000
 SUMS = ("messages", "own", "unpriced", *TOKENS, "cost")
@@ -55,6 +55,7 @@ CREATE TABLE message(session TEXT, id TEXT, {", ".join(_MESSAGE)},
     PRIMARY KEY (session, id)) WITHOUT ROWID;
 CREATE TABLE error(session TEXT, id TEXT, said TEXT, number INTEGER,
     PRIMARY KEY (session, id)) WITHOUT ROWID;
+CREATE TABLE observed(session TEXT PRIMARY KEY, seen TEXT);
 CREATE INDEX message_time ON message(session, at);
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 PRAGMA user_version = {FORMAT};
@@ -66,6 +67,7 @@ class Tally:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self.connection = connection
+        self._observed: dict[str, Any] = {}
 
     def close(self) -> None:
         self.connection.close()
@@ -85,6 +87,8 @@ class Tally:
         return True
 
     def end(self, *, keep: bool) -> None:
+        if not keep:
+            self._observed.clear()
         if self.connection.in_transaction:
             self.connection.execute("COMMIT" if keep else "ROLLBACK")
 
@@ -98,6 +102,20 @@ class Tally:
         self.connection.execute(
             "INSERT OR REPLACE INTO session VALUES (?, ?, ?)",
             (key, canonical_json.dumps(data), now),
+        )
+
+    def observed(self, key: str) -> Any:
+        """What was observed of a session; None before anything was."""
+        if key not in self._observed:
+            row = self._row("SELECT seen FROM observed WHERE session = ?", key)
+            self._observed[key] = canonical_json.loads(row[0]) if row else None
+        return self._observed[key]
+
+    def keep_observed(self, key: str, seen: Any) -> None:
+        # Kept as an object, too: a look at it follows, and reading it again costs as much as a turn.
+        self._observed[key] = seen
+        self.connection.execute(
+            "INSERT OR REPLACE INTO observed VALUES (?, ?)", (key, canonical_json.dumps(seen))
         )
 
     def keys(self, session: str) -> list[str]:
@@ -218,8 +236,14 @@ class Tally:
         )
         return self.connection.changes()
 
+    def forget_observed(self, key: str) -> None:
+        """Drop what was observed of a session."""
+        self._observed.pop(key, None)
+        self.connection.execute("DELETE FROM observed WHERE session = ?", (key,))
+
     def rewrite(self, table: str, column: str, change: Callable[[Any], Any]) -> int:
         """Pass the JSON values of a column through a function; how many of them it changed."""
+        self._observed.clear()
         rows: list[Any] = self.connection.execute(
             f"SELECT DISTINCT {column} FROM {table}"
         ).fetchall()
@@ -266,7 +290,7 @@ class Tally:
         """Leave out what nobody asked for in a month."""
         old = "SELECT key FROM session WHERE asked < ?"
         before = (now - FORGOTTEN_AFTER,)
-        for table in ("source", "total", "message", "error"):
+        for table in ("source", "total", "message", "error", "observed"):
             self.connection.execute(f"DELETE FROM {table} WHERE session IN ({old})", before)
         self.connection.execute("DELETE FROM session WHERE asked < ?", before)
 
