@@ -28,7 +28,8 @@ def command(call: Call, id: str, matching: bool, dry_run: bool, yes: bool) -> Re
     """Erase the body of the record ID, or a text everywhere.
 
     This cannot be undone. The hash chain still verifies, and says `erased`. Copies that
-    `backup --restore` kept are removed too. Clean your git history, backups and exports yourself.
+    `backup --restore` kept are removed too. Clean your git history, backups, exports and the clients'
+    own transcripts yourself.
     """
     if bool(id) == matching:
         raise Usage("Name one record, or give --matching.", hint="See `holdfast purge --help`.")
