@@ -76,6 +76,13 @@ def test_every_decision_is_listed() -> None:
         assert page.name in listed
 
 
+def test_the_glossary_has_at_most_25_words_in_order() -> None:
+    text = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
+    words = re.findall(r"^\| ([a-z]+) \|", text, re.MULTILINE)[1:]
+    assert words == sorted(set(words))
+    assert 20 <= len(words) <= 25
+
+
 def _holdfast_lines(page: str) -> list[list[str]]:
     """The commands of a page, without its comments; those that need an id, or start a client, are left
     to their tests."""

@@ -130,11 +130,11 @@ def test_an_agent_with_a_terminal_gets_no_link(world: World) -> None:
     ("words", "said"),
     [
         (["--host", "192.0.2.1"], "others could listen"),
-        (["--host", "0.0.0.0", "--tls-certificate", "x", "--tls-key", "y"], "no name"),
+        (["--host", "0.0.0.0", "--tls-certificate", "x", "--tls-key", "y"], "not a name"),
         (["--tls-certificate", "x"], "belong together"),
         (["--behind-proxy", "board"], "is not an address"),
         (["--behind-proxy", "http://board.example.org"], "others could listen"),
-        (["--host", "nobody.invalid", "--behind-proxy", "https://x.org"], "is no name"),
+        (["--host", "nobody.invalid", "--behind-proxy", "https://x.org"], "is not a name"),
         (["--workspace", "/nowhere"], "There is no folder"),
     ],
 )
