@@ -24,7 +24,7 @@ MEMBERS = {
     *("root", "journal", "close"),
     *("checkpoint", "resume", "sessions"),
     *("note", "status", "history", "show", "diff", "restore", "snapshot"),
-    *("agent", "loop", "gates", "budgets", "check", "plans", "rfc", "stop", "release"),
+    *("agent", "loop", "gates", "budgets", "plans", "rfc", "stop", "release"),
 }
 PARTS = {
     "snapshot": {"create", "list", "show", "restore"},
@@ -74,7 +74,7 @@ def test_the_examples_of_its_page_run_in_order(repository: Path) -> None:
         and node.value.id == "workspace"
     }
     # The page's text names these; they need nothing to be shown.
-    assert MEMBERS - used == {"root", "journal", "sessions", "diff", "check"}
+    assert MEMBERS - used == {"root", "journal", "sessions", "diff"}
     done = subprocess.run(
         [sys.executable, "-c", script], check=False, capture_output=True, text=True
     )
