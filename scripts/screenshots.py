@@ -206,7 +206,7 @@ def _shop(root: Path, shot: Path, running: list[subprocess.Popen[bytes]]) -> Pat
         asking.ask(GateContext(workspace, "docs", at), request)
 
     ask(gate_content.verify("User dashboard", ["Page loads without errors", "User data displays correctly", "Sidebar navigation works"], url="http://localhost:3000/dashboard", purpose="visual"), "dashboard", 12, "plan 06 from task 5", "Secondary-A")  # fmt: skip
-    options: list[gate_content.Option] = [
+    options: list[gate_content.GateOption] = [
         {"id": "postgres", "name": "PostgreSQL", "pros": "Teams run it already; many writers", "cons": "One more server to look after"},
         {"id": "sqlite", "name": "SQLite", "pros": "One file, nothing to run", "cons": "One machine at a time"},
         {"id": "redis", "name": "Redis", "pros": "Fast for the session cache", "cons": "Not durable as it is configured now"},

@@ -13,7 +13,7 @@ from holdfast.kernel import clock, latch
 from holdfast.kernel.workspace import discover
 
 if TYPE_CHECKING:
-    from holdfast.budgets.check import Report
+    from holdfast.budgets.check import BudgetReport
     from holdfast.budgets.rules.ledger import BudgetState
     from holdfast.budgets.rules.thresholds import Limits
 
@@ -39,7 +39,9 @@ class Scene:
         self.workspace = discover(str(root))
         self.budget = Budget(self.workspace, actor="tester")
 
-    def check(self, *, limits: Limits | None = None, session: str = "s1", **values: Any) -> Report:
+    def check(
+        self, *, limits: Limits | None = None, session: str = "s1", **values: Any
+    ) -> BudgetReport:
         self.now += SECOND
         given: Any = values
         return self.budget.check(given, limits, session=session, now=self.now)

@@ -133,7 +133,7 @@ def test_no_text_of_an_agent_makes_a_line_of_its_own_in_a_verification(
 def test_no_text_of_an_agent_leaves_its_cell_of_a_decision(
     texts: list[tuple[str, str, str, str]], context: str
 ) -> None:
-    options: list[words.Option] = [
+    options: list[words.GateOption] = [
         {"id": id, "name": name, "pros": pros, "cons": cons} for id, name, pros, cons in texts
     ]
     content = words.decision("Which", options, context=context)

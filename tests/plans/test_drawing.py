@@ -10,7 +10,7 @@ import pytest
 from holdfast.kernel.text import width
 from holdfast.plans.rules import drawing, run_model
 from holdfast.plans.rules.picture import svg
-from holdfast.plans.rules.waves import Order
+from holdfast.plans.rules.waves import WaveOrder
 from tests.plans.samples import AUTO, DECISION, INTEGRATION, plan
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def dashboard() -> list[Plan]:
     layout = plan(f"# Layout\n{AUTO}", phase="3", plan="04", depends_on='["01", "02", "03"]')
     pages = plan(f"# Settings UI\n{AUTO}", phase="3", plan="05", depends_on='["02", "1/01"]')
     setup = plan(f"# Setup\n{AUTO}", phase="1")
-    return Order([*three, layout, pages, setup, read(INTEGRATION, "06.md")]).plans
+    return WaveOrder([*three, layout, pages, setup, read(INTEGRATION, "06.md")]).plans
 
 
 def many() -> list[Plan]:
@@ -43,7 +43,7 @@ def many() -> list[Plan]:
         body += DECISION.format(attributes="") if waits else ""
         fields = {"plan": f"{number:02}", "depends_on": f"[{needs}]"}
         plans.append(plan(body, autonomous="false" if waits else "true", **fields))
-    return Order(plans).plans
+    return WaveOrder(plans).plans
 
 
 def shown(plans: list[Plan], columns: int = 80, states: Any = None) -> list[str]:
@@ -175,7 +175,7 @@ def test_the_svg_is_whole_and_says_in_words_what_it_shows() -> None:
 def test_hostile_text_is_only_text_in_both_pictures() -> None:
     evil = "<script>alert(1)</script> &amp; \x1b[2J\x07 ]]> \u202e"
     one = plan(f"# {evil}\n{AUTO}")
-    drawn = drawing.graph(Order([one]).plans)
+    drawn = drawing.graph(WaveOrder([one]).plans)
     picture = svg(drawn, evil)
     assert "<script" not in picture
     ElementTree.fromstring(picture)
@@ -185,6 +185,6 @@ def test_hostile_text_is_only_text_in_both_pictures() -> None:
 
 def test_a_picture_of_one_wave_with_many_plans_and_of_many_waves() -> None:
     chain = [plan(plan=str(number), depends_on=f"[{number - 1 or ''}]") for number in range(1, 60)]
-    for plans in (Order(chain).plans, many()):
+    for plans in (WaveOrder(chain).plans, many()):
         root = ElementTree.fromstring(svg(drawing.graph(plans)))
         assert len(root.findall(f"{SVG}g")) == len(plans)

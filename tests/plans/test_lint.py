@@ -12,7 +12,7 @@ from holdfast.plans.rules.lint import findings
 from tests.plans.samples import AUTO, DECISION, examined
 
 if TYPE_CHECKING:
-    from holdfast.plans.rules.model import Document, Finding
+    from holdfast.plans.rules.model import Document, PlanFinding
 
 PAUSE = "{type: human-verify, after_task: 1, what: %s}"
 VERIFY = """\
@@ -34,7 +34,7 @@ READING = """\
 """
 
 
-def lint(*documents: Document, **options: Any) -> list[Finding]:
+def lint(*documents: Document, **options: Any) -> list[PlanFinding]:
     return findings(documents, **options)
 
 

@@ -28,7 +28,7 @@ class Machine:
     """A run without a journal: commands become records, and records the state."""
 
     def __init__(self, plans: list[Plan], *, tries: int = 2) -> None:
-        order = waves.Order(plans)
+        order = waves.WaveOrder(plans)
         assert order.troubles == []
         self.state: RunState = run.initial("run:model")
         phases = [

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.plans.rules.waves import Order, natural, phases
+from holdfast.plans.rules.waves import WaveOrder, natural, phases
 from tests.plans.samples import plan
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SOME = plan()
 
 
-def order(*lines: str) -> Order:
+def order(*lines: str) -> WaveOrder:
     """Each line: `phase/plan[@wave]: dependency dependency`."""
     plans: list[Plan] = []
     for line in lines:
@@ -35,14 +35,14 @@ def order(*lines: str) -> Order:
                 "depends_on": needs.split(),
             }
         )
-    return Order(plans)
+    return WaveOrder(plans)
 
 
-def waves_of(found: Order) -> dict[str, int | None]:
+def waves_of(found: WaveOrder) -> dict[str, int | None]:
     return {one["id"]: one["wave"] for one in found.plans}
 
 
-def codes(found: Order) -> list[str]:
+def codes(found: WaveOrder) -> list[str]:
     return [one["code"] for one in found.troubles]
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from holdfast.gates.rules.gate import GateState
 
 ADDRESS = Address("http", "127.0.0.1", 4653)
-OPTIONS: list[gate_content.Option] = [
+OPTIONS: list[gate_content.GateOption] = [
     {"id": "pg", "name": "PostgreSQL", "pros": "Teams run it", "cons": "A server"},
     {"id": "lite", "name": "SQLite", "pros": "One file", "cons": "One machine"},
 ]

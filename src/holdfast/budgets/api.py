@@ -12,7 +12,7 @@ from holdfast.kernel import clock
 
 if TYPE_CHECKING:
     from holdfast.budgets.acknowledge import Answered, Reset
-    from holdfast.budgets.check import Report
+    from holdfast.budgets.check import BudgetReport
     from holdfast.budgets.limits import InForce
     from holdfast.budgets.measure import Given
     from holdfast.budgets.operations import Reported, SpendingReport
@@ -38,7 +38,7 @@ class Budgets:
         limits: Sequence[str] = (),
         dry_run: bool = False,
         **values: float,
-    ) -> Report:
+    ) -> BudgetReport:
         """Whether work may go on: `verdict` is go, wait or stop. Values that are not given (cost,
         context, estimated, actual, errors) are measured. `limits` are lower ones, such as
         "stop.cost=20"."""

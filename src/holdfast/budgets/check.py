@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from holdfast.budgets.measure import Gathered, Given
     from holdfast.budgets.rules.ledger import (
+        BudgetCheck,
         BudgetState,
-        Check,
         Halt,
         Handled,
         Pending,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     # From what a budget has on record to what a check looks at.
     Measure = Callable[[BudgetState], Gathered]
 
-    class Report(TypedDict):
+    class BudgetReport(TypedDict):
         """What a check came to. `elapsed` is set when it is time to suggest a checkpoint."""
 
         verdict: Verdict
@@ -137,7 +137,7 @@ class Budget:
         now: int,
         dry_run: bool = False,
         tells: bool = True,
-    ) -> Report:
+    ) -> BudgetReport:
         """Whether work may go on: `go`, `wait` for a person, or `stop`. `place` is where a plan's run is;
         by default, where the session at work is. `measure` finds the values of a run. A caller that
         `tells` the agent also uses up its last turn."""
@@ -166,7 +166,7 @@ class Budget:
 
     def _command(
         self, held: InForce, known: Gathered, flags: Limits, place: Position | None
-    ) -> Check:
+    ) -> BudgetCheck:
         at_work = sessions.at_work(self.workspace)
         last = at_work["last"] if at_work else None
         return {
@@ -184,8 +184,8 @@ class Budget:
         }
 
     def _obey(
-        self, state: BudgetState, check: Check, ruling: Ruling, known: Gathered, now: int
-    ) -> Report:
+        self, state: BudgetState, check: BudgetCheck, ruling: Ruling, known: Gathered, now: int
+    ) -> BudgetReport:
         """Record the check. A stop is set before it is recorded: whatever happens then, it holds."""
         halt = _halt_of(ruling, check)
         engaged = halt is not None and stop.engage(self.workspace, halt, now=now)
@@ -254,12 +254,12 @@ class Budget:
     def _report(
         self,
         state: BudgetState,
-        check: Check,
+        check: BudgetCheck,
         ruling: Ruling,
         known: Gathered,
         *,
         dry_run: bool = False,
-    ) -> Report:
+    ) -> BudgetReport:
         lines = [
             line
             for one in ruling["handled"]
@@ -303,7 +303,7 @@ def place_of(session: SessionState | None) -> Position:
     return {"phase": None, "plan": None, "last_task_completed": done, "next_task": next_task}
 
 
-def _halt_of(ruling: Ruling, check: Check) -> Halt | None:
+def _halt_of(ruling: Ruling, check: BudgetCheck) -> Halt | None:
     """The stop that a ruling is about to make, before it has a waypoint."""
     for one in ruling["handled"]:
         if one["how"] == "stopped":

@@ -17,7 +17,7 @@ from holdfast.session import spending, steps
 from holdfast.session.sessions import check_id
 
 if TYPE_CHECKING:
-    from holdfast.budgets.check import Budget, Report
+    from holdfast.budgets.check import Budget, BudgetReport
     from holdfast.budgets.measure import Given
     from holdfast.budgets.rules.ledger import BudgetState
     from holdfast.budgets.rules.thresholds import Limits
@@ -32,7 +32,7 @@ PARTS = ("steps", "subagents", "elsewhere")
 class CheckRequest:
     """Values that the caller knows, and lower limits for this check. The rest is measured."""
 
-    values: Given = field(default_factory=dict)  # type: ignore[assignment]
+    values: Given | None = None
     limits: Limits = field(default_factory=dict)
     session: str = ""
     dry_run: bool = False
@@ -89,15 +89,16 @@ class SpendingReport(TypedDict):
     sure: str
 
 
-def check(budget: Budget, request: CheckRequest) -> Report:
+def check(budget: Budget, request: CheckRequest) -> BudgetReport:
     """Whether work may go on: `go`, `wait` for a person, or `stop`."""
-    errors = request.values.get("errors")
+    given = request.values or {}
+    errors = given.get("errors")
     if errors is not None and units.is_number(errors) and errors != int(errors):
         raise Usage(f"errors must be a whole number such as 3, not {errors!r:.40}.")
     # 30 and 30.0 are two texts in a file; a value is the same from every face.
     values: Any = {
         name: float(value) if units.is_amount(value) else value  # type: ignore[arg-type]
-        for name, value in request.values.items()
+        for name, value in given.items()
     }
     return budget.check(
         values,

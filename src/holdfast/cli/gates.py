@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from holdfast.gates.ask import AskResult
     from holdfast.gates.rules.content import Content
     from holdfast.gates.rules.gate import GateState
-    from holdfast.gates.rules.gate_xml import Task
+    from holdfast.gates.rules.gate_xml import XmlTask
 
 
 def context_of(call: Call) -> GateContext:
@@ -86,7 +86,7 @@ def terms(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def task_from(source: str, type: str) -> Task:
+def task_from(source: str, type: str) -> XmlTask:
     """The one checkpoint of a type in a file, or on standard input for `-`."""
     tasks = [task for task in parse(text_of(source)) if task["type"] != AUTO]
     wrong = [task["type"] for task in tasks if task["type"] != type]

@@ -15,7 +15,7 @@ from holdfast.kernel import clock
 
 if TYPE_CHECKING:
     from holdfast.gates.rules.answer import GateAnswer
-    from holdfast.gates.rules.content import Content, Option
+    from holdfast.gates.rules.content import Content, GateOption
     from holdfast.gates.rules.gate import GateState
     from holdfast.kernel.workspace import Workspace
 
@@ -92,7 +92,7 @@ class Gates:
         decision: str,
         *,
         context: str,
-        options: Sequence[Option],
+        options: Sequence[GateOption],
         purpose: str = "",
         **terms: Unpack[Terms],
     ) -> Gate:

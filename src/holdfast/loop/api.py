@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from holdfast.loop.rules.model import LoopState
-    from holdfast.loop.rules.tasks import Task
+    from holdfast.loop.rules.tasks import TrackTask
     from holdfast.loop.track import Track, TrackResult
 
 
@@ -167,7 +167,7 @@ class LoopStep:
     def _has_more(self) -> bool:
         return bool(self._tasks) and bool(self.remaining())
 
-    def _known(self) -> list[Task]:
+    def _known(self) -> list[TrackTask]:
         return self._track.plan() if self._tasks is None else self._tasks
 
 
@@ -176,7 +176,7 @@ def _has_changed(result: TrackResult) -> bool:
     return bool(result.outcome["records"] or result.outcome["queued"])
 
 
-def _checked(tasks: Sequence[str]) -> list[Task]:
+def _checked(tasks: Sequence[str]) -> list[TrackTask]:
     if isinstance(tasks, str) or not all(isinstance(task, str) and task.strip() for task in tasks):
         raise Usage("The tasks of a step are a list of names.")
     if len(set(tasks)) < len(tasks):

@@ -28,7 +28,7 @@ from holdfast.loop.rules.transitions import step_named
 
 if TYPE_CHECKING:
     from holdfast.loop.rules.model import LoopState
-    from holdfast.loop.rules.tasks import Task
+    from holdfast.loop.rules.tasks import TrackTask
     from holdfast.loop.track import Track, TrackResult
 
 PROGRESS_COUNTS = tuple(dict.fromkeys((*PROGRESS_NUMBERS, *COUNTERS)))
@@ -42,7 +42,7 @@ class StartRequest:
     those of plan.md. `resume_from` is only compared with the last completed task."""
 
     step: str
-    tasks: Sequence[Task] | None = None
+    tasks: Sequence[TrackTask] | None = None
     tasks_total: int | None = None
     issues_total: int | None = None
     agent: str | None = None
@@ -78,7 +78,7 @@ class PassRequest:
     """A step that passed, and the files that it wrote; relative to `folder` or to the worktree."""
 
     step: str = ""
-    tasks: Sequence[Task] | None = None
+    tasks: Sequence[TrackTask] | None = None
     outputs: Sequence[str] = ()
     notes: str | None = None
     folder: str = ""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from holdfast.loop.rules.model import LoopState
-    from holdfast.loop.rules.tasks import Task
+    from holdfast.loop.rules.tasks import TrackTask
     from holdfast.loop.run_file import RunPlan
     from holdfast.loop.track import Track
     from holdfast.processes.supervisor import Ended
@@ -52,7 +52,7 @@ class Driver:
         self._tell = tell
 
     def attempt(
-        self, state: LoopState, step: str, task: Task | None, done: int, total: int
+        self, state: LoopState, step: str, task: TrackTask | None, done: int, total: int
     ) -> tuple[dict[str, Any], Ended]:
         """Write down that a program is started, start it, and follow it to its end."""
         command = run_file.command_for(self.plan, state, step, task)

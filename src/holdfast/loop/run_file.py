@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from holdfast.loop.rules.model import LoopState
-    from holdfast.loop.rules.tasks import Task
+    from holdfast.loop.rules.tasks import TrackTask
 
 
 class StepPlan(TypedDict, total=False):
@@ -187,13 +187,13 @@ def is_superpower(plan: RunPlan, step: str) -> bool:
     return not plan["steps"].get(step, {}).get("command")
 
 
-def tasks_of_plan(plan: RunPlan, written: list[Task]) -> list[Task]:
+def tasks_of_plan(plan: RunPlan, written: list[TrackTask]) -> list[TrackTask]:
     """The tasks of the file, else those of plan.md."""
     named = plan["steps"].get(EXECUTE, {}).get("tasks")
     return plain_tasks(named) if named else written
 
 
-def command_for(plan: RunPlan, state: LoopState, step: str, task: Task | None) -> list[str]:
+def command_for(plan: RunPlan, state: LoopState, step: str, task: TrackTask | None) -> list[str]:
     """The words of the program to start."""
     own = plan["steps"].get(step, {}).get("command")
     if not own:
@@ -209,13 +209,13 @@ def outputs_of(plan: RunPlan, state: LoopState, step: str) -> list[str]:
     return [f"{state['folder']}/{name}" for name in OUTPUTS.get(step, ())]
 
 
-def _filled(word: str, state: LoopState, step: str, task: Task | None) -> str:
+def _filled(word: str, state: LoopState, step: str, task: TrackTask | None) -> str:
     for name, value in words(state, step, task).items():
         word = word.replace("{" + name + "}", value)
     return word
 
 
-def words(state: LoopState, step: str, task: Task | None) -> dict[str, str]:
+def words(state: LoopState, step: str, task: TrackTask | None) -> dict[str, str]:
     """What a program can be told: in braces in its command, and in its environment as LOOP_NAME."""
     return {
         "track": state["track"],

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from holdfast.loop.driver import LoopEvent
     from holdfast.loop.rules.model import LoopState
-    from holdfast.loop.rules.tasks import Task
+    from holdfast.loop.rules.tasks import TrackTask
     from holdfast.loop.run_file import RunPlan
     from holdfast.loop.track import Track
     from holdfast.processes.supervisor import Ended
@@ -168,7 +168,7 @@ class Run:
         self.driver.say("advanced", current_step(state), text=step)
 
     def _dispatch(self, state: LoopState, step: str) -> None:
-        tasks: list[Task] = []
+        tasks: list[TrackTask] = []
         if step == EXECUTE:
             self._refuse_unread()
             tasks = run_file.tasks_of_plan(self.plan, self.track.plan())
@@ -219,7 +219,7 @@ class Run:
 
     # One program a task
 
-    def _run_tasks(self, state: LoopState, step: str, tasks: list[Task]) -> None:
+    def _run_tasks(self, state: LoopState, step: str, tasks: list[TrackTask]) -> None:
         if not tasks:
             reason = f"There is no task in {self.track.place.folder}/plan.md"
             self.driver.execute({"do": "fail", "step": step, "reason": reason})
@@ -261,7 +261,7 @@ class Run:
 
     # One program for the whole step
 
-    def _run_step(self, state: LoopState, step: str, tasks: list[Task]) -> None:
+    def _run_step(self, state: LoopState, step: str, tasks: list[TrackTask]) -> None:
         before = len(remaining(tasks, checkpoint_of(state, step)))
         facts, ended = self.driver.attempt(state, step, None, len(tasks) - before, len(tasks))
         after = self.track.read()

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.writer import Writer
     from holdfast.loop.lock import Broken
     from holdfast.loop.rules.model import LoopState
-    from holdfast.loop.rules.tasks import Task, Unread
+    from holdfast.loop.rules.tasks import TrackTask, UnreadLine
 
 
 class NextTask(TypedDict):
@@ -170,11 +170,11 @@ class Track:
             )
         return state
 
-    def plan(self) -> list[Task]:
+    def plan(self) -> list[TrackTask]:
         """The tasks of the track's plan; none where there is no plan."""
         return self._boxes("plan.md")
 
-    def unread(self) -> list[Unread]:
+    def unread(self) -> list[UnreadLine]:
         """The lines of the track's plan that look like tasks, and cannot be read as such."""
         try:
             with open(os.path.join(self.place.root, "plan.md"), "rb") as file:
@@ -191,7 +191,7 @@ class Track:
         """How many issues the last evaluation left open, by the boxes of its report."""
         return sum(issue["mark"] != DONE for issue in self._boxes("evaluation-report.md"))
 
-    def _boxes(self, name: str) -> list[Task]:
+    def _boxes(self, name: str) -> list[TrackTask]:
         try:
             path = os.path.join(self.place.root, name)
             with open(path, encoding="utf-8", errors="replace") as file:

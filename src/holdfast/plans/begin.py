@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
-    from holdfast.plans.rules.model import Finding, Plan
+    from holdfast.plans.rules.model import Plan, PlanFinding
 
 
 class Options(TypedDict):
@@ -67,13 +67,13 @@ def check_plans(
     return [document["plan"] for document in documents if document["plan"] is not None]
 
 
-def _told(errors: Sequence[Finding]) -> str:
+def _told(errors: Sequence[PlanFinding]) -> str:
     lines = [f"  {where(one)}: {one['code']}: {one['what']}" for one in errors[:SHOWN]]
     more = len(errors) - SHOWN
     return "\n".join([*lines, *([f"  and {more} more"] if more > 0 else [])])
 
 
-def _count(errors: Sequence[Finding]) -> str:
+def _count(errors: Sequence[PlanFinding]) -> str:
     return "1 thing is" if len(errors) == 1 else f"{len(errors)} things are"
 
 
@@ -81,7 +81,7 @@ def begin(
     writer: Writer, plans: Sequence[Plan], options: Options, *, actor: str, again: bool = False
 ) -> str:
     """Write a run down; its id. Plans that an unfinished run has are refused, unless `again`."""
-    order = waves.Order(plans)
+    order = waves.WaveOrder(plans)
     workspace = writer.workspace
     if options["worktrees"]:
         refuse_without_git(workspace)

@@ -154,7 +154,7 @@ class Edited:
             for id, one in self._stream.state["plans"].items()
             if id != known["plan"]["id"]
         ]
-        order = waves.Order([*others, plan])
+        order = waves.WaveOrder([*others, plan])
         for trouble in order.troubles:
             return Conflict(f"{path}: {trouble['what']}.", hint=trouble["instead"])
         return next(one for one in order.plans if one["id"] == plan["id"])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import FrameType
 
-    from holdfast.budgets.check import Budget, Report
+    from holdfast.budgets.check import Budget, BudgetReport
     from holdfast.plans.rules.run_model import RunState
     from holdfast.plans.run_stream import RunStream
 
@@ -127,7 +127,7 @@ class News:
         self._last_line, self._cost = last_line, cost
         self.say("tick")
 
-    def budget(self, report: Report) -> None:
+    def budget(self, report: BudgetReport) -> None:
         """A warning once, an alert while it waits, a stop: in the protocol's own words."""
         self._cost = report["values"]["cost"]
         for one in report["handled"]:

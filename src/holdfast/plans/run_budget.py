@@ -13,7 +13,7 @@ from holdfast.plans.cost import Spent
 from holdfast.plans.rules.ready import position_of
 
 if TYPE_CHECKING:
-    from holdfast.budgets.check import Report
+    from holdfast.budgets.check import BudgetReport
     from holdfast.budgets.rules.thresholds import Limits
     from holdfast.kernel.workspace import Workspace
     from holdfast.plans.rules.run_model import RunState
@@ -33,13 +33,13 @@ class RunBudget:
         self.budget = Budget(workspace, actor=actor)
         self.spent = Spent(workspace, state["id"], state["begun_at"], state["root"])
         self.limits = limits
-        self.last: Report | None = None
+        self.last: BudgetReport | None = None
         self._checked: Any = None
         self._checked_at = 0
         self._recorded: Any = None
         self._recorded_at = 0
 
-    def check(self, state: RunState) -> Report:
+    def check(self, state: RunState) -> BudgetReport:
         """Whether the run may go on. What it finds is recorded, with the place of the run in a
         waypoint, unless it is what was found before."""
         now = clock.now()
@@ -67,7 +67,7 @@ class RunBudget:
         held = [identity_of(path) for path in (*files, *latch.places(workspace))]
         return (head["version"] if head else 0, held)
 
-    def _check(self, place: Any, now: int, *, dry_run: bool) -> Report:
+    def _check(self, place: Any, now: int, *, dry_run: bool) -> BudgetReport:
         return self.budget.check(
             None,
             self.limits,
@@ -93,6 +93,6 @@ class RunBudget:
         return [one["type"] for one in handled if one["how"] == "waiting"]
 
 
-def _found(report: Report) -> Any:
+def _found(report: BudgetReport) -> Any:
     """What is the same when nothing has happened. Whatever a level asks for is always recorded."""
     return None if report["handled"] else (report["values"], report["levels"], report["limits"])

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.commit import Outcome
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
-    from holdfast.plans.rules.run_model import Life, RunState
+    from holdfast.plans.rules.run_model import RunLife, RunState
 
 FOLDER = "plans"
 
@@ -70,7 +70,7 @@ class RunStream:
         self.fence: int | None = None
         self.state: RunState = lookup.read(writer.workspace, place.id)
 
-    def live(self, life: Life) -> None:
+    def live(self, life: RunLife) -> None:
         """Begin a life: from here on, every earlier runner is refused."""
         order = Order(self.place.stream, {"do": "live", "life": life}, grant=True)
         outcome = execute_now(self.writer, order, actor=self.actor)

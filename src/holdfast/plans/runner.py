@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from holdfast.plans.goals import OnGoals
     from holdfast.plans.news import Attendant, Interrupts, Tell
     from holdfast.plans.rules.ready import Act
-    from holdfast.plans.rules.run_model import Life, PlanRun, RunState
+    from holdfast.plans.rules.run_model import PlanRun, RunLife, RunState
     from holdfast.plans.run_stream import RunFolder
     from holdfast.processes.supervisor import Ended
 
@@ -431,10 +431,10 @@ def _why(ended: Ended) -> str:
     return f"{what}, {code}{said}"
 
 
-def _life(state: RunState, on: str) -> Life:
+def _life(state: RunState, on: str) -> RunLife:
     process, since = own()
     number = (state["life"]["number"] if state["life"] else 0) + 1
     host = os.uname().nodename
     at = clock.precise(clock.now())
-    life: Life = {"number": number, "pid": process, "started": since, "host": host, "at": at}
+    life: RunLife = {"number": number, "pid": process, "started": since, "host": host, "at": at}
     return {**life, "on": on} if on else life

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from holdfast.plans.executors import TaskWork
-    from holdfast.plans.rules.model import Plan, Task
+    from holdfast.plans.rules.model import Plan, PlanTask
     from holdfast.plans.rules.run_model import PlanRun, RunState
     from holdfast.processes.supervisor import Stage
 
@@ -40,7 +40,7 @@ def answers_of(state: RunState, plan: str) -> dict[str, str]:
 def work_of(
     state: RunState,
     plan: Plan,
-    task: Task,
+    task: PlanTask,
     *,
     token: str,
     log: str,
@@ -130,7 +130,7 @@ def environment(
 # What an agent reads on its standard input
 
 
-def prompt_of(plan: Plan, task: Task, answers: Mapping[str, str]) -> str:
+def prompt_of(plan: Plan, task: PlanTask, answers: Mapping[str, str]) -> str:
     lines = [f"# Phase {plan['phase']}, Plan {plan['plan']}: {task['name']}", "", task["action"]]
     if task["verify"]:
         lines += ["", "## Verify", "", task["verify"]]
@@ -142,7 +142,7 @@ def prompt_of(plan: Plan, task: Task, answers: Mapping[str, str]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def fix_prompt(plan: Plan, task: Task, issues: str) -> str:
+def fix_prompt(plan: Plan, task: PlanTask, issues: str) -> str:
     """What a person found at a checkpoint, for the command that mends it."""
     assert task["gate"] is not None
     title = f"# Phase {plan['phase']}, Plan {plan['plan']}: issues at a checkpoint"

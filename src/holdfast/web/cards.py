@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from holdfast.fleet.roster import AgentEntry
     from holdfast.kernel.workspace import Workspace
     from holdfast.loop.rules.model import LoopState
-    from holdfast.plans.rules.run_model import Pause, RunState
+    from holdfast.plans.rules.run_model import RunPause, RunState
     from holdfast.session.rules.model import SessionState
     from holdfast.web.background import SpendingMeter
     from holdfast.web.workspaces import ServedWorkspace
@@ -280,7 +280,7 @@ def runs(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[Car
         }
 
 
-def _stopped(pause: Pause) -> str:
+def _stopped(pause: RunPause) -> str:
     held = pause["reason"] == ALERT_WAITS
     return f"a budget's alert holds it: {pause['text']}" if held else pause["text"]
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.budgets.rules.ledger import (
+        BudgetCheck,
         BudgetState,
-        Check,
         Halt,
         Handled,
         Pending,
@@ -86,7 +86,7 @@ def _added(command: Any) -> dict[str, Any]:
     return body
 
 
-def _check(state: BudgetState, check: Check, now: int) -> Decision:
+def _check(state: BudgetState, check: BudgetCheck, now: int) -> Decision:
     _refuse_unsound(check)
     if state["stopped"] is not None:
         return Decision()
@@ -116,7 +116,7 @@ def _check(state: BudgetState, check: Check, now: int) -> Decision:
     return Decision(records)
 
 
-def _refuse_unsound(check: Check) -> None:
+def _refuse_unsound(check: BudgetCheck) -> None:
     """What a check leaves behind must not trip the next one, wherever it came from."""
     known = [value for value in check["values"].values() if value is not None]
     numbers = [check["limits"][level][type] for level in LEVELS for type in TYPES]
@@ -136,7 +136,7 @@ def _is_new_context_alert(state: BudgetState, crossed: Handled) -> bool:
     return is_one and "context" not in state["pending"]
 
 
-def _stopped(state: BudgetState, check: Check, crossed: Handled, now: int) -> dict[str, Any]:
+def _stopped(state: BudgetState, check: BudgetCheck, crossed: Handled, now: int) -> dict[str, Any]:
     trigger = {**_trigger(crossed), "reason": waypoint.EXCEEDED}
     saved = _waypoint(state, check, waypoint.THRESHOLD_STOP, trigger, LIFT, now)
     halt: Halt = {
@@ -158,7 +158,7 @@ def _halted(halt: Halt, saved: Saved) -> dict[str, Any]:
     return {"halt": halt, "saved": saved, "summary": summary}
 
 
-def _prepared(state: BudgetState, check: Check, crossed: Handled, now: int) -> Saved:
+def _prepared(state: BudgetState, check: BudgetCheck, crossed: Handled, now: int) -> Saved:
     resume = f"holdfast guard ack {crossed['type']}"
     return _waypoint(state, check, waypoint.CONTEXT_ALERT, _trigger(crossed), resume, now)
 
@@ -168,7 +168,12 @@ def _trigger(crossed: Handled) -> dict[str, Any]:
 
 
 def _waypoint(
-    state: BudgetState, check: Check, reason: str, trigger: dict[str, Any], resume: str, now: int
+    state: BudgetState,
+    check: BudgetCheck,
+    reason: str,
+    trigger: dict[str, Any],
+    resume: str,
+    now: int,
 ) -> Saved:
     return waypoint.made(
         reason,

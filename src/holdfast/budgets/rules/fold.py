@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from holdfast.budgets.rules.ledger import BudgetState, Pending, Seen
+    from holdfast.budgets.rules.ledger import BudgetState, Pending, SeenLevels
     from holdfast.journal.interface import Event
 
 
@@ -74,7 +74,7 @@ def _sum(known: int | None, more: int | None) -> int | None:
 
 
 def _checked(state: BudgetState, body: Any) -> BudgetState:
-    seen: Seen = state["sessions"].get(
+    seen: SeenLevels = state["sessions"].get(
         body["session"], {"levels": {}, "first_at": body["at"], "suggested_at": ""}
     )
     levels = {type: level for type, level in body["levels"].items() if level is not None}

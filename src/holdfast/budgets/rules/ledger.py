@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         how: How
         entered: bool
 
-    class Seen(TypedDict):
+    class SeenLevels(TypedDict):
         """What a session was told: its levels, and when a checkpoint was suggested to it."""
 
         levels: dict[str, str]
@@ -112,7 +112,7 @@ if TYPE_CHECKING:
         # waypoint was written.
         given: Limits
         lowered: Limits
-        sessions: dict[str, Seen]
+        sessions: dict[str, SeenLevels]
         pending: dict[str, Pending]
         acknowledgments: dict[str, Acknowledgment]
         last_reset: str | None
@@ -123,7 +123,7 @@ if TYPE_CHECKING:
         forgiven: dict[str, int]
         extra: dict[str, dict[str, Any]]
 
-    class Check(TypedDict):
+    class BudgetCheck(TypedDict):
         """The command that asks whether work may go on."""
 
         do: Literal["check"]

@@ -9,8 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.budgets.rules.ledger import (
         Acknowledgment,
+        BudgetCheck,
         BudgetState,
-        Check,
         Handled,
         How,
         Ruling,
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     )
 
 
-def judge(state: BudgetState, check: Check, now: int) -> Ruling:
+def judge(state: BudgetState, check: BudgetCheck, now: int) -> Ruling:
     """What a check comes to. While a stop holds, nothing is looked at: only a person lifts it."""
     if state["stopped"] is not None:
         return {"verdict": "stop", "handled": [], "levels": state["levels"], "elapsed": None}
@@ -50,7 +50,7 @@ def judge(state: BudgetState, check: Check, now: int) -> Ruling:
     return {"verdict": verdict, "handled": handled, "levels": levels, "elapsed": elapsed}
 
 
-def _how(state: BudgetState, check: Check, type: str, level: str, value: float) -> How:
+def _how(state: BudgetState, check: BudgetCheck, type: str, level: str, value: float) -> How:
     if level == STOP or check["actions"][level][type] in STOPPING:
         return "stopped"
     if level == WARNING:
@@ -69,7 +69,7 @@ def covers(known: Acknowledgment, value: float, alert: float) -> bool:
     return known["until"] is None or value < known["until"]
 
 
-def _elapsed(state: BudgetState, check: Check, now: int) -> int | None:
+def _elapsed(state: BudgetState, check: BudgetCheck, now: int) -> int | None:
     """Suggested once after the pause, then after each further pause without a checkpoint."""
     seen = state["sessions"].get(check["session"])
     began = check["started_at"] or (seen["first_at"] if seen else "")

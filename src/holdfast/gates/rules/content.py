@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, TypedDict
 
-    class Option(TypedDict):
+    class GateOption(TypedDict):
         """One way to decide. Of the short form only the name is known."""
 
         id: str
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         url: str
         items: list[str]
         context: str
-        options: list[Option]
+        options: list[GateOption]
         why: str
         cause: str
         checklist: dict[str, bool]
@@ -75,7 +75,12 @@ def verify(
 
 
 def decision(
-    title: str, options: Sequence[Option], *, context: str = "", signal: str = "", purpose: str = ""
+    title: str,
+    options: Sequence[GateOption],
+    *,
+    context: str = "",
+    signal: str = "",
+    purpose: str = "",
 ) -> Content:
     """What a person is asked to choose."""
     content = _empty(DECISION, title)

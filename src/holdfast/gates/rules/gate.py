@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.rules import Wish
     from holdfast.kernel.views.reconcile import Change
 
-    class Asked(TypedDict):
+    class Asker(TypedDict):
         """Who asks, from where, and when."""
 
         by: str
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         content: Content | None
         digest: str
         pictures: list[Picture]
-        asked: Asked | None
+        asked: Asker | None
         batch: bool
         phase: str
         holds: str

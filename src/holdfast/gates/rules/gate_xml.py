@@ -13,18 +13,18 @@ from holdfast.gates.rules.xml_tree import BadXml as BadXml
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from holdfast.gates.rules.content import Content, Option
+    from holdfast.gates.rules.content import Content, GateOption
     from holdfast.gates.rules.xml_tree import Element
 
 
-class Said(TypedDict):
+class XmlText(TypedDict):
     """A text and the line on which it begins."""
 
     line: int
     text: str
 
 
-class Task(TypedDict):
+class XmlTask(TypedDict):
     """One `<task>`. `blocking` is what its gate attribute says; AMB-PILOT-14."""
 
     type: str
@@ -32,8 +32,8 @@ class Task(TypedDict):
     column: int
     attributes: dict[str, str]
     blocking: bool
-    fields: dict[str, Said]
-    options: list[Option]
+    fields: dict[str, XmlText]
+    options: list[GateOption]
     option_lines: list[int]
 
 
@@ -50,7 +50,7 @@ BLOCKING = "blocking"
 OPTION_PARTS = ("name", "pros", "cons")
 
 
-def parse(text: str, *, first_line: int = 1) -> list[Task]:
+def parse(text: str, *, first_line: int = 1) -> list[XmlTask]:
     """The tasks of a text, in their order."""
     if len(text) > LARGEST:
         raise BadXml(first_line, f"the XML has more than {LARGEST} characters.")
@@ -70,7 +70,7 @@ def parse(text: str, *, first_line: int = 1) -> list[Task]:
     return tasks
 
 
-def examine(element: Element) -> tuple[Task | None, list[BadXml]]:
+def examine(element: Element) -> tuple[XmlTask | None, list[BadXml]]:
     """The task that a `<task>` is, if it has a type, and all that is wrong with it."""
     given = element.attributes.get("type", "")
     type = given.removeprefix(PREFIX)
@@ -78,7 +78,7 @@ def examine(element: Element) -> tuple[Task | None, list[BadXml]]:
     if given not in known:
         what = f"there is no task of the type {given!r}." if given else "the task has no type."
         return None, [_bad(element, what, hint=f"Known are: {', '.join(known)}.")]
-    task: Task = {
+    task: XmlTask = {
         "type": type,
         "line": element.line,
         "column": element.column,
@@ -91,7 +91,7 @@ def examine(element: Element) -> tuple[Task | None, list[BadXml]]:
     return task, list(_filled(task, element))
 
 
-def _filled(task: Task, element: Element) -> Iterator[BadXml]:
+def _filled(task: XmlTask, element: Element) -> Iterator[BadXml]:
     """Take over what an element says; what is wrong with it."""
     given, gate = element.attributes["type"], element.attributes.get("gate", BLOCKING)
     if gate != BLOCKING:
@@ -121,7 +121,7 @@ def _bad(element: Element, what: str, hint: str = "") -> BadXml:
     return BadXml(element.line, what, column=element.column, hint=hint)
 
 
-def _options(task: Task, options: Element) -> Iterator[BadXml]:
+def _options(task: XmlTask, options: Element) -> Iterator[BadXml]:
     for child in options.children:
         id = child.attributes.get("id", "")
         if child.tag != "option" or not id.strip():
@@ -136,7 +136,7 @@ def _options(task: Task, options: Element) -> Iterator[BadXml]:
             yield _bad(child, f"the option {id} lacks {_tags(missing)}.")
         # The short form has only a text; AMB-PILOT-35.
         name = parts.get("name", child.text)
-        option: Option = {
+        option: GateOption = {
             "id": id.strip(),
             "name": words.flat(name),
             "pros": words.flat(parts.get("pros", "")),
@@ -151,7 +151,7 @@ def _tags(names: list[str]) -> str:
 
 
 def content_of(
-    task: Task,
+    task: XmlTask,
     *,
     url: str = "",
     purpose: str = "",

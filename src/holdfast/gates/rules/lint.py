@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from holdfast.gates.rules.content import Content
-    from holdfast.gates.rules.gate_xml import Task
+    from holdfast.gates.rules.gate_xml import XmlTask
 
     Level = Literal["error", "warning"]
     Line = tuple[int, str]
 
 
-class Finding(TypedDict):
+class GateFinding(TypedDict):
     """Something that a gate must not be (error), or had better not be (warning)."""
 
     line: int
@@ -36,7 +36,7 @@ class Finding(TypedDict):
 LOOK_BACK = 200
 
 
-def steps(lines: Sequence[Line], *, manual: bool = False) -> Iterator[Finding]:
+def steps(lines: Sequence[Line], *, manual: bool = False) -> Iterator[GateFinding]:
     """What is asked of a person, line by line; `manual` is a human-action."""
     for line, text in lines:
         rules = [*phrases.STEPS]
@@ -73,7 +73,9 @@ def _asks(pattern: str, text: str) -> bool:
     return False
 
 
-def findings(content: Content, *, strict: bool = False, task: Task | None = None) -> list[Finding]:
+def findings(
+    content: Content, *, strict: bool = False, task: XmlTask | None = None
+) -> list[GateFinding]:
     """Everything that speaks against a gate."""
     where = _Lines(content, task)
     check = {VERIFY: _verify, DECISION: _decision, ACTION: _action}[content["type"]]
@@ -88,7 +90,7 @@ def findings(content: Content, *, strict: bool = False, task: Task | None = None
 class _Lines:
     """The line of each part of a gate: as in its XML, or one a part when there is none."""
 
-    def __init__(self, content: Content, task: Task | None) -> None:
+    def __init__(self, content: Content, task: XmlTask | None) -> None:
         fields = task["fields"] if task else {}
         self.top = task["line"] if task else 1
         said = next(
@@ -106,7 +108,7 @@ class _Lines:
         return self.of.get(tag, self.top)
 
 
-def _verify(content: Content, where: _Lines, strict: bool) -> Iterator[Finding]:
+def _verify(content: Content, where: _Lines, strict: bool) -> Iterator[GateFinding]:
     if not content["items"]:
         yield _error(where.top, "PILOT-07", "nothing is said about how to verify", "Give --how.")
     yield from steps(where.items)
@@ -120,7 +122,7 @@ def _verify(content: Content, where: _Lines, strict: bool) -> Iterator[Finding]:
     yield from _signal(content, where, [words.APPROVED])
 
 
-def _decision(content: Content, where: _Lines, strict: bool) -> Iterator[Finding]:
+def _decision(content: Content, where: _Lines, strict: bool) -> Iterator[GateFinding]:
     options = content["options"]
     if len(options) < 2:
         yield _error(
@@ -168,7 +170,7 @@ def _decision(content: Content, where: _Lines, strict: bool) -> Iterator[Finding
         yield from _signal(content, where, [option["id"] for option in options])
 
 
-def _action(content: Content, where: _Lines, strict: bool) -> Iterator[Finding]:
+def _action(content: Content, where: _Lines, strict: bool) -> Iterator[GateFinding]:
     silent = [key for key in QUESTIONS if key not in content["checklist"]]
     if silent:
         asked = " ".join(f"{key}: {QUESTIONS[key]}" for key in silent)
@@ -206,7 +208,7 @@ def _action(content: Content, where: _Lines, strict: bool) -> Iterator[Finding]:
     yield from _signal(content, where, [words.DONE])
 
 
-def _signal(content: Content, where: _Lines, wanted: Sequence[str]) -> Iterator[Finding]:
+def _signal(content: Content, where: _Lines, wanted: Sequence[str]) -> Iterator[GateFinding]:
     """What a person is told to type must be what is understood."""
     said = {word.strip("\"'`.,:;()").casefold() for word in content["signal"].split()}
     missing = [word for word in wanted if word.casefold() not in said]
@@ -233,7 +235,7 @@ def cause_of(content: Content) -> str:
     )
 
 
-def of_tasks(tasks: Sequence[Task], *, strict: bool = False) -> Iterator[Finding]:
+def of_tasks(tasks: Sequence[XmlTask], *, strict: bool = False) -> Iterator[GateFinding]:
     """The findings of every checkpoint among tasks that follow each other."""
     automatic = False
     for task in tasks:
@@ -248,10 +250,10 @@ def of_tasks(tasks: Sequence[Task], *, strict: bool = False) -> Iterator[Finding
                 yield from _unpreceded(task)
 
 
-def lint(text: str, *, strict: bool = False) -> list[Finding]:
+def lint(text: str, *, strict: bool = False) -> list[GateFinding]:
     """The findings of a text: of every task in it, and of what it asks between them."""
-    found: list[Finding] = []
-    tasks: list[Task] = []
+    found: list[GateFinding] = []
+    tasks: list[XmlTask] = []
     rest = text
     for match in re.finditer(r"<task\b.*?(?:</task>|\Z)", text, re.DOTALL):
         line = text.count("\n", 0, match.start()) + 1
@@ -278,7 +280,7 @@ def _addressed(text: str) -> Iterator[Line]:
             yield number, line
 
 
-def _unpreceded(task: Task) -> Iterator[Finding]:
+def _unpreceded(task: XmlTask) -> Iterator[GateFinding]:
     if task["type"] == DECISION:
         return
     clause = "PILOT-04" if task["type"] == VERIFY else "PILOT-23"
@@ -295,13 +297,13 @@ def _quote(text: str) -> str:
     return f"“{flat if len(flat) <= 72 else flat[:71] + '…'}”"
 
 
-def _error(line: int, clause: str, what: str, instead: str) -> Finding:
+def _error(line: int, clause: str, what: str, instead: str) -> GateFinding:
     return _finding(line, clause, "error", what, instead)
 
 
-def _warning(line: int, clause: str, what: str, instead: str) -> Finding:
+def _warning(line: int, clause: str, what: str, instead: str) -> GateFinding:
     return _finding(line, clause, "warning", what, instead)
 
 
-def _finding(line: int, clause: str, level: Level, what: str, instead: str) -> Finding:
+def _finding(line: int, clause: str, level: Level, what: str, instead: str) -> GateFinding:
     return {"line": line, "clause": clause, "level": level, "what": what, "instead": instead}

@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any, TypedDict
 
-    class Task(TypedDict):
+    class TrackTask(TypedDict):
         """One task; `mark` is its box in the plan, or empty where there is none."""
 
         id: str
         title: str
         mark: str
 
-    class Unread(TypedDict):
+    class UnreadLine(TypedDict):
         """A line of a plan that may be a task; `meant` when it cannot be anything else."""
 
         line: int
@@ -47,17 +47,17 @@ def key_of(task: str) -> str:
     return " ".join(words[1:] if len(words) > 1 and words[0].lower() == "task" else words)
 
 
-def plain_tasks(ids: Sequence[str]) -> list[Task]:
+def plain_tasks(ids: Sequence[str]) -> list[TrackTask]:
     """Tasks of a list: names, and no boxes."""
     return [{"id": id, "title": "", "mark": ""} for id in ids]
 
 
-def tasks_of(plan: str) -> list[Task]:
+def tasks_of(plan: str) -> list[TrackTask]:
     """The boxes of a plan, in order. Where any has an id, those without are notes beneath a task."""
     import re
 
-    named: list[Task] = []
-    unnamed: list[tuple[int, Task]] = []
+    named: list[TrackTask] = []
+    unnamed: list[tuple[int, TrackTask]] = []
     for _, line in _unfenced(plan):
         box = re.match(_BOX, line)
         if box is None:
@@ -76,13 +76,13 @@ def tasks_of(plan: str) -> list[Task]:
     return _unique([task for indent, task in unnamed if indent == outermost])
 
 
-def unread(plan: str) -> list[Unread]:
+def unread(plan: str) -> list[UnreadLine]:
     """The lines of a plan that look like tasks and are none: mistyped boxes, and boxes without an id
     that stand beside those with one."""
     import re
 
-    found: list[Unread] = []
-    unnamed: list[tuple[int, Unread]] = []
+    found: list[UnreadLine] = []
+    unnamed: list[tuple[int, UnreadLine]] = []
     indents: list[int] = []
     for number, line in _unfenced(plan):
         box = re.match(_BOX, line)
@@ -93,7 +93,7 @@ def unread(plan: str) -> list[Unread]:
             indents.append(len(box["indent"]))
         elif _uncommented(box["text"]) and box["mark"].lower() != DONE:
             meant = re.match(r"\**task\b", box["text"], re.IGNORECASE) is not None
-            one: Unread = {"line": number, "text": line.strip(), "meant": meant}
+            one: UnreadLine = {"line": number, "text": line.strip(), "meant": meant}
             unnamed.append((len(box["indent"]), one))
     if indents:
         found += [one for indent, one in unnamed if indent <= min(indents)]
@@ -116,7 +116,7 @@ def _uncommented(text: str) -> str:
     return re.sub(r"\s*<!--.*?-->\s*", " ", text).strip()
 
 
-def _unique(tasks: list[Task]) -> list[Task]:
+def _unique(tasks: list[TrackTask]) -> list[TrackTask]:
     """Two tasks with one id are two tasks."""
     seen: dict[str, int] = {}
     for task in tasks:
@@ -126,7 +126,7 @@ def _unique(tasks: list[Task]) -> list[Task]:
     return tasks
 
 
-def remaining(tasks: Sequence[Task], checkpoint: Mapping[str, Any]) -> list[Task]:
+def remaining(tasks: Sequence[TrackTask], checkpoint: Mapping[str, Any]) -> list[TrackTask]:
     """The tasks that are not done, in the plan's order.
 
     A task is done when its box says so or it was reported. Somebody who keeps only `last_task` means
@@ -145,7 +145,7 @@ def remaining(tasks: Sequence[Task], checkpoint: Mapping[str, Any]) -> list[Task
     return [task for task in tasks if key_of(task["id"]) not in done]
 
 
-def accounted(tasks: Sequence[Task], checkpoint: Mapping[str, Any]) -> tuple[list[str], int]:
+def accounted(tasks: Sequence[TrackTask], checkpoint: Mapping[str, Any]) -> tuple[list[str], int]:
     """The tasks of a plan that are done, and how many there are in all. What is done and no longer in
     the plan still counts."""
     left = remaining(tasks, checkpoint)

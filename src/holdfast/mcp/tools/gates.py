@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from holdfast.gates.rules.gate import GateState
 
 
-class GateOption(TypedDict):
+class OptionArgument(TypedDict):
     id: str
     name: str
     pros: str
@@ -46,7 +46,9 @@ def gate_open(
     ] = None,
     url: Annotated[str | None, Field(description="verify: where it runs.")] = None,
     context: Annotated[str | None, Field(description="decide: why it matters.")] = None,
-    options: Annotated[list[GateOption] | None, Field(description="decide: at least two.")] = None,
+    options: Annotated[
+        list[OptionArgument] | None, Field(description="decide: at least two.")
+    ] = None,
     why: Annotated[str | None, Field(description="act: why no machine can do it.")] = None,
     cause: Annotated[
         Literal["email", "payment", "oauth", "hardware", "captcha"] | None,
@@ -97,7 +99,7 @@ def _content(
     items: list[str] | None,
     url: str | None,
     context: str | None,
-    options: list[GateOption] | None,
+    options: list[OptionArgument] | None,
     why: str | None,
     cause: str | None,
     checklist: dict[str, bool] | None,

@@ -15,7 +15,7 @@ from holdfast.budgets.rules.thresholds import STOP, TYPES
 from holdfast.mcp.call import ToolAnswer, ToolCall
 
 if TYPE_CHECKING:
-    from holdfast.budgets.check import Report
+    from holdfast.budgets.check import BudgetReport
 
 VERDICTS = {
     "go": "go: work may go on.",
@@ -57,7 +57,7 @@ def guard(
     return ToolAnswer(_lines(report), {**report}, next=next if report["verdict"] == "wait" else ())
 
 
-def _lines(report: Report) -> Iterator[str]:
+def _lines(report: BudgetReport) -> Iterator[str]:
     yield VERDICTS[report["verdict"]]
     for type in TYPES:
         value: float | None = report["values"][type]  # type: ignore[literal-required]

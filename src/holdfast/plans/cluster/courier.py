@@ -11,7 +11,7 @@ from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.plans.worktrees import SECONDS, commit_rest, slug
 
 if TYPE_CHECKING:
-    from holdfast.plans.cluster.model import Source
+    from holdfast.plans.cluster.model import WorkSource
 
 REFS = "refs/holdfast/runs"
 
@@ -29,7 +29,7 @@ class Courier:
         # What did not come back is not taken off the remote.
         self._kept: set[str] = set()
 
-    def send(self, folder: str, plan: str, mark: str) -> Source:
+    def send(self, folder: str, plan: str, mark: str) -> WorkSource:
         """Push what a plan stands at, with what its tasks left uncommitted."""
         top = git(folder, "rev-parse", "--show-toplevel").decode().strip()
         commit_rest(top, plan, self._run)
@@ -49,7 +49,7 @@ class Courier:
             "run": self._run,
         }
 
-    def bring(self, source: Source, commit: str, folder: str) -> None:
+    def bring(self, source: WorkSource, commit: str, folder: str) -> None:
         """Bring back what a task made: the plan's work tree stands there afterwards."""
         if not commit or commit == source["commit"]:
             return

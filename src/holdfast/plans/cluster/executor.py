@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.redact import Redactor
     from holdfast.plans.cluster.courier import Courier
     from holdfast.plans.cluster.link import Link
-    from holdfast.plans.cluster.model import Answer, Order, Shared, Worker
+    from holdfast.plans.cluster.model import SharedFiles, WorkAnswer, Worker, WorkOrder
     from holdfast.plans.executors import TaskWork
     from holdfast.plans.run_stream import RunFolder
     from holdfast.processes.supervisor import Ended
@@ -42,7 +42,7 @@ KILLED = -9
 class _Start:
     """One start that has not ended, as far as we know."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: WorkOrder) -> None:
         self.order = order
         self.since = time.monotonic()
         self.is_sent = False
@@ -106,7 +106,7 @@ class ClusterExecutor:
     # Starts
 
     def start(self, work: TaskWork) -> None:
-        order: Order = {
+        order: WorkOrder = {
             "version": __version__,
             "run": self._place.id,
             "runner": self._runner,
@@ -138,7 +138,7 @@ class ClusterExecutor:
         ended, self._ended = self._ended, []
         return ended
 
-    def _take(self, mark: str, answer: Answer | BaseException) -> None:
+    def _take(self, mark: str, answer: WorkAnswer | BaseException) -> None:
         started = self._starts.get(mark)
         if isinstance(answer, BaseException):
             if started is not None:
@@ -170,7 +170,7 @@ class ClusterExecutor:
     def _went_away(self) -> str:
         return f"the scheduler at {self._link.address} went away"
 
-    def _brought(self, order: Order, answer: Answer, ended: Ended) -> Ended:
+    def _brought(self, order: WorkOrder, answer: WorkAnswer, ended: Ended) -> Ended:
         """The end of a start, once what it made is here."""
         mark, on = ended["mark"], answer["on"]
         if answer["unfit"]:
@@ -187,7 +187,7 @@ class ClusterExecutor:
                 return {**ended_of(mark, NOT_STARTED, why), "stage": "worker", "on": on}
         return ended
 
-    def _keep_log(self, order: Order, answer: Answer) -> None:
+    def _keep_log(self, order: WorkOrder, answer: WorkAnswer) -> None:
         """What a task said on another disk, redacted by the rules of this one."""
         if answer["log"] is None:
             return
@@ -312,7 +312,7 @@ class ClusterExecutor:
         # The earlier runner may have been one of this machine.
         return len(left) + len(end_leftovers(self._place.jobs))
 
-    def _shared(self) -> Shared:
+    def _shared(self) -> SharedFiles:
         return {"path": os.path.join(self._place.own, "disk"), "text": self._runner}
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from holdfast.plans.cluster.address import Certificates
-    from holdfast.plans.cluster.model import Answer, Order, Worker
+    from holdfast.plans.cluster.model import WorkAnswer, Worker, WorkOrder
 
 CONNECT_SECONDS = 10.0
 # For what the scheduler, or all workers, are asked beside the tasks.
@@ -44,7 +44,7 @@ class Link:
         self._connection: Any = None
         self._futures: dict[str, Any] = {}
         # What came in on Dask's own thread: ends of starts, and where those are that go on.
-        self._arrived: deque[tuple[str, Answer | BaseException]] = deque()
+        self._arrived: deque[tuple[str, WorkAnswer | BaseException]] = deque()
         self._told: deque[Mapping[str, str]] = deque()
         self.bell, self._rope = os.pipe()
         os.set_blocking(self._rope, False)
@@ -124,7 +124,7 @@ class Link:
 
     # Starts
 
-    def submit(self, order: Order) -> bool:
+    def submit(self, order: WorkOrder) -> bool:
         """Send one start; whether there was a scheduler to send it to. Dask may run it twice; that it counts
         once is not its task."""
         client = self._client
@@ -164,7 +164,7 @@ class Link:
         except BlockingIOError:
             pass  # it rings already
 
-    def arrived(self) -> list[tuple[str, Answer | BaseException]]:
+    def arrived(self) -> list[tuple[str, WorkAnswer | BaseException]]:
         """The ends that came in since we last asked."""
         try:
             os.read(self.bell, 4096)

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from holdfast.processes.supervisor import Ended
 
 
-class Shared(TypedDict):
+class SharedFiles(TypedDict):
     """A file beside the run, and what is in it: whoever reads the same sees the same disk."""
 
     path: str
     text: str
 
 
-class Source(TypedDict):
+class WorkSource(TypedDict):
     """Where a plan's work tree comes from by git: the repository, the ref to begin with, the commit
     that it stands at, the ref for what the task makes, and the run's folder below the top."""
 
@@ -31,7 +31,7 @@ class Source(TypedDict):
     run: str
 
 
-class Order(TypedDict):
+class WorkOrder(TypedDict):
     """One start of one task, for whichever worker gets it. `log` is the file on a shared disk."""
 
     version: str
@@ -39,11 +39,11 @@ class Order(TypedDict):
     runner: str
     work: TaskWork
     log: str
-    shared: Shared
-    source: Source | None
+    shared: SharedFiles
+    source: WorkSource | None
 
 
-class Answer(TypedDict):
+class WorkAnswer(TypedDict):
     """How a start ended, where it was, the end of what it said, and the commit that it made. `apart`:
     the worker does not see the run's disk. `unfit`: it could not be tried there."""
 

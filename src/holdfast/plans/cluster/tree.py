@@ -19,7 +19,7 @@ from holdfast.kernel.errors import HoldfastError
 from holdfast.plans.worktrees import SECONDS, commit_rest
 
 if TYPE_CHECKING:
-    from holdfast.plans.cluster.model import Source
+    from holdfast.plans.cluster.model import WorkSource
 
 TREES = "trees"
 _lock = threading.Lock()
@@ -29,7 +29,7 @@ _in_use: set[str] = set()
 class Tree:
     """The tree of one start. A plan's next task on this worker finds the files that git ignores."""
 
-    def __init__(self, source: Source, own: str) -> None:
+    def __init__(self, source: WorkSource, own: str) -> None:
         self._source = source
         self._repository = os.path.join(own, f"repository-{id_of(source['remote'])[:12]}")
         name = source["result"].removeprefix("refs/holdfast/runs/").rpartition("/")[0]

@@ -25,7 +25,7 @@ from holdfast.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.plans.cluster.model import Answer, Order, Shared
+    from holdfast.plans.cluster.model import SharedFiles, WorkAnswer, WorkOrder
     from holdfast.processes.supervisor import Ended
 
 OWN = "holdfast"
@@ -54,10 +54,10 @@ class Ears(WorkerPlugin):  # type: ignore[misc]
             self._programs.end([mark_of(key)])
 
 
-def carry_out(order: Order) -> Answer:
+def carry_out(order: WorkOrder) -> WorkAnswer:
     """One start of one task, to its end. Whatever goes wrong here is said in the answer."""
     worker: Any = get_worker()
-    answer: Answer = {
+    answer: WorkAnswer = {
         "ended": ended_of(order["work"]["token"], NOT_STARTED, ""),
         "on": _name(worker),
         "log": None,
@@ -76,7 +76,7 @@ def carry_out(order: Order) -> Answer:
     return answer
 
 
-def _unfit(order: Order) -> str:
+def _unfit(order: WorkOrder) -> str:
     if order["version"] != __version__:
         return f"has holdfast {__version__}, and the runner {order['version']}"
     if _runners.get(order["run"], order["runner"]) != order["runner"]:
@@ -84,7 +84,7 @@ def _unfit(order: Order) -> str:
     return ""
 
 
-def _carry_out(order: Order, worker: Any, answer: Answer) -> None:
+def _carry_out(order: WorkOrder, worker: Any, answer: WorkAnswer) -> None:
     work, own = order["work"], os.path.join(worker.local_directory, OWN)
     os.makedirs(own, 0o700, exist_ok=True)
     answer["apart"] = not is_shared(order["shared"], work["folder"])
@@ -102,7 +102,7 @@ def _carry_out(order: Order, worker: Any, answer: Answer) -> None:
         answer["commit"] = tree.give_back()
 
 
-def _run(order: Order, worker: Any, on: str, folder: str, log: str) -> Ended:
+def _run(order: WorkOrder, worker: Any, on: str, folder: str, log: str) -> Ended:
     work, programs = order["work"], _programs_of(worker)
     _starts[work["token"]] = (order["run"], order["runner"])
 
@@ -128,7 +128,7 @@ def _run(order: Order, worker: Any, on: str, folder: str, log: str) -> Ended:
     return ended
 
 
-def is_shared(shared: Shared, folder: str = "") -> bool:
+def is_shared(shared: SharedFiles, folder: str = "") -> bool:
     """Whether this worker sees the disk of the runner."""
     try:
         with open(shared["path"], encoding="ascii") as file:

@@ -16,7 +16,7 @@ from holdfast.plans.rules.frontmatter import BadHead
 
 if TYPE_CHECKING:
     from holdfast.plans.rules.frontmatter import Field
-    from holdfast.plans.rules.model import Document, Finding, Level, Place, Plan
+    from holdfast.plans.rules.model import Document, Level, Place, Plan, PlanFinding
 
 LARGEST = 1_000_000
 FIELDS = (
@@ -41,7 +41,7 @@ _ID = re.compile(r"\w[\w.+-]{0,63}")
 class BadPlan(Usage):
     """A plan that cannot run, with everything that is wrong with it."""
 
-    def __init__(self, problems: list[Finding]) -> None:
+    def __init__(self, problems: list[PlanFinding]) -> None:
         first, others = problems[0], len(problems) - 1
         more = f" (and {others} more)" if others else ""
         super().__init__(
@@ -64,7 +64,7 @@ def digest(text: str) -> str:
     return hashlib.sha256(_unified(text).encode("utf-8", "replace")).hexdigest()
 
 
-def where(finding: Finding) -> str:
+def where(finding: PlanFinding) -> str:
     return f"{finding['path']}:{finding['line']}:{finding['column']}"
 
 
@@ -95,9 +95,9 @@ class _Reading:
         self.lines = text.split("\n")
         self.path = path
         self.body = ""
-        self.problems: list[Finding] = []
+        self.problems: list[PlanFinding] = []
         self.fields: dict[str, Field] = {}
-        self.xml: list[gate_xml.Task] = []
+        self.xml: list[gate_xml.XmlTask] = []
         self.broken = 0
 
     def tell(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Paint = Callable[[str, str], str]
 
 
-class Node(TypedDict):
+class PlanNode(TypedDict):
     """A plan in the picture. `pauses` says where it waits for people, and for what. `state` is
     empty where there is no run."""
 
@@ -39,7 +39,7 @@ class Node(TypedDict):
 
 class Wave(TypedDict):
     wave: int
-    plans: list[Node]
+    plans: list[PlanNode]
 
 
 class Phase(TypedDict):
@@ -74,7 +74,7 @@ def graph(plans: Sequence[Plan], states: Mapping[str, State] | None = None) -> l
     return drawn
 
 
-def _node(plan: Plan, states: Mapping[str, State] | None) -> Node:
+def _node(plan: Plan, states: Mapping[str, State] | None) -> PlanNode:
     kind = kind_of(plan)
     named = plan["title"] or next(
         (task["name"] for task in plan["tasks"] if task["gate"] is None), ""
@@ -163,7 +163,7 @@ def _wave_line(wave: Wave, columns: int, paint: Paint) -> str:
 
 
 def _node_lines(
-    node: Node, phase: str, names: int, columns: int, paint: Paint, *, end: bool
+    node: PlanNode, phase: str, names: int, columns: int, paint: Paint, *, end: bool
 ) -> Iterator[str]:
     mark = MARKS[node["state"]]
     lead = "  └─ " if end else "  ├─ "

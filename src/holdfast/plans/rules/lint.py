@@ -10,19 +10,19 @@ from holdfast.gates.rules.gate_xml import AUTO
 from holdfast.plans.rules import gate_names, kind, overlap
 from holdfast.plans.rules.document import indent
 from holdfast.plans.rules.model import CHECKPOINT_KEY, has_checkpoint
-from holdfast.plans.rules.waves import Order, natural, phases
+from holdfast.plans.rules.waves import WaveOrder, natural, phases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from holdfast.plans.rules.model import Document, Finding, Level, Place, Plan
+    from holdfast.plans.rules.model import Document, Level, Place, Plan, PlanFinding
 
 AGENT_HINT = "Give it a <run>, or set plan.agent in holdfast.toml, such as `claude -p`."
 
 
 def findings(
     documents: Sequence[Document], *, agent: bool = True, strict: bool = False
-) -> list[Finding]:
+) -> list[PlanFinding]:
     """All of it at once, by file and line. `agent` is whether there is a command for tasks without a
     `<run>`; `strict` makes an error of every warning."""
     found = [one for document in documents for one in document["problems"]]
@@ -40,7 +40,7 @@ def findings(
         found += _kind(document, plan)
         found += _agent(document, plan, agent)
         found += _files(document, plan)
-    order = Order([one["plan"] for one in known.values() if one["plan"] is not None])
+    order = WaveOrder([one["plan"] for one in known.values() if one["plan"] is not None])
     for trouble in order.troubles:
         document = known[trouble["plan"]]
         found.append(
@@ -61,7 +61,7 @@ def _finding(
     what: str,
     instead: str = "",
     level: Level = "error",
-) -> Finding:
+) -> PlanFinding:
     line, column = place
     return {
         "path": document["path"],
@@ -81,12 +81,12 @@ def _at(
     what: str,
     instead: str = "",
     level: Level = "error",
-) -> Finding:
+) -> PlanFinding:
     place = document["places"].get(field) or document["places"].get("plan", (1, 1))
     return _finding(document, place, code, what, instead, level)
 
 
-def _gates(document: Document, plan: Plan, strict: bool) -> Iterator[Finding]:
+def _gates(document: Document, plan: Plan, strict: bool) -> Iterator[PlanFinding]:
     """What the automation-first rule says of the checkpoints."""
     lines = document["text"].split("\n")
     whole = [task for task in document["tasks"] if _is_whole(task)]
@@ -100,11 +100,11 @@ def _gates(document: Document, plan: Plan, strict: bool) -> Iterator[Finding]:
                     yield _at(document, "checkpoint", one["clause"], one["what"], one["instead"])
 
 
-def _is_whole(task: gate_xml.Task) -> bool:
+def _is_whole(task: gate_xml.XmlTask) -> bool:
     return all(tag in task["fields"] for tag in gate_xml.ELEMENTS[task["type"]][0])
 
 
-def _kind(document: Document, plan: Plan) -> Iterator[Finding]:
+def _kind(document: Document, plan: Plan) -> Iterator[PlanFinding]:
     """Whether the plan runs by itself as it says, and as the protocol's rules say."""
     waits = has_checkpoint(plan)
     if plan["autonomous"] and waits:
@@ -124,7 +124,7 @@ def _kind(document: Document, plan: Plan) -> Iterator[Finding]:
         yield _at(document, trait, "PLAN_TYPE", what, instead, "warning")
 
 
-def _agent(document: Document, plan: Plan, agent: bool) -> Iterator[Finding]:
+def _agent(document: Document, plan: Plan, agent: bool) -> Iterator[PlanFinding]:
     if agent:
         return
     lines = document["text"].split("\n")
@@ -135,7 +135,7 @@ def _agent(document: Document, plan: Plan, agent: bool) -> Iterator[Finding]:
             yield _finding(document, place, "NO_AGENT", what, AGENT_HINT)
 
 
-def _files(document: Document, plan: Plan) -> Iterator[Finding]:
+def _files(document: Document, plan: Plan) -> Iterator[PlanFinding]:
     for name in plan["files_modified"]:
         if overlap.is_outside(name):
             what = f"files_modified names {name!r:.80}, which is not below the project"
@@ -143,7 +143,7 @@ def _files(document: Document, plan: Plan) -> Iterator[Finding]:
             yield _at(document, "files_modified", "OUTSIDE", what, instead)
 
 
-def _spelling(plans: Sequence[Plan], known: dict[str, Document]) -> Iterator[Finding]:
+def _spelling(plans: Sequence[Plan], known: dict[str, Document]) -> Iterator[PlanFinding]:
     """`3` and `03` are two phases, which is seldom meant."""
     seen: dict[str, Plan] = {}
     for plan in plans:
@@ -155,7 +155,7 @@ def _spelling(plans: Sequence[Plan], known: dict[str, Document]) -> Iterator[Fin
             yield _at(document, "phase", "TWO_SPELLINGS", what, instead, "warning")
 
 
-def _overlaps(plans: Sequence[Plan], known: dict[str, Document]) -> Iterator[Finding]:
+def _overlaps(plans: Sequence[Plan], known: dict[str, Document]) -> Iterator[PlanFinding]:
     """Plans that run at the same time must not change the same file."""
     for _, waves in phases(plans):
         for wave in waves:
@@ -171,7 +171,7 @@ def _overlaps(plans: Sequence[Plan], known: dict[str, Document]) -> Iterator[Fin
                 yield _at(document, "files_modified", "OVERLAP", what, instead)
 
 
-def _answers(plans: Sequence[Plan], known: dict[str, Document]) -> Iterator[Finding]:
+def _answers(plans: Sequence[Plan], known: dict[str, Document]) -> Iterator[PlanFinding]:
     """`{{gate.NAME}}` has an answer when it is needed, and every name is one gate's."""
     names: dict[str, str] = {}
     for _, waves in phases(plans):
@@ -191,7 +191,7 @@ def _answers(plans: Sequence[Plan], known: dict[str, Document]) -> Iterator[Find
                     names.setdefault(gate_names.variable(name), name)
 
 
-def _answers_of(plan: Plan, document: Document, before: set[str]) -> Iterator[Finding]:
+def _answers_of(plan: Plan, document: Document, before: set[str]) -> Iterator[PlanFinding]:
     given = set(before)
     lines = document["text"].split("\n")
     for task in plan["tasks"]:
@@ -209,7 +209,7 @@ def _answers_of(plan: Plan, document: Document, before: set[str]) -> Iterator[Fi
             given.add(task["gate_name"])
 
 
-def _quoted(document: Document, task: gate_xml.Task, lines: list[str]) -> Iterator[Finding]:
+def _quoted(document: Document, task: gate_xml.XmlTask, lines: list[str]) -> Iterator[PlanFinding]:
     if "run" not in task["fields"]:
         return
     for tag in ("run", "verify"):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     Place = tuple[int, int]
 
 
-class Task(TypedDict):
+class PlanTask(TypedDict):
     """One `<task>`, in the order of the file. `number` counts the auto tasks from 1, as
     `after_task` does, and is 0 for a checkpoint (AMB-PILOT-39). Only with `run` is anything
     executed as a command. `timeout` is in milliseconds. `gate` is what a checkpoint asks, None for
@@ -36,7 +36,7 @@ class Task(TypedDict):
     line: int
 
 
-class Pause(TypedDict):
+class DeclaredPause(TypedDict):
     """`checkpoint:` of the frontmatter: where the plan waits, and for what."""
 
     type: str
@@ -57,15 +57,15 @@ class Plan(TypedDict):
     plan: str
     wave: int | None
     autonomous: bool | None
-    checkpoint: Pause | None
+    checkpoint: DeclaredPause | None
     depends_on: list[str]
     files_modified: list[str]
     must_haves: dict[str, Any]
     traits: dict[str, bool]
-    tasks: list[Task]
+    tasks: list[PlanTask]
 
 
-class Finding(TypedDict):
+class PlanFinding(TypedDict):
     """Something that is wrong with a plan (error), or had better be otherwise (warning). `code` is
     a word such as INVALID_WAVE, or the clause that a gate breaks."""
 
@@ -85,9 +85,9 @@ class Document(TypedDict):
     path: str
     text: str
     plan: Plan | None
-    tasks: list[gate_xml.Task]
+    tasks: list[gate_xml.XmlTask]
     places: dict[str, Place]
-    problems: list[Finding]
+    problems: list[PlanFinding]
 
 
 CHECKPOINT_KEY = "checkpoint"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.plans.rules.frontmatter import Field
-    from holdfast.plans.rules.model import Pause, Place, Task
+    from holdfast.plans.rules.model import DeclaredPause, Place, PlanTask
 
 
 class Tell(Protocol):
@@ -25,7 +25,7 @@ class Tell(Protocol):
 PARTS = ("type", "after_task", "what")
 
 
-def read(field: Field, tasks: Sequence[Task], broken: int, tell: Tell) -> Pause | None:
+def read(field: Field, tasks: Sequence[PlanTask], broken: int, tell: Tell) -> DeclaredPause | None:
     """What the field says. `broken` tasks could not be read, and may have been auto tasks."""
     if field.value is None:
         return None
@@ -45,7 +45,7 @@ def read(field: Field, tasks: Sequence[Task], broken: int, tell: Tell) -> Pause 
     said = parts["what"].value if "what" in parts else None
     if not type:
         return None
-    pause: Pause = {
+    pause: DeclaredPause = {
         "type": type,
         "after_task": number,
         "what": said if isinstance(said, str) else "",
@@ -63,13 +63,13 @@ def read(field: Field, tasks: Sequence[Task], broken: int, tell: Tell) -> Pause 
     return pause
 
 
-def position(pause: Pause, tasks: Sequence[Task]) -> int:
+def position(pause: DeclaredPause, tasks: Sequence[PlanTask]) -> int:
     """Where a pause stands among the tasks; at their end, when its number is a mistake."""
     number = pause["after_task"]
     return next((at for at, one in enumerate(tasks, 1) if one["number"] == number > 0), len(tasks))
 
 
-def _named(field: Field, tasks: Sequence[Task], tell: Tell) -> Pause | None:
+def _named(field: Field, tasks: Sequence[PlanTask], tell: Tell) -> DeclaredPause | None:
     """`checkpoint: human-verify`: the one of that type stands among the tasks."""
     type = _type(field, field, tell)
     for at, task in enumerate(tasks):
@@ -94,7 +94,7 @@ def _type(field: Field, given: Field | None, tell: Tell) -> str:
 
 
 def _after_task(
-    field: Field, given: Field | None, tasks: Sequence[Task], broken: int, tell: Tell
+    field: Field, given: Field | None, tasks: Sequence[PlanTask], broken: int, tell: Tell
 ) -> int:
     """From 1 to the number of auto tasks; AMB-PILOT-18. 0 after a mistake."""
     last = sum(1 for task in tasks if task["gate"] is None)
@@ -115,7 +115,7 @@ def _after_task(
     return int(text)
 
 
-def _agree(field: Field, pause: Pause, tasks: Sequence[Task], tell: Tell) -> None:
+def _agree(field: Field, pause: DeclaredPause, tasks: Sequence[PlanTask], tell: Tell) -> None:
     """A checkpoint in both places is the same one, in the same place."""
     asked = [(task["type"], _before(tasks, at)) for at, task in enumerate(tasks) if task["gate"]]
     if not pause["after_task"] or (pause["type"], pause["after_task"]) in asked:
@@ -125,6 +125,6 @@ def _agree(field: Field, pause: Pause, tasks: Sequence[Task], tell: Tell) -> Non
     tell(field.place, "CHECKPOINT", what, "Let both say the same.")
 
 
-def _before(tasks: Sequence[Task], at: int) -> int:
+def _before(tasks: Sequence[PlanTask], at: int) -> int:
     """How many auto tasks stand before a position."""
     return max((one["number"] for one in tasks[:at]), default=0)

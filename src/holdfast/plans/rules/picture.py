@@ -14,7 +14,7 @@ from holdfast.kernel.text import safe, shortened
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from holdfast.plans.rules.drawing import Node, Phase
+    from holdfast.plans.rules.drawing import Phase, PlanNode
 
     Corner = tuple[int, int]
 
@@ -101,7 +101,7 @@ def _edges(phase: Phase, corners: dict[str, Corner]) -> Iterator[str]:
                 yield f'<path class="edge" d="M{start_x} {start_y}{curve}"/>'
 
 
-def _drawn_node(node: Node, phase: str, corner: Corner) -> Iterator[str]:
+def _drawn_node(node: PlanNode, phase: str, corner: Corner) -> Iterator[str]:
     x, y = corner
     state = node["state"]
     yield f'<g class="plan {state}" transform="translate({x} {y})">'
@@ -122,7 +122,7 @@ def _drawn_node(node: Node, phase: str, corner: Corner) -> Iterator[str]:
     yield "</g>"
 
 
-def _small(node: Node, phase: str) -> str:
+def _small(node: PlanNode, phase: str) -> str:
     """The last line of a node: for what it waits, how much it is, and what it needs from before."""
     kinds = ", ".join(one.split()[0] for one in node["pauses"])
     far = [id for id in node["depends_on"] if not id.startswith(f"{phase}/")]
@@ -133,7 +133,7 @@ def _small(node: Node, phase: str) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _said(node: Node) -> str:
+def _said(node: PlanNode) -> str:
     parts = [node["id"], node["title"]]
     if node["state"]:
         parts.append(node["state"])
@@ -151,7 +151,7 @@ def _described(drawn: Sequence[Phase]) -> str:
     )
 
 
-def _called(node: Node) -> str:
+def _called(node: PlanNode) -> str:
     return f"{node['name']} ({node['state']})" if node["state"] else node["name"]
 
 

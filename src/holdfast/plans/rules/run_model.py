@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal, NotRequired, TypedDict
 
     from holdfast.journal.interface import Event
-    from holdfast.plans.rules.model import Plan, Task
+    from holdfast.plans.rules.model import Plan, PlanTask
 
     class TaskRun(TypedDict):
         """One task. `mark` names the attempt that runs now, and only its completion is accepted;
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
         waves: list[list[str]]
         unmet: list[str] | None
 
-    class Pause(TypedDict):
+    class RunPause(TypedDict):
         """Why a run stands still, since when, and the waypoint that says so."""
 
         reason: str
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
         at: str
         waypoint: str
 
-    class Life(TypedDict):
+    class RunLife(TypedDict):
         """The runner that has the run now: a process of a machine. `on` is the cluster that carries out
         what it starts, where there is one."""
 
@@ -91,8 +91,8 @@ if TYPE_CHECKING:
         options: dict[str, Any]
         plans: dict[str, PlanRun]
         phases: list[PhaseRun]
-        pause: Pause | None
-        life: Life | None
+        pause: RunPause | None
+        life: RunLife | None
         # Late completions that were refused; tasks that are done, and to be done; the one done last.
         refused: int
         done: int
@@ -192,7 +192,7 @@ def apply(state: RunState, event: Event) -> RunState:
     if kind == "completion_refused":
         return {**state, "refused": state["refused"] + 1}
     if kind == "run_paused":
-        pause: Pause = {
+        pause: RunPause = {
             "reason": body["reason"],
             "text": body["text"],
             "at": at,
@@ -222,7 +222,7 @@ def _abandoned(state: RunState, body: Any, at: str) -> RunState:
         }
         for id, plan in state["plans"].items()
     }
-    pause: Pause = {"reason": ABANDONED, "text": body["why"], "at": at, "waypoint": ""}
+    pause: RunPause = {"reason": ABANDONED, "text": body["why"], "at": at, "waypoint": ""}
     changed = {"status": ABANDONED, "ended_at": at, "pause": pause, "plans": plans}
     return {**state, **changed}  # type: ignore[typeddict-item]
 
@@ -253,15 +253,15 @@ def _begun_plan(body: Any) -> PlanRun:
     }
 
 
-def _new_task(task: Task, skipped: set[str]) -> TaskRun:
+def _new_task(task: PlanTask, skipped: set[str]) -> TaskRun:
     return {**NEW_TASK, "status": "skipped" if task["key"] in skipped else "open"}
 
 
-def _new_gate(task: Task, skipped: set[str]) -> GateRun:
+def _new_gate(task: PlanTask, skipped: set[str]) -> GateRun:
     return {**NEW_GATE, "status": "skipped" if task["key"] in skipped else "open"}
 
 
-def _with_life(state: RunState, life: Life) -> RunState:
+def _with_life(state: RunState, life: RunLife) -> RunState:
     """A new runner: what an old one had at work is open again, what had failed may be tried again, and
     a checkpoint with issues is presented again."""
     plans: dict[str, PlanRun] = {}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from holdfast.gates.rules.content import Content
-    from holdfast.plans.rules.model import Pause, Place, Task
+    from holdfast.plans.rules.model import DeclaredPause, Place, PlanTask
 
     # Place, code, what is wrong, and what to do instead.
     Tell = Callable[[Place, str, str, str], None]
@@ -31,9 +31,9 @@ REMARKS = ("files", "done", "context", "notes", "read_first", "acceptance_criter
 MOST_TASKS = 2000
 
 
-def read(given: Sequence[gate_xml.Task], tell: Tell) -> list[Task]:
+def read(given: Sequence[gate_xml.XmlTask], tell: Tell) -> list[PlanTask]:
     """The tasks of a file, in its order."""
-    tasks: list[Task] = []
+    tasks: list[PlanTask] = []
     counted: dict[str, int] = {}
     for position, xml in enumerate(given[:MOST_TASKS], 1):
         place = (xml["line"], xml["column"])
@@ -54,14 +54,14 @@ def read(given: Sequence[gate_xml.Task], tell: Tell) -> list[Task]:
     return tasks
 
 
-def _attributes(xml: gate_xml.Task, place: Place, tell: Tell) -> None:
+def _attributes(xml: gate_xml.XmlTask, place: Place, tell: Tell) -> None:
     known = ATTRIBUTES[AUTO if xml["type"] == AUTO else CHECKPOINT_KEY]
     for name in xml["attributes"]:
         if name not in known:
             tell(place, "UNKNOWN_FIELD", f"a task has no {name}=", nearest(name, known))
 
 
-def _auto(xml: gate_xml.Task, key: str, number: int, tell: Tell) -> Task:
+def _auto(xml: gate_xml.XmlTask, key: str, number: int, tell: Tell) -> PlanTask:
     text = {tag: said["text"] for tag, said in xml["fields"].items()}
     must, may = gate_xml.ELEMENTS[AUTO]
     for tag, said in xml["fields"].items():
@@ -87,7 +87,7 @@ def _auto(xml: gate_xml.Task, key: str, number: int, tell: Tell) -> Task:
     }
 
 
-def _timeout(xml: gate_xml.Task, tell: Tell) -> int | None:
+def _timeout(xml: gate_xml.XmlTask, tell: Tell) -> int | None:
     given = xml["attributes"].get("timeout")
     if given is None:
         return None
@@ -101,7 +101,7 @@ def _timeout(xml: gate_xml.Task, tell: Tell) -> int | None:
     return duration
 
 
-def _needs(xml: gate_xml.Task, tell: Tell) -> dict[str, float]:
+def _needs(xml: gate_xml.XmlTask, tell: Tell) -> dict[str, float]:
     """`needs="gpu=1 memory=8"`: what a machine must have to spare."""
     found: dict[str, float] = {}
     for part in xml["attributes"].get("needs", "").replace(",", " ").split():
@@ -116,7 +116,7 @@ def _needs(xml: gate_xml.Task, tell: Tell) -> dict[str, float]:
     return found
 
 
-def _checkpoint(xml: gate_xml.Task, key: str, number: int, tell: Tell) -> Task:
+def _checkpoint(xml: gate_xml.XmlTask, key: str, number: int, tell: Tell) -> PlanTask:
     name = xml["attributes"].get("name")
     if name is not None and not (gate_names.NAME.fullmatch(name) and gate_names.is_given(name)):
         what = f"{name!r:.60} cannot name a gate"
@@ -132,7 +132,7 @@ def _checkpoint(xml: gate_xml.Task, key: str, number: int, tell: Tell) -> Task:
     )
 
 
-def _content(xml: gate_xml.Task) -> Content:
+def _content(xml: gate_xml.XmlTask) -> Content:
     """What it asks, as far as it is there: what is missing has been said."""
     whole = {**xml, "fields": {**xml["fields"]}}
     for tag in gate_xml.ELEMENTS[xml["type"]][0]:
@@ -145,14 +145,14 @@ def _content(xml: gate_xml.Task) -> Content:
     return content
 
 
-def of_frontmatter(pause: Pause, phase: str, plan: str, line: int) -> Task:
+def of_frontmatter(pause: DeclaredPause, phase: str, plan: str, line: int) -> PlanTask:
     """The checkpoint that only the frontmatter declares: its `what` is what is looked at;
     AMB-PILOT-18."""
     content = gate_content.verify(f"Phase {phase}, Plan {plan}", [pause["what"]])
     return _pause_task(CHECKPOINT_KEY, VERIFY, content, gate_names.default(VERIFY, 1), line)
 
 
-def _pause_task(key: str, type: str, content: Content, name: str, line: int) -> Task:
+def _pause_task(key: str, type: str, content: Content, name: str, line: int) -> PlanTask:
     return {
         "key": key,
         "type": type,

@@ -26,7 +26,7 @@ class Trouble(TypedDict):
     instead: str
 
 
-class Order:
+class WaveOrder:
     """Plans in the order of their waves, and everything that speaks against it.
 
     `plans` have their wave and exact ids in `depends_on`; a dependency that is in trouble is left out.

@@ -15,7 +15,7 @@ from holdfast.gates.rules.lint import lint
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.gates.rules.lint import Finding
+    from holdfast.gates.rules.lint import GateFinding
 
 
 @click.command()
@@ -35,7 +35,7 @@ def command(call: Call, file: str, strict: bool) -> Reply:
     return Reply(data, _lines(found, len(errors)), exit_code=1 if errors else 0)
 
 
-def _lines(found: list[Finding], errors: int) -> Iterator[str]:
+def _lines(found: list[GateFinding], errors: int) -> Iterator[str]:
     for one in found:
         colour = "red" if one["level"] == "error" else "yellow"
         head = style(f"{one['line']}: {one['level']}:", colour, bold=True)

@@ -19,7 +19,7 @@ from holdfast.kernel.clock import MINUTE
 from holdfast.kernel.errors import Stopped, Waiting
 
 if TYPE_CHECKING:
-    from holdfast.budgets.check import Report
+    from holdfast.budgets.check import BudgetReport
     from holdfast.budgets.rules.ledger import Halt
 
 EXIT_CODES = {"go": 0, "wait": Waiting.exit_code, "stop": Stopped.exit_code}
@@ -88,14 +88,14 @@ def command(
     return Reply(data, lines, next=_next(report), exit_code=code)
 
 
-def _next(report: Report) -> list[str]:
+def _next(report: BudgetReport) -> list[str]:
     if report["verdict"] == "stop":
         return ["holdfast checkpoint", "holdfast guard reset"]
     waiting = [one["type"] for one in report["handled"] if one["how"] == "waiting"]
     return [f"holdfast guard ack {type}" for type in waiting]
 
 
-def _lines(report: Report, *, every: bool) -> Iterator[str]:
+def _lines(report: BudgetReport, *, every: bool) -> Iterator[str]:
     if report["dry_run"]:
         yield style("Nothing is recorded: --dry-run", dim=True)
     if report["handled"] or report["verdict"] != "stop":
@@ -124,7 +124,7 @@ def _lines(report: Report, *, every: bool) -> Iterator[str]:
         yield style(f"Queued: {safe(report['queued'])}", dim=True)
 
 
-def _rows(report: Report) -> Iterator[list[str]]:
+def _rows(report: BudgetReport) -> Iterator[list[str]]:
     """One row a type: where it is, against which limits."""
     for type in TYPES:
         value: float | None = report["values"][type]  # type: ignore[literal-required]
@@ -148,13 +148,13 @@ def _rows(report: Report) -> Iterator[list[str]]:
         ]
 
 
-def _recent(report: Report) -> Iterator[str]:
+def _recent(report: BudgetReport) -> Iterator[str]:
     """What there is to investigate."""
     for error in report["recent_errors"]:
         yield f"  {one_line(error, 100)}"
 
 
-def _stop_lines(report: Report) -> Iterator[str]:
+def _stop_lines(report: BudgetReport) -> Iterator[str]:
     halt = report["stopped"] or _halt_of(report)
     if halt is None:
         return
@@ -170,7 +170,7 @@ def _stop_lines(report: Report) -> Iterator[str]:
         yield style(last_turn.WORDS, "yellow", bold=True)
 
 
-def _halt_of(report: Report) -> Halt | None:
+def _halt_of(report: BudgetReport) -> Halt | None:
     """What a dry run would stop at."""
     for one in report["handled"]:
         if one["how"] == "stopped":

@@ -18,7 +18,7 @@ from holdfast.plans import lookup
 from holdfast.plans.discovery import documents, files
 from holdfast.plans.rules import drawing
 from holdfast.plans.rules.picture import svg
-from holdfast.plans.rules.waves import Order
+from holdfast.plans.rules.waves import WaveOrder
 
 if TYPE_CHECKING:
     from holdfast.plans.rules.drawing import Phase
@@ -62,7 +62,7 @@ def _of_files(call: Call, paths: tuple[str, ...]) -> list[Phase]:
             hint="holdfast plan lint says why.",
             kind="bad_plan",
         )
-    order = Order(plans)
+    order = WaveOrder(plans)
     wrong = len(order.troubles) + sum(
         problem["level"] == "error" for one in read for problem in one["problems"]
     )

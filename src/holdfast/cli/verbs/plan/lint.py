@@ -17,7 +17,7 @@ from holdfast.plans.rules.lint import findings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.plans.rules.model import Finding
+    from holdfast.plans.rules.model import PlanFinding
 
 
 LONGEST = 4096
@@ -53,7 +53,7 @@ def command(call: Call, paths: tuple[str, ...], strict: bool) -> Reply:
     return Reply(data, lines, exit_code=1 if errors else 0)
 
 
-def _lines(found: list[Finding], errors: int, count: int) -> Iterator[str]:
+def _lines(found: list[PlanFinding], errors: int, count: int) -> Iterator[str]:
     for one in found:
         colour = "red" if one["level"] == "error" else "yellow"
         head = style(f"{one['level']}:", colour, bold=True)

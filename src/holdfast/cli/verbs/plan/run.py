@@ -80,7 +80,7 @@ def checked(call: Call, paths: Sequence[str], *, skip_validation: bool = False) 
 
 def order_of(plans: Sequence[Plan]) -> Reply:
     """What would be run, in which order."""
-    placed = waves.phases(waves.Order(plans).plans)
+    placed = waves.phases(waves.WaveOrder(plans).plans)
     rows = [
         [
             f"phase {safe(phase)}, wave {number}",
