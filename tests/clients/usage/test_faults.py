@@ -17,7 +17,7 @@ from holdfast.clients.lines import NewLines, Unread
 from holdfast.clients.usage import prices
 from holdfast.clients.usage.reader import refresh
 from holdfast.clients.usage.tally import FORGOTTEN_AFTER
-from holdfast.clients.usage.tally_file import in_memory, open_tally
+from holdfast.clients.usage.tally_file import open_tally
 from holdfast.kernel.workspace import discover
 from holdfast.session import spending
 from tests.clients.usage.conftest import NOW, ONE_ANSWER, Home, answer, close_to
@@ -267,12 +267,3 @@ def test_a_hundred_thousand_lines(home: Home) -> None:
     spent = home.spent()
     assert spent["cost"] == close_to(20_000 * ONE_ANSWER)
     assert spent["tokens"]["output"] == 20_000 * 42
-
-
-def test_a_purge_takes_a_secret_out_of_errors_and_observations() -> None:
-    with in_memory() as tally:
-        tally.note_error("claude:one", "a", 'the key is s3cr3t"x')
-        tally.keep_observed("claude:one", {"said": 'use s3cr3t"x', "other": "stays"})
-        assert tally.scrub('s3cr3t"x', "[gone]") == 2
-        assert tally.recent_errors("claude:one", 5) == ["the key is [gone]"]
-        assert tally.observed("claude:one") == {"said": "use [gone]", "other": "stays"}
