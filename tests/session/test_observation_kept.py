@@ -153,3 +153,16 @@ def test_a_prompt_of_codex_is_redacted_before_it_is_kept(home: Home) -> None:
     kept = everything_kept(home)
     assert b"Use [redacted:github-token]." in kept
     assert TOKEN.encode() not in kept
+
+
+def test_with_observation_off_no_transcript_is_read_or_kept(home: Home, holdfast: Holdfast) -> None:
+    path = home.claude(a_session_with(SECRET))
+    (home.repository / "holdfast.toml").write_text("[session]\nobserve = false\n")
+    observe(home, path)
+    assert SECRET.encode() not in everything_kept(home)
+    assert holdfast("resume", "--list", "--json").data["sessions"] == []
+    resumed = holdfast("resume")
+    assert resumed.code == 3
+    assert "`session.observe` is false" in resumed.err
+    assert SECRET in holdfast("resume", "--transcript", str(path)).out
+    assert SECRET.encode() not in everything_kept(home)

@@ -8,7 +8,7 @@ from holdfast.clients.discovery import sessions_in
 from holdfast.clients.liveness import running_clients
 from holdfast.clients.transcripts import describe
 from holdfast.kernel import clock
-from holdfast.session import sessions
+from holdfast.session import observation, sessions
 from holdfast.session.rules.handover import progress_of
 
 if TYPE_CHECKING:
@@ -38,11 +38,12 @@ class ListedSession(TypedDict):
 def list_sessions(
     folder: str, workspace: Workspace | None, *, most: int = MOST, now: int
 ) -> list[ListedSession]:
-    """The newest first. Nothing is written."""
+    """The newest first. Nothing is written; with `session.observe` off, no transcript is read."""
+    reads = workspace is None or observation.is_on(workspace)
     known = {state["session"]: state for state in _known(workspace)}
     running = running_clients()
     listed: list[ListedSession] = []
-    for found in sessions_in(folder, enough=most)[:most]:
+    for found in sessions_in(folder, enough=most)[:most] if reads else []:
         about = describe(found, running, now=now)
         state = known.pop(found["session"], None)
         listed.append(

@@ -432,11 +432,7 @@ def _from_file(workspace: Workspace, around: _Around | None) -> SessionState:
     except FileNotFoundError:
         if around is not None:
             return rules.initial(rules.stream_of(""))
-        raise NotFound(
-            "There is nothing to resume here.",
-            hint="No session of Claude Code, Codex, Gemini CLI or opencode was found in this folder, "
-            "and no checkpoint. `holdfast checkpoint` captures a session.",
-        ) from None
+        raise NotFound("There is nothing to resume here.", hint=_why_nothing(workspace)) from None
     except (Unreadable, rules.Unparsable) as problem:
         raise HoldfastError(
             f"{PROGRESS_FILE} cannot be read: {problem}.",
@@ -444,6 +440,20 @@ def _from_file(workspace: Workspace, around: _Around | None) -> SessionState:
         ) from None
     state = rules.initial(rules.stream_of(""))
     return {**state, "progress": read, "folder": folder_of(workspace)}
+
+
+def _why_nothing(workspace: Workspace) -> str:
+    from holdfast.session.observation import is_on
+
+    if not is_on(workspace):
+        return (
+            "No checkpoint was found, and transcripts are not read here: `session.observe` is false. "
+            "`holdfast resume --transcript FILE` reads one."
+        )
+    return (
+        "No session of Claude Code, Codex, Gemini CLI or opencode was found in this folder, "
+        "and no checkpoint. `holdfast checkpoint` captures a session."
+    )
 
 
 def _as_edited(workspace: Workspace, state: SessionState, now: int) -> SessionState:
