@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 
-from holdfast.kernel import config
+from holdfast.kernel import clock, config
 from holdfast.session import observation, session_files, sessions
 from holdfast.session.ccc_files import folder_of
 from holdfast.session.rules.session import stream_of
@@ -18,6 +18,8 @@ from holdfast.streams import open_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.observation import Look
     from holdfast.session.rules.model import SessionState, World
@@ -61,11 +63,21 @@ def _ask_if_due(workspace: Workspace, session: str, looked: Look, state: Session
         return
     if not os.path.isdir(session_files.folder_of(workspace, session)):
         return  # the session is over
-    if session_files.read(workspace, session, ASK):
+    known = session_files.read(workspace, session, ASK)
+    if known and not _is_of_new_stretch(known, looked["context_at"]):
         return
     stated = state.get("stated")
     asked = {"percent": int(full), "asked": 0, "stated": stated["at"] if stated else ""}
     session_files.keep(workspace, session, ASK, asked)
+
+
+def _is_of_new_stretch(known: dict[str, Any], at: str) -> bool:
+    """Whether the client told how full the context is after it was last cut down."""
+    cut_at = known.get("cut_at")
+    try:
+        return isinstance(cut_at, int) and clock.parse(at) > cut_at
+    except ValueError:
+        return False
 
 
 class _Alone:

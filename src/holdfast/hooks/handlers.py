@@ -145,7 +145,7 @@ ASK = (
 def _asked(event: Event, workspace: Workspace, outcome: Outcome) -> Outcome:
     """Ask once for what cannot be observed, when the context has become so full."""
     ask = session_files.read(workspace, event.session, "ask") if event.session else {}
-    if not ask or ask.get("asked"):
+    if "percent" not in ask or ask.get("asked"):
         return outcome
     session_files.keep(workspace, event.session, "ask", {**ask, "asked": 1})
     return _reminded(outcome, ASK.format(percent=ask.get("percent")))
@@ -154,7 +154,7 @@ def _asked(event: Event, workspace: Workspace, outcome: Outcome) -> Outcome:
 def _asked_before_stop(event: Event, workspace: Workspace) -> Outcome:
     """Ask a second and last time before the agent stops, unless it has stated something since."""
     ask = session_files.read(workspace, event.session, "ask") if event.session else {}
-    if not ask or ask.get("asked", 0) > 1:
+    if "percent" not in ask or ask.get("asked", 0) > 1:
         return {}
     session_files.keep(workspace, event.session, "ask", {**ask, "asked": 2})
     from holdfast.session import sessions

@@ -38,8 +38,8 @@ def start(event: Event, client: Client, workspace: Workspace, now: int) -> Outco
     moment = f"start-{event.source if event.source.isalnum() else 'other'}"
     if session and not session_files.is_due(workspace, session, moment, SAME_MOMENT, now):
         return {}
-    if event.source in ("compact", "clear"):
-        session_files.drop(workspace, session, "ask")  # a new stretch
+    if session and event.source in ("compact", "clear"):
+        _begin_stretch(workspace, session, now)
     reminder = record_activity(workspace, session, now)
     told = [line for line in (_failed(workspace), reminder) if line]
     outcome: Outcome = {"tell": "\n".join(told)} if told else {}
@@ -50,6 +50,14 @@ def start(event: Event, client: Client, workspace: Workspace, now: int) -> Outco
         _begin(workspace, session, client, now)
     outcome["context"] = "\n\n".join(part for part in (pack, after) if part)
     return outcome
+
+
+def _begin_stretch(workspace: Workspace, session: str, now: int) -> None:
+    """The context was cut down: what the client told of its fullness before says nothing now."""
+    try:
+        session_files.keep(workspace, session, "ask", {"cut_at": now})
+    except OSError:
+        return  # then the agent is not asked again, which is better than no pack
 
 
 def _begin(workspace: Workspace, session: str, client: Client, now: int) -> None:

@@ -33,12 +33,14 @@ if TYPE_CHECKING:
     from holdfast.session.rules.model import SessionState
 
     class Look(TypedDict):
-        """What a look at a session's transcript gave. `context` is in percent, None: unknown."""
+        """What a look at a session's transcript gave. `context` is in percent, None: unknown;
+        `context_at` is when the client last told it."""
 
         client: str
         path: str
         seen: Observation
         context: float | None
+        context_at: str
 
 
 # Parts of an observation whose keys are texts of the session, not names of fields.
@@ -95,6 +97,7 @@ def _looked(tally: Tally, workspace: Workspace, sources: list[Source], now: int)
         "path": sources[0]["path"],
         "seen": seen,
         "context": full,
+        "context_at": str((tally.session(key).get("context") or {}).get("at") or ""),
     }
 
 
