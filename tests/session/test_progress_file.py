@@ -249,6 +249,19 @@ def test_the_prompt_follows_the_tasks(project: Path, holdfast: Holdfast) -> None
 
 
 @pytest.mark.clause("CCC-22")
+def test_a_task_that_is_begun_leaves_the_remaining_ones_and_inherits_no_status(
+    project: Path, holdfast: Holdfast
+) -> None:
+    tasks = ("--task", "Parser", "--remaining", "Renderer", "--remaining", "Docs")
+    holdfast("checkpoint", *tasks, "--status", "half of it")
+    holdfast("checkpoint", "--done", "Parser", "--task", "Renderer")
+    assert section("Completed Tasks") == ["- Parser ✓"]
+    assert section("Current Task") == ["- Renderer — not started"]
+    assert section("Remaining Tasks") == ["- Docs"]
+    assert "Current task: task 2 of 3." in section("Continuation Prompt")[0]
+
+
+@pytest.mark.clause("CCC-22")
 def test_a_next_action_that_was_the_task_itself_goes_with_it(
     project: Path, holdfast: Holdfast
 ) -> None:
@@ -298,7 +311,7 @@ def test_a_file_that_lacks_anything_is_found_out(line: str) -> None:
         ("## Blockers", "## Remaining Tasks", "it has no section `## Blockers`"),
         ("**Session:** 2026-01-01T00:00:00Z", "**Session:** today", "session line"),
         ("CIA-42 — Parse dates", "CIA-42", "issue line"),
-        ("CIA-42 — Parse dates", "the dates — Parse dates", "issue line"),
+        ("CIA-42 — Parse dates", "unknown issue — Parse dates", "issue line"),
     ],
 )
 def test_a_file_with_something_wrong_is_found_out(old: str, new: str, found: str) -> None:

@@ -211,6 +211,10 @@ def _merged(before: Progress, given: Any) -> Progress:
         after["completed"] = [*kept, *after["completed"]]
     if given.get("done"):
         _finish(after, _tasks(given["done"]))
+    if after["current"] != before["current"] and given.get("status") is None:
+        after["status"] = ""  # it was the status of another task
+    if given.get("remaining") is None:
+        after["remaining"] = [task for task in after["remaining"] if task != after["current"]]
     if given.get("extra"):
         after["extra"] = given["extra"]
     if given.get("decisions") is not None:
