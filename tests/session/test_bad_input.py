@@ -131,7 +131,7 @@ def test_no_issue_at_all(project: Path, holdfast: Holdfast) -> None:
 
 
 @pytest.mark.parametrize(
-    "issue", [SHELL, "$(id)", "../../etc/passwd", "CIA-1\nCIA-2", "-1", "CIA-", " ", "x" * 1000]
+    "issue", [SHELL, "$(id)", "../../etc/passwd", "CIA-1\nCIA-2", "-1", "a  b", " ", "x" * 1000]
 )
 def test_an_issue_with_other_characters_is_refused(
     project: Path, holdfast: Holdfast, issue: str
@@ -141,6 +141,17 @@ def test_an_issue_with_other_characters_is_refused(
     assert answer.code == 2
     assert "is not the name of an issue" in answer.err
     assert world.every_byte_under(project) == before
+
+
+@pytest.mark.parametrize(
+    "issue", ["fix-quotes", "JIRA_7.2", "Größe ändern", "acme/words#7", "CIA-"]
+)
+def test_work_may_be_called_anything(project: Path, holdfast: Holdfast, issue: str) -> None:
+    answer = holdfast("checkpoint", "--issue", issue, "--task", "parse", "--next", "go on")
+    assert answer.code == 0
+    assert f"**Issue:** {issue} — untitled\n" in text()
+    assert f"Resume {issue}. Current task: task 1 of 1." in text()
+    assert "it names no issue" not in answer.err
 
 
 @pytest.mark.parametrize("profile", [[], ["--auto"]], ids=["manual", "automated"])

@@ -108,7 +108,7 @@ GOOD = "Resume CIA-1. Current task: task 2 of 3. Key files: a.py, b.py.\nNext ac
     [
         (GOOD.replace("Resume CIA-1. ", ""), "it names no issue"),
         (GOOD.replace("CIA-1", "unknown issue"), "it names no issue"),
-        (GOOD.replace("CIA-1", "the dates"), "it names no issue"),
+        (GOOD.replace("CIA-1", "the work here"), "it names no issue"),
         (GOOD.replace("task 2 of 3", "unknown"), "it does not say which task of how many"),
         (GOOD.replace("2 of 3", "N of M"), "it does not say which task of how many"),
         (GOOD.replace("a.py, b.py", "see git status"), "it names no key files"),

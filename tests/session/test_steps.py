@@ -289,6 +289,16 @@ def test_the_issue_in_a_branch_name(
 
 
 @pytest.mark.clause("AMB-CCC-14")
+def test_who_named_no_issue_is_not_asked_again(
+    project: Path, holdfast: Holdfast, terminal: Callable[..., list[str]]
+) -> None:
+    asked = terminal("", "CIA-1")
+    for status in ("begun", "half", "done"):
+        holdfast("checkpoint", "--skip-git", "--skip-tracker", "--task", "It", "--status", status)
+    assert len(asked) == 1
+
+
+@pytest.mark.clause("AMB-CCC-14")
 def test_nobody_is_asked_twice(
     project: Path, holdfast: Holdfast, terminal: Callable[..., list[str]]
 ) -> None:

@@ -306,6 +306,16 @@ def test_an_issue_that_is_unknown_is_told_to_nobody(
     assert linear.requests == []
 
 
+def test_a_name_that_no_tracker_knows_is_told_to_nobody(
+    repository: Path, holdfast: Holdfast, linear: FakeLinear
+) -> None:
+    step = step_of(holdfast("checkpoint", "--issue", "fix-quotes", "--task", "Write", "--json"))
+    assert step["status"] == "skipped"
+    assert "no tracker has an issue fix-quotes" in step["message"]
+    assert linear.requests == []
+    assert "Nothing waits." in holdfast("tracker", "show").out
+
+
 def test_the_key_is_neither_on_disk_nor_printed(
     repository: Path, holdfast: Holdfast, linear: FakeLinear
 ) -> None:

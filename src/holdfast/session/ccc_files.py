@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 
 from holdfast.kernel import canonical_json
-from holdfast.kernel.errors import HoldfastError, NotAllowed, from_os_error
+from holdfast.kernel.errors import HoldfastError, NotAllowed, Usage, from_os_error
 from holdfast.kernel.rules import Unparsable
 from holdfast.kernel.views.edits import put_away
 from holdfast.kernel.views.files import Unreadable, identity_of, read_file, text_of
 from holdfast.kernel.views.projection import put_in_place, stage, stem_of
 from holdfast.session.rules import progress
-from holdfast.session.rules.model import PROGRESS_FILE, STATE_FILE, UNKNOWN_ISSUE, issue_in
+from holdfast.session.rules.model import PROGRESS_FILE, STATE_FILE, UNKNOWN_ISSUE, is_issue_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,11 +73,14 @@ def issue_of_file(workspace: Workspace) -> str:
 
 
 def refuse_bad_issue(issue: str) -> None:
-    """The usual form is known at a glance; the rules for the others are not on the hook path."""
-    if issue_in(issue) != issue:
-        from holdfast.trackers.issues import check_issue
-
-        check_issue(issue)
+    """Any name is allowed that looks like one; whether a tracker knows it is the tracker's affair."""
+    if not is_issue_name(issue):
+        shown = ascii(issue if len(issue) <= 40 else issue[:40] + "...")
+        raise Usage(
+            f"{shown} is not the name of an issue.",
+            hint="Names are like ENG-123, owner/repository#12 or fix-quotes.",
+            kind="bad_issue",
+        )
 
 
 def read_preferences(workspace: Workspace) -> Preferences:

@@ -23,6 +23,7 @@ from holdfast.session.rules.model import (
     STATE_FILE,
     UNKNOWN_ISSUE,
     empty_progress,
+    is_issue,
     issue_in,
 )
 from holdfast.session.rules.prompt import boxed, generic, weaknesses
@@ -86,6 +87,7 @@ def checkpoint(
     _refuse_bad_input(run, claims)
     if request.get("dry_run"):
         return _dry_run(run, claims)
+    _observe(run)
     for name in report.STEPS[run.profile]:
         try:
             reached(f"before {name}")
@@ -274,8 +276,9 @@ def _clients_session(run: CheckpointRun) -> str:
         return ""
 
 
-def _issue(run: CheckpointRun, kept: str) -> str:
-    """AMB-CCC-14: what is given, the state file, what the progress says, the branch, a person."""
+def _issue(run: CheckpointRun, kept: str, *, is_first: bool) -> str:
+    """AMB-CCC-14: what is given, the state file, what the progress says, the branch, a person.
+    A person is asked at the first checkpoint of some work and then no more."""
     given = run.request.get("given", {}).get("issue")
     if given:
         return str(given)
@@ -288,7 +291,7 @@ def _issue(run: CheckpointRun, kept: str) -> str:
     found = issue_in(run.head["branch"] or "")
     if found:
         return found
-    if run.ask is not None and run.answer is None:
+    if run.ask is not None and run.answer is None and is_first:
         question = "Which issue should this checkpoint be associated with?"
         run.answer = run.ask(question).strip()
     if run.answer and _is_issue(run, run.answer, "The answer"):
@@ -343,6 +346,24 @@ def _control_files(run: CheckpointRun) -> list[str]:
 # Step 1
 
 
+def _observe(run: CheckpointRun) -> None:
+    """Record the work before a statement: what was done earlier in the same turn is then not taken
+    for work that was done since."""
+    if run.profile != "manual":
+        return
+    from holdfast.session import observation
+
+    workspace = run.workspace
+    try:
+        if workspace.exists() and workspace.journal.read_only:
+            return
+        looked = observation.look(workspace, run.session, state=run.known, now=run.now)
+        if looked is not None:
+            observation.record(workspace, run.session, looked, None, actor=run.actor, now=run.now)
+    except (HoldfastError, OSError) as error:
+        run.warnings.append(f"The transcript was not read: {error}")
+
+
 def _persist(run: CheckpointRun, claims: list[Any]) -> Step:
     if run.adopted is not None:
         _adopt(run)
@@ -391,7 +412,9 @@ def _command(run: CheckpointRun, claims: list[Any]) -> dict[str, Any]:
         given = {**sessions.carried_over(source), **given}
     kept = (source or known)["progress"]["issue"]
     given["issue"] = _issue(
-        run, kept if kept != UNKNOWN_ISSUE else ccc_files.issue_of_file(run.workspace)
+        run,
+        kept if kept != UNKNOWN_ISSUE else ccc_files.issue_of_file(run.workspace),
+        is_first=source is None and not known["captures"],
     )
     mode = run.state_file.get("executionMode")
     if "mode" not in given and isinstance(mode, str):
@@ -446,8 +469,8 @@ def _position(run: CheckpointRun) -> tuple[int, int] | None:
 
 def _tracker_wish(run: CheckpointRun, issue: str) -> str:
     """`always`, `changed` (a plain stop says only what is new) or nothing."""
-    if run.request.get("skip_tracker") or issue == UNKNOWN_ISSUE:
-        return ""
+    if run.request.get("skip_tracker") or not is_issue(issue):
+        return ""  # no tracker knows such a name
     if not is_set_up(run.settings):
         return ""
     plain_stop = run.profile == "automated" and not run.request.get("at_gate")
@@ -520,6 +543,9 @@ def _tracker(run: CheckpointRun) -> Step:
     from holdfast.session.tracker_step import deliver_now
 
     issue = _progress(run)["issue"]
+    if issue != UNKNOWN_ISSUE and not is_issue(issue):
+        why = f"no tracker has an issue {issue}"
+        return report.skipped(report.TRACKER, f"Linear update skipped — {why}.")
     return deliver_now(run.workspace, run.writer, issue, run.settings, run.now)
 
 

@@ -152,7 +152,11 @@ def _edited_since(seen: Observation, calls: int) -> list[str]:
 
 def _since(seen: Observation, calls: int, edited: list[str]) -> list[str]:
     """What was seen done after the statement, in one line."""
-    ran = [one for one in seen["commands"].values() if one["call"] > calls]
+    ran = [
+        one
+        for one in seen["commands"].values()
+        if one["call"] > calls and not one["text"].startswith("holdfast ")
+    ]
     ran.sort(key=lambda one: -one["call"])
     did = []
     if edited:

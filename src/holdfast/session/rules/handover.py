@@ -9,6 +9,7 @@ from __future__ import annotations
 from holdfast.session.rules.model import UNKNOWN_ISSUE
 from holdfast.session.rules.progress import one_line
 from holdfast.session.rules.prompt import (
+    NO_ISSUE,
     compose,
     files_in,
     is_composed,
@@ -150,7 +151,7 @@ def subject_of(state: SessionState, progress: Progress) -> str:
         return progress["issue"]
     last = state["last"]
     branch = (last["world"]["branch"] or "") if last else ""
-    return "the work here" if branch in _TRUNKS else branch
+    return NO_ISSUE if branch in _TRUNKS else branch
 
 
 def key_files(seen: dict[str, Any]) -> list[str]:

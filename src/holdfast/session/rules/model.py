@@ -115,13 +115,28 @@ if TYPE_CHECKING:
 PROGRESS_FILE = ".ccc-progress.md"
 STATE_FILE = ".ccc-state.json"
 UNKNOWN_ISSUE = "unknown issue"
+LONGEST_ISSUE = 160
+ISSUE_SIGNS = "-_./#:@+"
 DEFAULT_MODE = "checkpoint"
 # The three boundaries before which the protocol is meant to run; CCC-02.
 REASONS = ("session-split", "context-threshold", "handoff")
 
 
+def is_issue_name(text: str) -> bool:
+    """What work may be called: words of letters, digits and a few signs, as in `fix-quotes`."""
+    words = text.split(" ")
+    return (
+        0 < len(text) <= LONGEST_ISSUE
+        and (text[0].isalnum() or text[0] == "#")
+        and ".." not in text
+        and all(words)
+        and all(letter.isalnum() or letter in ISSUE_SIGNS for word in words for letter in word)
+    )
+
+
 def is_issue(text: str) -> bool:
-    """`CIA-123`, `#12` or `owner/repository#12`; by hand, because `re` is not on the hook path."""
+    """Whether a tracker may know it: `CIA-123`, `#12` or `owner/repository#12`; by hand, because `re`
+    is not on the hook path."""
     key, dash, number = text.partition("-")
     if dash and key.isascii() and key.isalnum() and key[0].isalpha() and key == key.upper():
         return number.isascii() and number.isdigit()

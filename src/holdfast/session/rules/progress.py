@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.kernel import clock
 from holdfast.kernel.rules import Unparsable
 from holdfast.kernel.text import harmless
-from holdfast.session.rules.model import DEFAULT_MODE, UNKNOWN_ISSUE, empty_progress, is_issue
+from holdfast.session.rules.model import DEFAULT_MODE, UNKNOWN_ISSUE, empty_progress, is_issue_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,7 +100,8 @@ def shortcomings(text: str) -> list[str]:
     if fields != sorted(fields, key=(ISSUE, SESSION, MODE).index):
         found.append("its header lines are out of order")
     issue, _, title = values.get(ISSUE, "").partition(DASH)
-    if ISSUE in values and not (is_issue(issue) and title.strip()):
+    is_named = is_issue_name(issue) and issue != UNKNOWN_ISSUE
+    if ISSUE in values and not (is_named and title.strip()):
         found.append("its issue line is not `ID — title`")
     if SESSION in values and not _is_time(values[SESSION].strip()):
         found.append("its session line holds no timestamp")

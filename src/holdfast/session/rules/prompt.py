@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.session.rules.model import is_issue
+from holdfast.session.rules.model import UNKNOWN_ISSUE, is_issue_name
 from holdfast.session.rules.progress import one_line
 
 TYPE_CHECKING = False
@@ -16,6 +16,8 @@ CLOSING = "Copy this prompt into your next session's first message."
 NEXT = "Next action: "
 TASK, FILES = "Current task: ", "Key files: "
 NO_FILES = "see git status"
+# What is resumed where neither an issue nor a branch has a name.
+NO_ISSUE = "the work here"
 
 
 def compose(
@@ -80,8 +82,9 @@ def weaknesses(prompt: str) -> list[str]:
     """Why somebody could not start again from this prompt alone; CCC-24."""
     found = []
     first, _, rest = prompt.partition("\n")
-    words = first.split(". ")
-    if not first.startswith("Resume ") or not is_issue(words[0][len("Resume ") :].rstrip(".")):
+    issue = first.removeprefix("Resume ").partition(f". {TASK}")[0].partition(". ")[0].rstrip(".")
+    is_named = is_issue_name(issue) and issue not in (UNKNOWN_ISSUE, NO_ISSUE)
+    if not first.startswith("Resume ") or not is_named:
         found.append("it names no issue")
     if position_in(first) is None:
         found.append("it does not say which task of how many")
