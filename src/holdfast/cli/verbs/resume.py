@@ -136,14 +136,18 @@ def _entry(one: ListedSession) -> list[str]:
     facts = [
         "" if issue == UNKNOWN_ISSUE else safe(issue),
         f"{how_long(one['age'])} ago",
-        f"{one['edits']} edits" if one["edits"] != 1 else "1 edit",
-        f"{len(one['open_tasks'])} open tasks" if one["open_tasks"] else "",
+        _count(one["edits"], "edit"),
+        _count(len(one["open_tasks"]), "open task") if one["open_tasks"] else "",
         one["checkpoint"],
         state,
     ]
     name = style(f"{safe(one['session'])[:12]:<12}", "yellow")
     head = f"{name}  {one['client'] or 'no client':<9} {', '.join(filter(None, facts))}"
     return [head, f"              {one_line(one['request'] or 'no request yet', WIDTH - 14)}"]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _start(call: Call, client: ClientName, found: Resumption) -> Reply:
