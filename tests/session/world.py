@@ -17,6 +17,10 @@ from typing import Any
 import pytest
 
 from holdfast.hooks.run import command
+from holdfast.kernel import failures
+from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.workspace import discover
+from holdfast.session import sessions
 from tests.cli import conftest as command_line
 from tests.hooks.loaded import loaded_by_entry
 from tests.trackers import fixtures
@@ -89,7 +93,27 @@ def hook(
     """Start Claude Code's hook as it does, with its own payload from this folder."""
     payload = json.loads((SAMPLES / f"claude.{sample or event}.json").read_text("utf-8"))
     payload = {**payload, "cwd": str(Path.cwd()), **changes}
-    return send(json.dumps(payload).encode(), event, words=words)
+    done = send(json.dumps(payload).encode(), event, words=words)
+    if event == "SessionEnd":
+        _wait_for_the_end(str(payload.get("session_id") or ""))
+    return done
+
+
+def _wait_for_the_end(session: str) -> None:
+    """The hook gives its client back after a moment, and a process goes on: on a loaded machine what
+    it does comes later."""
+    limit = time.monotonic() + 3
+    while session and time.monotonic() < limit:
+        workspace = discover()
+        try:
+            known = workspace.exists() and sessions.read(workspace, session)
+        except HoldfastError:
+            return
+        finally:
+            workspace.close()
+        if (known and known["ended_at"]) or failures.read(workspace):
+            return
+        time.sleep(0.05)
 
 
 def send(
