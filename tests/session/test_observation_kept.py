@@ -110,7 +110,9 @@ def test_a_purged_secret_does_not_come_back_with_the_next_turn(
 def test_purge_finds_a_text_of_several_lines_that_was_kept_on_one(
     home: Home, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    observe(home, home.claude(said_by_person("Go on.") + said_by_person(f"Never send {KEY}!", 1)))
+    prompts = ("Go on.", f"Never send {KEY}!", "And now?")
+    lines = [said_by_person(prompt, number) for number, prompt in enumerate(prompts)]
+    observe(home, home.claude("".join(lines)))
     assert b"bm90IGEga2V5 b25seSBhIHRlc3Q" in everything_kept(home)
     purge(holdfast, monkeypatch, KEY)
     assert b"bm90IGEga2V5" not in everything_kept(home)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from holdfast.clients.conversation import Event, task_of
+from holdfast.clients.conversation import CUT, Event, task_of
 from holdfast.session import observe as observation
 from holdfast.session.observe import LARGEST, ROOM, names_in, observe, same_command
 
@@ -85,10 +86,43 @@ def test_open_tasks_stay_when_there_are_too_many() -> None:
 def test_a_failure_is_open_until_the_same_command_passes() -> None:
     failing = run("1", "cd api && pytest -q tests/basket 2>&1 | tail -5", failed=True, output="E x")
     assert [one["end"] for one in seen(*failing)["failures"]] == ["E x"]
-    passing = run("2", "pytest -q tests/basket | tail -20")
+    passing = run("2", "cd api && pytest -q tests/basket | tail -20")
     assert seen(*failing, *passing)["failures"] == []
-    other = run("3", "pytest -q tests/tax")
+    other = run("3", "cd api && pytest -q tests/tax")
     assert len(seen(*failing, *other)["failures"]) == 1
+    elsewhere = run("4", "cd web && pytest -q tests/basket")
+    assert len(seen(*failing, *elsewhere)["failures"]) == 1
+
+
+def test_a_failure_in_the_sessions_own_folder_is_known_with_and_without_cd() -> None:
+    failing = run("1", f"cd {CWD} && make test", failed=True)
+    assert seen(*failing, *run("2", "make test"))["failures"] == []
+
+
+def test_the_end_of_the_output_decides_where_a_pipe_hides_the_status() -> None:
+    failed = run(
+        "1", "go test ./... 2>&1 | tail -5", output="--- FAIL: TestTotal\nFAIL\nFAIL\tshop"
+    )
+    found = seen(*failed)
+    assert [one["text"] for one in found["failures"]] == ["go test ./... | tail -5"]
+    assert found["commands"]["go test ./..."]["failed"] is True
+    passed = run("2", "go test ./... 2>&1 | tail -5", output="ok  \tshop\t0.1s")
+    assert seen(*failed, *passed)["failures"] == []
+    hidden = run("3", "go test ./... 2>&1 | head -2", output="building")
+    assert len(seen(*failed, *hidden)["failures"]) == 1
+
+
+def test_nothing_to_commit_is_no_failure() -> None:
+    output = "On branch main\nnothing to commit, working tree clean"
+    assert (
+        seen(*run("1", "git add . && git commit -m x", failed=True, output=output))["failures"]
+        == []
+    )
+
+
+def test_a_failing_script_is_shown_by_its_first_command() -> None:
+    failing = run("1", "set -euo pipefail\n./deploy.sh\n./check.sh", failed=True)
+    assert [one["text"] for one in seen(*failing)["failures"]] == ["./deploy.sh …"]
 
 
 def test_a_wider_run_that_passes_closes_a_narrower_failure() -> None:
@@ -101,6 +135,52 @@ def test_a_wider_run_that_passes_closes_a_narrower_failure() -> None:
 def test_a_search_without_a_match_is_no_failure() -> None:
     for command in ("rg -n total src", "ls missing", "cd x && grep -r a . | head"):
         assert seen(*run("1", command, failed=True))["failures"] == []
+
+
+@pytest.mark.parametrize("command", ["test -f x", "diff a b", "git diff --quiet", "tally --help"])
+def test_a_command_that_only_looks_is_no_failure(command: str) -> None:
+    assert seen(*run("1", command, failed=True))["failures"] == []
+
+
+def test_a_ruling_is_a_sentence_of_the_person() -> None:
+    prompt = """Please fix this. Never change the schema.
+basket_test.go:80: total should NOT be rounded, only the tax
+> - 654274e make sure the agent does all steps
+2026-11-16 10:02:11 ERROR must not be null
+--keep-going \\
+```
+do not retry()
+```
+"""
+    assert [one["text"] for one in seen(Event("prompt", text=prompt))["rulings"]] == [
+        "Never change the schema."
+    ]
+
+
+def test_words_that_were_cut_in_two_name_nothing() -> None:
+    text = f"see src/basket.py and internal/sy{CUT}t-sync/internal/tax.py and src/total.py"
+    found = seen(Event("said", text=text))
+    assert sorted(found["glimpsed"]) == ["src/basket.py", "src/total.py"]
+
+
+def test_escapes_and_variables_are_no_part_of_a_path_or_a_name() -> None:
+    text = "one\\nsrc/basket.py two $ROOT/src/gone.py \\u003ctaxTable\\u003e \\ttotalOf"
+    found = seen(Event("said", text=text))
+    assert list(found["glimpsed"]) == ["src/basket.py"]
+    assert sorted(found["names"]) == ["taxTable", "totalOf"]
+
+
+def test_a_folder_that_moved_away_leaves_no_path_behind() -> None:
+    found = seen(
+        Event("said", text="look at pkg/shop/basket.py and src/tax.py"),
+        *run("1", "git mv pkg/shop shop"),
+    )
+    assert list(found["glimpsed"]) == ["src/tax.py"]
+
+
+def test_a_tools_own_name_is_no_name_in_play() -> None:
+    found = seen(Event("call", text="wait_agent total_of the basket"))
+    assert list(found["names"]) == ["total_of"]
 
 
 def test_a_command_that_still_runs_has_neither_passed_nor_failed() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.clients.conversation import Event, task_of
 from holdfast.session.observe import observe
-from holdfast.session.pack import INTRODUCTION, render
+from holdfast.session.pack import INTRODUCTION, NAMES_OF_A_FILE, render
 
 if TYPE_CHECKING:
     from holdfast.session.pack import Parts
@@ -66,9 +66,9 @@ def test_a_pack_tells_the_session_in_its_order() -> None:
         "Stated by the agent, 3 h ago",
         "Waiting for a person",
         "Last words of the agent",
-        "Files edited, most in use first, with names in play",
+        "Files edited, with names in play",
         "Files read",
-        "Commands, most in use first",
+        "Commands",
         "Commits, latest first",
         "Earlier requests",
         "Subagents still out",
@@ -194,9 +194,9 @@ def test_foreign_text_cannot_close_the_fence_or_forge_a_heading(words: str) -> N
         "## Still failing",
         "## Stated by the agent, now",
         "## Last words of the agent",
-        "## Files edited, most in use first, with names in play",
+        "## Files edited, with names in play",
         "## Files read",
-        "## Commands, most in use first",
+        "## Commands",
         "## Commits, latest first",
         "## Earlier requests",
         "## Subagents still out",
@@ -212,3 +212,55 @@ def test_foreign_text_cannot_close_the_fence_or_forge_a_heading(words: str) -> N
 
 def test_the_same_parts_give_the_same_text() -> None:
     assert render(seen(*SESSION), 3000) == render(seen(*SESSION), 3000)
+
+
+def test_files_without_names_share_a_line_with_their_folder() -> None:
+    paths = ("internal/tax/rates.go", "internal/tax/table.go", "internal/shop/cart.go", "go.mod")
+    text = render(seen(*(Event("read", path=path) for path in paths)), 6000)
+    assert "- internal/: shop/cart.go, tax/table.go, tax/rates.go" in text
+    assert "- go.mod" in text
+
+
+def test_a_file_with_many_names_has_the_most_used_beside_it() -> None:
+    names = " ".join(f"name_of_{number}" for number in range(40))
+    edits = [Event("edit", path="src/shop/basket.py", text=names)]
+    lines = render(seen(*edits), 6000).split("\n")
+    first = next(line for line in lines if line.startswith("- src/shop/basket.py: "))
+    assert first.count(", ") == NAMES_OF_A_FILE - 1
+    assert lines[lines.index(first) + 1].startswith("  further: name_of_")
+
+
+def test_a_path_that_is_the_end_of_a_known_one_is_not_shown_again() -> None:
+    found = seen(
+        Event("read", path="internal/tax/rates.go"), Event("said", text="see tax/rates.go")
+    )
+    assert "named but not opened" not in render(found, 6000)
+
+
+def test_a_file_named_in_a_listing_is_no_name_in_play() -> None:
+    found = seen(Event("said", text="a/rates_test.go"), Event("search", text="rates_test taxTable"))
+    text = render(found, 6000)
+    assert "## Other names in play\ntaxTable" in text
+
+
+def test_where_the_client_wrote_its_own_summary() -> None:
+    events = [
+        *SESSION,
+        Event("compact"),
+        Event("summary", at="2026-11-16T10:00:00Z", text="secret"),
+    ]
+    parts: Parts = {**seen(*events), "transcript": "/home/dev/one.jsonl"}
+    text = render(parts, 6000)
+    assert "- of 2026-11-16 10:00, 0 tool calls ago, in /home/dev/one.jsonl" in text
+    assert "secret" not in text
+    assert "own summary" not in render({**seen(*SESSION), "transcript": "/x.jsonl"}, 6000)
+
+
+def test_the_room_is_used() -> None:
+    names = [f"basket_of_{number}" for number in range(400)]
+    edits = [
+        Event("edit", path=f"src/shop/part{number % 9}.py", text=" ".join(names[number::9]))
+        for number in range(9)
+    ]
+    for budget in (2500, 4000):
+        assert budget - 60 <= len(render(seen(*edits), budget)) <= budget

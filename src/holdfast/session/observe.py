@@ -15,7 +15,8 @@ import re
 from functools import lru_cache
 from math import log2
 
-from holdfast.clients.conversation import TOOL_CALLS
+from holdfast.clients.conversation import CUT, TOOL_CALLS
+from holdfast.session.outcome import covers, outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,16 +105,16 @@ HALF_LIFE = 25
 
 # How much room each part may take, in bytes of JSON. The sum stays below LARGEST.
 ROOM = {
-    "request": 2800,
+    "request": 2400,
     "first": 600,
     "earlier": 1300,
-    "rulings": 2400,
+    "rulings": 2200,
     "answers": 1100,
     "plan": 800,
     "tasks": 2100,
     "files": 3800,
     "glimpsed": 1800,
-    "names": 7900,
+    "names": 8500,
     "commands": 1700,
     "habits": 1100,
     "failures": 1200,
@@ -136,12 +137,18 @@ LONGEST_SCAN = 6000
 
 _RULING = re.compile(
     r"(?i)\b(don'?t|do not|never|always|must|instead|only|should ?n[o']t|shouldn'?t|no need|rather|"
-    r"prefer|make sure|keep|avoid|without|stop)\b"
+    r"prefer|make sure|keep|avoid|stop)\b"
 )
 _IN_RULINGS = (
     *("don", "do not", "never", "always", "must", "instead", "only", "should", "no need"),
-    *("rather", "prefer", "make sure", "keep", "avoid", "without", "stop"),
+    *("rather", "prefer", "make sure", "keep", "avoid", "stop"),
 )
+# What a person pastes, but does not say: quotes, logs, options, diffs, tables, headings, code.
+_PASTED = re.compile(
+    r"[>│╭╰├└|+$#{}<]|--?\w+[ =]|\[\d|\d{4}-\d\d-\d\d|\d\d:\d\d|at \S+\(|\S+\.\w+:\d+|"
+    r"(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FAIL|PASS|ok|Error|Warning|error|warning|panic)\b[: ]"
+)
+_FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _SENTENCE = re.compile(r"(?<=[.!?\n])\s+")
 _ENDINGS = frozenset(
     [
@@ -199,34 +206,41 @@ _ENDINGS = frozenset(
         "gradle",
     ]
 )
-_ELSEWHERE = ("/tmp/", "/private/", "/var/", "/dev/", "http")  # noqa: S108
+_ELSEWHERE = ("/tmp/", "/private/", "/var/", "/dev/", "http", "path/to/")  # noqa: S108
 _SHAPE = re.compile(rb"[a-z][A-Z]|_|[0-9]")
 _NO_NAME = re.compile(rb"[0-9]|[0-9a-f]{7,}$|_+$|toolu_|call_")
 _WORDS_ONLY = bytes(
     code if (chr(code).isalnum() and code < 128) or code == 95 else 32 for code in range(256)
 )
 _OF_PATHS = bytes(
-    code if (chr(code).isalnum() and code < 128) or chr(code) in "_./@+-" else 32
+    code if (chr(code).isalnum() and code < 128) or chr(code) in "_./@+-$" else 32
     for code in range(256)
 )
+_SETTING = re.compile(r"^(?:set [-+]\S+(?: pipefail)?[;\s]+)+")
 _INTO_FOLDER = re.compile(r"^\s*cd\s+(\"[^\"]+\"|'[^']+'|[^\s;&|]+)\s*(?:&&|;)\s*")
 _PIPED_AWAY = re.compile(
     r"\s*(?:\|\s*(?:tail|head|grep|rg|cat|less|tee|sort|wc|sed|awk)\b[^|]*|2>&1|2>/dev/null|"
     r"[;&|]+\s*echo\b[^|;&]*)$"
 )
 _BEFORE = re.compile(r"^(?:timeout\s+\S+\s+|time\s+|[A-Z_][A-Z0-9_]*=\S*\s+)+")
+_GIT_ELSEWHERE = re.compile(r"^git -C \S+ ")
 _PARTS = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
 # A search without a match ends with 1, too: what only looks is no failure.
 _LOOKS = re.compile(
     r"(?:sudo\s+)?(?:rg|grep|egrep|fgrep|ls|cat|find|fd|sed -n|head|tail|which|command -v|test|\[|"
     r"diff|wc|nl|stat|pgrep|ps|echo|printf|pwd|sleep|cd|type|jq|awk|kill|pkill|lsof|curl|true|"
     r"git (?:diff|log|show|status|grep|rev-parse|ls-files|branch|blame|merge-base|cat-file|stash|"
-    r"remote|fetch|config|check-ignore|ls-remote|ls-tree|rev-list)|gh)\b"
+    r"remote|fetch|config|check-ignore|ls-remote|ls-tree|rev-list)|gh)\b|\S.*\s(?:--help|--version|-h)$"
 )
 # Commits are kept as such; these say nothing of the work.
 _KEEPS_HOUSE = re.compile(r"git (?:add|commit|push|pull|checkout|switch|reset|restore|rebase)\b")
+# First words that say little: a commit's id, a quoted text, a script, a long path.
+_NO_HABIT = re.compile(r"\b[0-9a-f]{7,40}\b|\".{11}|\$\(|^set -|^.{70}")
 _COMMIT = re.compile(r"^\[([^\]\s]+)(?: \([^)]*\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
+_NOTHING_TO_DO = re.compile(r"nothing to commit|nothing added to commit|Everything up-to-date")
 _REMOVES = re.compile(r"^(?:sudo\s+)?(?:git\s+)?rm\s+(.+)$")
+_ESCAPES = re.compile(r"\\(?:[nrt]|u[0-9a-fA-F]{4})")
+_TORN = re.compile(rf"\S*{re.escape(CUT)}\S*")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f]")
 _MOVES = re.compile(r"^(?:git\s+)?mv\s+(?:-\w+\s+)*(\S+)\s+(\S+)$")
 
@@ -298,8 +312,9 @@ def _prompted(seen: Observation, event: Event) -> None:
         seen["earlier"] = _newest([*seen["earlier"], before], 8, ROOM["earlier"])
     seen["request"] = said
     _rule(seen, event.text)
-    _name(seen, event.text[:LONGEST_SCAN], NAMED_IN["prompt"], -1)
-    _glimpse(seen, event.text[:LONGEST_SCAN], GLIMPSED_IN["prompt"])
+    scanned = _whole_words(event.text)
+    _name(seen, scanned, NAMED_IN["prompt"], -1)
+    _glimpse(seen, scanned, GLIMPSED_IN["prompt"])
 
 
 def _rule(seen: Observation, text: str) -> None:
@@ -309,13 +324,23 @@ def _rule(seen: Observation, text: str) -> None:
     if not _may_rule(text):
         return
     found = list(seen["rulings"])
+    if "```" in text:
+        text = _FENCED.sub("\n", text)
     for part in _SENTENCE.split(text):
         sentence = flattened(part)
-        if 12 <= len(sentence) <= 300 and _may_rule(sentence) and _RULING.search(sentence):
+        if _is_said(sentence) and _may_rule(sentence) and _RULING.search(sentence):
             found = [one for one in found if one["text"] != sentence]
             found.append({"text": sentence, "at": "", "call": seen["calls"]})
     if found != seen["rulings"]:
         seen["rulings"] = _newest(found, 20, ROOM["rulings"])
+
+
+def _is_said(sentence: str) -> bool:
+    """Whether a person may have said it: a log or code is neither so short, so long nor so shaped."""
+    if not 12 <= len(sentence) <= 300 or _PASTED.match(sentence) or sentence.endswith("\\"):
+        return False
+    plain = sum(letter.isalpha() or letter in " ,.'’" for letter in sentence)
+    return plain >= 0.75 * len(sentence)
 
 
 def _may_rule(text: str) -> bool:
@@ -336,8 +361,9 @@ def _answered(seen: Observation, event: Event) -> None:
 
 def _spoke(seen: Observation, event: Event) -> None:
     seen["said"] = [_said(seen, event.text, ROOM["said"] - 200, end=True)]
-    _name(seen, event.text[:LONGEST_SCAN], NAMED_IN["said"], -1)
-    _glimpse(seen, event.text[:LONGEST_SCAN], GLIMPSED_IN["said"])
+    scanned = _whole_words(event.text)
+    _name(seen, scanned, NAMED_IN["said"], -1)
+    _glimpse(seen, scanned, GLIMPSED_IN["said"])
 
 
 def _planned(seen: Observation, event: Event) -> None:
@@ -424,7 +450,7 @@ def _edited(seen: Observation, event: Event) -> None:
     elif file["state"] != "created":
         file["state"] = "edited"
     _name(seen, event.text, NAMED_IN["edit"], file["number"])
-    _glimpse(seen, event.text[:LONGEST_SCAN], GLIMPSED_IN["edit"])
+    _glimpse(seen, _whole_words(event.text), GLIMPSED_IN["edit"])
     _wait(seen, event.id, "edit", path)
 
 
@@ -448,8 +474,8 @@ def _searched(seen: Observation, event: Event) -> None:
 
 
 def _called(seen: Observation, event: Event) -> None:
-    if event.text:
-        _name(seen, event.text, NAMED_IN["call"], -1)
+    # Its first word is the tool itself.
+    _name(seen, event.text.partition(" ")[2], NAMED_IN["call"], -1)
 
 
 def _relative(seen: Observation, path: str) -> str:
@@ -462,6 +488,13 @@ def _relative(seen: Observation, path: str) -> str:
     if path.startswith(_ELSEWHERE) or "\n" in path or len(path) > 240 or path == cwd:
         return ""
     return path
+
+
+def _whole_words(text: str) -> str:
+    """The beginning of a text, without words that were cut in two."""
+    if len(text) > LONGEST_SCAN:
+        text = text[: max(text.rfind(" ", 0, LONGEST_SCAN), text.rfind("\n", 0, LONGEST_SCAN))]
+    return _TORN.sub("\n", text) if CUT in text else text
 
 
 def _touch(seen: Observation, path: str, use: float) -> SeenFile:
@@ -540,7 +573,7 @@ def _name(seen: Observation, text: str, use: float, number: int) -> None:
                 known[1] = number
     if len(names) == before or sum(map(len, names)) + 16 * len(names) <= ROOM["names"]:
         return
-    room = ROOM["names"] * 5 // 6
+    room = ROOM["names"] * 9 // 10
     kept = {}
     for _, name in sorted([(-known[0], name) for name, known in names.items()]):
         room -= len(name) + 16
@@ -553,21 +586,26 @@ def _name(seen: Observation, text: str, use: float, number: int) -> None:
 def paths_in(text: str) -> list[str]:
     """What looks like a file of source or text, by its ending."""
     found = []
-    words = text.encode("ascii", "replace").translate(_OF_PATHS).split()
+    words = _unescaped(text).encode("ascii", "replace").translate(_OF_PATHS).split()
     for word in dict.fromkeys([word for word in words if b"." in word]):
         if len(word) < 250:
             path = word.decode().rstrip(".")
             stem, _, ending = path.rpartition(".")
-            if ending in _ENDINGS and stem[-1:] not in ("", "/", "."):
+            if ending in _ENDINGS and stem[-1:] not in ("", "/", ".") and "$" not in path:
                 found.append(path)
     return found
+
+
+def _unescaped(text: str) -> str:
+    """Text without escapes, whose letters would be taken for the beginning of a word."""
+    return _ESCAPES.sub(" ", text) if "\\" in text else text
 
 
 def names_in(text: str) -> list[str]:
     """The identifiers of code in a text: those that could not be plain words."""
     if not text:
         return []
-    words = text.encode("ascii", "replace").translate(_WORDS_ONLY).split()
+    words = _unescaped(text).encode("ascii", "replace").translate(_WORDS_ONLY).split()
     long = dict.fromkeys([word for word in words if 6 < len(word) < 52])
     return [name for name in map(_name_of, long) if name][:MOST_NAMES_OF_A_TEXT]
 
@@ -582,7 +620,7 @@ def _name_of(word: bytes) -> str:
 
 def _ran(seen: Observation, event: Event) -> None:
     line = event.text.strip()
-    key = same_command(line)
+    key = _in_its_folder(seen, event.path, line)
     if not only_looks(key) and not _KEEPS_HOUSE.match(key):
         _use_command(seen, key, line)
     _grow_habit(seen, line)
@@ -592,7 +630,16 @@ def _ran(seen: Observation, event: Event) -> None:
         if "/" in path or path in seen["files"]:
             number = _touch(seen, path, READ)["number"]
     _name(seen, line[:6000], NAMED_IN["run"], number)
-    _wait(seen, event.id, "run", key, clipped_bytes(line, 200), str(number))
+    _wait(seen, event.id, "run", key, _ends_of(line), str(number))
+
+
+def _in_its_folder(seen: Observation, folder: str, line: str) -> str:
+    """What names a command: tests that pass in one folder say nothing of those in another."""
+    key, entered = same_command(line), _INTO_FOLDER.match(line)
+    if entered:
+        folder = entered[1].strip("\"'")
+    folder = folder.rstrip("/").removeprefix(seen["cwd"]).strip("/").removeprefix("./")
+    return clipped_bytes(f"cd {folder} && {key}", 160) if folder not in ("", ".") else key
 
 
 def _use_command(seen: Observation, key: str, line: str) -> None:
@@ -614,15 +661,23 @@ def _grow_habit(seen: Observation, line: str) -> None:
     habits = seen["habits"]
     for part in dict.fromkeys((line, _INTO_FOLDER.sub("", line))):
         start = " ".join(part.split(None, 3)[:3])
-        if 6 < len(start) <= 100 and start.isascii() and '"' not in start[:-12]:
+        if 6 < len(start) <= 100 and start.isascii() and not _NO_HABIT.search(start):
             habits[start] = _heavier(habits.get(start, -99.0), USE, seen["calls"])
     _lighten(habits, ROOM["habits"])
 
 
 def _shown(line: str) -> str:
     """The command that a line runs, on one line; text that it is fed stays away."""
-    first, _, rest = _INTO_FOLDER.sub("", line.strip()).partition("\n")
-    return clipped_bytes(flattened(first) + (" …" if rest.strip() else ""), 160)
+    first, _, rest = _INTO_FOLDER.sub("", _SETTING.sub("", line.strip())).partition("\n")
+    first = flattened(first).replace(" 2>&1", "")
+    return clipped_bytes(first + (" …" if rest.strip() else ""), 160)
+
+
+def _ends_of(line: str) -> str:
+    """A command line with its end, where a pipe stands."""
+    if len(line) > 200:
+        line = f"{line[:130].rstrip()} … {line[-60:].lstrip()}"
+    return clipped_bytes(line, 200)
 
 
 def only_looks(command: str) -> bool:
@@ -636,7 +691,8 @@ def same_command(line: str) -> str:
     before = None
     while before != text:
         before = text
-        text = _PIPED_AWAY.sub("", _BEFORE.sub("", text)).strip()
+        text = _PIPED_AWAY.sub("", _BEFORE.sub("", _SETTING.sub("", text))).strip()
+    text = _GIT_ELSEWHERE.sub("git ", text)
     return clipped_bytes(text or flattened(line), 160)
 
 
@@ -666,41 +722,32 @@ def _ended(seen: Observation, event: Event) -> None:
         if event.failed is None:
             seen["pending"][event.id] = what
     if not event.failed and event.text:
-        _name(seen, event.text[:LONGEST_SCAN], NAMED_IN_OUTPUT, number)
-        _glimpse(seen, event.text[:LONGEST_SCAN], GLIMPSED_IN["result"])
+        scanned = _whole_words(event.text)
+        _name(seen, scanned, NAMED_IN_OUTPUT, number)
+        _glimpse(seen, scanned, GLIMPSED_IN["result"])
 
 
 def _outcome(seen: Observation, key: str, line: str, event: Event) -> None:
+    failed = outcome(line, event.text, event.failed)
     command = seen["commands"].get(key)
     if command is not None:
-        command["failed"] = event.failed
-    if event.failed is None:
+        command["failed"] = failed
+    if failed is None:
         return
     failures = [one for one in seen["failures"] if one["key"] != key]
-    if event.failed:
-        if not all(_LOOKS.match(part) for part in _PARTS.split(key)):
+    if failed:
+        if not only_looks(key) and not _NOTHING_TO_DO.search(event.text[-400:]):
             end = ending(event.text)
-            shown = clipped_bytes(
-                flattened(_INTO_FOLDER.sub("", line.split("\n", maxsplit=1)[0])), 200
-            )
-            failures.append({"key": key, "text": shown, "end": end, "call": seen["calls"]})
+            failures.append({"key": key, "text": _shown(line), "end": end, "call": seen["calls"]})
         seen["failures"] = _newest(failures, 4, ROOM["failures"])
         return
-    seen["failures"] = [one for one in failures if not _covers(key, one["key"])]
+    seen["failures"] = [one for one in failures if not covers(key, one["key"])]
     if "git commit" in line or "git -C" in line:
         for _, id, text in _COMMIT.findall(event.text)[:5]:
             commit: Commit = {"id": id[:10], "text": clipped(text, 100), "call": seen["calls"]}
             seen["commits"] = _newest([*seen["commits"], commit], 8, ROOM["commits"])
     if "rm " in line or "mv " in line:
         _gone(seen, line)
-
-
-def _covers(passed: str, failed: str) -> bool:
-    """Whether a command that passed says that a narrower one would pass too."""
-    words, narrower = passed.split(), failed.split()
-    if words[:2] != narrower[:2] or len(words) < 2:
-        return False
-    return set(words) <= set(narrower) or (words[-1] == "./..." and len(words) <= 4)
 
 
 def ending(output: str) -> str:
@@ -728,8 +775,14 @@ def _gone(seen: Observation, line: str) -> None:
         for each in paths:
             path = _relative(seen, each.strip("\"'"))
             for known, file in seen["files"].items():
-                if path and (known == path or known.startswith(path.rstrip("/") + "/")):
+                if _lies_in(known, path):
                     file["state"] = "deleted"
+            for known in [known for known in seen["glimpsed"] if _lies_in(known, path)]:
+                del seen["glimpsed"][known]
+
+
+def _lies_in(path: str, folder: str) -> bool:
+    return bool(folder) and (path == folder or path.startswith(folder.rstrip("/") + "/"))
 
 
 # Subagents and compaction

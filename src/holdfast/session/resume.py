@@ -301,6 +301,7 @@ def _resumed(
     }
     if seen is not None:
         parts["seen"] = handover_text.as_it_is(seen, workspace.root)
+        parts["transcript"] = source[1]
     stated = handover_text.stated_part(state, seen, workspace.root, now=now)
     if stated is not None:
         parts["stated"] = stated
@@ -363,6 +364,7 @@ def _of_found(found: FoundSession, request: ResumeRequest, now: int) -> Resumpti
     parts: pack.Parts = {
         "verdict": handover_text.transcript_lines(found, now=now),
         "seen": handover_text.as_it_is(seen, seen["cwd"] or found["cwd"]),
+        "transcript": found["path"],
     }
     text = pack.render(parts, request.get("budget") or DEFAULT_BUDGET)
     state = rules.initial(rules.stream_of(found["session"]))
