@@ -112,6 +112,11 @@ def test_the_end_of_the_output_decides_where_a_pipe_hides_the_status() -> None:
     assert len(seen(*failed, *hidden)["failures"]) == 1
 
 
+def test_a_script_on_the_command_line_is_no_command_to_run_again() -> None:
+    found = seen(*run("1", 'python3 -c "\nimport json\nprint(1)"'), *run("2", "python3 -m build"))
+    assert list(found["commands"]) == ["python3 -m build"]
+
+
 def test_nothing_to_commit_is_no_failure() -> None:
     output = "On branch main\nnothing to commit, working tree clean"
     assert (

@@ -236,6 +236,8 @@ _LOOKS = re.compile(
 _KEEPS_HOUSE = re.compile(r"git (?:add|commit|push|pull|checkout|switch|reset|restore|rebase)\b")
 # First words that say little: a commit's id, a quoted text, a script, a long path.
 _NO_HABIT = re.compile(r"\b[0-9a-f]{7,40}\b|\".{11}|\$\(|^set -|^.{70}")
+# A script on the command line, of which the first line tells nothing.
+_SCRIPT = re.compile(r"^(?:python3?|node|ruby|perl|bash|sh)\b.*\s-\w*[ce] [\"'] ?…?$")
 _COMMIT = re.compile(r"^\[([^\]\s]+)(?: \([^)]*\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
 _NOTHING_TO_DO = re.compile(r"nothing to commit|nothing added to commit|Everything up-to-date")
 _REMOVES = re.compile(r"^(?:sudo\s+)?(?:git\s+)?rm\s+(.+)$")
@@ -621,7 +623,7 @@ def _name_of(word: bytes) -> str:
 def _ran(seen: Observation, event: Event) -> None:
     line = event.text.strip()
     key = _in_its_folder(seen, event.path, line)
-    if not only_looks(key) and not _KEEPS_HOUSE.match(key):
+    if not only_looks(key) and not _KEEPS_HOUSE.match(key) and not _SCRIPT.search(_shown(line)):
         _use_command(seen, key, line)
     _grow_habit(seen, line)
     number = -1
