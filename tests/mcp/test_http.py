@@ -86,7 +86,7 @@ def test_ten_clients_at_once_on_one_server(address: str) -> None:
             assert isinstance(done, CallToolResult)
             told = await client.call_tool("resume", {"session": f"session-{number}"})
             assert isinstance(told, CallToolResult)
-            assert f"Task {number} —" in said(told).text
+            assert f"Current task: Task {number} (" in said(told).text
             results.append(said(done).data["session"])
 
     async def main() -> list[str]:

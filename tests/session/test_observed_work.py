@@ -211,3 +211,15 @@ def test_nobody_is_asked_where_a_person_turned_it_off(
     hook("SessionStart", source="startup", transcript_path=str(path))
     turn(home, path)
     assert "% full" not in hook("UserPromptSubmit", prompt="Go on.")
+
+
+def test_a_look_that_comes_late_does_not_touch_the_file_of_the_session_that_took_over(
+    home: Home, holdfast: Holdfast
+) -> None:
+    path = home.claude(WORK)
+    holdfast("checkpoint", "--session", "s", "--task", "Quotes", "--skip-git")
+    hook("SessionEnd", reason="other")
+    holdfast("checkpoint", "--session", "second", "--status", "going on", "--skip-git")
+    assert "- Quotes — going on" in PROGRESS.read_text("utf-8")
+    turn(home, path)
+    assert "- Quotes — going on" in PROGRESS.read_text("utf-8")

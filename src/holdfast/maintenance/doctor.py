@@ -57,7 +57,7 @@ def diagnose(
     """Check the workspace and the clients' settings. `hook_command` gives the command that a client's
     hook should start."""
     checks = examine(workspace, now, fix=fix)
-    refused = workspace.journal.refusals() if workspace.exists() and _is_readable(checks) else []
+    refused = workspace.journal.refusals() if _is_readable(checks) and workspace.exists() else []
     return {"checks": [*checks, _clients(workspace, hook_command)], "refused": refused}
 
 

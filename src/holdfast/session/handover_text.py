@@ -40,7 +40,7 @@ def verdict_lines(state: SessionState, verdict: str, *, why: str = "", now: int)
     last, observed = state["last"], state.get("observed")
     about = "A progress file that no record knows."
     if state["last"] is None and state["progress"] == empty_progress() and not observed:
-        about = "No session was captured here; other work is open."
+        about, why = "No session was captured here; other work is open.", ""
     elif state["session"]:
         client = CLIENTS.get(observed["client"], observed["client"]) if observed else ""
         about = f"Session {one_line(state['session'])[:12]}{f' of {client}' if client else ''}"

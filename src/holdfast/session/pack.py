@@ -105,7 +105,7 @@ def render(parts: Parts, budget: int) -> str:
     known = seen is not None or any(parts.get(part) for part in others)
     verdict = [_line(line) for line in parts.get("verdict") or []]
     if not known:
-        return _bounded("\n".join(verdict), budget)
+        return ""
     first = [] if budget < SMALLEST_WITH_COMMANDS else parts.get("first") or []
     commands = [f"Before you go on, run `{_line(one)}`." for one in first[:MOST_COMMANDS_FIRST]]
     top = [*verdict, *commands, _introduction(seen, short=budget < TIGHT)]

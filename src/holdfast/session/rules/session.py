@@ -76,6 +76,9 @@ def decide(state: SessionState, command: Any, now: int) -> Decision:
     """`capture`, `survey`, `observe`, `commented`, `ended`, `adopted` (by another session),
     `resumed`."""
     what = command["do"]
+    if what in ("survey", "observe") and state["adopted_by"]:
+        # Another session has its work and its file by now: what is seen late of this one stays away.
+        return Decision()
     if what == "capture":
         return _capture_decision(state, command, now)
     if what == "survey":
@@ -384,7 +387,8 @@ def absorb(
 
 
 def render(state: SessionState) -> dict[str, str]:
-    if state["last"] is None:
+    """The progress file. One that was taken over shows the session that took it over."""
+    if state["last"] is None or state["adopted_by"]:
         return {}
     path = f"{state['folder']}/{PROGRESS_FILE}" if state["folder"] else PROGRESS_FILE
     last = state["last"]
