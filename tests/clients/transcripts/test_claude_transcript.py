@@ -159,3 +159,15 @@ def test_skimming_keeps_prompts_and_tasks_and_counts_calls() -> None:
     ]
     events = read(*lines, size=1 << 30)
     assert kinds(events) == ["prompt", "tasks", "call"]
+
+
+def test_skimming_follows_every_change_of_a_task() -> None:
+    changes = [
+        call("3", "TaskUpdate", taskId="1", status="in_progress"),
+        call("4", "TaskUpdate", taskId="1", status="completed"),
+        call("5", "TaskUpdate", taskId="2", status="in_progress", subject="Renderer"),
+    ]
+    skimmed = read(*changes, size=1 << 30)
+    assert kinds(skimmed) == kinds(read(*changes)) == ["call", "task"] * 3
+    tasks = [event.tasks for event in skimmed if event.kind == "task"]
+    assert tasks == [event.tasks for event in read(*changes) if event.kind == "task"]

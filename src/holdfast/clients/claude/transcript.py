@@ -67,6 +67,10 @@ _CALL = b'"tool_use"'
 _LASTING = re.compile(
     rb'"name": ?"(?:TodoWrite|TaskCreate|TaskUpdate|ExitPlanMode|AskUserQuestion)"'
 )
+# Most changes of tasks are of this form, and need no decoding; the only block of their line.
+_CHANGED_TASK = re.compile(
+    rb'"name":"TaskUpdate","input":\{"taskId":"([\w-]{1,40})","status":"(\w{1,40})"\}\}\]'
+)
 
 
 def skim(line: bytes, state: ReaderState, events: list[Event]) -> None:
@@ -78,8 +82,15 @@ def skim(line: bytes, state: ReaderState, events: list[Event]) -> None:
         if not waiting or string_in(head, _RESULT_ID) not in waiting:
             return
     elif _CALL in head:
-        if not _LASTING.search(head, head.find(_CALL)):
+        lasting = _LASTING.search(head, head.find(_CALL))
+        if lasting is None:
             events.append(COUNTED_CALL)
+            return
+        changed = _CHANGED_TASK.match(head, lasting.start())
+        if changed:
+            task = task_of(changed[1].decode(), "", changed[2].decode())
+            events.append(COUNTED_CALL)
+            events.append(Event("task", tasks=[task]))
             return
     elif b'"user"' not in head and b'"compact_boundary"' not in head:
         return
