@@ -477,7 +477,8 @@ def _searched(seen: Observation, event: Event) -> None:
 
 def _called(seen: Observation, event: Event) -> None:
     # Its first word is the tool itself.
-    _name(seen, event.text.partition(" ")[2], NAMED_IN["call"], -1)
+    if event.text:
+        _name(seen, event.text.partition(" ")[2], NAMED_IN["call"], -1)
 
 
 def _relative(seen: Observation, path: str) -> str:
