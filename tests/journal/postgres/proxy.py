@@ -29,7 +29,8 @@ class Network:
         self.swallows = False
         # Nobody answers at all.
         self.is_away = False
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._accepting = threading.Thread(target=self._accept, daemon=True)
+        self._accepting.start()
 
     @property
     def url(self) -> str:
@@ -50,7 +51,10 @@ class Network:
     def __exit__(
         self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None
     ) -> None:
-        self._listener.close()
+        # Shut down first, and wait: a thread that still waits on a closed descriptor takes the calls of
+        # whatever server gets that number next.
+        _end(self._listener)
+        self._accepting.join()
         self.cut()
 
     def _accept(self) -> None:

@@ -26,7 +26,8 @@ class Stranger:
     def __init__(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.calls = 0
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._accepting = threading.Thread(target=self._accept, daemon=True)
+        self._accepting.start()
 
     @property
     def url(self) -> str:
@@ -42,6 +43,8 @@ class Stranger:
             caller.close()
 
     def close(self) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._accepting.join()
         self._listener.close()
 
 
