@@ -25,7 +25,7 @@ $(READY): pyproject.toml requirements/dev.lock
 demo: $(READY) ## the main story, in a temporary repository
 	@$(BIN)/holdfast demo
 
-test: $(READY) ## all tests, about three minutes on two cores
+test: $(READY) ## all tests, five to seven minutes on two cores
 	@scripts/need chromium || test -z "$(CI)"
 	@scripts/need ip iproute2 || test -z "$(CI)"
 	@$(BIN)/python -m pytest -n 3 --dist worksteal --durations=10 -m "not proof and not clients"
