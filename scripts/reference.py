@@ -101,9 +101,11 @@ def settings() -> str:
 
 def error_kinds() -> str:
     """The hierarchy of errors, with the exit codes."""
+    # By name: a module that was loaded a second time has each of its classes twice.
+    kinds = {kind.__name__: kind for kind in _descendants(errors.HoldfastError)}
     rows = [
         [f"`{kind.__name__}`", f"`{kind.kind}`", str(kind.exit_code), _yes(kind.retryable)]
-        for kind in _descendants(errors.HoldfastError)
+        for kind in kinds.values()
         if kind.__module__ in SOURCES
     ]
     tree = (errors.__doc__ or "").split("\n\n", 1)[1].rstrip()

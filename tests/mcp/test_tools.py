@@ -263,7 +263,7 @@ def test_the_transitions_in_the_description_are_the_protocols(face: Face) -> Non
 @pytest.mark.parametrize(
     ("tool", "arguments", "kind"),
     [
-        ("checkpoint", {"issue": "not an issue"}, "bad_issue"),
+        ("checkpoint", {"issue": "not an issue; rm -rf x"}, "bad_issue"),
         ("checkpoint", {"files": ["."]}, "usage"),
         ("checkpoint", {"done": [" "]}, "usage"),
         ("checkpoint", {"reason": "boredom"}, "usage"),

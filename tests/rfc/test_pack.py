@@ -49,9 +49,11 @@ def packed(holdfast: Holdfast, *words: str) -> str:
     return str(answer.data["pack"])
 
 
-def test_without_an_rfc_nothing_of_it_is_loaded_or_said(captured: Holdfast) -> None:
+def test_without_an_rfc_nothing_of_it_is_loaded_or_said(
+    captured: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in [name for name in sys.modules if name.startswith("holdfast.rfc")]:
-        del sys.modules[name]
+        monkeypatch.delitem(sys.modules, name)
     assert "RFC" not in packed(captured)
     assert not [name for name in sys.modules if name.startswith("holdfast.rfc")]
 
