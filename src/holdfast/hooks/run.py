@@ -197,7 +197,10 @@ def _own(arguments: list[str], payload: dict[str, Any], problem: str) -> dict[st
         answer.update(_obey(arguments, payload, workspace))
     except Exception as error:
         answer["failed"] = _described(error)
-        _note_failure(workspace, " ".join(arguments[:2]), error, clock.now())
+        name = " ".join(arguments[:2])
+        if arguments[:1] == ["after-turn"] and len(arguments) > 1:
+            name = f"{arguments[1]} AfterTurn"  # named as the client's own events are
+        _note_failure(workspace, name, error, clock.now())
     forward(workspace)
     return answer
 
