@@ -28,7 +28,7 @@ def test_a_tool_of_our_server_is_called(client: Client) -> None:
 # A tool, how it is called, and what stands in its answer.
 CALLS = {
     "checkpoint": (["next=keep the quotes", "issue=CIA-7"], "keep the quotes"),
-    "resume": ([], "Next action: go on."),
+    "resume": ([], "Next action: go on"),
     "beat": (["agent=Secondary-A", "step=Painting it blue"], "Secondary-A"),
     "step": (["do=show"], "PLAN"),
     "gate_open": (["kind=verify", "title=Dashboard", 'items=["It is blue"]'], "waiting"),

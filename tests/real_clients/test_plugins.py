@@ -28,7 +28,7 @@ def test_a_plugin_brings_the_pack_the_skill_and_a_checkpoint(client: Client, mar
     client.install_plugin(market)
     run = client.run("hello")
     assert run.code == 0, run.told
-    assert run.asked[0].count("Next action: keep the quotes.") == 1
+    assert run.asked[0].count("Next action: keep the quotes") == 1
     assert "Keeps the state of your work outside your context." in run.asked[0]
     assert Path(".ccc-progress.md").exists(), "its stop was a checkpoint"
 
@@ -49,4 +49,4 @@ def test_with_the_hooks_of_init_a_plugins_hooks_are_silent(client: Client, marke
     client.install()
     run = client.run("hello")
     assert run.code == 0, run.told
-    assert run.asked[0].count("Next action: keep the quotes.") == 1
+    assert run.asked[0].count("Next action: keep the quotes") == 1

@@ -40,7 +40,7 @@ def test_the_pack_stands_in_the_first_request_and_a_checkpoint_is_there_afterwar
     assert run.code == 0, run.told
     first = run.asked[0]
     assert first.count("Holdfast: ") == 1, "the verdict, once"
-    assert "Next action: keep the quotes." in first
+    assert "Next action: keep the quotes" in first
     told = kinds_of("session:before")
     assert ("adopted", True) in told, "it took the ended session over"
     assert ("captured", False) in told, "its stop was a checkpoint"
