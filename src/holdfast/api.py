@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from holdfast.plans.api import Plans
     from holdfast.rfc.api import Rfc
     from holdfast.session.checkpoint import Request, Result
-    from holdfast.session.listing import ListedSession
     from holdfast.session.resume import Resumption
+    from holdfast.session.session_list import ListedSession
 
 
 class Workspace:
@@ -159,7 +159,7 @@ class Workspace:
 
     def sessions(self) -> list[ListedSession]:
         """The sessions that can be resumed here, newest first."""
-        from holdfast.session.listing import list_sessions
+        from holdfast.session.session_list import list_sessions
 
         return list_sessions(self.root, self._workspace, now=clock.now())
 

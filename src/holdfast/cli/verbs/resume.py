@@ -14,15 +14,15 @@ from holdfast.cli.terminal import one_line, safe, style
 from holdfast.clients.handover import command_for
 from holdfast.kernel.errors import NotFound
 from holdfast.session.handover_text import how_long
-from holdfast.session.listing import list_sessions
 from holdfast.session.resume import refuse_foreign, resume, resume_without_workspace
 from holdfast.session.rules.model import UNKNOWN_ISSUE
+from holdfast.session.session_list import list_sessions
 
 if TYPE_CHECKING:
     from holdfast.clients.discovery import ClientName
     from holdfast.kernel.workspace import Workspace
-    from holdfast.session.listing import ListedSession
     from holdfast.session.resume import ResumeRequest, Resumption
+    from holdfast.session.session_list import ListedSession
 
 COLOURS = {
     "CLEAN": "green",
