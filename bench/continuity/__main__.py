@@ -62,7 +62,7 @@ def _progress(line: str) -> None:
 
 
 def count(results: dict[str, Any]) -> dict[str, Any]:
-    """The results without a word about single sessions, which are somebody's."""
+    """The results without a word about single sessions, which belong to their users."""
     sessions = results["sessions"]
     clients = sorted({one["client"] for one in sessions})
     numbers = {name: sum(one["client"] == name for one in sessions) for name in clients}

@@ -38,7 +38,7 @@ class Player(Stub):
 
     @property
     def left(self) -> int:
-        """How many answers nobody asked for yet."""
+        """How many answers no request has taken yet."""
         return len(self._answers) + len(self._summaries)
 
     def answer(self, path: str, body: Any) -> tuple[int, Reply]:

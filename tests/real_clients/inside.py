@@ -37,7 +37,7 @@ def raise_loopback() -> None:
 
 
 def headless(job: dict[str, Any], stub: Stub | None) -> dict[str, Any]:
-    """As a script runs it: nothing to read, nobody there. With `killed_at`, the client is killed a
+    """As a script runs it: nothing to read, no person there. With `killed_at`, the client is killed a
     moment after the model was asked so often."""
     process = subprocess.Popen(
         job["command"],

@@ -57,7 +57,7 @@ class LoopWatch(RunWatch):
             warn(event["text"] if event["event"] == "warning" else f"A run was killed: {text}.")
 
     def _tick(self, event: LoopEvent) -> None:
-        """At most five times a second, and only where somebody looks."""
+        """At most five times a second, and only where a person looks."""
         if not self._lives or time.monotonic() - self._last < 0.2:
             return
         self._last = time.monotonic()

@@ -188,7 +188,7 @@ class Event:
     __hash__ = None  # type: ignore[assignment]
 
 
-# A tool call of which only that matters; nobody changes an event, so one serves all.
+# A tool call of which only that matters; no code changes an event, so one serves all.
 COUNTED_CALL = Event("call")
 
 
@@ -339,7 +339,7 @@ def words_of_the_person(text: str) -> str:
 
 
 def task_of(key: Any, text: Any, state: Any) -> Task:
-    """A task in our words; a state that nobody knows counts as open."""
+    """A task in our words; an unknown state counts as open."""
     word = text_of(state).strip().lower()
     return {
         "key": str(key) if isinstance(key, (str, int)) else "",

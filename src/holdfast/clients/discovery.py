@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         cwd: str
 
 
-# So many sessions of each client are looked for; a list of more helps nobody.
+# So many sessions of each client are looked for; a longer list does not help.
 ENOUGH = 50
 # A home with more files than this is looked through in part.
 MOST_FILES = 100_000

@@ -110,7 +110,7 @@ def uninstall(
     *,
     dry_run: bool = False,
 ) -> list[Done]:
-    """Put clients' files back as they were; in those that somebody changed since, only ours goes."""
+    """Put clients' files back as they were; in files that changed since, only our part goes."""
     # The last first, as their folders were made: the first one's are gone when they are empty.
     parts = {
         client: ours[::-1]

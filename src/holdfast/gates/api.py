@@ -63,7 +63,7 @@ class Gate:
         return state["answer"]
 
     def withdraw(self, reason: str) -> GateState:
-        """Take the question back: nobody has to answer it any more."""
+        """Take the question back: it needs no answer any more."""
         context = GateContext(self._workspace, self._actor, clock.now())
         return withdraw(context, WithdrawRequest(gate=self.id, reason=reason))
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SAME_MOMENT = 5_000
 LONGEST_FAILURE = 200
 SMALLEST_PACK = 1_000
-# A transcript that was not written to for so long is nobody's work at this moment.
+# A transcript that was not written to for so long belongs to no running session.
 AT_WORK_WITHIN = 12 * clock.HOUR
 MOST_AT_WORK = 3
 TIP = (
@@ -71,7 +71,7 @@ def _begin(workspace: Workspace, session: str, client: Client, now: int) -> None
 
 
 def _failed(workspace: Workspace) -> str:
-    """Hooks that failed are named to whoever comes next, not only to who asks."""
+    """Name the hooks that failed to the next session, not only to a person who asks."""
     failed = failures.read(workspace)
     if not failed:
         return ""

@@ -38,7 +38,7 @@ def harmless(text: str) -> str:
 
 
 def without_controls(text: str) -> str:
-    """A text for a file that somebody may show on a terminal: no control characters but line ends and
+    """A text for a file that a person may show on a terminal: no control characters but line ends and
     tabs."""
     return "".join(letter if letter in "\n\t" or letter >= " " else UNKNOWN for letter in text)
 

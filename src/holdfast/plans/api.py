@@ -41,7 +41,7 @@ class PlanResult(TypedDict):
 
 
 class Plans:
-    """The plans of a workspace, and their runs. Nobody is asked anything: a run that needs a person
+    """The plans of a workspace, and their runs. No person is asked here: a run that needs one
     is paused, and `resume` goes on once the gate is answered."""
 
     def __init__(self, workspace: Workspace, writer: Writer, *, actor: str) -> None:

@@ -47,7 +47,7 @@ class Executor(Protocol):
         """What ended, as soon as something did or a descriptor of `others` can be read."""
 
     def last_line(self, token: str) -> str:
-        """What the work said last, for whoever watches."""
+        """What the work said last, for a watcher."""
 
     def release(self, token: str) -> None:
         """End what a start left in the background."""

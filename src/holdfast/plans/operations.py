@@ -192,7 +192,7 @@ def _carry_out(context: RunContext, execution: Execution, link: Link | None) -> 
 
 
 def abandon(context: RunContext, request: AbandonRequest) -> Abandoned:
-    """Abandon a run that nobody runs. Its records, its worktrees and what it made are kept."""
+    """Abandon a run that no process runs. Its records, its worktrees and what it made are kept."""
     writer, workspace, actor = context.writer, context.workspace, context.actor
     id = context.run = lookup.find_run(workspace, request.run)["id"]
     place = RunFolder(workspace, id)
@@ -213,7 +213,7 @@ def abandon(context: RunContext, request: AbandonRequest) -> Abandoned:
 
 
 def _withdraw(workspace: Workspace, state: RunState, why: str, actor: str) -> list[str]:
-    """Withdraw what the run asked and nobody answered; before the run's own end, so that a crash in
+    """Withdraw what the run asked and no person answered; before the run's own end, so that a crash in
     between leaves a run that can be abandoned again."""
     withdrawn = []
     for plan in state["plans"].values():

@@ -44,7 +44,7 @@ class RunFolder:
         return os.path.join(self.logs, os.path.basename(name))
 
     def write_lack(self, text: str) -> None:
-        """What the run's tasks wait for, for whoever looks while it is run; empty when nothing is lacking."""
+        """What the run's tasks wait for, for a person who looks while it runs; empty when nothing is lacking."""
         with suppress(OSError):  # said to the watcher, too; a full disk must not end the run
             if text:
                 with open(self._lack, "w", encoding="utf-8") as file:
@@ -61,7 +61,7 @@ class RunFolder:
 
 
 class RunStream:
-    """One life of a run. Whoever begins another takes the stream from this one."""
+    """One life of a run. The next life takes the stream from this one."""
 
     def __init__(self, writer: Writer, place: RunFolder, *, actor: str) -> None:
         self.writer = writer
@@ -88,7 +88,7 @@ class RunStream:
 
 
 def execute_now(writer: Writer, order: Order, *, actor: str) -> Outcome:
-    """Now or not at all: left in the inbox, a run would begin when nobody thinks of it any more."""
+    """Now or not at all: left in the inbox, a run would begin long after the person asked for it."""
     try:
         (outcome,) = commit(writer, [order], actor=actor, now=clock.now())
     except StoreAway as error:
@@ -129,7 +129,7 @@ def one_at_a_time(workspace: Workspace) -> Iterator[None]:
 
 
 def refuse_alive(workspace: Workspace, paths: Collection[str], *, but: str = "") -> None:
-    """Two runs of one plan file would write over each other's work, whoever wanted both."""
+    """Two runs of one plan file would write over each other's work."""
     for state in lookup.unfinished(workspace):
         shared = [path for path in lookup.paths_of(state) if path in paths]
         if state["id"] == but or not shared:

@@ -142,7 +142,7 @@ class CheckpointRun:
         self.warnings: list[str] = []
         self.snapshot = ""
         self.prompt = ""
-        # What a person said when asked for the issue: nobody is asked twice.
+        # What a person said when asked for the issue: a person is asked once.
         self.answer: str | None = None
         self.settings = _settings(self)
         self._writer: Writer | None = None
@@ -300,7 +300,7 @@ def _issue(run: CheckpointRun, kept: str, *, is_first: bool) -> str:
 
 
 def _is_issue(run: CheckpointRun, named: str, source: str) -> bool:
-    """The work is captured all the same when somebody else's file names what is no issue."""
+    """The work is captured all the same when another tool's file names what is no issue."""
     try:
         ccc_files.refuse_bad_issue(named)
     except HoldfastError as error:
@@ -369,7 +369,7 @@ def _persist(run: CheckpointRun, claims: list[Any]) -> Step:
         _adopt(run)
     command, stream = _command(run, claims), rules.stream_of(run.session)
     before = _version(run, stream)
-    # A checkpoint creates the file when it is absent, whoever removed it; CCC-12.
+    # A checkpoint creates the file when it is absent, also after a person removed it; CCC-12.
     outcome = run.writer.execute(
         stream, command, actor=run.actor, now=run.now, id=run.id, raise_removed=True
     )
@@ -404,7 +404,7 @@ def _command(run: CheckpointRun, claims: list[Any]) -> dict[str, Any]:
     known = run.known
     source = run.adopted
     if source is None and not known["captures"] and _has_file(run):
-        # Nobody ended the session before, so nobody adopts it; but its work is not forgotten.
+        # The session before was killed, so no session adopts it; its work is carried over all the same.
         from holdfast.session.client_process import killed
 
         source = killed(run.workspace, run.now)
@@ -442,7 +442,7 @@ def _has_file(run: CheckpointRun) -> bool:
 
 
 def _adopt(run: CheckpointRun) -> None:
-    """One record, one winner: somebody else may have been faster."""
+    """One record, one winner: another session may have been faster."""
     assert run.adopted is not None
     if not sessions.adopt(
         run.workspace, run.adopted["session"], run.session, actor=run.actor, now=run.now

@@ -118,7 +118,7 @@ def resume_without_workspace(folder: str, request: ResumeRequest, *, now: int) -
 
 
 def refuse_foreign(found: Resumption) -> None:
-    """Nobody goes on with another place's work without saying so."""
+    """Refuse to continue the work of another place unless the caller accepts it."""
     if found["verdict"] == "FOREIGN":
         reasons = "; ".join(reason["what"] for reason in found["reasons"])
         raise HoldfastError(
@@ -348,7 +348,7 @@ def _from_transcript(workspace: Workspace | None, request: ResumeRequest, now: i
 
 
 def _of_found(found: FoundSession, request: ResumeRequest, now: int) -> Resumption:
-    """A pack from a transcript that no journal knows; redacted, since nobody has done so yet."""
+    """A pack from a transcript that no journal knows; redacted here, since it was never stored."""
     from holdfast.kernel.redact import Redactor
     from holdfast.session.observation import read_once
 
@@ -464,7 +464,7 @@ def _as_edited(workspace: Workspace, state: SessionState, now: int) -> SessionSt
     for path, written in rules.render(state).items():
         try:
             _, content = read_file(os.path.join(workspace.root, path))
-            # Asked after the file was read: whoever writes it says so in the journal before.
+            # Asked after the file was read: a writer says so in the journal before it writes.
             if not workspace.journal.views(worktree=workspace.root, stream=stream, path=path):
                 continue  # the file shows a session that was captured later
             base: SessionState = {**state, "progress": progress.parse(written), "observed": None}

@@ -345,7 +345,7 @@ def data_folder() -> str:
 class opened:
     """A database to put questions to. `Unread` when it is away, busy or another's.
 
-    A database without a log beside it is read as a file that nobody changes: to open it in any other
+    A database without a log beside it is read as a file that does not change: to open it in any other
     way would make the log. With one, SQLite reads both, and the client can go on writing. Where the
     log cannot be opened, the file alone is read: what is in it is true, though not the newest.
     """

@@ -71,7 +71,7 @@ class Found:
         self.started_at = ""
         self.lines = 0
         self.known = 0
-        # What is observed of the session's work by now; None where nobody asked.
+        # What is observed of the session's work by now; None where the caller did not ask.
         self.seen: Any = None
 
 

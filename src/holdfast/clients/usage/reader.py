@@ -121,7 +121,7 @@ def _catch_up(
     tally: Tally, source: Source, now: int, clean: Callable[[str], str], fold: Fold | None
 ) -> None:
     key, found = key_of(source), Found()
-    # Once more, now that nobody else can write: another process may have read the same lines.
+    # Once more, now that no other process can write: one may have read the same lines.
     mark, state = tally.source(source["path"], key)
     if mark is None and not tally.session(key):
         tally.forget(now)

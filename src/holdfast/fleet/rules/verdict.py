@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 SIGNALS_NEEDED = 2
-# Declared statuses: the agent waits for somebody else. PAUSED is AMB-FLEET-24.
+# Declared statuses: the agent waits for another one. PAUSED is AMB-FLEET-24.
 _WAITING = ("WAITING", "PAUSED")
 
 

@@ -125,7 +125,7 @@ def archive_of(created: str) -> str:
 
 
 def _scalar(value: object) -> str:
-    """Plain where YAML reads it back the same, else quoted: `06` stays text for whoever reads text."""
+    """Plain where YAML reads it back the same, else quoted: `06` stays text for every reader."""
     if isinstance(value, int):
         return str(value)
     text = _flat(value)

@@ -38,7 +38,7 @@ def judge(
     now: int,
 ) -> tuple[Word, list[Reason]]:
     """All reasons; the most serious one sets the verdict. `changed` are the files whose content is
-    not what it was, None where nobody looked."""
+    not what it was, None where the work tree was not looked at."""
     last = state["last"]
     if last is None:
         # A progress file alone is taken as it stands (AMB-CCC-26); work that was seen is compared.
