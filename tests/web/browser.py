@@ -19,6 +19,7 @@ PATIENCE = 20_000
 SERIOUS = ("serious", "critical")
 # All that differs between a light page and a dark one, on which the checker is there already.
 COLOURS = {"runOnly": ["color-contrast"]}
+expect.set_options(timeout=PATIENCE)
 Opens = Callable[..., Page]
 
 
@@ -55,7 +56,7 @@ def person(browser: Browser, serving: Serving) -> Iterator[Opens]:
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(serving.address.origin + path)
         if options.get("java_script_enabled", True):
-            expect(page.locator("#state")).to_have_text("live", timeout=PATIENCE)
+            expect(page.locator("#state")).to_have_text("live")
         return page
 
     yield open

@@ -21,7 +21,7 @@ from holdfast.gates.lookup import GateContext
 from holdfast.gates.person import at_page
 from holdfast.kernel import clock
 from holdfast.web.live import LOOK
-from tests.web.browser import PATIENCE, Opens, accessible
+from tests.web.browser import Opens, accessible
 from tests.web.world import HOSTILE, World
 
 # A picture of one point.
@@ -34,7 +34,7 @@ def test_a_beat_is_on_the_board_within_a_second(world: World, opens: Opens) -> N
     world.start("Secondary-A")
     page = opens()
     world.beat("Secondary-A", "Writing the acceptance criteria")
-    expect(page.get_by_text("Writing the acceptance criteria")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("Writing the acceptance criteria")).to_be_visible()
     assert LOOK <= 0.5
 
 
@@ -49,7 +49,7 @@ def test_what_a_person_did_survives_an_update(world: World, opens: Opens) -> Non
     page.evaluate("window.scrollTo(0, 300)")
     world.start("Secondary-B")
     world.beat("Secondary-B", "Something new")
-    expect(page.get_by_text("Something new")).to_be_attached(timeout=PATIENCE)
+    expect(page.get_by_text("Something new")).to_be_attached()
     assert page.locator("details").get_attribute("open") is not None
     assert page.locator("input[name=until]").input_value() == "$4"
     assert page.evaluate("window.scrollY") == 300
@@ -61,7 +61,7 @@ def test_a_half_typed_note_survives_an_update(world: World, opens: Opens) -> Non
     page.locator("#note").fill("The sidebar is")
     (world.root / "README.md").write_text("changed\n")
     world.start("Secondary-A")
-    expect(page.locator("#changed summary")).to_be_attached(timeout=PATIENCE)
+    expect(page.locator("#changed summary")).to_be_attached()
     assert page.locator("#note").input_value() == "The sidebar is"
 
 
@@ -75,7 +75,7 @@ def test_a_note_for_a_gate_that_was_settled_elsewhere_is_kept(world: World, open
         GateContext(world.workspace, "tester", clock.now()),
         AnswerRequest(gate=id, text="approved", person=at_page("/dev/pts/9", now=clock.now())),
     )
-    expect(page.locator("#answered")).to_be_visible(timeout=PATIENCE)
+    expect(page.locator("#answered")).to_be_visible()
     expect(page.locator("#confirm")).to_be_hidden()
     expect(page.locator("#notice")).to_contain_text("settled elsewhere")
     expect(page.locator("#kept-text")).to_have_value("The sidebar is")
@@ -100,7 +100,7 @@ def test_no_other_port_of_this_machine_is_sent_the_cookie(world: World, browser:
         threading.Thread(target=agent.serve_forever, daemon=True).start()
         page = browser.new_page()
         page.goto(serving.link())
-        expect(page.locator("#state")).to_have_text("live", timeout=PATIENCE)
+        expect(page.locator("#state")).to_have_text("live")
         for host in ("127.0.0.1", "localhost"):
             page.evaluate(
                 "url => fetch(url, {mode: 'no-cors', credentials: 'include'}).catch(() => 0)",
@@ -118,20 +118,35 @@ def test_approving_frees_a_process_that_waits(world: World, opens: Opens) -> Non
     """By keyboard alone: `a`, and Enter in the question that it asks."""
     id = world.verify(HOSTILE)
     command = [sys.executable, "-m", "holdfast", "gate", "wait", id, "--timeout", "60"]
-    waiting = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    page = opens(f"/w/{world.key}/gates/{id}")
-    page.keyboard.press("a")
-    expect(page.locator("#confirm-question")).to_contain_text("Approve")
-    page.keyboard.press("Escape")
-    expect(page.locator("#confirm")).to_be_hidden()
-    assert world.gate(id)["answer"] is None
-    page.keyboard.press("a")
-    page.locator("#confirm-yes").focus()
-    page.keyboard.press("Enter")
-    expect(page.locator("#answered")).to_contain_text("approved")
-    assert waiting.communicate(timeout=60)[0]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as waiting:
+        page = opens(f"/w/{world.key}/gates/{id}")
+        page.keyboard.press("a")
+        expect(page.locator("#confirm-question")).to_contain_text("Approve")
+        page.keyboard.press("Escape")
+        expect(page.locator("#confirm")).to_be_hidden()
+        assert world.gate(id)["answer"] is None
+        page.keyboard.press("a")
+        page.locator("#confirm-yes").focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("#answered")).to_contain_text("approved")
+        assert waiting.communicate(timeout=60)[0]
     assert waiting.returncode == 0
     assert page.title() != "owned"
+
+
+def test_a_question_asked_again_at_once_is_answered(world: World, opens: Opens) -> None:
+    """A browser reports the first question's closing only after the second one is open."""
+    id = world.verify()
+    page = opens(f"/w/{world.key}/gates/{id}")
+    page.keyboard.press("a")
+    page.evaluate(
+        """() => {
+          document.getElementById("confirm").close("no");
+          document.dispatchEvent(new KeyboardEvent("keydown", { key: "a" }));
+        }"""
+    )
+    page.locator("#confirm-yes").click()
+    expect(page.locator("#answered")).to_contain_text("approved")
 
 
 def test_a_decision_and_an_acknowledgment(world: World, opens: Opens) -> None:
@@ -173,7 +188,7 @@ def test_an_agents_markup_is_inert_also_in_updates(world: World, opens: Opens) -
     world.start("Secondary-A", HOSTILE.replace("/", ""))
     page = opens()
     world.beat("Secondary-A", f"second {HOSTILE}")
-    expect(page.get_by_text("second <script>")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("second <script>")).to_be_visible()
     assert page.locator("main img, main script").count() == 0
     assert "owned" not in page.title()
 
@@ -204,7 +219,7 @@ def test_narrow_screens_keys_and_accessibility(world: World, opens: Opens) -> No
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     page.wait_for_url("**/gates/store")
-    expect(page.locator("#state")).to_have_text("live", timeout=PATIENCE)
+    expect(page.locator("#state")).to_have_text("live")
     assert page.evaluate(wide) <= 380
     shown = page.get_by_role("img", name="dashboard.png")
     shown.scroll_into_view_if_needed()
@@ -222,9 +237,9 @@ def test_a_page_finds_its_server_again(world: World, browser: Browser) -> None:
         port = serving.address.port
         page = browser.new_page()
         page.goto(serving.link())
-        expect(page.locator("#state")).to_have_text("live", timeout=PATIENCE)
-    expect(page.locator("#state")).to_have_text("connecting…", timeout=PATIENCE)
+        expect(page.locator("#state")).to_have_text("live")
+    expect(page.locator("#state")).to_have_text("connecting…")
     with Serving([str(world.root)], port=port):
-        expect(page.locator("#state")).to_contain_text("signed out", timeout=PATIENCE)
+        expect(page.locator("#state")).to_contain_text("signed out")
         expect(page.get_by_text("Dashboard")).to_be_visible()
     page.close()

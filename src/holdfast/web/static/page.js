@@ -98,6 +98,8 @@
   }
 
   dialog?.addEventListener("close", () => {
+    // The event comes late: a quick hand has the next question open by then, and this one is not its answer.
+    if (dialog.open) return;
     const act = dialog.returnValue === "yes" ? answered : null;
     answered = asker = null;
     act?.();
