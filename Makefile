@@ -8,6 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 READY := $(VENV)/.ready
 BENCH := .venv-bench
 PRICES := .venv-prices
+DEMO := .venv-demo
 
 .PHONY: help demo test test-pythons check format proof test-clients bench continuity conformance docs screenshots prices lock clean
 
@@ -22,8 +23,18 @@ $(READY): pyproject.toml requirements/dev.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-demo: $(READY) ## the main story, in a temporary repository
-	@$(BIN)/holdfast demo
+$(DEMO)/.ready: pyproject.toml requirements/dev.lock $(shell git ls-files src 2>/dev/null)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "holdfast needs Python 3.11 or newer; set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@echo "Preparing the demo, once: an environment with Holdfast and its four dependencies."
+	@echo "  1 of 2: $(DEMO)"
+	@$(PYTHON) -m venv $(DEMO)
+	@echo "  2 of 2: pip install ."
+	@$(DEMO)/bin/python -m pip install --quiet --disable-pip-version-check -c requirements/dev.lock .
+	@touch $@
+
+demo: $(DEMO)/.ready ## the main story, in a temporary repository; FAST=1 does not pause
+	@$(DEMO)/bin/holdfast demo $(if $(FAST),--fast)
 
 test: $(READY) ## all tests, five to seven minutes on two cores
 	@scripts/need chromium || test -z "$(CI)"
@@ -83,4 +94,4 @@ lock: ## write requirements/*.lock anew
 	@PYTHON="$(PYTHON)" scripts/lock
 
 clean:
-	@rm -rf $(VENV) $(BENCH) .mypy_cache .ruff_cache .hypothesis dist build
+	@rm -rf $(VENV) $(BENCH) $(DEMO) .mypy_cache .ruff_cache .hypothesis dist build

@@ -102,5 +102,15 @@ def test_a_folder_without_git_but_with_a_config(tmp_path: Path) -> None:
 def test_the_demo_ends_well_and_leaves_nothing(tmp_path: Path) -> None:
     done = call("demo", env={**os.environ, "TMPDIR": str(tmp_path)})
     assert done.returncode == 0, done.stderr
-    assert "all whole" in done.stdout
+    pack = done.stdout.partition("$ holdfast resume")[2].partition("3. A question")[0]
+    for known in (
+        "Don't change the signature of parse()",
+        "python3 -m unittest -q test_parser (failed in the last call)",
+        "ValueError: No closing quotation",
+        "Next I pass",
+    ):
+        assert known in pack
+    assert "Only a person may answer gate quotes" in done.stdout
+    assert "deny: Stop now, checkpoint: Cost at $55.00" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""The main story with real processes, a real repository and a real kill -9."""
+"""The story that `holdfast demo` tells, with real processes, a real repository and a real kill -9."""
 
 from __future__ import annotations
 
@@ -8,132 +8,185 @@ import signal
 import subprocess
 import sys
 import tempfile
+from typing import NamedTuple
 
 from holdfast.kernel.errors import HoldfastError
+from holdfast.maintenance import demo_agent
 from holdfast.processes import relaunch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Literal
 
-# A writer that prints what is durable, until it is killed.
-_WRITER = """
-import sys, holdfast
-with holdfast.open(actor="agent-1") as workspace:
-    for number in range(1, 1000):
-        outcome = workspace.note(f"Step {number} is done.", name="work")
-        print(outcome["id"], flush=True)
+    Kind = Literal["chapter", "text", "does", "command", "output", "end"]
+
+PARSER = f"def parse(text):\n{demo_agent.BEFORE}"
+TEST = """\
+import unittest
+
+from parser import parse
+
+
+class Parse(unittest.TestCase):
+    def test_quoted_words(self):
+        self.assertEqual(parse('say "two words"'), ["say", "two words"])
+
+    def test_apostrophe(self):
+        self.assertEqual(parse("don't stop"), ["don't", "stop"])
 """
-ACKNOWLEDGED = 25
+# What the story shows of the agent: three calls and its last words.
+_DEEDS = 4
 # The story's own git identity, so that it needs none of the user's.
 _IDENTITY = ["-c", "user.name=demo", "-c", "user.email=demo@holdfast.invalid"]
+_HOW = ("--how", "The tests pass")
+# The call about which the client asks its hook after the budget's stop.
+_TOOL = json.dumps(
+    {
+        "session_id": "demo",
+        "hook_event_name": "PreToolUse",
+        "tool_name": "Bash",
+        "tool_input": {"command": "make deploy"},
+    }
+)
 
 
-def tell() -> Iterator[str]:
+class Line(NamedTuple):
+    """One thing that happened, and how to show it."""
+
+    kind: Kind
+    text: str
+
+
+def tell() -> Iterator[Line]:
     """Play the story in a temporary repository, and yield a line for each thing that happened."""
     with tempfile.TemporaryDirectory(prefix="holdfast-demo-") as folder:
-        stage = _Stage(folder)
-        yield from _work_and_checkpoint(stage)
+        stage = _Stage(os.path.realpath(folder))
         yield from _killed_in_the_middle(stage)
-        yield from _resumed_elsewhere(stage)
-        verdict = stage.holdfast("verify").strip()
-        yield f"The hash chains, record by record: {verdict}"
+        yield from _resumed(stage)
+        yield from _asked_a_person(stage)
+        yield from _stopped_by_a_budget(stage)
+        yield Line("end", "In a repository of your own: holdfast resume")
 
 
-def _work_and_checkpoint(stage: _Stage) -> Iterator[str]:
-    stage.write("parser.py", "def parse(text):\n    return text.split()\n")
-    stage.git("init", "--quiet", "--initial-branch", "cia-7-parser")
-    stage.write(".gitignore", ".notes/\n.ccc-*\n")
-    stage.git("add", "parser.py", ".gitignore")
+def _killed_in_the_middle(stage: _Stage) -> Iterator[Line]:
+    stage.write("parser.py", PARSER)
+    stage.write("test_parser.py", TEST)
+    stage.write("README.md", "parse() splits a text into words.\n")
+    stage.git("init", "--quiet", "--initial-branch", "quotes")
+    stage.git("add", ".")
     stage.git(*_IDENTITY, "commit", "--quiet", "--message", "A parser")
-    stage.write("parser.py", "def parse(text):\n    return [word for word in text.split()]\n")
-    yield "An agent works on CIA-7 and comes near the end of its context. It checkpoints:"
-    said = stage.holdfast(
-        *("checkpoint", "--issue", "CIA-7", "--title", "A parser", "--skip-git"),
-        *("--task", "Handle quotes", "--status", "half done", "--remaining", "Write the docs"),
-        *("--decision", "split on blanks: quotes come second", "--file", "parser.py"),
-        *("--next", "make parse() keep quoted words together"),
-        *("--claim", "the parser is there", "file:parser.py"),
+    yield Line("chapter", "1. An agent works, and dies in the middle")
+    yield Line(
+        "text",
+        "A stand-in for Claude Code: no model, but real edits, a real test, and the same transcript.",
     )
-    yield from (f"    {line}" for line in said.splitlines())
+    yield Line("does", f"The person: {demo_agent.REQUEST}")
+    agent = stage.start_agent()
+    assert agent.stdout is not None
+    for _ in range(_DEEDS):
+        deed = agent.stdout.readline().strip()
+        if not deed:
+            agent.wait()
+            raise HoldfastError("The stand-in ended too early.", kind="demo_failed")
+        yield Line("does", f"The agent {deed}")
+    agent.send_signal(signal.SIGKILL)
+    agent.wait()
+    agent.stdout.close()
+    yield Line("does", f"kill -9 {agent.pid}: no hook ran, nothing was saved, nothing was set up")
 
 
-def _killed_in_the_middle(stage: _Stage) -> Iterator[str]:
-    acknowledged = _work_until_killed(stage.folder, stage.environment)
-    yield f"It goes on, gets {len(acknowledged)} acknowledgments, and then kill -9 in the middle."
-    history = stage.holdfast("history", "note:work", "--limit", "1000", "--json")
-    lost = [id for id in acknowledged if id not in history]
-    if lost:
-        raise HoldfastError(f"{len(lost)} acknowledged notes are gone.", kind="demo_failed")
-    yield "Every acknowledged note is in the journal."
+def _resumed(stage: _Stage) -> Iterator[Line]:
+    yield Line("chapter", "2. The next session, of any client, knows what it needs")
+    yield Line("command", "holdfast resume")
+    pack = stage.holdfast("resume")
+    for known in ("shlex", "Don't change the signature", demo_agent.TEST, "Next I pass"):
+        if known not in pack:
+            raise HoldfastError(f"The text does not hold {known!r}.", kind="demo_failed")
+    yield from (Line("output", line) for line in pack.splitlines())
+    yield Line("text", "The request, the ruling, the failing test with its error, the next step.")
 
 
-def _resumed_elsewhere(stage: _Stage) -> Iterator[str]:
-    yield "A fresh process resumes:"
-    yield from (f"    {line}" for line in stage.holdfast("resume").splitlines())
-    stage.write("parser.py", "def parse(text):\n    raise NotImplementedError\n")
-    yield "After a change in between, it says so:"
-    yield from (f"    {line}" for line in stage.holdfast("resume").splitlines()[:2])
-    stage.holdfast("snapshot", "restore", stage.first_snapshot())
-    yield "And the work tree as it was is one command away:"
-    yield from (f"    {line}" for line in stage.holdfast("resume").splitlines()[:1])
+def _asked_a_person(stage: _Stage) -> Iterator[Line]:
+    yield Line("chapter", "3. A question waits for a person, and an agent cannot answer it")
+    built = "parse() keeps quoted words"
+    yield Line("command", f'holdfast gate verify --built "{built}" --name quotes')
+    said = stage.holdfast("gate", "verify", "--built", built, *_HOW, "--name", "quotes")
+    yield Line("output", said.splitlines()[-1])
+    yield Line("command", "holdfast gate answer quotes approved      # typed by the agent")
+    refused = stage.refused("gate", "answer", "quotes", "approved", code=4, CLAUDECODE="1")
+    yield Line("output", refused.splitlines()[0])
+
+
+def _stopped_by_a_budget(stage: _Stage) -> Iterator[Line]:
+    yield Line("chapter", "4. A budget really stops")
+    os.mkdir(os.path.join(stage.folder, ".autopilot"))
+    yield Line("command", "holdfast guard check --cost 55")
+    stopped = stage.refused("guard", "check", "--cost", "55", code=7)
+    yield Line("output", stopped.splitlines()[0])
+    yield Line("text", "The hook that the agent's client calls refuses the next tool:")
+    yield Line("command", "holdfast hook claude PreToolUse           # called by the client")
+    answer = json.loads(stage.holdfast("hook", "claude", "PreToolUse", given=_TOOL))
+    ruling = answer["hookSpecificOutput"]
+    said = f"{ruling['permissionDecision']}: {ruling['permissionDecisionReason']}"
+    yield from (Line("output", line) for line in said.splitlines())
 
 
 class _Stage:
-    """A temporary repository, and the commands that run in it."""
+    """A temporary home with a repository in it, and the commands that run there."""
 
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
+    def __init__(self, home: str) -> None:
+        self.home = home
+        self.folder = os.path.join(home, "repository")
+        os.mkdir(self.folder)
         # Neither this user's settings nor the session of an agent that runs the demo.
         self.environment = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith(("HOLDFAST_", "CLAUDE", "CCC_", "GIT_"))
+            **{name: os.environ[name] for name in ("PATH", "TMPDIR", "LANG") if name in os.environ},
+            "HOME": home,
+            "PYTHONDONTWRITEBYTECODE": "1",
         }
 
     def write(self, name: str, text: str) -> None:
         with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
             file.write(text)
 
-    def git(self, *words: str) -> str:
-        return _run(["git", *words], self.folder, self.environment)
+    def git(self, *words: str) -> None:
+        self._done(["git", *words])
 
-    def first_snapshot(self) -> str:
-        listing = json.loads(self.holdfast("snapshot", "list", "--json"))
-        return str(listing["data"]["snapshots"][-1]["id"])
-
-    def holdfast(self, *words: str) -> str:
-        return _run(relaunch.command(*words), self.folder, self.environment)
-
-
-def _work_until_killed(folder: str, environment: dict[str, str]) -> list[str]:
-    agent = subprocess.Popen(
-        [sys.executable, "-c", _WRITER],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert agent.stdout is not None
-    acknowledged = [agent.stdout.readline().strip() for _ in range(ACKNOWLEDGED)]
-    agent.send_signal(signal.SIGKILL)
-    acknowledged += [line.strip() for line in agent.stdout if line.endswith("\n")]
-    agent.wait()
-    agent.stdout.close()
-    return [id for id in acknowledged if id]
-
-
-def _run(command: list[str], folder: str, environment: dict[str, str]) -> str:
-    try:
-        done = subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    def start_agent(self) -> subprocess.Popen[str]:
+        words = [sys.executable, "-P", "-m", demo_agent.__name__, self.home, self.folder]
+        return subprocess.Popen(
+            words, cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, text=True
         )
-    except FileNotFoundError:
-        raise HoldfastError(
-            f"{command[0]} is not installed.", hint="The demo needs git.", kind="demo_failed"
-        ) from None
-    if done.returncode != 0:
-        raise HoldfastError(
-            f"`{' '.join(command[-3:])}` failed: {done.stderr.strip()}", kind="demo_failed"
-        )
-    return done.stdout
+
+    def holdfast(self, *words: str, given: str = "") -> str:
+        return self._done(relaunch.command(*words), given=given).stdout
+
+    def refused(self, *words: str, code: int, **environment: str) -> str:
+        """What a command prints that has to end with this exit code."""
+        done = self._done(relaunch.command(*words), code=code, **environment)
+        return f"{done.stdout}{done.stderr}"
+
+    def _done(
+        self, command: list[str], *, given: str = "", code: int = 0, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        try:
+            done = subprocess.run(
+                command,
+                cwd=self.folder,
+                env={**self.environment, **environment},
+                input=given,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        except FileNotFoundError:
+            raise HoldfastError(
+                f"{command[0]} is not installed.", hint="The demo needs git.", kind="demo_failed"
+            ) from None
+        if done.returncode != code:
+            raise HoldfastError(
+                f"`{' '.join(command[-3:])}` ended with {done.returncode}: {done.stderr.strip()}",
+                kind="demo_failed",
+            )
+        return done
