@@ -171,7 +171,7 @@ def test_what_is_printed_when_a_checkpoint_is_found() -> None:
         "EPIC_README.md",
         "Reading feature_02_team_penalty/spec.md...",
         "Reading feature_02_team_penalty/checklist.md...",
-        "Reading EPIC_README.md... not there",
+        "Reading EPIC_README.md... not here",
     ]
 
 

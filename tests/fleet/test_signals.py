@@ -356,6 +356,7 @@ def test_everything_that_is_known_of_a_life(tree: Path, tmp_path: Path, start: S
         "busy_until": "2026-01-15T15:40:00Z",
         "doing": "cargo build",
         "waiting": False,
+        "unstarted": False,
     }
 
 

@@ -217,15 +217,8 @@ def test_one_that_was_taken_over_is_not_restored(scene: Scene, holdfast: Holdfas
     assert "was taken over by" in holdfast("agent", "resume", A).err
 
 
-def test_a_life_that_its_worktree_cannot_remember(
-    scene: Scene, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from holdfast.fleet import current_life
-
-    def refuse(*_: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(current_life, "remember", refuse)
+def test_a_life_that_its_worktree_cannot_remember(scene: Scene, holdfast: Holdfast) -> None:
+    Path(scene.workspace.prepare_tool_folder(), "lives").write_text("", "utf-8")
     answer = holdfast("agent", "start", A, "--feature", FEATURE)
     assert answer.code == 0
     assert "say --fence 1" in answer.err

@@ -28,6 +28,7 @@ def judged(age: int, status: str = "IN_PROGRESS", **seen: Any) -> Verdict:
         "busy_until": "",
         "doing": "",
         "waiting": False,
+        "unstarted": False,
         **seen,  # type: ignore[typeddict-item]
     }
     return verdict(liveness(age, status), status, signals, NOW)
@@ -163,6 +164,7 @@ def test_a_corrupted_checkpoint_is_said() -> None:
         "busy_until": "",
         "doing": "",
         "waiting": False,
+        "unstarted": False,
     }
     found = verdict("CORRUPTED", "", signals, NOW)
     assert found["verdict"] == "corrupted"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from holdfast.fleet import backups, current_life, machines
+from holdfast.fleet import backups, machines, transfer
 from holdfast.fleet.messages import open_channel, tell_primary
 from holdfast.fleet.operation import AgentResult, changes_life
 from holdfast.fleet.roster import listing
@@ -24,11 +24,13 @@ from holdfast.kernel.views.files import Unreadable, read_file, text_of
 from holdfast.processes.agent_process import own_process, process_state
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from holdfast.fleet.context import FleetAgent, FleetContext
-    from holdfast.fleet.current_life import CurrentLife
     from holdfast.fleet.operation import AgentRequest
     from holdfast.fleet.rules.handoff import Package
-    from holdfast.fleet.rules.model import AgentLife
+    from holdfast.fleet.rules.model import AgentLife, Origin
+    from holdfast.kernel.workspace import Workspace
 
     class StartAgentRequest(AgentRequest, total=False):
         """`package` is a parsed handoff package, `archive` the path of an archived checkpoint to start
@@ -58,7 +60,8 @@ def start(context: FleetContext, request: StartAgentRequest) -> AgentResult:
             if given and named and given != named:
                 raise Usage(f"The package is for {named}, not for {given}.")
         id, feature = id or package["agent"], feature or package["feature"]
-    if id and (package is not None or request.get("or_resume")) and _is_at_work(context, id):
+    can_resume = package is not None or request.get("or_resume", False)
+    if id and _is_at_work(context, id, feature, can_resume=can_resume):
         again: ResumeAgentRequest = {"agent": id, "transcript": request.get("transcript", "")}
         return _resume(context, again)
     if not id or not feature:
@@ -71,11 +74,16 @@ def start(context: FleetContext, request: StartAgentRequest) -> AgentResult:
     return _start(context, id, feature, transcript=request.get("transcript", ""), saved=saved)
 
 
-def _is_at_work(context: FleetContext, id: str) -> bool:
+def _is_at_work(context: FleetContext, id: str, feature: str, *, can_resume: bool) -> bool:
+    """Whether a start goes on with a life that there is: one that awaits its session, or any other if
+    the caller `can_resume`."""
     agent = context.agent(id)
     agent.look()
-    saved = agent.state["checkpoint"]
-    return saved is not None and saved.get("status") != "COMPLETE"
+    saved, life = agent.state["checkpoint"], agent.state["life"]
+    if saved is None or saved.get("status") == "COMPLETE":
+        return False
+    is_awaited = bool(life and life.get("awaits")) and feature in ("", saved.get("feature"))
+    return can_resume or is_awaited
 
 
 def _read_archive(context: FleetContext, path: str) -> dict[str, Any]:
@@ -122,12 +130,21 @@ def _start(
 
 def new_life(context: FleetContext, transcript: str = "") -> AgentLife:
     """A life that begins now, in this worktree and process."""
+    return {**_life(context), "process": own_process(), "transcript": transcript}
+
+
+def awaited_life(context: FleetContext) -> AgentLife:
+    """A life for another session to start: the caller may be the Primary, or a person."""
+    return {**_life(context), "awaits": True}
+
+
+def _life(context: FleetContext) -> AgentLife:
     return {
         "session": new_session(),
         "started_at": clock.stamp(context.now),
         "worktree": context.worktree.root,
-        "process": own_process(),
-        "transcript": transcript,
+        "process": None,
+        "transcript": "",
         "busy_until": "",
         "doing": "",
     }
@@ -147,14 +164,9 @@ def begin(result: AgentResult, command: Any, life: AgentLife, others: list[Order
     result.add(agent.commit([order, *others])[0])
     result.has_news = True
     result.session = life["session"]
-    try:
-        life_here: CurrentLife = {"session": result.session, "fence": result.fence}
-        current_life.remember(agent.context.worktree, agent.stream, life_here)
-    except OSError as error:
-        result.warnings.append(
-            f"This worktree cannot remember its life ({error.strerror}): "
-            f"say --fence {result.fence} with each command."
-        )
+    result.remember(
+        {"session": result.session, "fence": result.fence}, is_own=not life.get("awaits")
+    )
     agent.reload()
 
 
@@ -220,18 +232,24 @@ def _resume(context: FleetContext, request: ResumeAgentRequest) -> AgentResult:
         return _start_over(agent, feature, transcript)
     if not request.get("yes") and not agent.is_caller():
         _refuse_living(agent)
-    result.lines += handoff.resume_lines(checkpoint, missing_files(agent, checkpoint))
+    origin, problems = _origin_in(agent, context.worktree)
+    result.warnings += problems
+    # An agent's files are where its life is: from now on in this worktree.
+    agent.epic = context.epic
+    missing = missing_files(agent, checkpoint)
+    result.lines += handoff.resume_lines(checkpoint, missing)
+    result.next = [f"holdfast agent beat {agent.id} --step '...'"]
+    tell_origin(result, origin, missing)
     age = age_of(checkpoint, context.now)
     result.warnings += too_old_lines(age)
     message = handoff.resume_message(checkpoint, agent.state["file_notes"], context.now, age)
     life = new_life(context, transcript)
     feature = str(checkpoint.get("feature") or feature)
-    # An agent's files are where its life is: from now on in this worktree.
-    agent.epic = context.epic
     command = {
         "do": "resume",
         "life": life,
         "feature": feature,
+        "origin": origin,
         **whereabouts(agent),
         **epic_files(agent, feature),
     }
@@ -241,8 +259,23 @@ def _resume(context: FleetContext, request: ResumeAgentRequest) -> AgentResult:
         backups.prune(agent.epic, agent.id)
     begin(result, command, life, [Order(agent.epic.stream("feature", feature), claim)])
     result.lines += ["", message]
-    result.next = [f"holdfast agent beat {agent.id} --step '...'"]
     return result
+
+
+def _origin_in(agent: FleetAgent, worktree: Workspace) -> tuple[Origin | None, list[str]]:
+    """Where the work was; a life that goes on in its own worktree needs no snapshot of it."""
+    life = agent.state["life"]
+    if life is not None and not life.get("awaits") and life["worktree"] == worktree.root:
+        return agent.state.get("origin"), []
+    return transfer.origin_of(agent)
+
+
+def tell_origin(result: AgentResult, origin: Origin | None, missing: Sequence[str]) -> None:
+    """Say where the work of a life is that began in another worktree, and how to bring it over."""
+    if origin is not None and transfer.is_elsewhere(origin, result.agent.context.worktree):
+        lines, commands = transfer.describe(origin, result.agent.epic, missing)
+        result.lines += lines
+        result.next[:0] = commands
 
 
 def _start_over(agent: FleetAgent, feature: str, transcript: str) -> AgentResult:
@@ -261,13 +294,16 @@ def _refuse_living(agent: FleetAgent) -> None:
     """While an agent's own process runs, the caller is not that agent in a fresh session. A process on
     another machine cannot be seen: there the age of the last checkpoint decides."""
     life = agent.state["life"]
+    if life is not None and life.get("awaits"):
+        return
+    hint = f"If it shall write no more: holdfast agent resume {agent.id} --yes"
     if life is not None and not agent.is_here:
         age = age_of(agent.state["checkpoint"] or {}, agent.context.now)
         if liveness(age, "") == "ACTIVE":
             raise Conflict(
                 f"{agent.id} is alive on {machines.name_of(agent.state)}: "
                 f"its last word is {age} min old.",
-                hint="If it shall write no more, say so: --yes",
+                hint=hint,
                 kind="agent_lives",
             )
     process = life["process"] if life else None
@@ -276,7 +312,7 @@ def _refuse_living(agent: FleetAgent) -> None:
     if process_state(process) == "alive":
         raise Conflict(
             f"{agent.id} is alive: its process {process['pid']} still runs.",
-            hint="If it shall write no more, say so: --yes",
+            hint=hint,
             kind="agent_lives",
         )
 

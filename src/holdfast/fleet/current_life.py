@@ -38,11 +38,14 @@ FOLDER = "lives"
 _ANY_SESSION = ""
 
 
-def remember(worktree: Workspace, stream: str, life: CurrentLife) -> None:
-    """From now on this process, and every other one in the worktree, is this life."""
+def remember(worktree: Workspace, stream: str, life: CurrentLife, *, is_own: bool = True) -> None:
+    """From now on every process in the worktree is this life. If it `is_own`, the client's session that
+    calls stays this life, also after another one begins here."""
     folder = worktree.prepare_tool_folder(FOLDER)
     path = os.path.join(folder, f"{id_of(stream)}.json")
-    lives = {**_read(path)["lives"], own_id(): life, _ANY_SESSION: life}
+    lives = _read(path)["lives"]
+    lives.pop(own_id(), None)
+    lives |= {_ANY_SESSION: life, **({own_id(): life} if is_own else {})}
     write_synced(path, canonical_json.dumps({"stream": stream, "lives": lives}).encode())
 
 
@@ -120,6 +123,9 @@ def record_activity(worktree: Workspace, session: str, now: int) -> str:
                     f"{state['agent']} was taken over: this life can write no more. Stop here, and tell "
                     "your person what you have not saved."
                 )
+            continue
+        if life.get("awaits"):
+            # The Primary works here, and another session will be this life.
             continue
         if not journal.read_only:
             journal.touch(stream, clock.precise(now))

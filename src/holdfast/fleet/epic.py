@@ -11,6 +11,7 @@ import os
 from holdfast.fleet.rules.names import stem_of
 from holdfast.kernel import config
 from holdfast.kernel.errors import NotFound
+from holdfast.kernel.workspace import worktrees
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +61,11 @@ class Epic:
 
 
 def find(workspace: Workspace, named: str = "", *, base: str = "") -> Epic:
-    """The epic with this path, seen from the folder `base`; else that of the setting, or the worktree."""
+    """The epic with this path, seen from the folder `base`; else that of the setting, or the worktree.
+
+    A path in another worktree of the repository names the same epic here: a handoff text has the path
+    of the agent that wrote it, and an agent's files are in its own worktree.
+    """
     if not named:
         journal = workspace.journal if workspace.exists() else None
         named = config.load(workspace, journal)["fleet.epic"]
@@ -75,7 +80,11 @@ def find(workspace: Workspace, named: str = "", *, base: str = "") -> Epic:
             f"ERROR: Epic path not found: {place}",
             hint="Make the folder, or name another: --epic PATH",
         )
-    if place != workspace.root and not place.startswith(workspace.root + os.sep):
-        workspace = workspace.at(place)
-    folder = os.path.relpath(place, workspace.root)
+    top = workspace.root
+    if place != top and not place.startswith(top + os.sep):
+        other = workspace.at(place)
+        top = other.root
+        if top not in worktrees(workspace):
+            workspace = other
+    folder = os.path.relpath(place, top)
     return Epic(workspace, "" if folder == "." else folder.replace(os.sep, "/"))

@@ -7,6 +7,7 @@ hooks' entry, the page and the library.
 from __future__ import annotations
 
 from holdfast.estop.stop import refuse_stopped
+from holdfast.fleet import current_life
 from holdfast.kernel.errors import HoldfastError, Stopped
 
 TYPE_CHECKING = False
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict, TypeVar
 
     from holdfast.fleet.context import FleetAgent, FleetContext
+    from holdfast.fleet.current_life import CurrentLife
     from holdfast.fleet.rules.updates import Standing
     from holdfast.kernel.commit import Outcome
 
@@ -51,6 +53,18 @@ class AgentResult:
                 self.warnings.append(
                     f"{view['path']} was not written: {view['reason']}. The record is safe."
                 )
+
+    def remember(self, life: CurrentLife, *, is_own: bool = True) -> None:
+        """Let the commands after this one know which life they belong to."""
+        try:
+            current_life.remember(
+                self.agent.context.worktree, self.agent.stream, life, is_own=is_own
+            )
+        except OSError as error:
+            self.warnings.append(
+                f"This worktree cannot remember its life ({error.strerror}): "
+                f"say --fence {life['fence']} with each command."
+            )
 
     def refuse_stopped(self) -> None:
         """Raise Stopped while an emergency stop holds; what the agent said is safe."""

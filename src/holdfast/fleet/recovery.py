@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from holdfast.fleet import backups, transfer
 from holdfast.fleet.agents import (
     age_of,
+    awaited_life,
     begin,
     epic_files,
     missing_files,
-    new_life,
+    tell_origin,
     whereabouts,
 )
 from holdfast.fleet.operation import AgentResult, changes_life
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from typing import NotRequired
 
     from holdfast.fleet.context import FleetAgent, FleetContext
+    from holdfast.fleet.epic import Epic
     from holdfast.fleet.operation import AgentRequest
     from holdfast.fleet.rules.model import AgentLife
 
@@ -90,10 +92,10 @@ class EndingLife:
         """The lines about the life that ended. The archive of a life on another machine is written here
         as well."""
         if self.was_here:
-            return [f"Archived: {self.archive}"]
+            return [f"Archived: {_archive_seen_from(result.agent.context.epic, self)}"]
         problem = transfer.write_archive(result.agent.epic, self.saved, self.archive)
         result.warnings += [problem] if problem else []
-        return [f"Archived: {self.archive}", *transfer.describe_remote_life(self.state)]
+        return [f"Archived: {self.archive}"]
 
     def ownership(self, command: Any) -> Order:
         """The order about the feature, for the same transaction."""
@@ -119,8 +121,14 @@ def takeover(context: FleetContext, request: TakeoverRequest) -> AgentResult:
     if not request.get("yes"):
         _refuse_unless_dead(gone)
     ending = EndingLife(gone, "taken_over", new, "crashed")
-    notes, life = gone.state["file_notes"], new_life(context)
-    beginning = {**ending.beginning(new, life), "from": ending.saved, "file_notes": notes}
+    notes, life = gone.state["file_notes"], awaited_life(context)
+    origin, problems = transfer.origin_of(gone)
+    beginning = {
+        **ending.beginning(new, life),
+        "from": ending.saved,
+        "file_notes": notes,
+        "origin": origin,
+    }
     claim = _claim(new, old, life["session"], "reassign")
     if new == old:
         result = AgentResult(gone)
@@ -133,11 +141,11 @@ def takeover(context: FleetContext, request: TakeoverRequest) -> AgentResult:
         end = Order(gone.stream, ending.command, grant=True, writer=gone.writer)
         beginning |= {**whereabouts(taker), **epic_files(taker, ending.feature)}
         begin(result, beginning, life, [end, ending.ownership(claim)])
-    result.lines = [
-        *texts.resume_lines(ending.saved, missing_files(gone, ending.saved)),
-        *ending.finish(result),
-    ]
+    missing = missing_files(result.agent, ending.saved)
+    result.warnings += problems
+    result.lines = [*texts.resume_lines(ending.saved, missing), *ending.finish(result)]
     result.next = [f"holdfast agent handoff {new} --from {old}"]
+    tell_origin(result, origin, missing)
     _offer_session(result, ending)
     age = age_of(ending.saved, context.now)
     result.lines += ["", texts.resume_message(ending.saved, notes, context.now, age)]
@@ -175,7 +183,7 @@ def restart(context: FleetContext, request: RestartRequest) -> AgentResult:
             _refuse_unless_dead(agent)
     ending = EndingLife(agent, "restarted", id, "aborted")
     ending.feature = check_feature(request.get("feature") or ending.feature)
-    life = new_life(context)
+    life = awaited_life(context)
     command = {**ending.command, "then": ending.beginning(id, life)}
     claim = _claim(id, id, life["session"], "restart")
     result = AgentResult(agent)
@@ -206,14 +214,18 @@ def absorb(context: FleetContext, request: EndRequest) -> AgentResult:
     if request["agent"] == PRIMARY:
         raise Usage(f"{PRIMARY} has its feature already.", hint="Name the agent that is gone.")
     agent = _to_be_ended(context, request)
+    primary = context.agent(PRIMARY)
+    origin, problems = transfer.origin_of(agent)
     ending = EndingLife(agent, "absorbed", PRIMARY, "crashed")
     claim = _claim(PRIMARY, agent.id, "", "primary_absorbs")
     result = _end(ending, ending.ownership(claim))
-    primary = context.agent(PRIMARY)
+    result.warnings += problems
     if primary.state["checkpoint"] is not None:
-        step = f"Resume {ending.feature} from {ending.archive}"
+        archive = _archive_seen_from(primary.epic, ending)
+        step = f"Resume {ending.feature} from {archive}"
         steps = [*primary.state["checkpoint"].get("next_steps", []), step]
         primary.execute({"do": "beat", "set": {"next_steps": steps}})
+    tell_origin(result, origin, missing_files(primary, ending.saved))
     result.lines += [
         f"{PRIMARY} takes {ending.feature}: finish your own feature first, then go on from",
         f"Stage: {ending.saved.get('stage')}",
@@ -221,6 +233,12 @@ def absorb(context: FleetContext, request: EndRequest) -> AgentResult:
         f"Instructions: {ending.saved.get('recovery_instructions')}",
     ]
     return result
+
+
+def _archive_seen_from(reader: Epic, ending: EndingLife) -> str:
+    """The path of an archive for a reader that may be in another worktree."""
+    is_same = reader.root == ending.agent.epic.root or not ending.was_here
+    return ending.archive if is_same else ending.agent.epic.file(ending.archive)
 
 
 def _to_be_ended(context: FleetContext, request: EndRequest) -> FleetAgent:

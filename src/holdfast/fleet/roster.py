@@ -257,8 +257,18 @@ def _entry(
         "path": seen.path if seen else "",
         "problem": problem,
         "notes": notes,
-        "next": _next(agent, judged["verdict"], here=here),
+        "next": _next_of_unstarted(state) or _next(agent, judged["verdict"], here=here),
     }
+
+
+def _next_of_unstarted(state: AgentState) -> str:
+    """The command for a life that no session has started: print the text to paste into one."""
+    life, origin = state["life"], state.get("origin")
+    if life is None or not life.get("awaits"):
+        return ""
+    agent, before = state["agent"], origin["agent"] if origin else ""
+    source = f" --from {before}" if before and before != agent else ""
+    return f"holdfast agent handoff {agent}{source}"
 
 
 def _home(epic: Epic, state: AgentState, seen: CheckpointFile | None) -> str:

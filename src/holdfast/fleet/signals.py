@@ -43,7 +43,8 @@ def gather(state: AgentState, now: int, seen_at: str = "", sight: Sight | None =
     """All signals of an agent. `seen_at` is when its stream was written or touched last; `sight` is what
     this machine can see, when several share a journal."""
     checkpoint, life = state["checkpoint"] or {}, state["life"]
-    near = life if life and (sight is None or sight.reaches(state)) else None
+    is_unstarted = bool(life and life.get("awaits"))
+    near = life if life and not is_unstarted and (sight is None or sight.reaches(state)) else None
     # The times of files are this machine's.
     ahead = sight.ahead if near and sight else 0
     last = instant_of(checkpoint.get("last_checkpoint"))
@@ -52,10 +53,11 @@ def gather(state: AgentState, now: int, seen_at: str = "", sight: Sight | None =
         "process": process_state(life["process"] if life else None),
         "worktree": _agreed(_change_at(now - ahead, near["worktree"]), ahead) if near else None,
         "transcript": _agreed(transcript_change(near["transcript"]), ahead) if near else None,
-        "activity": _activity(seen_at, last) if life else None,
+        "activity": _activity(seen_at, last) if life and not is_unstarted else None,
         "busy_until": life["busy_until"] if life else "",
         "doing": life["doing"] if life else "",
         "waiting": state["sync"] is not None or checkpoint.get("status") == "WAITING",
+        "unstarted": is_unstarted,
     }
 
 

@@ -25,8 +25,11 @@ from holdfast.remote.identity import own_machine
 from holdfast.streams import open_writer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.fleet.context import FleetAgent
     from holdfast.fleet.epic import Epic
-    from holdfast.fleet.rules.model import AgentState, Pushed
+    from holdfast.fleet.rules.model import AgentState, Origin, Pushed
     from holdfast.git.remote import Exchange
     from holdfast.git.trailers import Snapshot
     from holdfast.kernel.workspace import Workspace
@@ -46,29 +49,70 @@ def write_archive(epic: Epic, saved: dict[str, Any], archive: str) -> str:
     return ""
 
 
-def describe_remote_life(state: AgentState) -> list[str]:
-    """Lines for the next agent about a life on another machine: how to get its work tree."""
-    machine = state.get("machine")
-    name = machine["name"] if machine else "another machine"
-    pushed = state.get("snapshot")
-    lines = [f"Lived on: {name}. Its process and its files cannot be seen from here."]
-    if pushed is None:
-        return [*lines, f"Snapshot: none was pushed. What it had not committed is on {name} alone."]
-    return [
-        *lines,
-        f"Snapshot: {pushed['id'][:12]} of {pushed['at']}, on {pushed['remote']}",
-        *(f"  {command}" for command in _fetch_commands(pushed)),
-    ]
+def origin_of(agent: FleetAgent) -> tuple[Origin | None, list[str]]:
+    """Where an agent's work is, and what went wrong. On this machine a snapshot of that worktree is taken,
+    so that a session in another worktree can bring its files over."""
+    state, here = agent.state, agent.context.worktree
+    life, machine, pushed = state["life"], state.get("machine"), state.get("snapshot")
+    if life is not None and life.get("awaits"):
+        return state.get("origin"), []
+    place = (life["worktree"] if life else "") or state["worktree"]
+    origin: Origin = {
+        "agent": agent.id,
+        "worktree": place,
+        "machine": "",
+        "snapshot": "",
+        "remote": "",
+        "at": clock.stamp(agent.context.now),
+    }
+    if not agent.is_here:
+        origin["machine"] = (machine["name"] if machine else "") or "another machine"
+        if pushed is not None:
+            origin |= {"snapshot": pushed["id"], "remote": pushed["remote"], "at": pushed["at"]}
+        return origin, []
+    if not here.git_dir or not os.path.isdir(place):
+        return None, []
+    try:
+        origin["snapshot"] = take_snapshot(here.at(place), agent.context.now)["id"]
+    except HoldfastError as error:
+        return origin, [f"{place} has no snapshot: {error.message}"]
+    return origin, []
 
 
-def _fetch_commands(pushed: Pushed) -> list[str]:
-    """Commands to type; quoted, because another machine wrote their arguments."""
-    remote, id = quote(pushed["remote"]), quote(pushed["id"][:12])
-    return [
-        f"holdfast snapshot fetch {remote}",
-        f"holdfast snapshot restore {id} --dry-run",
-        f"holdfast snapshot restore {id}",
-    ]
+def is_elsewhere(origin: Origin, worktree: Workspace) -> bool:
+    """Whether the work was in another place than this worktree."""
+    return bool(origin["machine"]) or origin["worktree"] != worktree.root
+
+
+def describe(origin: Origin, epic: Epic, missing: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Lines about the place where the work was, and the commands that bring it over. The commands are
+    quoted, because another machine may have written their arguments."""
+    machine, id = origin["machine"], origin["snapshot"][:12]
+    if machine:
+        lines = [f"Lived on: {machine}. Its process and its files cannot be seen from here."]
+        if not id:
+            lines.append(
+                f"Snapshot: none was pushed. What it had not committed is on {machine} alone."
+            )
+            return lines, []
+        lines.append(f"Snapshot: {id} of {origin['at']}, on {origin['remote']}")
+        restore = f"holdfast snapshot restore {quote(id)}"
+        commands = [
+            f"holdfast snapshot fetch {quote(origin['remote'])}",
+            f"{restore} --dry-run",
+            restore,
+        ]
+        return [*lines, *(f"  {command}" for command in commands)], []
+    there = epic.in_worktree(origin["worktree"])
+    lines = [f"Worked in: {origin['worktree']}"]
+    if not id:
+        return lines, []
+    lines.append(f"Snapshot: {id}, taken of it at {origin['at']}")
+    paths = [epic.path(name) for name in missing if os.path.lexists(there.file(name))]
+    command = f"holdfast snapshot show {id}"
+    if paths:
+        command = f"holdfast snapshot restore {id} {' '.join(map(quote, paths))}"
+    return [*lines, f"  {command}"], [command]
 
 
 def place_of(state: AgentState) -> tuple[str, str] | None:

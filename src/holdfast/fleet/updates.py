@@ -220,6 +220,9 @@ def update(
     life = agent.state["life"]
     if life is not None and process_state(life["process"]) != "alive":
         command["process"] = own_process()
+    is_first = life is not None and life.get("awaits", False)
+    if is_first:
+        command["awaits"] = False
     try:
         outcome = _write(agent, command, caller["fence"], others)
     except FenceLost:
@@ -233,6 +236,8 @@ def update(
     if outcome["records"] and outcome["records"][-1]["kind"] == "late":
         agent.reload()
         raise agent.lost(caller["session"])
+    if is_first:
+        result.remember(caller)
     result.lines.append("Checkpoint updated")
     if _is_written(agent, outcome):
         _verify(result, command.get("stage") or command.get("set", {}).get("stage"))

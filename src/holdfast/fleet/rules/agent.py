@@ -167,12 +167,18 @@ def _begun(state: AgentState, command: Any, now: int) -> dict[str, Any]:
         "file_notes": command.get("file_notes", {}),
         "has_status_file": command["has_status_file"],
         **_machine(command),
+        **_origin(command),
     }
 
 
 def _machine(said: Any) -> dict[str, Any]:
     """The worktree's machine; nothing when there is one machine only."""
     return {"machine": said["machine"]} if said.get("machine") else {}
+
+
+def _origin(said: Any) -> dict[str, Any]:
+    """Where the work was before; nothing when it stays where it is."""
+    return {"origin": said["origin"]} if said.get("origin") else {}
 
 
 def _continued(saved: dict[str, Any], agent: str, session: str, now: int) -> dict[str, Any]:
@@ -208,6 +214,7 @@ def _resume(state: AgentState, command: Any, now: int) -> Decision:
         "has_status_file": command["has_status_file"],
         "ended": _ending(state, "resumed", state["agent"], now),
         **_machine(command),
+        **_origin(command),
     }
     return Decision([("resumed", body)], _wishes(state, command, checkpoint, now))
 
@@ -262,6 +269,7 @@ def apply(state: AgentState, event: Event) -> AgentState:
             "file_notes": body["file_notes"],
             "has_status_file": body["has_status_file"],
             "machine": body.get("machine"),
+            "origin": body.get("origin"),
         }
     if kind == "resumed":
         past = [*state["past"], body["ended"]][-LIVES_REMEMBERED:]
@@ -275,6 +283,7 @@ def apply(state: AgentState, event: Event) -> AgentState:
             "has_status_file": body["has_status_file"],
             "sync": None,
             "machine": body.get("machine"),
+            "origin": body.get("origin") or state.get("origin"),
         }
     if kind == "ended":
         past = [*state["past"], body][-LIVES_REMEMBERED:]
@@ -294,6 +303,8 @@ def _edited(state: AgentState, body: Any) -> AgentState:
     session = checkpoint.get("session_id")
     if isinstance(session, str) and (life is None or life["session"] != session):
         life = _life_from_outside(session, str(checkpoint.get("last_checkpoint", "")))
+    elif life is not None and life.get("awaits"):
+        life = {**life, "awaits": False}
     agent = checkpoint.get("agent_id")
     known = isinstance(agent, str) and stem_of(agent) == stem_of(state["agent"])
     return {

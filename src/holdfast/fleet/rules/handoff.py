@@ -146,7 +146,7 @@ def resume_lines(checkpoint: Mapping[str, Any], missing: Collection[str] = ()) -
         f"Instructions: {_text(checkpoint, 'recovery_instructions')}",
         f"Modified files: {files[0] if files else ''}".rstrip(),
         *files[1:],
-        *(f"Reading {file}..." + (" not there" if file in missing else "") for file in files),
+        *(f"Reading {file}..." + (" not here" if file in missing else "") for file in files),
     ]
 
 

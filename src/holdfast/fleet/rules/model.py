@@ -25,8 +25,21 @@ if TYPE_CHECKING:
         remote: str
         at: str
 
+    class Origin(TypedDict):
+        """Where the work of a life was before: the agent that did it, its worktree, and a snapshot of that
+        worktree, if there is one. `machine` is empty for this one; another machine's snapshot was pushed
+        to `remote` at a time."""
+
+        agent: str
+        worktree: str
+        machine: str
+        snapshot: str
+        remote: str
+        at: str
+
     class AgentLife(TypedDict):
-        """One session of an agent, from its start to its end."""
+        """One session of an agent, from its start to its end. A life that `takeover` or `restart` made
+        `awaits` its session: until one starts it, it has no process."""
 
         session: str
         started_at: str
@@ -35,6 +48,7 @@ if TYPE_CHECKING:
         transcript: str
         busy_until: str
         doing: str
+        awaits: NotRequired[bool]
 
     class Ending(TypedDict):
         """How a life ended. `by` is the agent that goes on, or empty; `archive` is the path of the archived
@@ -54,8 +68,8 @@ if TYPE_CHECKING:
 
     class AgentState(TypedDict):
         """One agent. `checkpoint` has the fields of its file, also unknown ones; `text` is the file as
-        another program wrote it, until holdfast writes it again. `machine` has the `worktree`, and
-        `snapshot` is the newest that its life has pushed."""
+        another program wrote it, until holdfast writes it again. `machine` has the `worktree`,
+        `snapshot` is the newest that its life has pushed, and `origin` is where its work came from."""
 
         agent: str
         folder: str
@@ -70,6 +84,7 @@ if TYPE_CHECKING:
         sync: Arrival | None
         machine: NotRequired[Machine | None]
         snapshot: NotRequired[Pushed | None]
+        origin: NotRequired[Origin | None]
 
 
 PRIMARY = "Agent-Primary"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 # The fields of a heartbeat that belong to the life, not to the checkpoint.
-_OF_LIFE = ("process", "transcript", "busy_until", "doing")
+_OF_LIFE = ("process", "transcript", "busy_until", "doing", "awaits")
 
 
 def body_of(state: AgentState, command: Any, now: int) -> dict[str, Any]:

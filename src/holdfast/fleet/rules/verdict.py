@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     class Signals(TypedDict):
         """The signals of an agent. `worktree` and `transcript` are the times of their last change,
-        `activity` is when a hook saw the agent at work; None means unknown."""
+        `activity` is when a hook saw the agent at work; None means unknown. `unstarted` is a life that
+        no session has started yet."""
 
         heartbeat: str
         process: ProcessState
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         busy_until: str
         doing: str
         waiting: bool
+        unstarted: bool
 
     class Verdict(TypedDict):
         verdict: Word
@@ -84,7 +86,7 @@ def _word(
         return "quiet"
     if status == "BLOCKED":
         return "blocked"
-    if signals["waiting"] or status in _WAITING:
+    if signals["waiting"] or status in _WAITING or (signals["unstarted"] and liveness != "STALE"):
         return "waiting"
     if is_busy:
         return "busy"
@@ -124,6 +126,8 @@ def _because(word: Word, signals: Signals, dead: list[str], alive: list[str]) ->
     """The reasons, with those for the verdict first."""
     if word == "dead":
         return dead
+    if signals["unstarted"]:
+        return ["no session has started it yet"]
     declared = {"done": "complete", "blocked": "says so", "waiting": "says so"}.get(word)
     first = [declared] if declared else []
     heartbeat = _heartbeat(signals)
