@@ -70,6 +70,40 @@ def test_nobody_is_asked_to_set_up_a_database(text: str) -> None:
     assert "command line" in lint(text)[0]["instead"]
 
 
+@pytest.mark.clause("PILOT-21")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Change the configuration in config.yaml",
+        "Set DEBUG=1 in the .env file",
+        "git push",
+        "git push origin main",
+        "Deploy to production",
+        "Please deploy the new version",
+        "Push the branch to origin",
+        "Merge the pull request",
+        "Publish the package to npm",
+        "Update the port in settings/prod.json",
+        "Put the key into the environment variables",
+        "docker compose up",
+        "make deploy",
+    ],
+)
+def test_no_person_does_what_a_machine_can_as_a_manual_step(text: str) -> None:
+    content = words.action(
+        text,
+        ["Open the consent page", "Click Allow"],
+        why="The OAuth consent screen opens in a browser",
+        cause="oauth",
+        checklist=dict.fromkeys(words.QUESTIONS, False),
+    )
+    assert [one["clause"] for one in findings(content)] in (["PILOT-21"], ["PILOT-27"])
+    step = {**content, "title": "Give consent", "items": [text]}
+    assert [one["clause"] for one in findings(step)] in (["PILOT-21"], ["PILOT-27"])  # type: ignore[arg-type]
+    with pytest.raises(HoldfastError, match="Not a gate"):
+        refuse_unfit(content, strict=True)
+
+
 @pytest.mark.clause("PILOT-30")
 @pytest.mark.parametrize(
     "text",
@@ -127,6 +161,10 @@ def test_an_address_to_look_at_is_missed() -> None:
         "Return here when done",
         "The database has three tables",
         "Open the settings page and change the theme",
+        "Push the button on the board",
+        "Go to the page and make sure that the total is right",
+        "Git is configured, and the deploy button is grey",
+        "Set the volume to 3 and listen",
     ],
 )
 def test_what_a_person_can_only_do_themselves_is_let_through(text: str) -> None:

@@ -85,13 +85,34 @@ def test_the_name_is_the_accounts_whatever_the_environment_says(asked: str) -> N
 @pytest.mark.parametrize("typed", [b"approved\n", b"\n", b"yes\n", b"\x04", b"kelp\n"])
 def test_another_word_is_refused_and_recorded(asked: str, typed: bytes) -> None:
     terminal = Terminal("gate", "answer", asked, "approved")
-    terminal.read_until(QUESTION)
-    terminal.type(typed)
+    for _ in range(people.TRIES):
+        terminal.read_until(QUESTION)
+        terminal.screen = b""
+        terminal.type(typed)
+        if typed == b"\x04":
+            break
     seen = terminal.leave()
     assert seen.code == 4, seen.screen
     assert "The attempt is recorded." in seen.screen
     assert is_open(asked)
     assert [one["why"] for one in attempts()] == ["the word shown was not typed back"]
+
+
+def test_a_slip_is_asked_for_again_and_is_no_attempt(asked: str) -> None:
+    """The word comes first and alone; `done` above it made people type that."""
+    terminal = Terminal("gate", "answer", asked)
+    assert b"approved" not in terminal.read_until(QUESTION).string, "no other word to type yet"
+    terminal.type(b"approved\n")
+    terminal.screen = b""
+    word = terminal.read_until(QUESTION)
+    assert b"That is not the word." in word.string
+    terminal.type(word.group(1) + b"\n")
+    terminal.read_until(re.compile(rb'Type "approved" or describe issues: $'))
+    terminal.type(b"approved\n")
+    seen = terminal.leave()
+    assert seen.code == 0, seen.screen
+    assert "refused" not in seen.screen
+    assert attempts() == []
 
 
 def test_what_is_typed_before_the_question_does_not_answer_it(asked: str) -> None:

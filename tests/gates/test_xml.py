@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.gates.rules import content as words
+from holdfast.gates.rules.gate_text import render
 from holdfast.gates.rules.gate_xml import BadXml, content_of, parse, write
 from tests.gates import samples
 
@@ -36,6 +37,24 @@ def test_a_verification_is_read_and_no_part_of_it_may_be_missing() -> None:
         lines = samples.VERIFY_XML.replace(tag, "x-y")
         with pytest.raises(BadXml):
             parse(lines)
+
+
+@pytest.mark.clause("PILOT-09", "AMB-PILOT-38")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Log in at http://localhost:3000/admin as demo with the password demo, and verify:",
+        "Visit http://localhost:3000/admin in a private window and verify:",
+        "Open http://localhost:3000/admin?role=viewer, resize to 375px, then check:",
+    ],
+)
+def test_the_line_with_the_address_keeps_its_instructions(line: str) -> None:
+    task = samples.VERIFY_XML.replace("Visit http://localhost:3000/dashboard and verify:", line)
+    content = content_of(parse(task)[1])
+    assert content["items"][0] == line
+    assert content["url"].startswith("http://localhost:3000/admin")
+    assert f"1. ✅ {line}" in render(content)
+    assert content_of(parse(write(content))[0]) == content
 
 
 @pytest.mark.clause("PILOT-12", "PILOT-10")

@@ -430,7 +430,7 @@ def test_a_holding_pattern_is_there_while_a_run_is_stopped_in_the_middle_of_a_ph
     pattern = world.root / ".autopilot/holding-pattern.md"
     text = pattern.read_text()
     assert text.startswith(
-        "---\nphase: 3\nplan: 06\ntask: 2\ntotal_tasks: 3\nstatus: waiting_for_person\n"
+        "---\nphase: 3\nplan: 06\ntask: 2\ntotal_tasks: 2\nstatus: waiting_for_person\n"
     )
     (gate,) = world.open_gates()
     world.answer(gate, "approved")

@@ -120,7 +120,7 @@ def test_a_task_for_an_agent_needs_the_setting(holdfast: Holdfast, repository: P
 
 
 def test_warnings_are_no_reason_to_stop_unless_strict(holdfast: Holdfast, repository: Path) -> None:
-    (repository / "plan.md").write_text(text(has_ui_changes="true"))
+    (repository / "plan.md").write_text(text(autonomous="false"))
     assert holdfast("plan", "lint", "plan.md").code == 0
     assert holdfast("plan", "lint", "--strict", "plan.md").code == 1
 

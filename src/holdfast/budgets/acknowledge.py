@@ -59,7 +59,8 @@ def acknowledge(budget: Budget, type: str, *, until: float | None, now: int) -> 
         return _answered_before(state, type)
     shown = boxes.alert(type, waiting, state["pending"][type]["threshold"], _stop_of(state, type))
     purpose = f"answer the alert of {type}"
-    person = people.require(budget.workspace, purpose, shown, now=now)
+    person = people.require(budget.workspace, purpose, now=now)
+    people.show(shown)
     goes_on = people.ask(f"{boxes.QUESTION} ").strip().lower() == "ack"
     return _answer(budget, state, type, person, until=until if goes_on else None, goes_on=goes_on)
 

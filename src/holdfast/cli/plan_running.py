@@ -21,6 +21,7 @@ from holdfast.plans.operations import Execution, RunContext, RunOutcome
 from holdfast.plans.rules.ready import waiting_gates
 
 if TYPE_CHECKING:
+    from holdfast.budgets.acknowledge import Reset
     from holdfast.budgets.rules.thresholds import Limits
     from holdfast.plans.news import Halted
     from holdfast.plans.rules.run_model import RunState
@@ -106,10 +107,16 @@ def limits_in_force(call: Call, flags: Limits) -> Limits:
     return flags
 
 
-def clear_alerts(call: Call) -> None:
+def clear_alerts(call: Call) -> Reset:
     """Clear the acknowledgments; after a stop a person is asked, and for a new limit."""
-    acknowledge.reset(Budget(call.workspace, actor=call.actor), {}, now=call.now)
+    done = acknowledge.reset(Budget(call.workspace, actor=call.actor), {}, now=call.now)
     echo(boxes.CLEARED, error=True)
+    return done
+
+
+def only_cleared(done: Reset) -> Reply:
+    """The reply of `--reset-alerts` where there is no plan to run and no run to resume."""
+    return Reply({"cleared": done["cleared"], "run": ""}, next=["holdfast guard check"])
 
 
 def cost_limits(

@@ -10,7 +10,7 @@ from holdfast.kernel import clock
 from holdfast.kernel.text import width
 from holdfast.plans import lookup
 from holdfast.plans.rules.drawing import MARKS, state_of
-from holdfast.plans.rules.ready import waiting_gates, wave_at
+from holdfast.plans.rules.ready import numbered_waves, waiting_gates, wave_at
 from holdfast.plans.rules.run_model import (
     ALERT_WAITS,
     ASKED,
@@ -100,7 +100,7 @@ def _waves(
     for phase in state["phases"]:
         if only_here and here and phase["phase"] != here:
             continue
-        for number, wave in enumerate(phase["waves"], 1):
+        for number, wave in numbered_waves(state, phase):
             if only_here and at and number != at:
                 continue
             for position, id in enumerate(wave):

@@ -26,6 +26,8 @@ HOME, REST_OF_LINE, REST_OF_SCREEN = "\x1b[H", "\x1b[K", "\x1b[J"
 RECENT = 5
 # At most so often: drawing must not take time from what is drawn.
 DRAW_SECONDS = 0.1
+# For programs: process ids and numbers of lives say nothing to a person.
+UNSAID = ("life",)
 QUIET = (
     "ending",
     "edited",
@@ -77,7 +79,7 @@ class PlanWatch(RunWatch):
 
     def _tell(self, event: RunEvent, state: RunState, last_line: Callable[[str], str]) -> None:
         self._known = (event, state, last_line)
-        if event["event"] == "tick":
+        if event["event"] == "tick" or (event["event"] in UNSAID and not self._as_json):
             self._draw()
             return
         self._hint = ""

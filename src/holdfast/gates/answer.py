@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 # How often an answer that is none of the options is asked for again.
 TRIES = 5
 SHORT_DIGEST = 12
+# The lines of a gate that tell a person what to type.
+WHAT_TO_TYPE = ("**Resume:**", "**Select:**")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,11 +66,16 @@ def answer(context: GateContext, request: AnswerRequest) -> GateState:
     shown = [*facts(state, context.now), *attached(state), "", *_rendered(state)]
     text, person = request.text, request.person
     if person is None:
-        if read is not None:
-            shown += ["", f"Your answer: {_said(read)}"]
         purpose = purpose_of(state["id"])
-        person = people.require(context.workspace, purpose, shown, now=context.now)
-        text = _ask_for_text(state) if text is None else text
+        if read is None:
+            person = people.require(context.workspace, purpose, now=context.now)
+            people.show(shown)
+            text = _ask_for_text(state)
+        else:
+            # Without what to type: the answer is here, and only the word is wanted.
+            shown = [line for line in shown if not line.startswith(WHAT_TO_TYPE)]
+            shown += [f"Your answer: {_said(read)}"]
+            person = people.require(context.workspace, purpose, shown, now=context.now)
     saw = request.saw or "\n".join(shown)
     return _record(context.workspace, state, text or "", request, person, saw)
 

@@ -45,6 +45,8 @@ AGENT_VARIABLES = (
     *("HOLDFAST_AGENT_PID", "HOLDFAST_FENCE", "HOLDFAST_RUN"),
 )
 TERMINAL = "/dev/tty"
+# So often the word that is shown may be typed.
+TRIES = 3
 LONGEST_LINE = 4096
 LONGEST_CLIENT = 80
 NARROWEST = 20
@@ -60,16 +62,16 @@ WORDS = (
 )
 
 
-def require(workspace: Workspace, purpose: str, shown: Sequence[str], *, now: int) -> Person:
-    """A person who has seen these lines and wants `purpose`, such as "answer gate 3f2a"; or NotAllowed."""
+def require(workspace: Workspace, purpose: str, shown: Sequence[str] = (), *, now: int) -> Person:
+    """A person who wants `purpose`, such as "answer gate 3f2a", and types back a word; or NotAllowed.
+
+    `shown` are lines to see first. A text that says what to type, such as a gate's, is shown after
+    the word (`show`): above it, people type what the text says instead of the word."""
     began = time.monotonic()
     terminal = _seat(workspace, purpose, now)
     try:
-        word = _challenge()
-        _show(terminal, ["", *_framed(shown, terminal), ""])
-        _discard_typed_ahead(terminal)
-        typed = _ask(terminal, f"To {safe(purpose)}, type {word} and Enter: ")
-        if typed is None or typed.strip().lower() != word:
+        _show(terminal, ["", *_framed(shown, terminal), ""] if shown else [""])
+        if not _types_back(terminal, purpose):
             raise _refused(workspace, purpose, now, "the word shown was not typed back")
         name = _terminal_name()
     finally:
@@ -81,6 +83,30 @@ def require(workspace: Workspace, purpose: str, shown: Sequence[str], *, now: in
         "terminal": name,
         "at": clock.precise(now + elapsed),
     }
+
+
+def _types_back(terminal: int, purpose: str) -> bool:
+    """Whether the word that is shown comes back, within a few tries."""
+    word = _challenge()
+    question = f"To {safe(purpose)}, type {word} and Enter: "
+    for _ in range(TRIES):
+        _discard_typed_ahead(terminal)
+        typed = _ask(terminal, question)
+        if typed is None:
+            return False
+        if typed.strip().lower() == word:
+            return True
+        question = f"That is not the word. Please type {word} and Enter: "
+    return False
+
+
+def show(lines: Sequence[str]) -> None:
+    """Lines of a question on the person's terminal, each behind a bar of ours; after `require`."""
+    terminal = os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY)
+    try:
+        _show(terminal, ["", *_framed(lines, terminal), ""])
+    finally:
+        os.close(terminal)
 
 
 def seated(workspace: Workspace, purpose: str, *, now: int) -> str:

@@ -17,6 +17,7 @@ from holdfast.plans.operations import (
     RunRequest,
 )
 from holdfast.plans.rules.ready import waiting_gates
+from holdfast.plans.template import NewPlan, NewPlanRequest, write_plan
 
 if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
@@ -48,6 +49,10 @@ class Plans:
         self._workspace = workspace
         self._writer = writer
         self._actor = actor
+
+    def new(self, name: str = "", *, title: str = "", ui: bool = False) -> NewPlan:
+        """Write a plan to begin with; `name` is PHASE/PLAN, by default the next of the latest phase."""
+        return write_plan(self._workspace, NewPlanRequest(name=name, title=title, ui=ui))
 
     def run(
         self,

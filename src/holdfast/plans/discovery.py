@@ -18,6 +18,7 @@ from holdfast.plans.rules.waves import natural
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from holdfast.kernel.workspace import Workspace
     from holdfast.plans.rules.model import Document
 
 PHASES = os.path.join(".autopilot", "phases")
@@ -63,6 +64,12 @@ def files(given: Sequence[str], folder: str, root: str) -> list[str]:
     if len(found) > MOST_FILES:
         raise Usage(f"These are more than {MOST_FILES} plans.", hint="Name fewer of them.")
     return sorted(found.values(), key=natural)
+
+
+def has_plans(workspace: Workspace, given: Sequence[str]) -> bool:
+    """Whether there is anything to run: paths that were named, or plans of the project's own."""
+    home = os.path.join(workspace.root, PHASES)
+    return bool(given) or (os.path.isdir(home) and any(_below(home)))
 
 
 def _below(folder: str) -> Iterator[str]:

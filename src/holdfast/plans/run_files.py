@@ -225,12 +225,12 @@ class Flight:
         )
         if plan is None or not begun:
             return None
-        key = (place["next_task"] or "").partition(" ")[0].rpartition("#")[2]
+        counts = lookup.count_of(plan)
         return {
             "phase": plan["plan"]["phase"],
             "plan": plan["plan"]["plan"],
-            "task": key,
-            "total_tasks": len(plan["plan"]["tasks"]),
+            "task": str(min(counts["done"] + 1, counts["total"])),
+            "total_tasks": counts["total"],
             "status": reason,
             "created": clock.precise(clock.now()),
             "why": text or reason,

@@ -114,7 +114,8 @@ class Programs:
     @property
     def alive(self) -> int:
         """How many there is something left of: at work, or in the background after their end."""
-        return len(self._kept)
+        self._listen(0.0)  # a keeper of which nothing is left has gone
+        return sum(one.ended is None or one.ended["left"] for one in self._kept.values())
 
     @property
     def marks(self) -> list[str]:

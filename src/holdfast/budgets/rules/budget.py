@@ -206,7 +206,7 @@ def _acknowledge(state: BudgetState, command: Any, now: int) -> Decision:
         "until": until,
         "stop": state["limits"][STOP][type],
         "at": clock.stamp(now),
-        "session": command["session"],
+        "session": pending["session_id"] or command["session"],
         "by": command["by"],
         "summary": f"{type} at {amount(type, value)}",
     }

@@ -9,7 +9,7 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.plan_options import running
-from holdfast.cli.plan_running import clear_alerts
+from holdfast.cli.plan_running import clear_alerts, only_cleared
 from holdfast.cli.plan_screen import screen
 from holdfast.cli.verbs.plan.resume import go_on
 from holdfast.plans import lookup
@@ -25,13 +25,16 @@ def command(call: Call, id: str, **options: Any) -> Reply:
     """Continue a run, as `plan resume` does. For users of autopilot.
 
     While the run is executed by another process, show where it is and start no second one.
-    --reset-alerts clears the acknowledgments in both cases.
+    --reset-alerts clears the acknowledgments in both cases, and when there is no run, too.
     """
+    if options["reset_alerts"]:
+        cleared = clear_alerts(call)
+        options["reset_alerts"] = False
+        if not id and not any(lookup.every(call.workspace)):
+            return only_cleared(cleared)
     state = lookup.find_run(call.workspace, id)
     runner = is_held(RunFolder(call.workspace, state["id"]).lease)
     if not runner:
         return go_on(call, id, **options)
-    if options["reset_alerts"]:
-        clear_alerts(call)
     data = {"run": state["id"], "ended": "", "runner": runner, **lookup.count(state)}
     return Reply(data, screen(state, now=call.now))

@@ -11,9 +11,11 @@ from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.plan_attendants import is_person_here
 from holdfast.cli.plan_options import beginning, running
+from holdfast.cli.plan_running import clear_alerts, only_cleared
 from holdfast.cli.terminal import echo, style
 from holdfast.cli.verbs.plan.run import checked, launch, order_of
 from holdfast.kernel.errors import Declined, Waiting
+from holdfast.plans.discovery import has_plans
 
 APPROVED = "approved"
 
@@ -31,8 +33,13 @@ def command(
     """Run plans, as `plan run` does. For users of autopilot.
 
     Without a PATH it takes .autopilot/phases/*/ROUTE.md. It shows what it would run and waits for your
-    clearance, unless you give -y.
+    clearance, unless you give -y. --reset-alerts works without any plan, too.
     """
+    if options["reset_alerts"] and not options["dry_run"]:
+        cleared = clear_alerts(call)
+        options["reset_alerts"] = False
+        if not has_plans(call.workspace, paths):
+            return only_cleared(cleared)
     if validate_only:
         plans = checked(call, paths)
         return Reply({"plans": [plan["id"] for plan in plans], "valid": True}, ["Cleared."])

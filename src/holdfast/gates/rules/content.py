@@ -59,6 +59,25 @@ QUESTIONS = {
 VERIFY_SIGNAL = 'Type "approved" or describe issues'
 ACTION_SIGNAL = 'Type "done" when verified'
 APPROVED, DONE = "approved", "done"
+# A line of these words and an address tells a person nothing that the address does not.
+LEAD_WORDS = frozenset(
+    [
+        "visit",
+        "open",
+        "see",
+        "go",
+        "to",
+        "at",
+        "browse",
+        "look",
+        "and",
+        "then",
+        "please",
+        "verify",
+        "check",
+        "that",
+    ]
+)
 
 
 def verify(
@@ -194,9 +213,11 @@ def _after_mark(text: str) -> str | None:
 
 
 def _without_lead(items: list[str], url: str) -> list[str]:
-    """`Visit http://... and verify:` is said by the line of the address."""
+    """Without a first line that says no more than the address does, as `Visit http://... and verify:`.
+    A line with any other word, such as a login, stays whole."""
     if len(items) > 1 and url and url in items[0] and items[0].endswith(":"):
-        return items[1:]
+        said = items[0].replace(url, " ").replace(":", " ").casefold().split()
+        return items[1:] if set(said) <= LEAD_WORDS else items
     return items
 
 

@@ -11,6 +11,19 @@ _PROGRAM = (
 )
 _DATABASE = r"(?:\b(?:\w+ ){0,4}?(?:database|databases|db|schema|migrations?)\b)"
 _FILE = r"(?:\b(?:\w+ ){0,3}?files?\b|[\w./-]+\.(?:\w{1,5})\b)"
+# A command that is named bare, as in "git push". `go` and `make` are English words, too.
+_BARE_COMMAND = (
+    r"(?:(?:npm|npx|yarn|pnpm|bun|deno|pip3?|uv|poetry|pytest|rake|bundle|composer|artisan|mvn|gradle|"
+    r"cargo|cmake|docker(?:-compose)?|kubectl|helm|terraform|ansible|git|gh|curl|wget|ssh|scp|psql|mysql|"
+    r"sqlite3|redis-cli|brew|apt(?:-get)?|sudo|systemctl|aws|gcloud|vercel|netlify|supabase|prisma|"
+    r"alembic) +(?!is\b|was\b|has\b|and\b)[\w./@:-]+|"
+    r"go (?:run|build|test|get|install|mod|generate)\b|make (?:build|test|install|deploy|run|all|clean|dev)\b)"
+)
+# A file or a place that holds configuration.
+_CONFIGURED = (
+    r"(?:[\w./-]*\.(?:ya?ml|json|toml|ini|env|cfg|conf|properties|xml)\b|\.env\b|config(?:uration)?\b|"
+    r"environment variables?\b|env vars?\b|feature flags?\b)"
+)
 _MADE_UP = r"(?:\b(?:\w+ ){0,2}?(?:test|sample|dummy|fake|seed|demo) (?:\w+ )?(?:data|users?|accounts?|records?|rows?|entries))"
 
 _RUN = "Run it yourself, then show what came of it: holdfast gate verify --built ... --url ..."
@@ -50,6 +63,17 @@ STEPS: tuple[tuple[str, str, str, str], ...] = (
         "asks a person to run a command",
         _RUN,
     ),
+    (_BARE_COMMAND, "PILOT-27", "asks a person to run a command", _RUN),
+    (
+        r"(?:deploy|redeploy)\b|roll (?:it |this )?(?:out|back)\b|"
+        r"push (?:\w+ ){0,4}?(?:branch|commits?|tags?|code|changes|image|to (?:origin|main|master|production|"
+        r"staging|github|gitlab|the registry))\b|"
+        r"merge (?:\w+ ){0,4}?(?:branch|pull request|merge request|PR|MR)\b|"
+        r"publish (?:\w+ ){0,4}?(?:package|crate|image|library|to (?:npm|pypi))\b",
+        "PILOT-21",
+        "asks a person to deploy or publish",
+        "Use its command line or its API; that needs no gate.",
+    ),
     (
         rf"(?:create|add|write|save|touch|make) (?:\w+ ){{0,3}}?(?:files?\b|{_FILE})",
         "PILOT-28",
@@ -59,7 +83,8 @@ STEPS: tuple[tuple[str, str, str, str], ...] = (
     (
         rf"(?:edit|change|modify|update|open and (?:edit|change)|copy|rename|delete) {_FILE}|"
         r"(?:set|export|configure|define|add) (?:\w+ ){0,4}?(?:environment variables?|env vars?|config"
-        r"(?:uration)?|settings?|\.env)\b",
+        r"(?:uration)?|settings?|\.env)\b|"
+        rf"(?:set|put|add|change|edit|modify|update|adjust|replace|remove|delete|copy) (?:\S+ ){{0,6}}?{_CONFIGURED}",
         "PILOT-21",
         "asks a person to change configuration",
         "Edit the file yourself; that needs no gate.",

@@ -13,6 +13,7 @@ from holdfast.gates.rules.xml_tree import BadXml, Example, tasks_in
 from holdfast.kernel.errors import Usage
 from holdfast.plans.rules import frontmatter, kind, pauses, tasks
 from holdfast.plans.rules.frontmatter import BadHead
+from holdfast.plans.rules.model import has_checkpoint
 
 if TYPE_CHECKING:
     from holdfast.plans.rules.frontmatter import Field
@@ -197,7 +198,7 @@ class _Reading:
             line = self.fields["checkpoint"].place[0]
             at = pauses.position(pause, read)
             read.insert(at, tasks.of_frontmatter(pause, phase, plan, line))
-        return {
+        found: Plan = {
             "id": f"{phase}/{plan}",
             "title": _title(self.body),
             "path": self.path,
@@ -213,6 +214,11 @@ class _Reading:
             "traits": traits,
             "tasks": read,
         }
+        how = kind.kind_of(found)
+        if read and not has_checkpoint(found) and not how["autonomous"]:
+            line = self.fields["plan"].place[0]
+            found["tasks"] = [*read, tasks.at_end(found, how["reason"], line)]
+        return found
 
     def _tell_task(self, place: Place, code: str, what: str, instead: str) -> None:
         line, column = place

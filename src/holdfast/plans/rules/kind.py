@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypedDict
 
-from holdfast.plans.rules.model import has_checkpoint
+from holdfast.plans.rules.model import has_checkpoint, is_asked_at_end
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,9 +58,16 @@ def rules_say(plan: Plan) -> Kind:
 
 
 def kind_of(plan: Plan) -> Kind:
-    """How a plan runs: as its file says, and by the rules where that says nothing."""
-    if has_checkpoint(plan):
+    """How a plan runs: as its file says, and by the rules where that says nothing. What needs a
+    person's eyes, such as `has_ui_changes`, counts more than `autonomous: true`."""
+    if has_checkpoint(plan) and not is_asked_at_end(plan):
         return {"autonomous": False, "reason": HAS_CHECKPOINT}
-    if plan["autonomous"] is not None:
-        return {"autonomous": plan["autonomous"], "reason": SAID_SO}
-    return rules_say(plan)
+    rules = rules_say(plan)
+    if plan["autonomous"] is None or needs_person(plan):
+        return rules
+    return {"autonomous": plan["autonomous"], "reason": SAID_SO}
+
+
+def needs_person(plan: Plan) -> bool:
+    """Whether a trait of the plan says that a person has to look."""
+    return any(plan["traits"].get(name) for name, autonomous, _ in RULES if not autonomous)

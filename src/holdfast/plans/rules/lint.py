@@ -9,7 +9,7 @@ from holdfast.gates.rules import gate_xml, lint
 from holdfast.gates.rules.gate_xml import AUTO
 from holdfast.plans.rules import gate_names, kind, overlap
 from holdfast.plans.rules.document import indent
-from holdfast.plans.rules.model import CHECKPOINT_KEY, has_checkpoint
+from holdfast.plans.rules.model import CHECKPOINT_KEY, has_checkpoint, is_asked_at_end
 from holdfast.plans.rules.waves import WaveOrder, natural, phases
 
 if TYPE_CHECKING:
@@ -106,22 +106,26 @@ def _is_whole(task: gate_xml.XmlTask) -> bool:
 
 def _kind(document: Document, plan: Plan) -> Iterator[PlanFinding]:
     """Whether the plan runs by itself as it says, and as the protocol's rules say."""
-    waits = has_checkpoint(plan)
+    waits = has_checkpoint(plan) and not is_asked_at_end(plan)
     if plan["autonomous"] and waits:
         what = "an autonomous plan has no checkpoint"
         yield _at(document, "autonomous", "AUTONOMOUS", what, "autonomous: false")
-    if not any(plan["traits"].values()):
-        return
     rules = kind.rules_say(plan)
-    if plan["autonomous"] not in (None, rules["autonomous"]):
+    last = sum(task["gate"] is None for task in plan["tasks"])
+    look = f"checkpoint: {{type: human-verify, after_task: {max(last, 1)}, what: ...}}"
+    if kind.needs_person(plan) and not waits:
+        trait = next(name for name in kind.TRAITS if plan["traits"].get(name))
+        what = f"the plan asks no person to look. {rules['reason']}"
+        yield _at(document, trait, "PLAN_TYPE", what, look)
+    elif any(plan["traits"].values()) and plan["autonomous"] not in (None, rules["autonomous"]):
         should = "true" if rules["autonomous"] else "false"
         what = f"by the rules this plan is autonomous: {should}. {rules['reason']}"
         yield _at(document, "autonomous", "PLAN_TYPE", what, f"autonomous: {should}", "warning")
-    elif not rules["autonomous"] and not waits:
-        trait = next(name for name, holds in plan["traits"].items() if holds)
-        what = f"nobody is asked to look. {rules['reason']}"
-        instead = "checkpoint: {type: human-verify, after_task: ..., what: ...}"
-        yield _at(document, trait, "PLAN_TYPE", what, instead, "warning")
+    elif is_asked_at_end(plan):
+        reason = kind.kind_of(plan)["reason"]
+        what = f"the plan declares no checkpoint, and a person is asked at its end. {reason}"
+        instead = f"{look}, or autonomous: true"
+        yield _at(document, "plan", "PLAN_TYPE", what, instead, "warning")
 
 
 def _agent(document: Document, plan: Plan, agent: bool) -> Iterator[PlanFinding]:

@@ -111,6 +111,7 @@ def _section(state: RunState, plan: PlanRun, facts: Mapping[str, Any], ended: st
     yield f"## Plan {_flat(plan['plan']['plan'])}"
     yield ""
     yield f"- **Run:** {state['id']}, {how} ({_flat(plan['reason'])})"
+    yield f"- **Wave:** {plan['plan']['wave'] or 1}"
     yield f"- **Time:** {plan['began_at']} to {ended}"
     if facts.get("branch"):
         yield f"- **Branch:** {facts['branch']}"

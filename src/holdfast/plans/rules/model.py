@@ -19,7 +19,8 @@ class PlanTask(TypedDict):
     an auto task, and `gate_name` is NAME in `{{gate.NAME}}`.
 
     `key` is the task's place among the tasks of the file; the checkpoint that only the frontmatter
-    declares stands in its place among the others with the key `checkpoint` (AMB-PILOT-18)."""
+    declares stands in its place among the others with the key `checkpoint` (AMB-PILOT-18). The same
+    key has the checkpoint at the end of a plan that needs a person and declares none."""
 
     key: str
     type: str
@@ -96,3 +97,11 @@ CHECKPOINT_KEY = "checkpoint"
 def has_checkpoint(plan: Plan) -> bool:
     """Whether the plan waits for a person anywhere."""
     return any(task["gate"] is not None for task in plan["tasks"])
+
+
+def is_asked_at_end(plan: Plan) -> bool:
+    """Whether the plan's only checkpoint is the one that we add to a plan of the kind human-verify,
+    whose file has none."""
+    return plan["checkpoint"] is None and any(
+        task["key"] == CHECKPOINT_KEY for task in plan["tasks"]
+    )

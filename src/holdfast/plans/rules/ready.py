@@ -142,14 +142,22 @@ def phase_at(state: RunState) -> PhaseRun | None:
 
 
 def wave_at(state: RunState) -> tuple[str, int]:
-    """The phase and the number of the wave in it, from 1; 0 when the phase has none left."""
+    """The phase and the number of the wave in it, as its plans say it; 0 when the phase has none left."""
     phase = phase_at(state)
     if phase is None:
         return "", 0
-    for number, wave in enumerate(phase["waves"], 1):
+    for number, wave in numbered_waves(state, phase):
         if not all(state["plans"][id]["closed"] for id in wave):
             return phase["phase"], number
     return phase["phase"], 0
+
+
+def numbered_waves(state: RunState, phase: PhaseRun) -> list[tuple[int, list[str]]]:
+    """The waves of a phase, each with the number that its plans' files give it."""
+    return [
+        (state["plans"][wave[0]]["plan"]["wave"] or place, wave)
+        for place, wave in enumerate(phase["waves"], 1)
+    ]
 
 
 def _is_closed(state: RunState, phase: PhaseRun) -> bool:
@@ -184,10 +192,11 @@ def position_of(state: RunState) -> Position:
 
 def plan_at(state: RunState) -> PlanRun | None:
     """The plan that the run is at: begun ones first, in the order of their wave."""
-    phase, number = wave_at(state)
-    for each in state["phases"]:
-        if each["phase"] == phase and number:
-            plans = [state["plans"][id] for id in each["waves"][number - 1]]
+    here, at = wave_at(state)
+    phase = phase_at(state)
+    for number, wave in numbered_waves(state, phase) if phase and here else ():
+        if number == at:
+            plans = [state["plans"][id] for id in wave]
             left = [plan for plan in plans if not plan["closed"] and not is_done(plan)]
             begun = [plan for plan in left if plan["began_at"]]
             return next(iter([*begun, *left]), None)

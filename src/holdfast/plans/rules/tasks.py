@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from holdfast.gates.rules.content import Content
-    from holdfast.plans.rules.model import DeclaredPause, Place, PlanTask
+    from holdfast.plans.rules.model import DeclaredPause, Place, Plan, PlanTask
 
     # Place, code, what is wrong, and what to do instead.
     Tell = Callable[[Place, str, str, str], None]
@@ -149,6 +149,18 @@ def of_frontmatter(pause: DeclaredPause, phase: str, plan: str, line: int) -> Pl
     """The checkpoint that only the frontmatter declares: its `what` is what is looked at;
     AMB-PILOT-18."""
     content = gate_content.verify(f"Phase {phase}, Plan {plan}", [pause["what"]])
+    return _pause_task(CHECKPOINT_KEY, VERIFY, content, gate_names.default(VERIFY, 1), line)
+
+
+def at_end(plan: Plan, reason: str, line: int) -> PlanTask:
+    """The look at the end of a plan of the kind human-verify whose file asks no person anything."""
+    named = f": {plan['title']}" if plan["title"] else ""
+    title = f"Phase {plan['phase']}, Plan {plan['plan']}{named}"
+    truths = plan["must_haves"].get("truths")
+    said = [one for one in truths or [] if isinstance(one, str) and one.strip()]
+    # What a truth asks of a person by mistake would keep the gate from being opened.
+    items = [one for one in said if not list(lint.steps([(line, one)]))]
+    content = gate_content.verify(title, items or [f"It works as the plan says. {reason}"])
     return _pause_task(CHECKPOINT_KEY, VERIFY, content, gate_names.default(VERIFY, 1), line)
 
 

@@ -109,6 +109,7 @@ def _lines(report: BudgetReport, *, every: bool) -> Iterator[str]:
         elif one["how"] == "waiting":
             yield ""
             yield from boxes.alert(type, value, threshold, report["limits"][STOP][type])
+            yield f"A person answers in a terminal: holdfast guard ack {type}"
             if type == "errors":
                 yield from _recent(report)
     if report["verdict"] == "stop":

@@ -7,6 +7,7 @@ from holdfast.cli.parser import Verbs
 command = Verbs(
     "holdfast.cli.verbs.plan",
     {
+        "new": "Write a plan to begin with.",
         "lint": "Check plan files for errors.",
         "graph": "Draw the waves and dependencies, as text or SVG.",
         "run": "Run plans.",

@@ -83,14 +83,14 @@ def order_of(plans: Sequence[Plan]) -> Reply:
     placed = waves.phases(waves.WaveOrder(plans).plans)
     rows = [
         [
-            f"phase {safe(phase)}, wave {number}",
+            f"phase {safe(phase)}, wave {plan['wave']}",
             safe(plan["plan"]),
             "parallel" if kind_of(plan)["autonomous"] else "one by one",
             _size(plan),
             safe(plan["path"]),
         ]
         for phase, each in placed
-        for number, wave in enumerate(each, 1)
+        for wave in each
         for plan in wave
     ]
     data = [
