@@ -61,9 +61,7 @@ def test_an_acknowledgment_carries_the_session_of_its_alert(
     assert entry["session_id"] == "the-session-that-spent"
 
 
-def test_a_check_in_a_pipe_names_the_command_that_answers(
-    world: World, holdfast: Holdfast
-) -> None:
+def test_a_check_in_a_pipe_names_the_command_that_answers(world: World, holdfast: Holdfast) -> None:
     answer = holdfast("guard", "check", "--cost", "26")
     assert answer.code == 8
     assert "holdfast guard ack cost" in answer.out
