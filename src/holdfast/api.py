@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from holdfast.git.restore import Restoration
     from holdfast.git.snapshot import Shown
     from holdfast.git.trailers import Snapshot
-    from holdfast.journal.interface import Journal, Record
+    from holdfast.journal.interface import Journal
     from holdfast.kernel.commit import Outcome
     from holdfast.kernel.workspace import Workspace as Place
     from holdfast.loop.api import Loop
     from holdfast.maintenance.emergency import StopResult
     from holdfast.maintenance.history import (
+        RecordInWords,
         RecordShown,
         RestoredState,
         StateDifference,
@@ -180,7 +181,7 @@ class Workspace:
 
     def history(
         self, *, stream: str = "", kind: str = "", before: int | None = None, limit: int = 50
-    ) -> list[Record]:
+    ) -> list[RecordInWords]:
         """What happened, newest first. `stream` may end in `*`; `before` is a sequence number."""
         from holdfast.maintenance.history import history
 

@@ -302,7 +302,7 @@ def test_listing_and_a_prefix_of_an_id(repository: Path, holdfast: Holdfast) -> 
     listed = resumed(holdfast, "--list")["sessions"]
     assert [one["session"] for one in listed] == ["beta", "alpha-two", "alpha-one"]
     shown = holdfast("resume", "--list").out
-    for word in ("alpha-one", "at work", "ENG-12"):
+    for word in ("alpha-one", "saved", "ENG-12"):
         assert word in shown
     assert "the work of beta" in resumed(holdfast, "--session", "b")["prompt"]
     assert "the work of alpha-one" in resumed(holdfast, "--session", "alpha-one")["prompt"]

@@ -6,6 +6,7 @@ import os
 import sys
 
 from holdfast.kernel import clock
+from holdfast.kernel.errors import Usage
 from holdfast.kernel.text import letter_width as letter_width
 from holdfast.kernel.text import safe as safe
 from holdfast.kernel.text import width
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 _COLOURS = {"red": 31, "green": 32, "yellow": 33, "cyan": 36}
 _END = "\x1b[0m"
+# So many letters of an id are no slip of the finger.
+SURE_ID = 6
 
 
 def style(text: str, colour: str | None = None, *, bold: bool = False, dim: bool = False) -> str:
@@ -94,6 +97,21 @@ def summary(body: Any, width: int = 72) -> str:
         plain = {key: value for key, value in body.items() if isinstance(value, (str, int, float))}
         return one_line(", ".join(f"{key}: {value}" for key, value in plain.items()), width)
     return one_line(str(body), width)
+
+
+def confirm_short_id(given: str, full: str, what: str) -> None:
+    """Ask before a command acts on an id of which only a few letters were typed."""
+    if len(given) >= SURE_ID or given == full:
+        return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise Usage(
+            f"{given} is short for {full[:12]}, {what}.",
+            hint=f"Without a terminal, give at least {SURE_ID} letters of the id.",
+            kind="short_id",
+        )
+    from click import confirm
+
+    confirm(f"{given} is {full[:12]}, {safe(what)}. Go on?", abort=True, err=True)
 
 
 def diff(before: str, after: str, before_name: str, after_name: str) -> Iterator[str]:

@@ -14,7 +14,12 @@ from holdfast.git.repository import Place, locate
 from holdfast.git.run import git
 from holdfast.git.shadow_index import SETTINGS, Shadow
 from holdfast.git.trailers import FIELDS, Snapshot, compose, parse
-from holdfast.git.tree_diff import Difference, against_parent, differences
+from holdfast.git.tree_diff import (
+    Difference,
+    against_parent,
+    count_against_parents,
+    differences,
+)
 from holdfast.kernel import clock
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import NotFound, Usage
@@ -31,6 +36,13 @@ class Shown(TypedDict):
     """Against the commit that it stands on."""
     present: list[Difference]
     """From the snapshot to the work tree as it is now."""
+
+
+class CountedSnapshot(Snapshot):
+    """A snapshot of the list."""
+
+    holds: int
+    """How many paths differ from the commit that it stands on."""
 
 
 def create(
@@ -91,6 +103,13 @@ def listing(root: str, *, everywhere: bool = False) -> list[Snapshot]:
     if everywhere:
         return sorted(found, key=lambda snapshot: snapshot["at"], reverse=True)
     return sorted(found, key=lambda snapshot: snapshot["number"], reverse=True)
+
+
+def list_with_counts(root: str, *, everywhere: bool = False) -> list[CountedSnapshot]:
+    """The same, each with the number of paths that `show` lists."""
+    found = listing(root, everywhere=everywhere)
+    counts = count_against_parents(locate(root).top, [one["commit"] for one in found])
+    return [{**one, "holds": counts[one["commit"]]} for one in found]
 
 
 def find(root: str, prefix: str) -> Snapshot:

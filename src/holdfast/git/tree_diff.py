@@ -43,6 +43,23 @@ def against_parent(top: str, commit: str) -> list[Difference]:
     return [{"status": entry.status, "path": entry.path} for entry in _parse(output)]
 
 
+def count_against_parents(top: str, commits: list[str]) -> dict[str, int]:
+    """How many paths each commit changed, asked of one git process."""
+    if not commits:
+        return {}
+    lines = "".join(f"{commit}\n" for commit in commits)
+    output = git(top, *RAW, "--root", "--stdin", input=lines.encode())
+    counts, current = dict.fromkeys(commits, 0), ""
+    fields = iter(os.fsdecode(output).split("\0"))
+    for field in fields:
+        if field.startswith(":"):
+            counts[current] += 1
+            next(fields)  # its path
+        elif field:
+            current = field
+    return counts
+
+
 def names(top: str, tree: str) -> list[str]:
     """Every path of a tree."""
     output = git(top, "ls-tree", "-r", "-z", "--name-only", "--full-tree", tree)

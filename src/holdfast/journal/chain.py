@@ -34,11 +34,11 @@ def seal(
     """Salt, hash of the body, and hash of the record."""
     salt = os.urandom(16)
     body_hash = digest(salt, draft["text"].encode())
-    header = _header(draft, stream, version, fence)
+    header = header_of(draft, stream, version, fence)
     return salt, body_hash, digest(previous, header, body_hash)
 
 
-def _header(event: Event, stream: str, version: int, fence: int | None) -> bytes:
+def header_of(event: Event, stream: str, version: int, fence: int | None) -> bytes:
     return canonical_json.dumps(
         [event["id"], stream, version, event["at"], event["actor"], fence, event["kind"]]
     ).encode()
@@ -82,7 +82,7 @@ def _walk(journal: Journal, ends: Anchored) -> ChainReport:
             finding["broken"] = "its body was changed"
         elif item["hash"] != digest(
             previous,
-            _header(record, record["stream"], record["version"], record["fence"]),
+            header_of(record, record["stream"], record["version"], record["fence"]),
             item["body_hash"],
         ):
             finding["broken"] = "its header was changed, or the record before it"

@@ -171,7 +171,8 @@ def _in_our_words(error: apsw.Error, doing: str, path: str) -> HoldfastError:
     if isinstance(error, (apsw.CorruptError, apsw.NotADBError)):
         return HoldfastError(
             f"The journal at {path} is damaged: {error}.",
-            hint="Run `holdfast doctor`, then bring back a copy with `holdfast backup --restore`.",
+            hint="`holdfast doctor --fix` saves what can be read; `holdfast backup FILE --restore` brings "
+            "back a copy.",
             kind="journal_damaged",
         )
     if isinstance(error, apsw.IOError):

@@ -11,6 +11,7 @@ Outside of tests nothing is registered, and to reach a point does nothing.
 | `after git commit`, `after snapshot`, `after commenting`, `before storing the comment`, `after storing the comment` | inside its steps |
 | `before the latch is settled` | a budget's check whose record is durable |
 | `before moving` | a view, to be moved aside |
+| `salvaged`, `before the damaged log is moved`, `before the salvaged journal is moved` | a new journal, made of a damaged one |
 | `before settling` | an effect was done, and its row is still open |
 """
 

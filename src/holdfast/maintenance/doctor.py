@@ -16,6 +16,7 @@ from holdfast.kernel.views.exchange import is_supported
 from holdfast.kernel.views.files import content_digest, identity_of, target_of
 from holdfast.kernel.workspace import worktrees
 from holdfast.maintenance.gc import leftovers
+from holdfast.maintenance.salvage import describe, salvage
 from holdfast.streams import open_writer, rules_of
 
 TYPE_CHECKING = False
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
 
 UNFINISHED_AGE = clock.HOUR
+# What `--fix` does about a damaged file: no copy is needed, and the damaged file is kept.
+SALVAGE = "holdfast doctor --fix"
 
 
 def diagnose(
@@ -71,6 +74,8 @@ def examine(workspace: Workspace, now: int, *, fix: bool = False) -> list[Check]
     if workspace.exists():
         for check in (_journal_opens, _integrity, _chains):
             result = _guarded(check, workspace)
+            if fix and result["fix"] == SALVAGE:
+                result = _salvaged(workspace, now)
             checks.append(result)
             if result["status"] == "problem":
                 journal_is_whole = False
@@ -109,9 +114,30 @@ def _guarded(check: Callable[[Workspace], Check], workspace: Workspace) -> Check
     try:
         return check(workspace)
     except HoldfastError as error:
+        fix = SALVAGE if error.kind == "journal_damaged" and not workspace.url else error.hint
         return _check(
-            "journal", error.message, status="problem", why="Nothing can be read.", fix=error.hint
+            "journal", error.message, status="problem", why="Nothing can be read.", fix=fix
         )
+    except ValueError as error:  # the text of a record is not what any version writes
+        return _check(
+            "chains",
+            f"A record cannot be read: {error}.",
+            status="problem",
+            why="Another program changed the file, or the disk did.",
+            fix="" if workspace.url else SALVAGE,
+        )
+
+
+def _salvaged(workspace: Workspace, now: int) -> Check:
+    """Make a new journal of what can be read of the damaged one."""
+    done = salvage(workspace, actor="holdfast", now=now)
+    return _check(
+        "journal",
+        f"{workspace.journal_path} was damaged, and is new",
+        status="warning" if done["lost"] else "ok",
+        fixed=describe(done),
+        fix="If you have a copy, `holdfast backup FILE --restore` brings it back instead.",
+    )
 
 
 def _sqlite() -> Check:
@@ -188,7 +214,7 @@ def _integrity(workspace: Workspace) -> Check:
             f"SQLite finds the file damaged: {problems[0]}",
             status="problem",
             why="Records may be unreadable.",
-            fix="Bring back a copy: holdfast backup FILE --restore",
+            fix="Restore the database with PostgreSQL's own tools." if workspace.url else SALVAGE,
         )
     if workspace.url:
         from holdfast.remote.move import server_of

@@ -10,6 +10,7 @@ from holdfast.kernel.errors import NotFound, Usage
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import RESTORED, at_version, load
 from holdfast.loop.track import prepare_restore
+from holdfast.maintenance.record_text import describe_all
 from holdfast.streams import open_writer, rules_of
 
 TYPE_CHECKING = False
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
         kind: str
         before: int | None
         limit: int
+
+    class RecordInWords(Record):
+        """A record, and one line that says what it changed."""
+
+        text: str
 
     @final
     class StreamShown(TypedDict):
@@ -85,19 +91,22 @@ def require_journal(workspace: Workspace) -> Journal:
     return workspace.journal
 
 
-def history(workspace: Workspace, request: HistoryRequest) -> list[Record]:
-    """What happened, newest first."""
+def history(workspace: Workspace, request: HistoryRequest) -> list[RecordInWords]:
+    """What happened, newest first, each with what it says to a person."""
     limit = request.get("limit", DEFAULT_LIMIT)
     if limit < 1:
         raise Usage("--limit must be at least 1.")
     if not workspace.exists():
         return []
-    return workspace.journal.latest(
+    journal = workspace.journal
+    records = journal.latest(
         stream=request.get("stream", ""),
         kind=request.get("kind", ""),
         before=request.get("before"),
         limit=limit,
     )
+    texts = describe_all(journal, records)
+    return [{**record, "text": texts[record["id"]]} for record in records]
 
 
 def show(workspace: Workspace, what: str) -> StreamShown | RecordShown:

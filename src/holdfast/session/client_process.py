@@ -6,8 +6,10 @@ client; where that cannot be seen, what its hooks did lately decides.
 
 from __future__ import annotations
 
+from holdfast.clients.current_session import own_id
 from holdfast.kernel import clock
 from holdfast.session import session_files, sessions
+from holdfast.session.rules.model import same_machine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,6 +73,19 @@ def lives(workspace: Workspace, session: str, now: int) -> bool:
     is_ours = state == "alive" and process == own_process()
     # The same client runs one session after the other: what was before ours there is over.
     return state == "alive" and not is_ours
+
+
+def standing(workspace: Workspace, state: SessionState, now: int) -> str:
+    """`taken over`, `ended`, `at work`, or `saved`: a checkpoint that no running client holds."""
+    if state["adopted_by"]:
+        return "taken over"
+    if state["ended_at"]:
+        return "ended"
+    last = state["last"]
+    if last is not None and not same_machine(last["world"], workspace.machine):
+        return "at work"  # the processes of another machine cannot be seen from here
+    is_ours = state["session"] == own_id()
+    return "at work" if is_ours or lives(workspace, state["session"], now) else "saved"
 
 
 def _state_of(process: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ from holdfast.clients.liveness import running_clients
 from holdfast.clients.transcripts import describe
 from holdfast.kernel import clock
 from holdfast.session import observation, sessions
+from holdfast.session.client_process import standing
 from holdfast.session.rules.handover import progress_of
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ MOST = 20
 
 class ListedSession(TypedDict):
     """One session of the list. `alive` is alive, ended or unknown; `checkpoint` says what the journal
-    knows of it: at work, ended, taken over, or nothing; `state` is all that it knows."""
+    knows of it: at work, saved, ended, taken over, or nothing; `state` is all that it knows."""
 
     session: str
     client: str
@@ -55,13 +56,15 @@ def list_sessions(
                 "request": about["first_request"],
                 "edits": about["edits"],
                 "open_tasks": about["open_tasks"],
-                "checkpoint": _standing(state) if state else "",
+                "checkpoint": standing(workspace, state, now) if workspace and state else "",
                 "worktree": found["cwd"],
                 "transcript": found["path"],
                 "state": state,
             }
         )
-    listed += [_of_journal(state, now) for state in known.values() if state["last"]]
+    if workspace is not None:
+        left = [state for state in known.values() if state["last"]]
+        listed += [_of_journal(workspace, state, now) for state in left]
     return sorted(listed, key=lambda one: one["age"])[:most]
 
 
@@ -71,26 +74,20 @@ def _known(workspace: Workspace | None) -> list[SessionState]:
     return sessions.latest(workspace)
 
 
-def _of_journal(state: SessionState, now: int) -> ListedSession:
+def _of_journal(workspace: Workspace, state: SessionState, now: int) -> ListedSession:
     last, observed = state["last"], state.get("observed")
     assert last is not None
-    progress = progress_of(state)
+    progress, stands = progress_of(state), standing(workspace, state, now)
     return {
         "session": state["session"],
         "client": observed["client"] if observed else "",
         "age": max(0, now - clock.parse(last["at"])),
-        "alive": "unknown" if _standing(state) == "at work" else "ended",
+        "alive": "unknown" if stands == "at work" else "ended",
         "request": progress["current"] or progress["title"],
         "edits": int(observed["seen"]["edits"]) if observed else 0,
         "open_tasks": progress["remaining"],
-        "checkpoint": _standing(state),
+        "checkpoint": stands,
         "worktree": last["world"]["worktree"],
         "transcript": observed["path"] if observed else "",
         "state": state,
     }
-
-
-def _standing(state: SessionState) -> str:
-    if state["adopted_by"]:
-        return "taken over"
-    return "ended" if state["ended_at"] else "at work"

@@ -32,6 +32,7 @@ from holdfast.plans.run_stream import RunFolder
 from holdfast.processes.lease import is_held
 from holdfast.remote import server_time
 from holdfast.session import sessions
+from holdfast.session.client_process import standing
 from holdfast.web.figures import span
 from holdfast.web.record_text import page_of
 
@@ -172,13 +173,14 @@ def work_sessions(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Ite
         if last is None or state["adopted_by"]:
             continue
         done, left = len(progress["completed"]), len(progress["remaining"])
-        over = bool(state["ended_at"])
+        stands = standing(workspace, state, now)
+        over = stands == "ended"
         seen_at = state["ended_at"] or last["at"]
         yield {
             **_card(place, "session", state["session"][:8], state["session"]),
             "href": page_of(place.key, f"session:{state['session']}"),
             "lane": DONE if over else _by_age(seen_at, now),
-            "word": "ended" if over else "at work",
+            "word": stands,
             "about": _issue(state),
             "doing": progress["current"] or progress["status"],
             "why": [blocker["blocker"] for blocker in progress["blockers"]],

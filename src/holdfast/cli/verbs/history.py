@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+
 import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import ago, safe, style, summary, table
+from holdfast.cli.terminal import ago, one_line, style, table, wide
 from holdfast.maintenance.history import DEFAULT_LIMIT, history
+from holdfast.maintenance.record_text import subject_of, word_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.journal.interface import Record
+    from holdfast.maintenance.history import RecordInWords
 
 SHORT_ID = 8
+LONGEST_ACTOR = 16
+SHORTEST_TEXT = 30
+WIDTH_IN_A_PIPE = 200
 
 
 @click.command()
@@ -45,35 +52,30 @@ def command(call: Call, stream: str, limit: int, kind: str, before: int | None) 
     return Reply({"records": records}, _lines(records, call.now), next=next, pages=True)
 
 
-def _lines(records: list[Record], now: int) -> Iterator[str]:
+def _lines(records: list[RecordInWords], now: int) -> Iterator[str]:
+    """One line a record. On a terminal it ends at the right edge; in a pipe it has the full time."""
     if not records:
         yield "No such records."
-    width = _summary_width()
+        return
+    is_terminal = sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if is_terminal else WIDTH_IN_A_PIPE
+    has_actors = len({record["actor"] for record in records}) > 1
     rows = [
         [
             style(record["id"][:SHORT_ID], "yellow"),
-            _when(record["at"], now),
-            style(safe(record["actor"]), "cyan"),
-            safe(record["stream"]),
-            safe(record["kind"]),
-            summary(record["body"], width),
+            ago(record["at"], now) if is_terminal else record["at"],
+            *([style(one_line(record["actor"], LONGEST_ACTOR), "cyan")] if has_actors else []),
+            _text(record),
         ]
         for record in records
     ]
+    left = sum(max(wide(row[at]) for row in rows) + 2 for at in range(len(rows[0]) - 1))
+    for row in rows:
+        row[-1] = one_line(row[-1], max(SHORTEST_TEXT, width - left))
     yield from table(rows)
 
 
-def _when(at: str, now: int) -> str:
-    """A relative time for a person, the time itself for a script."""
-    import sys
-
-    return ago(at, now) if sys.stdout.isatty() else at
-
-
-def _summary_width() -> int:
-    import shutil
-    import sys
-
-    if not sys.stdout.isatty():
-        return 200
-    return max(30, shutil.get_terminal_size().columns - 70)
+def _text(record: RecordInWords) -> str:
+    word, subject, text = word_of(record), subject_of(record["stream"]), record["text"]
+    head = f"{word} ({subject})" if subject else word
+    return f"{head}: {text}" if text else head

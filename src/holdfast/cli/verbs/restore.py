@@ -7,7 +7,9 @@ import click
 from holdfast.cli import terminal
 from holdfast.cli.frame import Call, Reply, warn_of_views
 from holdfast.cli.parser import verb
+from holdfast.journal.interface import find_record
 from holdfast.maintenance.history import restore
+from holdfast.maintenance.record_text import word_of
 
 
 @click.command()
@@ -17,8 +19,12 @@ from holdfast.maintenance.history import restore
 def command(call: Call, id: str, dry_run: bool) -> Reply:
     """Bring a stream, and its files, back to what they were after the record ID.
 
-    A restore adds a record and removes none. To undo it, restore the record before it.
+    It asks first when ID has fewer than six letters. A restore adds a record and removes none. To undo it, restore the record before it.
     """
+    if not dry_run:
+        record = find_record(call.journal, id)
+        what = f"{word_of(record)} of {record['stream']} at {record['at']}"
+        terminal.confirm_short_id(id, record["id"], what)
     done = restore(call.workspace, id, actor=call.actor, now=call.now, dry_run=dry_run)
     lines = list(terminal.diff(done["present"], done["wanted"], "present", "restored"))
     data = {

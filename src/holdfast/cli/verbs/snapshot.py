@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from holdfast.cli import terminal
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ago, plural, safe, style, table
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.git.remote import Shared
+    from holdfast.git.snapshot import Shown
     from holdfast.git.trailers import Snapshot
     from holdfast.git.tree_diff import Difference
 
@@ -111,15 +113,16 @@ def _shared(one: Shared) -> str:
 )
 @verb
 def listing(call: Call, everywhere: bool) -> Reply:
-    """List the snapshots of this worktree, newest first."""
-    found = snapshot.listing(call.workspace.root, everywhere=everywhere)
+    """List the snapshots of this worktree, newest first, each with the number of paths in which it
+    differs from its commit."""
+    found = snapshot.list_with_counts(call.workspace.root, everywhere=everywhere)
     rows = [
         [
             style(one["id"][:12], "yellow"),
             *([safe(_row_of(one))] if everywhere else []),
             ago(one["at"], call.now),
             safe(one["branch"] or "detached"),
-            plural(one["changed"], "path"),
+            plural(one["holds"], "path"),
             safe(one["session"][:12]),
         ]
         for one in found
@@ -133,8 +136,8 @@ def listing(call: Call, everywhere: bool) -> Reply:
 def show(call: Call, id: str) -> Reply:
     """Show what a snapshot holds, and what has changed since."""
     shown = snapshot.show(call.workspace.root, id)
-    lines = [f"Snapshot {shown['snapshot']['id']} at {shown['snapshot']['at']}", "", "It holds:"]
-    lines += _changes(shown["changes"]) or ["  what its commit holds"]
+    lines = [f"Snapshot {shown['snapshot']['id']} at {shown['snapshot']['at']}", "", _holds(shown)]
+    lines += _changes(shown["changes"]) or ["  none"]
     lines += ["", "Since then:", *(_changes(shown["present"]) or ["  nothing changed"])]
     return Reply({**shown}, lines, pages=True)
 
@@ -150,6 +153,9 @@ def restore(call: Call, id: str, paths: tuple[str, ...], dry_run: bool) -> Reply
     The present work tree is saved as a snapshot first, so you can undo the restore. The command refuses
     to overwrite a file that no snapshot holds.
     """
+    if not dry_run:
+        meant = snapshot.find(call.workspace.root, id)
+        terminal.confirm_short_id(id, meant["id"], f"the snapshot of {meant['at']}")
     done = restore_work_tree(call.workspace.root, id, paths, dry_run=dry_run)
     lines = [f"  {'write':8}{safe(path)}" for path in done["written"][:SHOWN]]
     lines += [f"  {'delete':8}{safe(path)}" for path in done["deleted"][:SHOWN]]
@@ -158,6 +164,11 @@ def restore(call: Call, id: str, paths: tuple[str, ...], dry_run: bool) -> Reply
     lines.append(f"{said} {plural(count, 'path')}.")
     undo = [f"holdfast snapshot restore {done['before'][:12]}  # undo"] if done["before"] else []
     return Reply({**done}, lines, next=undo)
+
+
+def _holds(shown: Shown) -> str:
+    """The count that `snapshot list` gives."""
+    return f"{plural(len(shown['changes']), 'path')} differ from its commit:"
 
 
 def _row_of(one: Snapshot) -> str:

@@ -13,6 +13,11 @@ from holdfast.clients.installation import CLIENTS, uninstall
 from holdfast.hooks.run import command as hook_command
 from holdfast.kernel.errors import HoldfastError
 from holdfast.maintenance import registry
+from holdfast.maintenance.remains import list_remains
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.maintenance.remains import Remain
 
 SAID = {
     "restored": "Restored as it was",
@@ -32,7 +37,10 @@ SAID = {
 @click.option("--dry-run", is_flag=True, help="Say what would change; change nothing.")
 @verb
 def command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
-    """Take holdfast out of the settings of your clients. The journal and your files stay."""
+    """Take holdfast out of the settings of your clients.
+
+    The journal and your files stay. It lists them, each with the command that removes it.
+    """
     wanted = list(dict.fromkeys(clients or CLIENTS))
     done = uninstall(call.workspace, wanted, hook_command, dry_run=dry_run)
     if not clients and not dry_run:
@@ -46,4 +54,13 @@ def command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
         if file["status"] != "absent" or clients
     ]
     lines += [style(f"  {safe(note)}", "yellow") for one in done for note in one["notes"]]
-    return Reply({"clients": done, "dry_run": dry_run}, lines or ["Nothing of ours is installed."])
+    lines = lines or ["Nothing of ours is installed."]
+    left = [] if clients else list_remains(call.workspace)
+    if left:
+        lines += ["", "Left, because it is yours. To remove it:"]
+        lines += [line for one in left for line in _remain(one)]
+    return Reply({"clients": done, "left": left, "dry_run": dry_run}, lines)
+
+
+def _remain(one: Remain) -> list[str]:
+    return [f"  {safe(one['what'])}", style(f"    {safe(one['remove'])}", dim=True)]

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.kernel.errors import HoldfastError, Usage
-from holdfast.web.record_text import LONGEST, number, said, told
+from holdfast.maintenance.record_text import LONGEST, describe_all, said
+from holdfast.web.record_text import number, told
 from holdfast.web.workspaces import format_positions, parse_positions
 
 if TYPE_CHECKING:
@@ -45,6 +46,10 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
                 raise
             away.append({"workspace": place.key, "problem": getattr(error, "message", str(error))})
     shown, older = _merged(looks)
+    texts: dict[str, str] = {}
+    for key in looks:
+        journal = site.place(key).workspace.journal
+        texts |= describe_all(journal, [record for of, record in shown if of == key])
     return {
         "workspace": wanted,
         "workspaces": keys,
@@ -55,7 +60,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
         "before": words.get("before", ""),
         "records": [
             {
-                **told(key, record),
+                **told(key, record, texts[record["id"]]),
                 "workspace": key,
                 "snippet": _snippet(record, _wanted(asked["q"])),
             }

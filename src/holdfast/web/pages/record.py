@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.journal.interface import find_record
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
 from holdfast.maintenance.history import change_of
+from holdfast.maintenance.record_text import LONGEST_WAY, describe_all
 from holdfast.web.record_text import tail, told
 from holdfast.web.work_tree import between
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from holdfast.web.workspaces import Site
 
 MOST_LINES, LONGEST_LINE, MOST_BODY = 500, 300, 30_000
-# A state is made anew from a stream's first record on; of a longer one only the record is shown.
-LONGEST_WAY = 3_000
 LONGEST_ID = 64
 LOOKED_BACK = 200
 
@@ -41,7 +40,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
     return {
         "workspace": place.key,
         "record": record if len(body) <= MOST_BODY else {**record, "body": None, "cut": True},
-        "told": told(place.key, record),
+        "told": told(place.key, record, describe_all(journal, [record])[record["id"]]),
         "diff": diff[:MOST_LINES],
         "more": max(0, len(diff) - MOST_LINES),
         "problem": problem,
