@@ -57,7 +57,7 @@ format: $(READY) ## let ruff put the code in order
 proof: $(READY) ## slow proofs: kill -9, full disk and I/O errors at every system call
 	@scripts/need strace
 	@scripts/need ip iproute2
-	@$(BIN)/python -m pytest -m proof -s
+	@TMPDIR=$${TMPDIR:-/tmp} $(BIN)/python -m pytest -m proof -s # on a disk; `make test` uses memory
 	@$(BIN)/python -m pytest -n 3 -m "hypothesis and not clients" --hypothesis-profile=thorough
 
 test-clients: $(READY) ## Claude Code, Codex, Gemini CLI and opencode themselves, against a stub

@@ -6,7 +6,6 @@ import io
 import json
 import os
 import re
-import shutil
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -19,6 +18,7 @@ from holdfast.cli.frame import run
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
 from tests.mcp.world import Face
+from tests.trees import copy_tree
 
 FACES = ("command line", "MCP", "library")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
@@ -71,7 +71,7 @@ class Faces:
     def fresh(self, name: str) -> Path:
         """A fresh copy of the repository, which is the current folder."""
         root = Path(os.path.realpath(self._folder)) / name.replace(" ", "-") / "repository"
-        shutil.copytree(self._first_commit, root)
+        copy_tree(self._first_commit, root)
         self._monkeypatch.chdir(root)
         return root
 

@@ -12,6 +12,7 @@ import pytest
 from holdfast.git import run
 from tests.conftest import Git
 from tests.session import world
+from tests.trees import copy_tree
 
 holdfast = world.holdfast
 linear_server, linear = world.linear_server, world.linear
@@ -41,7 +42,7 @@ def calls() -> Iterator[Calls]:
 def second_commit(first_commit: Path, git: Git) -> Path:
     """The repository of `project`, to be copied."""
     root = first_commit.with_name("project")
-    shutil.copytree(first_commit, root)
+    copy_tree(first_commit, root)
     git("config", "user.name", "a developer", at=root)
     git("config", "user.email", "developer@holdfast.invalid", at=root)
     for name in ("a.py", "b.py", "name with spaces.py"):
@@ -54,7 +55,7 @@ def second_commit(first_commit: Path, git: Git) -> Path:
 @pytest.fixture
 def project(repository: Path, second_commit: Path) -> Path:
     """A repository with somebody's name and three tracked files, `a.py`, `b.py`, `name with spaces.py`."""
-    shutil.copytree(second_commit, repository, dirs_exist_ok=True)
+    copy_tree(second_commit, repository)
     return repository
 
 

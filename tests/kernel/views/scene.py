@@ -20,6 +20,7 @@ from holdfast.kernel.workspace import Workspace, discover
 from holdfast.kernel.writer import Writer
 from holdfast.note.rules import note
 from holdfast.streams import open_writer
+from tests.trees import copy_tree
 
 if TYPE_CHECKING:
     from holdfast.journal.interface import Record
@@ -173,7 +174,7 @@ def _empty_repository() -> Path:
 
 def new_repository(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.copytree(_empty_repository() / ".git", folder / ".git")
+    copy_tree(_empty_repository() / ".git", folder / ".git")
     return folder
 
 

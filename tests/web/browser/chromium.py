@@ -1,4 +1,4 @@
-"""A real browser, shared by the tests of one process, and the person in front of it."""
+"""A real browser, and the person in front of it."""
 
 from __future__ import annotations
 
@@ -34,9 +34,11 @@ def started() -> Iterator[Browser]:
             pytest.fail(missing)
         pytest.skip(missing)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path)
-        yield browser
-        browser.close()
+        browser = playwright.chromium.launch(executable_path=path, args=["--disable-gpu"])
+        try:
+            yield browser
+        finally:
+            browser.close()
 
 
 @contextmanager
@@ -59,9 +61,11 @@ def person(browser: Browser, serving: Serving) -> Iterator[Opens]:
             expect(page.locator("#state")).to_have_text("live")
         return page
 
-    yield open
-    for context in contexts:
-        context.close()
+    try:
+        yield open
+    finally:
+        for context in contexts:
+            context.close()
     grave = [said for said in complaints if "net::ERR" not in said]
     assert not grave, grave
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import expect
 
 from tests.web import stories
-from tests.web.browser import PATIENCE, Opens, accessible
+from tests.web.browser.chromium import PATIENCE, Opens, accessible
 from tests.web.world import World
 
 SMALL = {"width": 380, "height": 780}

@@ -10,9 +10,10 @@ import contextlib
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
-from playwright.sync_api import Browser, Error, expect
+from playwright.sync_api import Error, Page, expect
 from scripts.page_server import Serving
 
 from holdfast.budgets.check import Budget
@@ -21,13 +22,37 @@ from holdfast.gates.lookup import GateContext
 from holdfast.gates.person import at_page
 from holdfast.kernel import clock
 from holdfast.web.live import LOOK
-from tests.web.browser import Opens, accessible
+from tests.web.browser.chromium import Opens, accessible
 from tests.web.world import HOSTILE, World
 
 # A picture of one point.
 DOT = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
+
+
+@contextlib.contextmanager
+def listening(handler: type[BaseHTTPRequestHandler]) -> Iterator[int]:
+    """Another server of this machine; its port."""
+    with HTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@contextlib.contextmanager
+def waiting_for(gate: str) -> Iterator[subprocess.Popen[str]]:
+    """`holdfast gate wait`, which is ended if the test fails."""
+    command = [sys.executable, "-m", "holdfast", "gate", "wait", gate, "--timeout", "60"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def test_a_beat_is_on_the_board_within_a_second(world: World, opens: Opens) -> None:
@@ -81,7 +106,7 @@ def test_a_note_for_a_gate_that_was_settled_elsewhere_is_kept(world: World, open
     expect(page.locator("#kept-text")).to_have_value("The sidebar is")
 
 
-def test_no_other_port_of_this_machine_is_sent_the_cookie(world: World, browser: Browser) -> None:
+def test_no_other_port_of_this_machine_is_sent_the_cookie(world: World, blank: Page) -> None:
     """The page's own name is a host that no agent knows, and a cookie never leaves its host."""
     heard: list[str] = []
 
@@ -93,23 +118,16 @@ def test_no_other_port_of_this_machine_is_sent_the_cookie(world: World, browser:
 
         def log_message(self, *_: object) -> None: ...
 
-    with (
-        HTTPServer(("127.0.0.1", 0), Agent) as agent,
-        Serving([str(world.root)], own=True) as serving,
-    ):
-        threading.Thread(target=agent.serve_forever, daemon=True).start()
-        page = browser.new_page()
-        page.goto(serving.link())
-        expect(page.locator("#state")).to_have_text("live")
+    with listening(Agent) as port, Serving([str(world.root)], own=True) as serving:
+        blank.goto(serving.link())
+        expect(blank.locator("#state")).to_have_text("live")
         for host in ("127.0.0.1", "localhost"):
-            page.evaluate(
+            blank.evaluate(
                 "url => fetch(url, {mode: 'no-cors', credentials: 'include'}).catch(() => 0)",
-                f"http://{host}:{agent.server_port}/",
+                f"http://{host}:{port}/",
             )
             with contextlib.suppress(Error):  # an answer without content leaves the page as it is
-                page.goto(f"http://{host}:{agent.server_port}/")
-        page.close()
-        agent.shutdown()
+                blank.goto(f"http://{host}:{port}/")
     assert heard
     assert not any(heard), heard
 
@@ -117,8 +135,7 @@ def test_no_other_port_of_this_machine_is_sent_the_cookie(world: World, browser:
 def test_approving_frees_a_process_that_waits(world: World, opens: Opens) -> None:
     """By keyboard alone: `a`, and Enter in the question that it asks."""
     id = world.verify(HOSTILE)
-    command = [sys.executable, "-m", "holdfast", "gate", "wait", id, "--timeout", "60"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as waiting:
+    with waiting_for(id) as waiting:
         page = opens(f"/w/{world.key}/gates/{id}")
         page.keyboard.press("a")
         expect(page.locator("#confirm-question")).to_contain_text("Approve")
@@ -167,10 +184,10 @@ def test_a_decision_and_an_acknowledgment(world: World, opens: Opens) -> None:
 
 
 def test_without_a_sign_in_there_is_only_the_door(
-    world: World, browser: Browser, serving: Serving
+    world: World, blank: Page, serving: Serving
 ) -> None:
     world.verify()
-    page = browser.new_page()
+    page = blank
     page.goto(f"{serving.address.origin}/board")
     expect(page.locator("h1")).to_have_text("Nobody is signed in here.")
     page.get_by_role("link", name="Sign in").click()
@@ -181,7 +198,6 @@ def test_without_a_sign_in_there_is_only_the_door(
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url("**/board")
     assert page.evaluate("document.cookie") == ""
-    page.close()
 
 
 def test_an_agents_markup_is_inert_also_in_updates(world: World, opens: Opens) -> None:
@@ -230,16 +246,14 @@ def test_narrow_screens_keys_and_accessibility(world: World, opens: Opens) -> No
     page.wait_for_url("**/board")
 
 
-def test_a_page_finds_its_server_again(world: World, browser: Browser) -> None:
+def test_a_page_finds_its_server_again(world: World, blank: Page) -> None:
     """A server that was started anew knows no session: the page says so, and does not go blank."""
     world.verify()
     with Serving([str(world.root)]) as serving:
         port = serving.address.port
-        page = browser.new_page()
-        page.goto(serving.link())
-        expect(page.locator("#state")).to_have_text("live")
-    expect(page.locator("#state")).to_have_text("connecting…")
+        blank.goto(serving.link())
+        expect(blank.locator("#state")).to_have_text("live")
+    expect(blank.locator("#state")).to_have_text("connecting…")
     with Serving([str(world.root)], port=port):
-        expect(page.locator("#state")).to_contain_text("signed out")
-        expect(page.get_by_text("Dashboard")).to_be_visible()
-    page.close()
+        expect(blank.locator("#state")).to_contain_text("signed out")
+        expect(blank.get_by_text("Dashboard")).to_be_visible()
