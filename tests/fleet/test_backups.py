@@ -214,19 +214,3 @@ def test_two_processes_of_one_agent_at_the_same_second(epic: Epic, repository: P
     backups.prune(epic, "Secondary-A")
     assert len(kept()) == 10
     assert all(backups._parse((FOLDER / name).read_bytes()) for name in kept())
-
-
-def test_a_glance_orders_as_a_careful_look_does(repository: Path) -> None:
-    from tests.fleet.world import A, Scene
-
-    scene = Scene(repository)
-    scene.start()
-    for minutes in (0, 0, 0, 5, -90, 1, 1, 0, 0, 0, 0, 0):
-        scene.later(minutes).beat(current_step=f"At {scene.now}")
-    folder = scene.epic.file(FOLDER.as_posix() if isinstance(FOLDER, Path) else FOLDER)
-    names = [name for name in os.listdir(folder) if name.endswith(".json")]
-    glanced = backups._glanced(folder, names, A)
-    assert glanced == backups.listing(scene.epic, A)
-    assert len(glanced) == 10
-    (Path(folder) / names[3]).write_text("{")
-    assert backups._glanced(folder, names, A) == []

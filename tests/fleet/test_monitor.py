@@ -78,7 +78,7 @@ def test_a_complete_agent_is_left_in_peace(scene: Scene) -> None:
     scene.start()
     updates.complete(scene.context(), {"agent": A})
     found = scene.later(90).check()
-    assert found["lines"] == ["❌ Secondary-A: STALE (90 min) - Likely crashed"]
+    assert found["lines"] == ["✅ Secondary-A: COMPLETE (90 min ago)"]
     assert (found["actions"], found["decide"]) == ([], [])
     assert scene.listing()[A]["liveness"] == "COMPLETE"
     assert scene.listing()[A]["verdict"] == "done"

@@ -7,7 +7,7 @@ import os
 import subprocess
 import time
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import pytest
 
@@ -22,6 +22,9 @@ from holdfast.kernel.redact import Redactor
 from holdfast.kernel.views.exchange import exchange
 from holdfast.kernel.workspace import discover
 from tests.kernel.views.scene import child_command, clean_environment
+
+if TYPE_CHECKING:
+    from holdfast.journal.interface import Effect
 
 README = Path("EPIC_README.md")
 LOCK = Path(".epic_locks/epic_readme.lock")
@@ -237,7 +240,10 @@ def test_edits_between_our_look_and_the_exchange_are_kept_each_time(
 
 
 def test_an_effect_is_delivered_and_a_held_lock_makes_it_wait(epic: Epic) -> None:
-    deliver = readme.handler(epic)
+
+    def deliver(effect: Effect) -> None:
+        readme.carry_out(epic, effect)
+
     journal = epic.workspace.journal
     bodies = {
         "stale": {"change": "stale", "agent": "Secondary-A"},

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shlex
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from holdfast.cli.terminal import letter_width, one_line, plural, safe, style, table, wide
+from holdfast.fleet.roster import epics_with_agents
 from holdfast.kernel import clock, latch
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ LOOKS: dict[str, tuple[str, str | None]] = {
     "done": ("✓", "green"),
 }
 BAR = 10
+LONGEST_FEATURE, SHORTEST_FEATURE = 32, 8
 
 
 def fleet_screen(
@@ -37,6 +41,7 @@ def fleet_screen(
     return screen(
         entries,
         context.epic.name,
+        commands=[] if entries else other_epics(context),
         width=terminal_width(),
         time=time,
         stopped=stopped["reason"] if stopped else "",
@@ -44,24 +49,41 @@ def fleet_screen(
 
 
 def screen(
-    entries: Sequence[AgentEntry], title: str, *, width: int = 0, time: str = "", stopped: str = ""
+    entries: Sequence[AgentEntry],
+    title: str,
+    *,
+    width: int = 0,
+    time: str = "",
+    stopped: str = "",
+    commands: Sequence[str] = (),
 ) -> list[str]:
-    """All lines of the screen. Without a width nothing is cut."""
+    """All lines of the screen. Without a width nothing is cut. `commands` list the epics that have agents,
+    for one that has none."""
     lines = [*_head(entries, title, width, time), ""]
     if stopped:
         held = f"STOPPED: {one_line(stopped)}"
         lines += [cut(style(held, "red", bold=True), width), ""]
     if not entries:
-        lines.append("  No agents yet.")
-        lines.append(style("  holdfast agent start Secondary-A --feature FEATURE", dim=True))
+        begin = ["holdfast agent start Secondary-A --feature FEATURE"]
+        lines.append(
+            "  No agents in this epic. Others have some:" if commands else "  No agents yet."
+        )
+        lines += [style(f"  {safe(command)}", dim=True) for command in commands or begin]
         return lines
     several = any(not entry["here"] for entry in entries)
-    rows = [_row(entry, several=several) for entry in entries]
-    lines += [cut(line, width) for line in table(rows, indent="  ")]
+    lines += _table(entries, width, several=several)
     told = [line for entry in entries for line in _explained(entry)]
     if told:
         lines += ["", style("What to do", bold=True), *_advice(told, width)]
     return lines
+
+
+def other_epics(context: FleetContext) -> list[str]:
+    """The commands that list the agents of the workspace's other epics."""
+    return [
+        f"holdfast agent list --epic {shlex.quote(os.path.join(context.epic.workspace.root, folder))}"
+        for folder in epics_with_agents(context)
+    ]
 
 
 def _advice(told: list[list[str]], width: int) -> Iterator[str]:
@@ -92,7 +114,33 @@ def _head(entries: Sequence[AgentEntry], title: str, width: int, time: str) -> I
         yield cut(f"{left}  {right}", width)
 
 
-def _row(entry: AgentEntry, *, several: bool) -> list[str]:
+def _table(entries: Sequence[AgentEntry], width: int, *, several: bool) -> Iterator[str]:
+    """One line for each agent. In a narrow terminal the bar gives way first, then each step has a line of
+    its own, and then the features are cut; ages and steps are always whole."""
+    lines: list[str] = []
+    for bar in (BAR, 0):
+        rows = [
+            [*_row(entry, bar, several=several), one_line(entry["current_step"], 100)]
+            for entry in entries
+        ]
+        lines = list(table(rows, indent="  "))
+        if not width or all(wide(line) <= width for line in lines):
+            yield from lines
+            return
+    feature = LONGEST_FEATURE
+    while feature > SHORTEST_FEATURE and any(wide(line) > width for line in lines):
+        rows = [_row(entry, 0, several=several, feature=feature) for entry in entries]
+        lines = list(table(rows, indent="  "))
+        feature -= 1
+    for line, entry in zip(lines, entries, strict=True):
+        yield cut(line, width)
+        step = one_line(entry["current_step"], 300)
+        yield from wrap(step, width, initial_indent=" " * 5, subsequent_indent=" " * 5)
+
+
+def _row(
+    entry: AgentEntry, bar: int, *, several: bool, feature: int = LONGEST_FEATURE
+) -> list[str]:
     mark, colour = LOOKS[entry["verdict"]]
     machine = one_line(entry["machine"], 24) if not entry["here"] else "here"
     return [
@@ -100,20 +148,19 @@ def _row(entry: AgentEntry, *, several: bool) -> list[str]:
         safe(entry["agent_id"]),
         *([style(machine, dim=entry["here"])] if several else []),
         style(entry["verdict"], colour),
-        one_line(entry["feature"], 32),
+        one_line(entry["feature"], feature),
         safe(entry["stage"]),
-        _bar(entry),
+        _progress(entry, bar),
         _age(entry),
-        one_line(entry["current_step"], 100),
     ]
 
 
-def _bar(entry: AgentEntry) -> str:
+def _progress(entry: AgentEntry, bar: int) -> str:
     if not entry["steps"]:
         return ""
-    full = round(BAR * entry["done"] / entry["steps"])
+    full = round(bar * entry["done"] / entry["steps"])
     count = f"{entry['done']}/{entry['steps']}"
-    return f"{'█' * full}{style('░' * (BAR - full), dim=True)} {count:>5}"
+    return f"{'█' * full}{style('░' * (bar - full), dim=True)} {count:>5}" if bar else count
 
 
 def _age(entry: AgentEntry) -> str:

@@ -12,7 +12,7 @@ from holdfast.fleet.roster import listing
 from holdfast.fleet.rules import handoff
 from holdfast.fleet.rules.checkpoint import parse
 from holdfast.fleet.rules.liveness import age_minutes, instant_of, liveness, too_old_lines
-from holdfast.fleet.rules.model import PRIMARY, README
+from holdfast.fleet.rules.model import PRIMARY
 from holdfast.fleet.rules.names import check_feature
 from holdfast.fleet.updates import repair_file
 from holdfast.kernel import clock
@@ -176,16 +176,21 @@ def whereabouts(agent: FleetAgent) -> dict[str, Any]:
     return {"worktree": workspace.root, "machine": machines.own(workspace)}
 
 
-def epic_files(agent: FleetAgent, feature: str) -> dict[str, bool]:
-    """Which other files of the epic have to be kept up to date."""
+def epic_files(agent: FleetAgent, feature: str) -> dict[str, Any]:
+    """Which other files of the epic have to be kept up to date: the feature's STATUS, and EPIC_README.md in
+    a worktree."""
     return {
         "has_status_file": os.path.isdir(agent.epic.file(feature)),
-        "readme": os.path.exists(agent.epic.file(README)),
+        "readme": agent.readme_worktree(),
     }
 
 
 def _refuse_taken(agent: FleetAgent, feature: str) -> None:
-    """Also the file of an agent that does not use holdfast owns its feature."""
+    """Also the file of an agent that does not use holdfast owns its feature. An owner whose file was
+    archived by hand owns it no more."""
+    owner = agent.writer.load(agent.epic.stream("feature", feature))["owner"]
+    if owner and owner != agent.id:
+        agent.context.agent(owner).end_if_archived()
     for entry in listing(agent.epic, agent.context.now):
         others = entry["feature"] == feature and entry["status"] != "COMPLETE"
         if others and entry["agent_id"] != agent.id:
@@ -225,13 +230,14 @@ def _resume(context: FleetContext, request: ResumeAgentRequest) -> AgentResult:
     feature, transcript = request.get("feature", ""), request.get("transcript", "")
     agent = context.agent(request["agent"])
     result = AgentResult(agent)
+    if not request.get("yes") and not agent.is_caller():
+        # Before anything is repaired: a refused command changes nothing.
+        _refuse_living(agent)
     content = repair_file(result)
     agent.adopt()
     checkpoint = agent.state["checkpoint"]
     if checkpoint is None:
         return _start_over(agent, feature, transcript)
-    if not request.get("yes") and not agent.is_caller():
-        _refuse_living(agent)
     origin, problems = _origin_in(agent, context.worktree)
     result.warnings += problems
     # An agent's files are where its life is: from now on in this worktree.
@@ -241,7 +247,8 @@ def _resume(context: FleetContext, request: ResumeAgentRequest) -> AgentResult:
     result.next = [f"holdfast agent beat {agent.id} --step '...'"]
     tell_origin(result, origin, missing)
     age = age_of(checkpoint, context.now)
-    result.warnings += too_old_lines(age)
+    if checkpoint.get("status") != "COMPLETE":
+        result.warnings += too_old_lines(age)
     message = handoff.resume_message(checkpoint, agent.state["file_notes"], context.now, age)
     life = new_life(context, transcript)
     feature = str(checkpoint.get("feature") or feature)
@@ -255,8 +262,7 @@ def _resume(context: FleetContext, request: ResumeAgentRequest) -> AgentResult:
     }
     claim = {"do": "claim", "agent": agent.id, "session": life["session"], "decision": "resume"}
     if content:
-        backups.make(agent.epic, agent.id, content, context.now)
-        backups.prune(agent.epic, agent.id)
+        command["backup"] = backups.renew(agent.epic, agent.state, content, context.now)
     begin(result, command, life, [Order(agent.epic.stream("feature", feature), claim)])
     result.lines += ["", message]
     return result

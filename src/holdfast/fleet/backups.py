@@ -10,7 +10,14 @@ import os
 
 from holdfast.fleet.rules.liveness import instant_of
 from holdfast.fleet.rules.model import BACKUPS, BACKUPS_KEPT, CHECKPOINTS
-from holdfast.fleet.rules.names import backup_path, is_archive, is_backup, stem_of
+from holdfast.fleet.rules.names import (
+    backup_path,
+    checkpoint_path,
+    is_archive,
+    is_backup,
+    stem_of,
+)
+from holdfast.fleet.rules.updates import with_backup
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.atomic import write_all
 from holdfast.kernel.digest import new_id
@@ -25,14 +32,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.fleet.epic import Epic
+    from holdfast.fleet.rules.model import AgentState
     from holdfast.kernel.workspace import Workspace
 
     # Name, time and content; None for a time or a content that it has not.
     Backup = tuple[str, int | None, dict[str, Any] | None]
 
 UNFINISHED = ".unfinished"
-# As holdfast writes it.
-_TIME = b'"last_checkpoint": "'
 
 
 def make(epic: Epic, agent: str, content: bytes, now: int) -> str:
@@ -77,19 +83,29 @@ def _remove(path: str) -> None:
         pass  # the next update tries again
 
 
-def listing(epic: Epic, agent: str) -> list[str]:
-    """All backups of an agent, the newest first: by the time inside, then by name; those without a time
-    last (AMB-FLEET-08)."""
-    return [name for name, _, _ in _read_all(epic, agent)]
+def renew(epic: Epic, state: AgentState, content: bytes, now: int) -> str:
+    """Back up an agent's file and remove its oldest backups; the file name of the new one, or empty."""
+    name = os.path.basename(make(epic, state["agent"], content, now))
+    prune(epic, state["agent"], with_backup(state.get("backups", []), name))
+    return name
 
 
-def prune(epic: Epic, agent: str) -> None:
+def listing(epic: Epic, agent: str, known: Sequence[str] = ()) -> list[str]:
+    """All backups of an agent, the newest first. `known` are the last ones in the order of writing, which
+    holds also when a clock was wrong. Others are ordered by the time inside, then by name; those without
+    a time come last (AMB-FLEET-08)."""
+    return [name for name, _, _ in _read_all(epic, agent, known)]
+
+
+def prune(epic: Epic, agent: str, known: Sequence[str] = ()) -> None:
     """Keep an agent's newest ten backups, and remove its others; FLEET-79."""
     folder = epic.file(BACKUPS)
     present = _names(folder)
-    own = [name for name in present if is_backup(name, agent)]
+    own = {name for name in present if is_backup(name, agent)}
     if len(own) > BACKUPS_KEPT:
-        order = _glanced(folder, own, agent) or listing(epic, agent)
+        order = [f"{BACKUPS}/{name}" for name in reversed(known) if name in own]
+        if len(order) < len(own):
+            order = listing(epic, agent, known)
         for name in order[BACKUPS_KEPT:]:
             _remove(epic.file(name))
     for name in present:
@@ -107,9 +123,11 @@ def _remove_abandoned(unfinished: str) -> None:
         _remove(unfinished)
 
 
-def newest_valid(epic: Epic, agent: str) -> tuple[str, dict[str, Any]] | None:
+def newest_valid(
+    epic: Epic, agent: str, known: Sequence[str] = ()
+) -> tuple[str, dict[str, Any]] | None:
     """The newest backup that can be restored: its name and its fields. AMB-FLEET-10"""
-    for name, _, checkpoint in _read_all(epic, agent):
+    for name, _, checkpoint in _read_all(epic, agent, known):
         if checkpoint is not None:
             return name, checkpoint
     return None
@@ -121,31 +139,13 @@ def work_began(epic: Epic, agent: str, current: int) -> int:
     return min([current, *(time for _, time, _ in _read_all(epic, agent) if time is not None)])
 
 
-def _glanced(folder: str, names: list[str], agent: str) -> list[str]:
-    """The same order as `listing`, without parsing: holdfast's own files have their time in a fixed form
-    that sorts as text. Empty when one of them is not such a file."""
-    found = []
-    for name in names:
-        try:
-            with open(os.path.join(folder, name), "rb") as file:
-                content = file.read()
-        except OSError:
-            return []
-        _, mark, rest = content.partition(_TIME)
-        stamp = rest[:20]
-        if not mark or stamp[19:] != b"Z" or not content.endswith(b"}\n") or _TIME in rest:
-            return []
-        found.append(((stamp, *_numbers_in(name, agent)), f"{BACKUPS}/{name}"))
-    return [name for _, name in sorted(found, reverse=True)]
-
-
 def _numbers_in(name: str, agent: str) -> tuple[str, str, int]:
     """Day, second and copy. As a number: the tenth copy of a second comes after its ninth."""
     day, second, *copy = name[len(stem_of(agent)) + 1 : -len(".json")].split("_")
     return day, second, int(copy[0]) if copy else 1
 
 
-def _read_all(epic: Epic, agent: str) -> list[Backup]:
+def _read_all(epic: Epic, agent: str, known: Sequence[str] = ()) -> list[Backup]:
     """All backups of an agent, the newest first."""
     found = []
     for file in _names(epic.file(BACKUPS)):
@@ -164,9 +164,17 @@ def _read_all(epic: Epic, agent: str) -> list[Backup]:
                 time or 0,
                 *_numbers_in(file, agent),
             )
-            found.append((rank, (name, time, checkpoint)))
+            found.append((rank, file, (name, time, checkpoint)))
     found.sort(key=lambda ranked: ranked[0], reverse=True)
-    return [backup for _, backup in found]
+    positions = {name: position for position, name in enumerate(known)}
+    written = [each for each in found if each[1] in positions]
+    written.sort(key=lambda ranked: positions[ranked[1]], reverse=True)
+    latest = max((time or 0 for _, _, (_, time, _) in written), default=0)
+    # A backup of another program that is newer than all of ours is the newest.
+    others = [each for each in found if each[1] not in positions]
+    newer = [each for each in others if (each[2][1] or 0) > latest]
+    older = [each for each in others if each not in newer]
+    return [backup for _, _, backup in (*newer, *written, *older)]
 
 
 def _parse(content: bytes) -> dict[str, Any] | None:
@@ -182,6 +190,23 @@ def _names(folder: str) -> list[str]:
         return os.listdir(folder)
     except OSError:
         return []
+
+
+def archived_by_hand(epic: Epic, agent: str, session: str) -> str:
+    """The archive of a session whose checkpoint was renamed by hand; empty when there is none."""
+    if os.path.lexists(epic.file(checkpoint_path(agent))):
+        return ""
+    for name in _names(epic.file(CHECKPOINTS)):
+        kind = name.removeprefix(f"{stem_of(agent)}_")
+        if kind.startswith(("crashed_", "aborted_")) and kind != name and is_archive(name):
+            path = f"{CHECKPOINTS}/{name}"
+            try:
+                saved = _parse(read_file(epic.file(path))[1])
+            except (OSError, Unreadable):
+                continue
+            if saved is not None and saved.get("session_id") == session:
+                return path
+    return ""
 
 
 # Copies that hold a text which must go

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 
 from holdfast.estop.stop import refuse_stopped
-from holdfast.fleet import current_life, machines
+from holdfast.fleet import backups, current_life, machines
 from holdfast.fleet.epic import find
 from holdfast.fleet.rules import agent as rules
 from holdfast.fleet.rules import checkpoint as file
+from holdfast.fleet.rules.model import PRIMARY, README
 from holdfast.fleet.rules.names import check_agent, checkpoint_path
 from holdfast.kernel.commit import REPAIR, Order, commit
 from holdfast.kernel.errors import FenceLost, HoldfastError, NotFound, Usage
@@ -167,6 +168,8 @@ class FleetAgent:
         if not self.is_here:
             self.reload()
             return
+        if self.end_if_archived():
+            return
         if self.state["checkpoint"] is None:
             content, saved = self.read()
             if not saved:
@@ -178,6 +181,32 @@ class FleetAgent:
             repair = Order(self.stream, REPAIR)
             commit(self.writer, [repair], actor="holdfast", now=self.context.now)
         self.reload()
+
+    def end_if_archived(self) -> bool:
+        """Record the end of a life whose file was moved into an archive by hand, as the protocol's own
+        scripts do; it loses its fence, and its feature is free."""
+        saved, life = self.state["checkpoint"], self.state["life"]
+        if saved is None or life is None or not self.is_here:
+            return False
+        archive = backups.archived_by_hand(self.epic, self.id, life["session"])
+        if not archive:
+            return False
+        end = {
+            "do": "end",
+            "how": "archived_by_hand",
+            "by": "",
+            "archive": archive,
+            "seen": saved.get("last_checkpoint"),
+            "readme": self.readme_worktree(),
+        }
+        orders = [Order(self.stream, end, grant=True)]
+        feature = saved.get("feature")
+        if isinstance(feature, str) and feature:
+            release = {"do": "release", "agent": self.id}
+            orders.append(Order(self.epic.stream("feature", feature), release))
+        self.commit(orders)
+        self.reload()
+        return True
 
     def look(self) -> None:
         """Take the state from the file without a write: the file may be about to be archived."""
@@ -209,6 +238,16 @@ class FleetAgent:
         """Carry out several orders in one transaction, or none of them."""
         context = self.context
         return commit(self.writer, orders, actor=context.actor, now=context.now)
+
+    def readme_worktree(self) -> str:
+        """The worktree with the EPIC_README.md that tells about this agent; empty when there is none. All
+        agents share the Primary's file; without a Primary on this machine, each has its own."""
+        epic = self.epic
+        if self.id != PRIMARY:
+            primary = self.context.agent(PRIMARY)
+            if primary.is_here and (primary.state["checkpoint"] or primary.read()[1]):
+                epic = primary.epic
+        return epic.workspace.root if os.path.exists(epic.file(README)) else ""
 
     # Which life the caller is
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from holdfast.fleet.context import FleetContext
     from holdfast.journal.interface import Effect
-    from holdfast.kernel.outbox import Delivery
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
 
@@ -229,21 +229,17 @@ def _busy() -> StoreAway:
     )
 
 
-def handler(epic: Epic) -> Callable[[Effect], None]:
-    """The function that delivers effects of this kind. Without the file there is nothing to do."""
-
-    def deliver(effect: Effect) -> None:
-        body = effect["body"]
-        edit(
-            epic,
-            lambda text: _changed(text, body),
-            holder=body.get("holder") or PRIMARY,
-            session=body.get("session") or effect["id"],
-            operation=f"{body['change']}: {body['agent']}",
-            now=clock.now(),
-        )
-
-    return deliver
+def carry_out(epic: Epic, effect: Effect) -> bool:
+    """Make the edit that an effect asks for; False when there is no file."""
+    body = effect["body"]
+    return edit(
+        epic,
+        lambda text: _changed(text, body),
+        holder=body.get("holder") or PRIMARY,
+        session=body.get("session") or effect["id"],
+        operation=f"{body['change']}: {body['agent']}",
+        now=clock.now(),
+    )
 
 
 def _changed(text: str, body: Any) -> str:
@@ -255,15 +251,25 @@ def _changed(text: str, body: Any) -> str:
     return epic_readme.stale(text, agent, gone=what == "recovered")
 
 
-def deliver(workspace: Workspace, writer: Writer, now: int) -> list[Delivery]:
-    """Try every edit that waits for the README of an epic of this workspace."""
+def deliver(context: FleetContext, writer: Writer) -> list[str]:
+    """Try every edit that waits for an EPIC_README.md of this workspace, and tell each agent's checkpoint
+    when its own was written; the errors of those that were not."""
+    workspace = context.epic.workspace
+    written: set[tuple[str, str]] = set()
 
     def write(effect: Effect) -> None:
-        handler(_epic_of(workspace, effect))(effect)
+        epic = _epic_of(workspace, effect)
+        if carry_out(epic, effect) and effect["stream"].startswith("agent:"):
+            written.add((epic.folder, effect["body"]["agent"]))
 
-    return outbox.deliver(
-        workspace.journal, {EPIC_README: write}, now, redactor=writer.redactor, seconds=5.0
+    tried = outbox.deliver(
+        workspace.journal, {EPIC_README: write}, context.now, redactor=writer.redactor, seconds=5.0
     )
+    update = {"last_epic_readme_update": clock.stamp(context.now)}
+    for folder, agent in sorted(written):
+        if folder == context.epic.folder:
+            context.agent(agent).execute({"do": "coordinate", "set": update})
+    return [delivery["error"] for delivery in tried if not delivery["delivered"]]
 
 
 def _epic_of(workspace: Workspace, effect: Effect) -> Epic:

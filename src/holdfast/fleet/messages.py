@@ -12,7 +12,7 @@ from holdfast.estop.stop import refuse_stopped
 from holdfast.estop.stop import words as stop_text
 from holdfast.fleet.rules.model import COMMS, PRIMARY, UNREAD
 from holdfast.fleet.rules.names import agent_of, check_agent, message_path, stem_of
-from holdfast.kernel import latch
+from holdfast.kernel import clock, latch
 from holdfast.kernel.commit import REPAIR, Order, commit
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.views.files import Unreadable, read_file
@@ -103,7 +103,8 @@ def inbox(context: FleetContext, request: InboxRequest) -> InboxResult:
     stopped = latch.read(context.worktree)
     if not keep_unread:
         refuse_stopped(context.worktree, "Your messages stay unread.")
-    epic = context.agent(id).epic
+    agent = context.agent(id)
+    epic = agent.epic
     options: Any = {"actor": context.actor, "now": context.now}
     outcomes: list[Outcome] = []
     warnings = [f"{stop_text(stopped)}."] if stopped else []
@@ -125,11 +126,17 @@ def inbox(context: FleetContext, request: InboxRequest) -> InboxResult:
     if unread and not keep_unread:
         shown = {path: [message["number"] for message in each] for path, each in files}
         outcomes += mark_read(epic, id, shown, **options)
+    archived = archive(epic, id, **options) if request.get("archive") else []
+    if not keep_unread and agent.is_here and agent.state["checkpoint"] is not None:
+        update: dict[str, Any] = {"unread_messages": unread_count(epic, id)}
+        if agent.is_caller():
+            update["last_inbox_check"] = clock.stamp(context.now)
+        outcomes.append(agent.execute({"do": "coordinate", "set": update}))
     return {
         "epic": epic,
         "files": files,
         "unread": unread,
-        "archived": archive(epic, id, **options) if request.get("archive") else [],
+        "archived": archived,
         "outcomes": outcomes,
         "warnings": warnings,
     }

@@ -61,16 +61,17 @@ def check(context: FleetContext, request: CheckRequest) -> CheckResult:
         found["lines"].append(_line(entry, inclusive))
         _act(context, entry, found)
     if found["actions"]:
-        for delivery in deliver(epic.workspace, context.agent(PRIMARY).writer, context.now):
-            if not delivery["delivered"]:
-                found["problems"].append(f"EPIC_README.md was not written: {delivery['error']}")
+        found["problems"] += [
+            f"EPIC_README.md was not written: {problem}"
+            for problem in deliver(context, context.agent(PRIMARY).writer)
+        ]
     return found
 
 
 def _line(entry: AgentEntry, inclusive: bool) -> str:
     if entry["age_minutes"] is None or entry["liveness"] == "CORRUPTED":
         return f"❌ {entry['agent_id']}: CORRUPTED ({entry['problem'] or 'no time'})"
-    return liveness.line(entry["agent_id"], entry["age_minutes"], inclusive)
+    return liveness.line(entry["agent_id"], entry["age_minutes"], entry["status"], inclusive)
 
 
 def _act(context: FleetContext, entry: AgentEntry, found: CheckResult) -> None:
@@ -113,17 +114,17 @@ def _epic_of(epic: Epic, entry: AgentEntry) -> Epic:
 
 def _escalate(context: FleetContext, epic: Epic, entry: AgentEntry) -> bool:
     """Once for each silence; AMB-FLEET-03."""
+    silent = context.agent(entry["agent_id"])
     command = {
         "do": "escalate",
         "sender": PRIMARY,
         "receiver": entry["agent_id"],
         "agent": entry["agent_id"],
         "about": entry["last_checkpoint"],
-        "worktree": epic.workspace.root,
+        "worktree": silent.readme_worktree() or context.epic.workspace.root,
     }
     stream = epic.stream("comms", channel_of(PRIMARY, entry["agent_id"]))
-    writer = context.agent(entry["agent_id"]).writer
-    outcome = writer.execute(stream, command, actor=context.actor, now=context.now)
+    outcome = silent.writer.execute(stream, command, actor=context.actor, now=context.now)
     return bool(outcome["records"])
 
 

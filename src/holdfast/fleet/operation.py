@@ -116,10 +116,9 @@ def _conclude(result: AgentResult) -> AgentResult:
     if result.has_news:
         from holdfast.fleet.epic_readme import deliver
 
-        agent = result.agent
-        for delivery in deliver(agent.epic.workspace, agent.writer, agent.context.now):
-            if not delivery["delivered"]:
-                result.warnings.append(
-                    f"EPIC_README.md was not written: {delivery['error']} It is tried again later."
-                )
+        result.warnings += [
+            f"EPIC_README.md was not written: {problem} It is tried again later."
+            for problem in deliver(result.agent.context, result.agent.writer)
+        ]
+        result.agent.reload()
     return result

@@ -10,6 +10,7 @@ import os
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.fleet import machines, signals
+from holdfast.fleet.backups import archived_by_hand
 from holdfast.fleet.rules import agent as rules
 from holdfast.fleet.rules.liveness import age_minutes, instant_of, liveness
 from holdfast.fleet.rules.model import PRIMARY
@@ -17,7 +18,7 @@ from holdfast.fleet.rules.names import checkpoint_path, stem_of
 from holdfast.fleet.rules.verdict import verdict
 from holdfast.fleet.scan import scan
 from holdfast.kernel import clock, config
-from holdfast.kernel.state import load_all
+from holdfast.kernel.state import load, load_all
 from holdfast.kernel.workspace import worktrees
 
 if TYPE_CHECKING:
@@ -124,6 +125,17 @@ def listing(epic: Epic, now: int) -> list[AgentEntry]:
     return entries
 
 
+def epics_with_agents(context: FleetContext) -> list[str]:
+    """The folders of the workspace's epics that have agents, without the context's own."""
+    workspace = context.epic.workspace
+    if not workspace.exists():
+        return []
+    streams = (head["stream"] for head in workspace.journal.heads("agent:"))
+    states = (load(workspace.journal, rules, stream)[0] for stream in streams)
+    living = (state["folder"] for state in states if state["checkpoint"] is not None)
+    return sorted(set(living) - {context.epic.folder})
+
+
 def is_inclusive(workspace: Workspace) -> bool:
     """The setting `fleet.inclusive`: whether exactly 30 and 60 minutes count as late already."""
     journal = workspace.journal if workspace.exists() else None
@@ -207,6 +219,8 @@ def _entry(
     if not here:
         pass
     elif seen is None:
+        if _is_archived(epic, state):
+            return None
         notes.append("its file is missing")
     elif seen.problem:
         problem = seen.problem
@@ -269,6 +283,12 @@ def _next_of_unstarted(state: AgentState) -> str:
     agent, before = state["agent"], origin["agent"] if origin else ""
     source = f" --from {before}" if before and before != agent else ""
     return f"holdfast agent handoff {agent}{source}"
+
+
+def _is_archived(epic: Epic, state: AgentState) -> bool:
+    """Whether a person or a script has moved the life's file into an archive."""
+    life, home = state["life"], epic.in_worktree(state["worktree"])
+    return life is not None and bool(archived_by_hand(home, state["agent"], life["session"]))
 
 
 def _home(epic: Epic, state: AgentState, seen: CheckpointFile | None) -> str:

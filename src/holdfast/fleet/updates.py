@@ -11,8 +11,10 @@ import time
 from holdfast.fleet import backups
 from holdfast.fleet.messages import bring_messages, tell_primary, unread_count
 from holdfast.fleet.operation import AgentResult, changes_life, updates_life
-from holdfast.fleet.rules.model import EPIC_README, PRIMARY, README
+from holdfast.fleet.rules.agent import decide
+from holdfast.fleet.rules.model import EPIC_README, PRIMARY
 from holdfast.fleet.rules.names import checkpoint_path
+from holdfast.fleet.rules.updates import has_news
 from holdfast.kernel import clock
 from holdfast.kernel.commit import Order
 from holdfast.kernel.errors import Conflict, FenceLost, HoldfastError, Usage
@@ -205,16 +207,17 @@ def update(
     agent = context.agent(id)
     result = AgentResult(agent)
     caller = agent.required_caller()
-    content = repair_file(result)
-    if backup and content and not _is_lost(agent, caller["session"]):
-        backups.make(agent.epic, agent.id, content, context.now)
-        backups.prune(agent.epic, agent.id)
     command = {**command, "session": caller["session"]}
-    command["readme"] = os.path.exists(agent.epic.file(README))
-    if command["readme"]:
-        from holdfast.fleet.rules.wishes import has_news
-
-        result.has_news = has_news(agent.state, command, context.now) or _readme_waits(agent)
+    if not _is_lost(agent, caller["session"]):
+        content = repair_file(result, command)
+        if agent.state["life"] is None:
+            raise agent.lost(caller["session"])
+        if backup and content:
+            command["backup"] = backups.renew(agent.epic, agent.state, content, context.now)
+    command["readme"] = (
+        agent.readme_worktree() if has_news(agent.state, command, context.now) else ""
+    )
+    result.has_news = bool(command["readme"]) or _readme_waits(agent)
     bring_messages(agent.epic, agent.id)
     command["unread"] = unread_count(agent.epic, agent.id)
     life = agent.state["life"]
@@ -289,9 +292,10 @@ def restore(context: FleetContext, request: AgentRequest) -> AgentResult:
     return result
 
 
-def repair_file(result: AgentResult) -> bytes:
+def repair_file(result: AgentResult, command: Any = None) -> bytes:
     """The file as the last update left it, to be backed up. A broken file is restored first, and a
-    missing one is written again by the update. FLEET-87, FLEET-88"""
+    missing one is written again by the update. FLEET-87, FLEET-88. Nothing is repaired for a `command`
+    that is refused. A file that was archived by hand ends the life."""
     agent = result.agent
     if not agent.is_here:
         return b""
@@ -299,10 +303,12 @@ def repair_file(result: AgentResult) -> bytes:
     if saved:
         return content
     if saved is None:
+        if command is not None:
+            decide(agent.state, command, agent.context.now)
         result.lines += ["ERROR: Checkpoint corrupted", "Attempting to restore from backup..."]
         if not _restore_newest(result, keep=True):
             result.lines.append("No backup available, creating fresh checkpoint")
-    elif agent.state["checkpoint"] is not None:
+    elif agent.state["checkpoint"] is not None and not agent.end_if_archived():
         result.lines += [
             "WARNING: Checkpoint file missing",
             "Creating fresh checkpoint from current state...",
@@ -314,7 +320,7 @@ def _restore_newest(result: AgentResult, *, keep: bool = False) -> bool:
     """Replace the checkpoint by its newest valid backup. With `keep`, steps that were done since the
     backup stay done."""
     agent = result.agent
-    found = backups.newest_valid(agent.epic, agent.id)
+    found = backups.newest_valid(agent.epic, agent.id, agent.state.get("backups", []))
     if found is None:
         result.lines.append("ERROR: No backup found")
         return False

@@ -44,7 +44,8 @@ def initial(stream: str) -> AgentState:
 
 
 def decide(state: AgentState, command: Any, now: int) -> Decision:
-    """`adopt`, `start`, `resume`, `end`, `restore`, `pushed`, and the updates of a life: see `updates`."""
+    """`adopt`, `start`, `resume`, `end`, `restore`, `coordinate`, `pushed`, and the updates of a life: see
+    `updates`."""
     what = command["do"]
     if what == "adopt":
         return _adopt(state, command)
@@ -61,6 +62,8 @@ def decide(state: AgentState, command: Any, now: int) -> Decision:
         if state["checkpoint"] is None and state["past"]:
             raise over(state)
         return Decision([("restored_backup", _restored(state, command))])
+    if what == "coordinate":
+        return _coordinate(state, command)
     if what not in (*updates.KINDS, "pushed"):
         raise Usage(f"An agent cannot {what!r}.")
     if is_late(state, command.get("session", "")):
@@ -78,6 +81,16 @@ def decide(state: AgentState, command: Any, now: int) -> Decision:
     body = updates.body_of(state, command, now)
     checkpoint = {**state["checkpoint"], **body["set"]}
     return Decision([(what, body)], _wishes(state, command, checkpoint, now))
+
+
+def _coordinate(state: AgentState, command: Any) -> Decision:
+    """Set fields of the coordination state after something happened: EPIC_README.md was written, or the
+    inbox was read. The times of the checkpoint itself stay, because the agent said nothing about its work."""
+    known = (state["checkpoint"] or {}).get("coordination_state")
+    if not isinstance(known, dict):
+        return Decision()
+    changed = {name: value for name, value in command["set"].items() if known.get(name) != value}
+    return Decision([("coordinated", {"set": changed})] if changed else [])
 
 
 def _wishes(state: AgentState, command: Any, checkpoint: dict[str, Any], now: int) -> list[Wish]:
@@ -213,6 +226,7 @@ def _resume(state: AgentState, command: Any, now: int) -> Decision:
         "checkpoint": checkpoint,
         "has_status_file": command["has_status_file"],
         "ended": _ending(state, "resumed", state["agent"], now),
+        **({"backup": command["backup"]} if command.get("backup") else {}),
         **_machine(command),
         **_origin(command),
     }
@@ -270,6 +284,7 @@ def apply(state: AgentState, event: Event) -> AgentState:
             "has_status_file": body["has_status_file"],
             "machine": body.get("machine"),
             "origin": body.get("origin"),
+            "backups": state.get("backups", []),
         }
     if kind == "resumed":
         past = [*state["past"], body["ended"]][-LIVES_REMEMBERED:]
@@ -284,12 +299,17 @@ def apply(state: AgentState, event: Event) -> AgentState:
             "sync": None,
             "machine": body.get("machine"),
             "origin": body.get("origin") or state.get("origin"),
+            "backups": updates.with_backup(state.get("backups", []), body.get("backup", "")),
         }
     if kind == "ended":
         past = [*state["past"], body][-LIVES_REMEMBERED:]
         return {**state, "life": None, "checkpoint": None, "text": "", "past": past, "sync": None}
     if kind == "pushed":
         return {**state, "snapshot": body["snapshot"]}
+    if kind == "coordinated" and state["checkpoint"] is not None:
+        known = state["checkpoint"]["coordination_state"]
+        saved = {**state["checkpoint"], "coordination_state": {**known, **body["set"]}}
+        return {**state, "checkpoint": saved, "text": ""}
     if kind == "restored_backup":
         return {**state, "checkpoint": body["checkpoint"], "text": ""}
     if kind == "edited_outside":

@@ -17,7 +17,7 @@ from holdfast.fleet.rules.messages import (
     merge,
     next_number,
     split,
-    with_unread,
+    with_unseen,
 )
 from holdfast.fleet.rules.model import COMMS, EPIC_README
 from holdfast.fleet.rules.names import check_agent, readme_key, stem_of
@@ -172,7 +172,7 @@ def _fresh(state: CommsState) -> str:
 
 def absorb(state: CommsState, base: CommsState, change: Change, now: int) -> list[tuple[str, Any]]:
     """The records for an edit; any text is valid. An emptied file begins anew, and its old content is
-    recorded. Unread messages cannot be removed."""
+    recorded. An unread message that its author has not seen is put back."""
     if change["kind"] != "edited":
         return []
     if not change["text"].strip():
@@ -180,7 +180,7 @@ def absorb(state: CommsState, base: CommsState, change: Change, now: int) -> lis
             return []
         return [("reinitialised", {"path": change["path"], "held": state["text"]})]
     text = merge(base["text"], state["text"], change["text"])
-    text = with_unread(state["text"], text)
+    text = with_unseen(state["text"], change["text"], text)
     if text == state["text"]:
         return []
     return [("edited_outside", {"path": change["path"], "text": text})]

@@ -51,9 +51,12 @@ def liveness(age: int, status: str, inclusive: bool = False) -> Liveness:
     return "COMPLETE" if status == "COMPLETE" else by_clock(age, inclusive)
 
 
-def line(agent: str, age: int, inclusive: bool = False) -> str:
-    """The line of the protocol's scan about an agent, also about a complete one; FLEET-47."""
-    said = by_clock(age, inclusive)
+def line(agent: str, age: int, status: str = "", inclusive: bool = False) -> str:
+    """The line of the protocol's scan about an agent; FLEET-47. A complete agent has its age too, and has
+    not crashed."""
+    said = liveness(age, status, inclusive)
+    if said == "COMPLETE":
+        return f"✅ {agent}: COMPLETE ({age} min ago)"
     if said == "STALE":
         return f"❌ {agent}: STALE ({age} min) - Likely crashed"
     if said == "WARNING":

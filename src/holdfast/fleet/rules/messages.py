@@ -208,17 +208,28 @@ def merge(base: str, ours: str, theirs: str) -> str:
     return "".join(spaced) + pieces[-1]
 
 
-def with_unread(known: str, text: str) -> str:
-    """The text, with its missing unread messages put back on top.
+def with_unseen(known: str, theirs: str, text: str) -> str:
+    """The text, with the unread messages put back on top that the author of `theirs` has not seen.
 
-    A shell that read the file before a message came in writes the file back without that message. Only
-    messages that were read may be removed.
+    A shell that read the file before a message came in writes the file back without that message, and with
+    what it changed; a script that begins writes an empty file. A person who deletes messages changes
+    nothing else: what they deleted stays deleted.
     """
+    if _is_removal(known, theirs):
+        return text
     there = split(text)[1]
     lost = [block for block in split(known)[1] if UNREAD in block and not _is_in(block, there)]
     for block in reversed(lost):
         text = insert(text, block.rstrip("\n") + "\n")
     return text
+
+
+def _is_removal(known: str, theirs: str) -> bool:
+    """Whether a file is another one without some of its messages."""
+    (above, blocks), (head, left) = split(known), split(theirs)
+    present = iter([block.rstrip() for block in blocks])
+    is_subset = all(block.rstrip() in present for block in left)
+    return is_subset and head.rstrip() == above.rstrip()
 
 
 def _is_in(block: str, others: list[str]) -> bool:

@@ -69,7 +69,8 @@ if TYPE_CHECKING:
     class AgentState(TypedDict):
         """One agent. `checkpoint` has the fields of its file, also unknown ones; `text` is the file as
         another program wrote it, until holdfast writes it again. `machine` has the `worktree`,
-        `snapshot` is the newest that its life has pushed, and `origin` is where its work came from."""
+        `snapshot` is the newest that its life has pushed, `origin` is where its work came from, and
+        `backups` are the names of its last backups in the order of writing."""
 
         agent: str
         folder: str
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
         machine: NotRequired[Machine | None]
         snapshot: NotRequired[Pushed | None]
         origin: NotRequired[Origin | None]
+        backups: NotRequired[list[str]]
 
 
 PRIMARY = "Agent-Primary"

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from holdfast.fleet.rules import checkpoint as file
-from holdfast.fleet.rules.model import COMPLETE_PHASE, PHASES, STAGES, SYNC_POINTS, TASKS
+from holdfast.fleet.rules.model import (
+    BACKUPS_KEPT,
+    COMPLETE_PHASE,
+    PHASES,
+    STAGES,
+    STALE_AFTER,
+    SYNC_POINTS,
+    TASKS,
+)
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any, Literal, TypedDict
 
     from holdfast.fleet.rules.model import AgentState, Arrival
@@ -24,6 +32,8 @@ if TYPE_CHECKING:
         hard: bool
 
 
+# The updates that change the agent's section of EPIC_README.md; a heartbeat does not.
+TOLD = ("start", "resume", "phase", "block", "unblock", "complete")
 # The fields of a heartbeat that belong to the life, not to the checkpoint.
 _OF_LIFE = ("process", "transcript", "busy_until", "doing", "awaits")
 
@@ -50,10 +60,33 @@ def body_of(state: AgentState, command: Any, now: int) -> dict[str, Any]:
     file.refuse_invalid(after)
     body["set"] = {name: value for name, value in after.items() if value != before.get(name)}
     body["life"] = {name: command[name] for name in _OF_LIFE if name in command}
+    if command.get("backup"):
+        body["backup"] = command["backup"]
     notes = command.get("file_notes")
     if notes:
         body["file_notes"] = notes
     return body
+
+
+def with_backup(known: Sequence[str], name: str) -> list[str]:
+    """The last backups in the order of writing, twice as many as are kept: of one that could not be removed
+    it stays known that it is old."""
+    others = [each for each in known if each != name]
+    return [*others, *([name] if name else [])][-2 * BACKUPS_KEPT :]
+
+
+def has_news(state: AgentState, command: Any, now: int) -> bool:
+    """Whether an update leads to an edit of EPIC_README.md."""
+    return command["do"] in TOLD or was_stale(state, now)
+
+
+def was_stale(state: AgentState, now: int) -> bool:
+    """Whether an agent comes back after a silence that was, or could have been, reported."""
+    try:
+        last = clock.parse(str((state["checkpoint"] or {}).get("last_checkpoint")))
+    except ValueError:
+        return False
+    return (now - last) // clock.MINUTE > STALE_AFTER
 
 
 def joined(known: Any, more: list[str]) -> list[str]:
@@ -92,8 +125,6 @@ def _coordinate(
     if "unread" in command:
         coordination["last_inbox_check"] = at
         coordination["unread_messages"] = command["unread"]
-    if command.get("readme"):
-        coordination["last_epic_readme_update"] = at
     if state["has_status_file"]:
         from holdfast.fleet.rules.status_file import gist
 
@@ -212,6 +243,8 @@ def apply(state: AgentState, kind: str, body: Any) -> AgentState:
     updated: AgentState = {**state, "checkpoint": checkpoint, "text": ""}
     if body["life"] and state["life"] is not None:
         updated["life"] = {**state["life"], **body["life"]}
+    if "backup" in body:
+        updated["backups"] = with_backup(state.get("backups", []), body["backup"])
     if "file_notes" in body:
         updated["file_notes"] = {**state["file_notes"], **body["file_notes"]}
     if "sync" in body:

@@ -8,7 +8,7 @@ from holdfast.cli.agent_options import epic_option
 from holdfast.cli.agent_reply import context_for
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.cli.roster_screen import fleet_screen
+from holdfast.cli.roster_screen import fleet_screen, other_epics
 from holdfast.fleet.roster import list_agents
 
 
@@ -21,4 +21,6 @@ def command(call: Call, epic: str | None) -> Reply:
     entries = list_agents(context)
     lines = fleet_screen(context, entries)
     next = [entry["next"] for entry in entries if entry["next"]]
+    if not entries:
+        next = other_epics(context)
     return Reply({"epic": context.epic.root, "agents": entries}, lines, next=next)
