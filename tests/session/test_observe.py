@@ -228,6 +228,58 @@ def test_an_edit_that_failed_did_not_happen() -> None:
     assert found["files"]["src/a.py"]["state"] == "read"
 
 
+def test_what_was_moved_away_is_gone_however_long_its_command() -> None:
+    names = [f"lib/module_number_{n}.py" for n in range(12)]
+    reads = [Event("read", id=name, path=name) for name in names]
+    moves = " && ".join(f"git mv {name} ." for name in names)
+    listing = "\n".join(f"renamed: {name}" for name in names)
+    found = seen(*reads, *run("1", moves), *run("2", "git status", output=listing))
+    assert {one["state"] for one in found["files"].values()} == {"deleted"}
+    assert found["glimpsed"] == {}
+
+
+def test_a_folder_that_was_moved_away_is_gone_until_it_is_moved_back() -> None:
+    moved = run("1", "git mv pkg/sync sync")
+    listing = run("2", "git status", output="renamed: pkg/sync/client.go -> sync/client.go")
+    found = seen(*moved, *listing)
+    assert list(found["glimpsed"]) == ["sync/client.go"]
+    again = run("4", "git status", output="modified: pkg/sync/client.go")
+    found = seen(*moved, *listing, *run("3", "git mv sync pkg/sync"), *again)
+    assert list(found["glimpsed"]) == ["pkg/sync/client.go"]
+    failed = seen(*run("1", "git mv pkg/sync sync", failed=True), *listing)
+    assert "pkg/sync/client.go" in failed["glimpsed"]
+
+
+def test_a_file_is_removed_in_the_folder_that_the_command_entered() -> None:
+    reads = [Event("read", id=path, path=path) for path in ("a.py", "web/a.py")]
+    found = seen(*reads, *run("1", "cd web && rm -f a.py"))
+    assert found["files"]["web/a.py"]["state"] == "deleted"
+    assert found["files"]["a.py"]["state"] == "read"
+
+
+def test_the_report_of_a_subagent_names_what_it_found() -> None:
+    report = "The tax is taken in src/tax.py by taxOfBasket."
+    found = seen(
+        Event("agent", id="1", text="Find where the tax is taken"),
+        Event("result", id="1", text=report, failed=False),
+    )
+    assert "src/tax.py" in found["glimpsed"]
+    assert "taxOfBasket" in found["names"]
+
+
+def test_the_output_of_a_failed_command_names_what_is_wrong() -> None:
+    output = "tests/test_basket.py:12: AssertionError in test_total_of_basket"
+    found = seen(*run("1", "pytest", failed=True, output=output))
+    assert "test_total_of_basket" in found["names"]
+    assert "tests/test_basket.py" in found["glimpsed"]
+
+
+def test_a_file_of_the_root_that_a_command_shows_was_read() -> None:
+    found = seen(*run("1", "cat README.md | head -3"), *run("2", "cd web && sed -n 1,9p app.ts"))
+    assert set(found["files"]) == {"README.md", "web/app.ts"}
+    assert seen(*run("1", 'git commit -m "Mend parser.py"'))["files"] == {}
+
+
 def test_a_deleted_file_is_not_shown_as_present() -> None:
     made = [Event("edit", path=f"src/{name}.py", change="created") for name in "abcd"]
     gone = [

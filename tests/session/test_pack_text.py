@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.clients.conversation import Event, task_of
+from holdfast.session.handover_text import as_it_is
 from holdfast.session.observe import observe
 from holdfast.session.pack import INTRODUCTION, NAMES_OF_A_FILE, render
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from holdfast.session.pack import Parts
 
 CWD = "/home/dev/shop"
@@ -264,3 +267,16 @@ def test_the_room_is_used() -> None:
     ]
     for budget in (2500, 4000):
         assert budget - 60 <= len(render(seen(*edits), budget)) <= budget
+
+
+def test_a_path_that_was_named_but_does_not_exist_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    for name in ("src/here.py", "src/named.py"):
+        (tmp_path / name).write_text("")
+    events = [
+        Event("place", path=str(tmp_path)),
+        Event("read", path="src/here.py"),
+        Event("said", text="See src/named.py and src/never.py."),
+    ]
+    seen = as_it_is(observe(None, events), str(tmp_path))
+    assert list(seen["glimpsed"]) == ["src/named.py"]

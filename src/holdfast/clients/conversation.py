@@ -101,7 +101,7 @@ TOOL_CALLS = frozenset(("run", "edit", "read", "search", "call", "plan", "tasks"
 
 # No reader keeps more of one text than this; what is left out of the middle is marked.
 LONGEST_TEXT = 24_000
-LONGEST_OUTPUT = 6_000
+LONGEST_OUTPUT = 16_000
 LONGEST_LINE_TO_DECODE = 64 << 20
 # A shorter line is decoded at once: looking for its parts takes as long.
 PEEK_ABOVE = 4096

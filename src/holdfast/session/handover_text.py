@@ -68,17 +68,23 @@ def transcript_lines(found: FoundSession, *, now: int) -> list[str]:
 
 
 def as_it_is(seen: Observation, root: str) -> Observation:
-    """The observation with files that are no longer there marked as deleted."""
+    """The observation with files that are no longer there marked as deleted, and without paths that
+    a text named but that do not exist."""
     if not root or not os.path.isdir(root):
         return seen
-    here = {name for name in seen["files"] if os.path.lexists(os.path.join(root, name))}
+
+    def is_there(name: str) -> bool:
+        return os.path.lexists(os.path.join(root, name))
+
+    here = {name for name in seen["files"] if is_there(name)}
     if not here:
         return seen  # the session worked somewhere else
     files: dict[str, Any] = {
         name: file if name in here else {**file, "state": "deleted"}
         for name, file in seen["files"].items()
     }
-    return {**seen, "files": files}
+    glimpsed = {name: weight for name, weight in seen["glimpsed"].items() if is_there(name)}
+    return {**seen, "files": files, "glimpsed": glimpsed}
 
 
 def stated_part(

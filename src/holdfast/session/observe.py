@@ -21,7 +21,7 @@ from holdfast.session.outcome import covers, outcome
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any, TypedDict
+    from typing import Any, NotRequired, TypedDict
 
     from holdfast.clients.conversation import Event, Task
 
@@ -95,6 +95,8 @@ if TYPE_CHECKING:
         compactions: int
         summary: Said | None
         pending: dict[str, list[str]]
+        # Paths that were removed or moved away. An observation of an older version has none.
+        gone: NotRequired[list[str]]
 
 
 _as_json = json.JSONEncoder().encode
@@ -114,7 +116,7 @@ ROOM = {
     "tasks": 2100,
     "files": 3800,
     "glimpsed": 1800,
-    "names": 8500,
+    "names": 8100,
     "commands": 1700,
     "habits": 1100,
     "failures": 1200,
@@ -122,6 +124,7 @@ ROOM = {
     "said": 1200,
     "agents": 300,
     "pending": 1400,
+    "gone": 400,
 }
 # What an entry of a table takes beside its texts, at most: numbers and the names of fields.
 ENTRY = 84
@@ -130,10 +133,18 @@ MOST_NAMES_OF_A_TEXT = 300
 LONGEST_RULED = 3000
 
 EDIT, READ, USE = 2.0, 1.0, 1.0
-NAMED_IN = {"edit": 1.0, "run": 1.0, "search": 1.0, "call": 0.6, "prompt": 0.5, "said": 0.4}
-NAMED_IN_OUTPUT = 0.04
-GLIMPSED_IN = {"result": 0.05, "said": 0.5, "prompt": 0.5, "edit": 0.1}
-LONGEST_SCAN = 6000
+NAMED_IN = {
+    "edit": 1.0,
+    "run": 1.0,
+    "search": 1.0,
+    "call": 0.6,
+    "prompt": 0.5,
+    "said": 0.4,
+    "report": 0.3,
+    "output": 0.2,
+}
+GLIMPSED_IN = {"output": 0.05, "report": 0.5, "said": 0.5, "prompt": 0.5, "edit": 0.1}
+LONGEST_SCAN = 16_000
 
 _RULING = re.compile(
     r"(?i)\b(don'?t|do not|never|always|must|instead|only|should ?n[o']t|shouldn'?t|no need|rather|"
@@ -240,6 +251,8 @@ _NO_HABIT = re.compile(r"\b[0-9a-f]{7,40}\b|\".{11}|\$\(|^set -|^.{70}")
 _SCRIPT = re.compile(r"^(?:python3?|node|ruby|perl|bash|sh)\b.*\s-\w*[ce] [\"'] ?…?$")
 _COMMIT = re.compile(r"^\[([^\]\s]+)(?: \([^)]*\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
 _NOTHING_TO_DO = re.compile(r"nothing to commit|nothing added to commit|Everything up-to-date")
+# Programs that show a file: a name without a folder among their words is a file here.
+_SHOWS = re.compile(r"(?:^|[;&|]\s*)(?:cat|head|tail|nl|wc|bat|sed -n)\b([^;&|<>\n]*)")
 _REMOVES = re.compile(r"^(?:sudo\s+)?(?:git\s+)?rm\s+(.+)$")
 _ESCAPES = re.compile(r"\\(?:[nrt]|u[0-9a-fA-F]{4})")
 _TORN = re.compile(rf"\S*{re.escape(CUT)}\S*")
@@ -519,6 +532,8 @@ def _touch(seen: Observation, path: str, use: float) -> SeenFile:
     file["call"] = seen["calls"]
     if file["state"] == "deleted":
         file["state"] = "edited" if file["edits"] else "read"
+    if path in seen.get("gone", ()):
+        seen["gone"].remove(path)
     if is_new:
         _shrink(files, ROOM["files"], 60, keep=path)
     return file
@@ -535,7 +550,9 @@ def _glimpse(seen: Observation, text: str, use: float) -> None:
         path = _relative(seen, found)
         if path.startswith(("a/", "b/")):
             path = path[2:]  # the two sides of a diff
-        if "/" not in path or len(path) > 120 or not path.isascii() or path[0] in "/.":
+        if "/" not in path or len(path) > 120 or not path.isascii() or path[0] in "/~":
+            continue
+        if path.startswith("..") or _is_gone(seen, path):
             continue
         if path in seen["files"]:
             file = seen["files"][path]
@@ -627,22 +644,35 @@ def _ran(seen: Observation, event: Event) -> None:
     if not only_looks(key) and not _KEEPS_HOUSE.match(key) and not _SCRIPT.search(_shown(line)):
         _use_command(seen, key, line)
     _grow_habit(seen, line)
+    folder = _folder_of(seen, event.path, line)
     number = -1
     for found in paths_in(line):
         path = _relative(seen, found)
         if "/" in path or path in seen["files"]:
             number = _touch(seen, path, READ)["number"]
+    for shown in _SHOWS.findall(line):
+        for path in paths_in(shown):
+            if "/" not in path:
+                number = _touch(seen, f"{folder}/{path}" if folder else path, READ)["number"]
     _name(seen, line[:6000], NAMED_IN["run"], number)
-    _wait(seen, event.id, "run", key, _ends_of(line), str(number))
+    removed, made = _moved_by(seen, folder, line)
+    moves = ["\n".join(removed), "\n".join(made)] if removed else []
+    _wait(seen, event.id, "run", key, _ends_of(line), str(number), *moves)
 
 
 def _in_its_folder(seen: Observation, folder: str, line: str) -> str:
     """What names a command: tests that pass in one folder say nothing of those in another."""
-    key, entered = same_command(line), _INTO_FOLDER.match(line)
+    key, folder = same_command(line), _folder_of(seen, folder, line)
+    return clipped_bytes(f"cd {folder} && {key}", 160) if folder else key
+
+
+def _folder_of(seen: Observation, folder: str, line: str) -> str:
+    """The folder that a command runs in, as the session's folder sees it; empty for that one."""
+    entered = _INTO_FOLDER.match(line)
     if entered:
         folder = entered[1].strip("\"'")
     folder = folder.rstrip("/").removeprefix(seen["cwd"]).strip("/").removeprefix("./")
-    return clipped_bytes(f"cd {folder} && {key}", 160) if folder not in ("", ".") else key
+    return "" if folder == "." else folder
 
 
 def _use_command(seen: Observation, key: str, line: str) -> None:
@@ -671,7 +701,8 @@ def _grow_habit(seen: Observation, line: str) -> None:
 
 def _shown(line: str) -> str:
     """The command that a line runs, on one line; text that it is fed stays away."""
-    first, _, rest = _INTO_FOLDER.sub("", _SETTING.sub("", line.strip())).partition("\n")
+    line = line.strip().replace("\\\n", " ")
+    first, _, rest = _INTO_FOLDER.sub("", _SETTING.sub("", line)).partition("\n")
     first = flattened(first).replace(" 2>&1", "")
     return clipped_bytes(first + (" …" if rest.strip() else ""), 160)
 
@@ -722,12 +753,16 @@ def _ended(seen: Observation, event: Event) -> None:
     if kind == "run":
         number = int(what[3])
         _outcome(seen, subject, what[2], event)
+        if event.failed is False and len(what) > 4:
+            _gone(seen, what[4].split("\n"), what[5].split("\n"))
         if event.failed is None:
             seen["pending"][event.id] = what
-    if not event.failed and event.text:
+    # A command that failed names what is wrong; any other call says only that it was called wrongly.
+    if event.text and (kind == "run" or not event.failed):
+        source = "report" if kind == "agent" else "output"
         scanned = _whole_words(event.text)
-        _name(seen, scanned, NAMED_IN_OUTPUT, number)
-        _glimpse(seen, scanned, GLIMPSED_IN["result"])
+        _name(seen, scanned, NAMED_IN[source], number)
+        _glimpse(seen, scanned, GLIMPSED_IN[source])
 
 
 def _outcome(seen: Observation, key: str, line: str, event: Event) -> None:
@@ -749,8 +784,6 @@ def _outcome(seen: Observation, key: str, line: str, event: Event) -> None:
         for _, id, text in _COMMIT.findall(event.text)[:5]:
             commit: Commit = {"id": id[:10], "text": clipped(text, 100), "call": seen["calls"]}
             seen["commits"] = _newest([*seen["commits"], commit], 8, ROOM["commits"])
-    if "rm " in line or "mv " in line:
-        _gone(seen, line)
 
 
 def ending(output: str) -> str:
@@ -769,19 +802,51 @@ def ending(output: str) -> str:
     return "\n".join(kept)
 
 
-def _gone(seen: Observation, line: str) -> None:
-    """Files that a command removed or moved away."""
-    for part in _PARTS.split(_INTO_FOLDER.sub("", line)):
-        removed = _REMOVES.match(part)
-        moved = _MOVES.match(part)
-        paths = removed[1].split() if removed else [moved[1]] if moved else []
-        for each in paths:
-            path = _relative(seen, each.strip("\"'"))
-            for known, file in seen["files"].items():
-                if _lies_in(known, path):
-                    file["state"] = "deleted"
-            for known in [known for known in seen["glimpsed"] if _lies_in(known, path)]:
-                del seen["glimpsed"][known]
+def _moved_by(seen: Observation, folder: str, line: str) -> tuple[list[str], list[str]]:
+    """The paths that a command removes or moves away, and those that it brings or brings back."""
+    removed: list[str] = []
+    made: list[str] = []
+    if "rm " in line or "mv " in line:
+        for part in _PARTS.split(_INTO_FOLDER.sub("", line)):
+            removes, moves = _REMOVES.match(part), _MOVES.match(part)
+            if removes:
+                removed += removes[1].split()
+            elif moves:
+                removed.append(moves[1])
+                made.append(moves[2])
+    return _bounded_paths(seen, folder, removed), _bounded_paths(seen, folder, made)
+
+
+def _bounded_paths(seen: Observation, folder: str, words: list[str]) -> list[str]:
+    kept: list[str] = []
+    room = 600
+    for word in words:
+        path = _relative(seen, word.strip("\"'"))
+        if not path or path[0] in "-/.$*" or "\n" in path:
+            continue
+        path = (f"{folder}/{path}" if folder else path).rstrip("/")
+        room -= len(path) + 1
+        if room < 0:
+            break
+        kept.append(path)
+    return kept
+
+
+def _gone(seen: Observation, removed: list[str], made: list[str]) -> None:
+    """Mark files that a command removed or moved away, and remember that they are gone."""
+    for path in removed:
+        for known, file in seen["files"].items():
+            if _lies_in(known, path):
+                file["state"] = "deleted"
+        for known in [known for known in seen["glimpsed"] if _lies_in(known, path)]:
+            del seen["glimpsed"][known]
+    gone = [path for path in seen.get("gone", []) if path not in removed] + removed
+    gone = [path for path in gone if not any(_lies_in(path, one) for one in made)]
+    seen["gone"] = _newest(gone, 30, ROOM["gone"])
+
+
+def _is_gone(seen: Observation, path: str) -> bool:
+    return any(_lies_in(path, one) for one in seen.get("gone", ()))
 
 
 def _lies_in(path: str, folder: str) -> bool:
@@ -796,6 +861,7 @@ def _sent(seen: Observation, event: Event) -> None:
     while _size(seen["agents"]) > ROOM["agents"]:
         del seen["agents"][next(iter(seen["agents"]))]
     _name(seen, event.text, NAMED_IN["call"], -1)
+    _wait(seen, event.id, "agent", "")
 
 
 def _returned(seen: Observation, event: Event) -> None:

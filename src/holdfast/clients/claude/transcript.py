@@ -41,7 +41,7 @@ _FAILED = (b'"is_error":true', b'"is_error": true')
 _NEEDED = (*_FAILED, b'"answers":', b'"isAsync":', b"<task-notification>", b'"isCompactSummary"')
 _RESULT, _RESULT_ID = b'"tool_result"', b'"tool_use_id":"'
 _CONTENT = (b'"content":"', b'"text":"')
-EXCERPT = 4000
+EXCERPT = 12_000
 # Several hundred tool calls.
 READ_WHOLE = 3 << 19
 

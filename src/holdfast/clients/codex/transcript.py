@@ -48,7 +48,7 @@ _SKIPPED = (b'"exec_command_end"', b'"patch_apply_end"', b'"exec_command_output_
 _OUTPUTS = (b'"function_call_output"', b'"custom_tool_call_output"')
 _OUTPUT = b'"output":"'
 _COMPACTED = (b'"type":"compacted"', b'"type": "compacted"')
-EXCERPT = 4000
+EXCERPT = 12_000
 # Some two hundred tool calls and more.
 READ_WHOLE = 1 << 20
 
