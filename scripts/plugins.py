@@ -38,7 +38,12 @@ def written() -> dict[Path, str]:
     """Every generated file, and what it has to say."""
     files: dict[Path, str] = {
         ROOT / ".claude-plugin" / "marketplace.json": _json(_marketplace()),
-        SOURCE / ".claude-plugin" / "plugin.json": _json(_manifest("holdfast")),
+        # Codex rejects a file of hooks with modules in it, so each client has a manifest of its own.
+        SOURCE / ".codex-plugin" / "plugin.json": _json(_manifest("holdfast")),
+        SOURCE / ".claude-plugin" / "plugin.json": _json(
+            {**_manifest("holdfast"), "hooks": "./hooks/mod.json"}
+        ),
+        SOURCE / "hooks" / "mod.json": _json({"modules": ["./register.js"]}),
         SOURCE / ".mcp.json": _json(SERVER),
         SOURCE / "hooks" / "hooks.json": _json(_shared_hooks()),
     }

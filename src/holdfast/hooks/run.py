@@ -218,6 +218,10 @@ def _obey(arguments: list[str], payload: dict[str, Any], workspace: Workspace) -
         _, client, session, transcript = arguments
         after_turn(workspace, client, session, transcript, clock.now())
         return {}
+    if arguments == ["compaction"]:
+        from holdfast.hooks.compaction import compaction
+
+        return compaction(payload, workspace, clock.now())
     raise HoldfastError(f"There is no hook {' '.join(arguments)!r:.80}.", kind="unknown_hook")
 
 

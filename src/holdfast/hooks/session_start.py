@@ -44,12 +44,24 @@ def start(event: Event, client: Client, workspace: Workspace, now: int) -> Outco
     told = [line for line in (_failed(workspace), reminder) if line]
     outcome: Outcome = {"tell": "\n".join(told)} if told else {}
     after = "\n\n".join([*told, TIP])
+    if event.source == "compact" and _has_the_pack(workspace, session, now):
+        outcome["context"] = after
+        return outcome
     try:
         pack = _pack(event, client, workspace, now, room=client.LONGEST_CONTEXT - len(after) - 2)
     finally:
         _begin(workspace, session, client, now)
     outcome["context"] = "\n\n".join(part for part in (pack, after) if part)
     return outcome
+
+
+def _has_the_pack(workspace: Workspace, session: str, now: int) -> bool:
+    """Whether the compaction that has just ended put the pack in the conversation's place."""
+    from holdfast.hooks.compaction import REPLACED
+
+    at = session_files.read(workspace, session, REPLACED).get("at")
+    session_files.drop(workspace, session, REPLACED)
+    return isinstance(at, int) and now - at < clock.MINUTE
 
 
 def _begin_stretch(workspace: Workspace, session: str, now: int) -> None:

@@ -62,6 +62,16 @@ SETTINGS: dict[str, tuple[Any, str]] = {
         "its context is so full; 0 is never.",
     ),
     "session.pack_characters": (9000, "How long the text for a resumed session may be."),
+    "claude.compaction": (
+        "assist",
+        "What the plugin does when Claude Code compacts: `assist` gives the pack to the client's own "
+        "summary, `instant` replaces the conversation by the pack and its last messages without a "
+        "request to the model, `off` does nothing.",
+    ),
+    "claude.compaction_tokens": (
+        8000,
+        "About how many tokens of the last messages an `instant` compaction keeps word for word.",
+    ),
     "fleet.inclusive": (
         False,
         "Exactly 30 and 60 minutes of silence count already, as a sibling document reads them.",
