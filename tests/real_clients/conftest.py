@@ -6,9 +6,11 @@ nobody looked at.
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
+from scripts import plugins
 from scripts.clients import why_missing
 
 from tests.real_clients.world import KINDS, Claude, Client, Codex, Inspector, Opencode
@@ -48,3 +50,12 @@ def inspector(repository: Path, tmp_path: Path) -> Inspector:
     found = ready(Inspector, repository, tmp_path / "home")
     assert isinstance(found, Inspector)
     return found
+
+
+@pytest.fixture
+def market(tmp_path: Path) -> Path:
+    """What a clone of this repository has; the whole of it would bring the clients along."""
+    folder = tmp_path / "market"
+    shutil.copytree(plugins.PLUGINS, folder / "plugins")
+    shutil.copytree(plugins.ROOT / ".claude-plugin", folder / ".claude-plugin")
+    return folder

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from tests.real_clients.test_plugins import market as market
 from tests.real_clients.world import Client, Run
 
 pytestmark = pytest.mark.clients

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
-from scripts import plugins
 
 from tests.real_clients.world import Claude, Client, Gemini, Opencode
 
 pytestmark = pytest.mark.clients
-
-
-@pytest.fixture
-def market(tmp_path: Path) -> Path:
-    """What a clone of this repository has; the whole of it would bring the clients along."""
-    folder = tmp_path / "market"
-    shutil.copytree(plugins.PLUGINS, folder / "plugins")
-    shutil.copytree(plugins.ROOT / ".claude-plugin", folder / ".claude-plugin")
-    return folder
 
 
 def test_a_plugin_brings_the_pack_the_skill_and_a_checkpoint(client: Client, market: Path) -> None:
