@@ -19,11 +19,12 @@ sys.exit(run(words))
 """
 
 
-def die_at(point: str, *words: str, number: int = 1) -> None:
+def die_at(point: str, *words: str, number: int = 1, typed: str = "") -> None:
     """Run `holdfast words` until it reaches the point for the number-th time."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, point, str(number), *words],
         capture_output=True,
+        input=typed.encode(),
         timeout=PATIENCE,
         env={**os.environ, "HOLDFAST_ACTOR": "tester"},
     )

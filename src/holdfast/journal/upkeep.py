@@ -6,6 +6,7 @@ import os
 
 import apsw
 
+from holdfast.journal.chain import seal
 from holdfast.journal.sqlite import APPLICATION_ID, FORMAT, SqliteJournal
 from holdfast.journal.sqlite_rows import translate_errors
 from holdfast.kernel import canonical_json
@@ -63,8 +64,15 @@ def collect(connection: apsw.Connection, before: str, keep: int) -> Collected:
 
 
 def scrub(connection: apsw.Connection, text: str, mark: str) -> int:
-    """Replace a text in the effects that wait and the writes that were refused."""
+    """Replace a text in the effects that wait, the writes that were refused, and the settings."""
     changed = 0
+    for table, columns in (("outbox", ("key",)), ("refused", ("actor",)), ("meta", ("value",))):
+        for column in columns:
+            connection.execute(
+                f"UPDATE {table} SET {column} = replace({column}, ?1, ?2) WHERE instr({column}, ?1)",
+                (text, mark),
+            )
+            changed += connection.changes()
     tables = {"outbox": ("body", "error"), "refused": ("drafts", "reason")}
     for table, (structured, plain) in tables.items():
         rows: Any = connection.execute(f"SELECT id, {structured}, {plain} FROM {table}").fetchall()
@@ -78,6 +86,61 @@ def scrub(connection: apsw.Connection, text: str, mark: str) -> int:
                 )
                 changed += 1
     return changed
+
+
+def rename(journal: SqliteJournal, stream: str, text: str, mark: str) -> None:
+    """Take a text out of the name of a stream, and of the ids and actors of its records. The chain
+    holds all of these, so the stream is sealed anew from where it begins."""
+    with journal.transaction() as connection:
+        row: Any = connection.execute(
+            "SELECT number, anchor_hash FROM streams WHERE name = ?", (stream,)
+        ).fetchone()
+        if row is None:
+            return
+        number, previous = row
+        name = _free_name(connection, stream, stream.replace(text, mark))
+        records: Any = connection.execute(
+            "SELECT seq, id, version, at, actor, fence, kind, salt, body, body_hash FROM records"
+            " WHERE stream = ? ORDER BY version",
+            (number,),
+        ).fetchall()
+        for seq, id, version, at, actor, fence, kind, _, body, _ in records:
+            draft: Any = {
+                "id": id.replace(text, f"purged-{seq}"),
+                "at": at,
+                "actor": actor.replace(text, mark),
+                "kind": kind,
+                "text": body or "",
+            }
+            salt, body_hash, hash = seal(previous, name, version, fence, draft)
+            connection.execute(
+                "UPDATE records SET id = ?, actor = ?, salt = ?, body_hash = ?, hash = ?"
+                " WHERE seq = ?",
+                (draft["id"], draft["actor"], salt if body else None, body_hash, hash, seq),
+            )
+            previous = hash
+        connection.execute(
+            "UPDATE streams SET name = ?, hash = ? WHERE number = ?", (name, previous, number)
+        )
+        for table in ("views", "outbox", "refused"):
+            connection.execute(f"UPDATE {table} SET stream = ? WHERE stream = ?", (name, stream))
+
+
+def _free_name(connection: apsw.Connection, old: str, wanted: str) -> str:
+    name, number = wanted, 1
+    while (
+        name != old
+        and connection.execute("SELECT 1 FROM streams WHERE name = ?", (name,)).fetchone()
+    ):
+        number += 1
+        name = f"{wanted}-{number}"
+    return name
+
+
+def forget_views(journal: SqliteJournal, text: str) -> None:
+    """Forget the views whose path holds a text; their files are gone."""
+    with journal.transaction() as connection:
+        connection.execute("DELETE FROM views WHERE instr(path, ?)", (text,))
 
 
 def compact(journal: SqliteJournal, *, always: bool = False) -> int:

@@ -13,15 +13,19 @@ if TYPE_CHECKING:
     from holdfast.kernel.rules import Rules
 
 RESTORED = "restored"
+# Records about a stream, which its rules do not know. A purge says what the state is without the text
+# that it erased; those of earlier versions do not.
+PURGED, SALVAGED = "purged", "salvaged"
+_WHOLE = (RESTORED, PURGED)
 
 
 def fold(subject: Rules, state: Any, events: Iterable[Event]) -> Any:
-    """An erased record has nothing to say; a restored one says everything."""
+    """An erased record has nothing to say; one of a restore or a purge says everything."""
     for event in events:
-        if event["body"] is None:
+        body, kind = event["body"], event["kind"]
+        if body is None or kind == SALVAGED:
             continue
-        restored = event["kind"] == RESTORED
-        state = event["body"]["state"] if restored else subject.apply(state, event)
+        state = body.get("state", state) if kind in _WHOLE else subject.apply(state, event)
     return state
 
 

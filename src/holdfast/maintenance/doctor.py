@@ -15,6 +15,7 @@ from holdfast.kernel.views import quarantine
 from holdfast.kernel.views.exchange import is_supported
 from holdfast.kernel.views.files import content_digest, identity_of, target_of
 from holdfast.kernel.workspace import worktrees
+from holdfast.maintenance import purge
 from holdfast.maintenance.gc import leftovers
 from holdfast.maintenance.salvage import describe, salvage
 from holdfast.streams import open_writer, rules_of
@@ -81,6 +82,7 @@ def examine(workspace: Workspace, now: int, *, fix: bool = False) -> list[Check]
                 journal_is_whole = False
                 break
     if workspace.exists() and journal_is_whole:
+        checks.append(_purge(workspace, now, fix))
         checks.append(_views(workspace, now, fix))
         checks.append(_inboxes(workspace, now, fix))
         checks.append(_refusals(workspace))
@@ -236,6 +238,21 @@ def _chains(workspace: Workspace) -> Check:
             fix="Compare with a copy: holdfast backup FILE --restore --dry-run",
         )
     return _check("chains", f"{sum(found['records'] for found in findings)} records, hashes right")
+
+
+def _purge(workspace: Workspace, now: int, fix: bool) -> Check:
+    if purge.pending(workspace) is None:
+        return _check("purge", "No purge was interrupted")
+    if fix:
+        purge.finish(workspace, now=now)
+        return _check("purge", "No purge is open", fixed="the purge was finished")
+    return _check(
+        "purge",
+        "A purge was interrupted.",
+        status="problem",
+        why="The text that it was to erase is not gone yet.",
+        fix="holdfast doctor --fix",
+    )
 
 
 def _views(workspace: Workspace, now: int, fix: bool) -> Check:

@@ -1,57 +1,96 @@
 """Erase a secret that was found too late, wherever holdfast keeps it.
 
-Bodies, states, what waits and what was refused, what the tally keeps of transcripts, views, displaced
-files, quarantine, a gate's pictures, and the copies that a restore made. Snapshots of the work tree
-that hold it are dropped; git removes what they held at its next gc. Git history, backups, exports and
-the clients' own transcripts belong to the user.
+A purge is one intent. It finds every copy first, writes down what it is about to erase, erases, looks
+again, and names what is left and why. A purge that was killed is finished by the next one, or by
+`holdfast doctor --fix`.
+
+Copies are in records, states, the rows beside them, the tally of the transcripts, views, our folders
+in the journal's home and in each worktree, files that protocols keep beside their views, and snapshots
+of the work tree. Git history, backups, exports and the clients' own transcripts belong to the user.
 """
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.budgets.side_files import find_waypoints
 from holdfast.fleet.backups import copies_holding
 from holdfast.gates import pictures
+from holdfast.git.errors import GitError
+from holdfast.git.repository import locate
+from holdfast.git.run import git, run
+from holdfast.git.snapshot import REFS
 from holdfast.journal import upkeep
 from holdfast.journal.interface import find_record
-from holdfast.kernel import canonical_json
+from holdfast.journal.sqlite import SqliteJournal
+from holdfast.kernel import canonical_json, clock
+from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.commit import REPAIR, Order, commit, take_in
-from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.crash import reached
+from holdfast.kernel.errors import Conflict, Usage
 from holdfast.kernel.rules import Decision
-from holdfast.kernel.state import fold, load
-from holdfast.kernel.views import quarantine
+from holdfast.kernel.state import PURGED, fold, load
 from holdfast.kernel.views.files import target_of
-from holdfast.kernel.views.projection import aside_of, stem_of
-from holdfast.kernel.workspace import worktrees
+from holdfast.kernel.workspace import TOOL_FOLDER, user_folder, worktrees
 from holdfast.loop import history as loop_history
+from holdfast.maintenance.salvage import COMPLETE, UNFINISHED
+from holdfast.maintenance.status import PURGE_FILE
 from holdfast.session import observation
 from holdfast.session.observe import names_in
 from holdfast.session.rules.session import stream_of
 from holdfast.streams import open_writer, rules_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypedDict
+    from collections.abc import Iterator, Sequence
+    from typing import Any
 
     from holdfast.journal.interface import Journal, Record
     from holdfast.kernel.workspace import Workspace
 
-    class Purged(TypedDict):
-        """What holds, or held, the secret."""
 
-        records: list[str]
-        streams: list[str]
-        waiting: int
-        files: list[str]
-        snapshots: list[str]
-        elsewhere: list[str]
+class Left(TypedDict):
+    """A copy that a purge cannot erase, and why. `ours` says whether holdfast wrote it."""
+
+    path: str
+    why: str
+    ours: bool
+
+
+class Purged(TypedDict):
+    """What holds, or held, the secret. `waiting` counts the rows beside the records: effects, refused
+    writes, and what the tally kept of transcripts."""
+
+    records: list[str]
+    streams: list[str]
+    waiting: int
+    files: list[str]
+    snapshots: list[str]
+    left: list[Left]
 
 
 MARK = "[purged]"
 SHORTEST_TEXT = 4
+SURE_TEXT = 12
 SESSIONS = stream_of("")
-SNAPSHOTS = "refs/holdfast/snapshots"
+# From the first erasure to the last look: what a purge is about to erase.
+INTENT = PURGE_FILE
+# SQLite's own files: they are read and changed through SQLite alone.
+DATABASES = ("journal.db", "usage.db")
+# Copies of no other use: they go as a whole. Every other file of ours keeps the rest of its text.
+WORTHLESS = (".refused", ".unfinished", ".edited")
+# Files that protocols keep in the work tree and that holdfast wrote.
+ARCHIVES = "agent_comms"
+# Streams whose records are acts. An act stays when its text is erased: a gate without its answer
+# would wait for ever.
+SAYINGS = ("note:", SESSIONS)
+# Fields that say what happened, and not what was said.
+ACTS = frozenset(
+    ["do", "kind", "verdict", "answer", "status", "state", "at", "id", "by", "name", "channel", "digest", "stream", "worktree", "session", "agent", "gate", "plan", "phase", "step", "task", "key", "version", "path", "level", "metric", "action", "how", "type"]
+)  # fmt: skip
+LARGEST_READ = 1 << 26
 
 
 def find(workspace: Workspace, *, id: str = "", text: str = "", now: int) -> Purged:
@@ -59,35 +98,76 @@ def find(workspace: Workspace, *, id: str = "", text: str = "", now: int) -> Pur
     found."""
     if not id and len(text) < SHORTEST_TEXT:
         raise Usage(f"The text to erase needs at least {SHORTEST_TEXT} characters.")
-    writer = open_writer(workspace)
-    take_in(writer, worktrees(workspace))
+    take_in(open_writer(workspace), worktrees(workspace))
+    for place in _worktrees(workspace):
+        writer = open_writer(place)
+        rows = place.journal.views(worktree=place.root)
+        for stream in dict.fromkeys(row["stream"] for row in rows):
+            commit(writer, [Order(stream, REPAIR)], actor="holdfast", now=now)
+    return _look(workspace, id=id, text=text)
+
+
+def _look(workspace: Workspace, *, id: str, text: str) -> Purged:
     journal = workspace.journal
-    for stream in dict.fromkeys(row["stream"] for row in journal.views(worktree=workspace.root)):
-        commit(writer, [Order(stream, REPAIR)], actor="holdfast", now=now)
     records = [find_record(journal, id)] if id else _records_with(journal, text)
-    streams = {record["stream"] for record in records} | _states_with(journal, text)
+    held = _states_with(journal, text) | (_named(journal, text) if text else set())
+    streams = sorted({record["stream"] for record in records} | held)
+    files = [
+        *(_copies(workspace) if records else []),
+        *loop_history.holding(workspace, streams, text),
+        *pictures.holding(workspace, streams),
+        *copies_holding(workspace, [head["stream"] for head in journal.heads("agent:")], text),
+        *find_waypoints(workspace, streams, text),
+        *(_files_with(workspace, text) if text else []),
+    ]
     return {
         "records": [record["id"] for record in records],
-        "streams": sorted(streams),
+        "streams": streams,
         "waiting": 0,
-        "files": [
-            *([*_quarantined_with(workspace, text), *_copies(workspace)] if records else []),
-            *loop_history.holding(workspace, sorted(streams), text),
-            *pictures.holding(workspace, sorted(streams)),
-            *copies_holding(workspace, sorted(streams), text),
-            *find_waypoints(workspace, sorted(streams), text),
-        ],
+        "files": list(dict.fromkeys(files)),
         "snapshots": _snapshots_with(workspace, text) if text else [],
-        "elsewhere": sorted(
-            os.path.join(row["worktree"], row["path"])
-            for row in journal.views()
-            if row["stream"] in streams and row["worktree"] != workspace.root
-        ),
+        "left": [],
     }
 
 
 def erase(workspace: Workspace, found: Purged, *, text: str = "", actor: str, now: int) -> Purged:
-    """Erase what `find` found, and leave a record of it."""
+    """Erase what `find` found, look again, and leave a record of it."""
+    finish(workspace, now=now)
+    intent = {"text": text, "records": found["records"], "actor": actor, "at": clock.stamp(now)}
+    path = os.path.join(workspace.home, INTENT)
+    write_synced(path, json.dumps(intent).encode())
+    _carry_out(workspace, found, text=text, actor=actor, now=now)
+    reached("before a purge is settled")
+    os.unlink(path)
+    return found
+
+
+def finish(workspace: Workspace, *, now: int) -> bool:
+    """Finish a purge that was killed; whether there was one."""
+    intent = pending(workspace)
+    if intent is None:
+        return False
+    text = intent["text"]
+    if text:
+        found = find(workspace, text=text, now=now)
+    else:
+        found = _look(workspace, id=intent["records"][0], text="")
+    _carry_out(workspace, found, text=text, actor=intent["actor"], now=now)
+    os.unlink(os.path.join(workspace.home, INTENT))
+    return True
+
+
+def pending(workspace: Workspace) -> dict[str, Any] | None:
+    """What a purge that was killed was about to erase."""
+    try:
+        with open(os.path.join(workspace.home, INTENT), encoding="utf-8") as file:
+            intent: dict[str, Any] = json.loads(file.read(LARGEST_READ))
+    except (OSError, ValueError):
+        return None
+    return intent
+
+
+def _carry_out(workspace: Workspace, found: Purged, *, text: str, actor: str, now: int) -> None:
     journal = workspace.journal
     with workspace.lock():
         # The states first: once a body is gone, a state can no longer be made from it.
@@ -95,27 +175,78 @@ def erase(workspace: Workspace, found: Purged, *, text: str = "", actor: str, no
             stream: _state_without(journal, stream, found["records"], text)
             for stream in found["streams"]
         }
-        found["waiting"] = sum(journal.scrub(form, MARK) for form in _forms(text))
-        found["waiting"] += observation.scrub(workspace, _forms(text), MARK)
+        found["waiting"] += _scrub_rows(workspace, text)
         for session in _observed(journal, [] if text else found["records"]):
             observation.forget(workspace, session)
-        journal.erase(found["records"])
-        for stream, (version, state) in states.items():
-            journal.snapshot(stream, version, state)
+    # The state as it is from now on, in the chain: no later reader makes another one of the rest.
     writer = open_writer(workspace)
-    for stream in found["streams"]:
+    for stream, state in states.items():
         erased = sum(journal.find(id)[0]["stream"] == stream for id in found["records"])
-        purged = Decision([("purged", {"records": erased})])
-        commit(writer, [Order(stream, purged)], actor=actor, now=now)
+        body = {"records": erased, "state": state}
+        try:
+            commit(
+                writer,
+                [Order(stream, Decision([(PURGED, body)]))],
+                actor=_clean(actor, text),
+                now=now,
+            )
+        except Conflict:  # an ended stream takes no record
+            head = journal.head(stream)
+            journal.snapshot(stream, head["version"] if head else 0, state)
+    reached("after a purge is recorded")
     with workspace.lock():
-        for path in [*found["files"], *_displaced(workspace, found["streams"])]:
-            if os.path.lexists(path):
-                os.unlink(path)
+        journal.erase(found["records"])
+        for stream, state in states.items():
+            head = journal.head(stream)
+            if head is not None:
+                journal.snapshot(stream, head["version"], state)
+    reached("after bodies are erased")
+    if text:
+        _rename(workspace, text, found["left"])
+    for place in _worktrees(workspace):
+        _show_anew(place, [_clean(stream, text) for stream in found["streams"]], text, now)
+    with workspace.lock():
+        _erase_files(workspace, found["files"], text)
+        reached("after files are erased")
+        if text:
+            _erase_files(workspace, _files_with(workspace, text), text)
         _drop_snapshots(workspace, found["snapshots"])
         # Rewrites the file, so that the freed pages hold nothing any more.
         journal.compact(always=True)
         if workspace.url and os.path.exists(workspace.journal_path):
             _clean_spool(workspace, text)
+    if text:
+        found["left"] += _what_is_left(workspace, text)
+
+
+# The journal
+
+
+def _scrub_rows(workspace: Workspace, text: str) -> int:
+    changed = sum(workspace.journal.scrub(form, MARK) for form in _forms(text))
+    return changed + (observation.scrub(workspace, _forms(text), MARK) if text else 0)
+
+
+def _rename(workspace: Workspace, text: str, left: list[Left]) -> None:
+    """Take the text out of the names of streams, the actors and the ids: the parts of a record that
+    the chain itself holds. Such a stream gets a new chain."""
+    journal = workspace.journal
+    for stream in _named(journal, text):
+        if not isinstance(journal, SqliteJournal):
+            why = "a name is part of the chain on the server; ask its administrator to remove it"
+            left.append({"path": stream, "why": why, "ours": True})
+            continue
+        with workspace.lock():
+            upkeep.rename(journal, stream, text, MARK)
+
+
+def _named(journal: Journal, text: str) -> set[str]:
+    """The streams whose name, or the id or actor of one of whose records, holds the text."""
+    found = {head["stream"] for head in journal.heads() if text in head["stream"]}
+    last = 0
+    while batch := journal.since(last):
+        found |= {one["stream"] for one in batch if text in one["actor"] or text in one["id"]}
+        last = batch[-1]["seq"]
     return found
 
 
@@ -144,6 +275,10 @@ def _forms(text: str) -> list[str]:
 def _spelled(text: str) -> list[str]:
     """The forms of a text as they stand inside a JSON string."""
     return [canonical_json.dumps(form)[1:-1] for form in _forms(text)]
+
+
+def _clean(name: str, text: str) -> str:
+    return name.replace(text, MARK) if text else name
 
 
 def _stands_in(value: Any, spelled: list[str]) -> bool:
@@ -181,10 +316,10 @@ def _states_with(journal: Journal, text: str) -> set[str]:
     return found
 
 
-def _state_without(journal: Journal, stream: str, erased: list[str], text: str) -> tuple[int, Any]:
+def _state_without(journal: Journal, stream: str, erased: list[str], text: str) -> Any:
+    """The state as it is without the text, or without what the erased records say."""
     subject = rules_of(stream)
     state, head = load(journal, subject, stream)
-    version = head["version"] if head else 0
     if text:
         written = canonical_json.dumps(state)
         for form in _spelled(text):
@@ -192,54 +327,221 @@ def _state_without(journal: Journal, stream: str, erased: list[str], text: str) 
         clean = canonical_json.loads(written)
         if stream.startswith(SESSIONS) and clean.get("observed"):
             observation.drop_names(clean["observed"]["seen"], text)
-        return version, clean
-    if head is not None and head["anchor_version"] > 0:
-        raise HoldfastError(
-            f"{stream} cannot be made anew without that record: earlier ones were removed by `gc`.",
-            hint="Erase the text itself instead: `holdfast purge --matching`.",
-            kind="collected",
-        )
-    others = [record for record in journal.read(stream) if record["id"] not in erased]
-    return version, fold(subject, subject.initial(stream), others)
+        return clean
+    is_whole = head is None or head["anchor_version"] == 0
+    if is_whole and stream.startswith(SAYINGS):
+        others = [record for record in journal.read(stream) if record["id"] not in erased]
+        return fold(subject, subject.initial(stream), others)
+    said = {leaf for id in erased for leaf in _texts_in(journal.find(id)[0]["body"])}
+    return _unsaid(state, said)
 
 
-def _quarantined_with(workspace: Workspace, text: str) -> list[str]:
-    if not text:
-        return []
-    wanted, found = text.encode(), []
-    for path in quarantine.listing(workspace):
-        with open(path, "rb") as file:
-            tail = b""
-            while chunk := file.read(1 << 20):
-                if wanted in tail + chunk:
-                    found.append(path)
-                    break
-                tail = chunk[-len(wanted) :]
+def _texts_in(value: Any) -> Iterator[str]:
+    """What a body says in words; its acts are left out."""
+    if isinstance(value, str) and len(value) >= SHORTEST_TEXT:
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts_in(item)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            if not (name in ACTS and isinstance(item, str)):
+                yield from _texts_in(item)
+
+
+def _unsaid(value: Any, said: set[str]) -> Any:
+    """A state without what was said. A short word is replaced only where it stands alone."""
+    if isinstance(value, str):
+        for one in said:
+            if value == one or len(one) >= SURE_TEXT:
+                value = value.replace(one, MARK)
+        return value
+    if isinstance(value, list):
+        return [_unsaid(item, said) for item in value]
+    if isinstance(value, dict):
+        return {
+            name: item if name in ACTS and isinstance(item, str) else _unsaid(item, said)
+            for name, item in value.items()
+        }
+    return value
+
+
+# Files
+
+
+def _worktrees(workspace: Workspace) -> list[Workspace]:
+    """This workspace, seen from each of its worktrees."""
+    others = [root for root in worktrees(workspace) if root != workspace.root]
+    return [workspace, *(workspace.at(root) for root in others if os.access(root, os.W_OK))]
+
+
+def _show_anew(place: Workspace, streams: Sequence[str], text: str, now: int) -> None:
+    """Write the views of these streams as they are now, and remove those whose path holds the text."""
+    journal, writer = place.journal, open_writer(place)
+    rows = journal.views(worktree=place.root)
+    for row in rows:
+        if text and text in row["path"]:
+            target = target_of(place, row["path"])
+            if os.path.lexists(target):
+                os.unlink(target)
+            _remove_empty(os.path.dirname(target), place.root)
+    if text and isinstance(journal, SqliteJournal):
+        upkeep.forget_views(journal, text)
+    for stream in dict.fromkeys(row["stream"] for row in journal.views(worktree=place.root)):
+        if stream in streams:
+            commit(writer, [Order(stream, REPAIR)], actor="holdfast", now=now)
+    if place.root != writer.workspace.root:
+        place.close()
+
+
+def _remove_empty(folder: str, root: str) -> None:
+    while folder != root and folder.startswith(root):
+        try:
+            os.rmdir(folder)
+        except OSError:
+            return
+        folder = os.path.dirname(folder)
+
+
+def _files_with(workspace: Workspace, text: str) -> list[str]:
+    """Every file of ours that holds the text: in the journal's home, in the folders of the worktrees,
+    among the archives, and in the user's own folder. Views are not among them."""
+    wanted = [form.encode() for form in dict.fromkeys([*_forms(text), *_spelled(text)])]
+    found = []
+    for path in _our_files(workspace):
+        if any(form in os.fsencode(os.path.basename(path)) for form in wanted) or _holds(
+            path, wanted
+        ):
+            found.append(path)
     return found
+
+
+def _our_files(workspace: Workspace) -> Iterator[str]:
+    folders = [workspace.home, user_folder()]
+    for root in worktrees(workspace):
+        folders.append(workspace.at(root).tool_folder)
+        folders += [top for top, names, _ in _walk(root) if os.path.basename(top) == ARCHIVES]
+    seen = set()
+    views = {os.path.join(row["worktree"], row["path"]) for row in workspace.journal.views()}
+    for folder in folders:
+        for top, _, names in _walk(folder):
+            for name in names:
+                path = os.path.join(top, name)
+                is_database = name.startswith(DATABASES) and top == workspace.home
+                if path not in seen and path not in views and not is_database and name != INTENT:
+                    seen.add(path)
+                    yield path
+
+
+def _walk(folder: str) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Through a folder, but neither into a repository's own files nor through links."""
+    for top, names, files in os.walk(folder):
+        names[:] = [name for name in names if name not in (".git", "node_modules", ".venv")]
+        yield top, names, files
+
+
+def _holds(path: str, wanted: list[bytes]) -> bool:
+    """Whether a regular file holds one of the texts, also across the borders of what is read."""
+    longest = max(map(len, wanted))
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    with os.fdopen(descriptor, "rb") as file:
+        if not os.path.isfile(path):
+            return False
+        tail = b""
+        while chunk := file.read(1 << 20):
+            if any(form in tail + chunk for form in wanted):
+                return True
+            tail = chunk[-longest:]
+    return False
+
+
+def _erase_files(workspace: Workspace, paths: Sequence[str], text: str) -> None:
+    """Remove what is a copy as a whole; in every other file of ours, replace the text."""
+    for path in paths:
+        if not os.path.lexists(path):
+            continue
+        wanted = [form.encode() for form in [*_forms(text), *_spelled(text)]]
+        is_named = bool(text) and text in os.path.basename(path)
+        if _is_copy(workspace, path) or is_named or not (text and _holds(path, wanted)):
+            os.unlink(path)
+            continue
+        with open(path, "rb") as file:
+            content = file.read()
+        for form in dict.fromkeys([*_spelled(text), *_forms(text)]):
+            content = content.replace(form.encode(), MARK.encode())
+        write_synced(path, content, os.stat(path).st_mode & 0o777)
+
+
+def _is_copy(workspace: Workspace, path: str) -> bool:
+    """Whether a file is of no use without the text: what was set aside, staged, refused or copied."""
+    name, folder = os.path.basename(path), os.path.dirname(path)
+    if name.endswith(WORTHLESS) or name.startswith((*upkeep.COPY_PREFIXES, UNFINISHED, COMPLETE)):
+        return True
+    tool_folder, last = os.path.split(folder)
+    is_aside = os.path.basename(tool_folder) == TOOL_FOLDER and last in ("views", "inbox")
+    return is_aside or folder == workspace.quarantine
+
+
+def _what_is_left(workspace: Workspace, text: str) -> list[Left]:
+    """Look again, at everything."""
+    again = _look(workspace, id="", text=text)
+    left: list[Left] = [
+        {
+            "path": f"{stream}",
+            "why": "another process wrote it again while it was erased",
+            "ours": True,
+        }
+        for stream in again["streams"]
+    ]
+    for path in again["files"]:
+        left.append({"path": path, "why": "it was written again while it was erased", "ours": True})
+    spelled = [form.encode() for form in [*_forms(text), *_spelled(text)]]
+    for row in workspace.journal.views():
+        path = os.path.join(row["worktree"], row["path"])
+        if _holds(path, spelled):
+            why = "the file could not be written, or holds it in a part that is yours"
+            left.append({"path": path, "why": why, "ours": True})
+    for path in _files_beside_views(workspace):
+        if _holds(path, spelled):
+            left.append({"path": path, "why": "it is a file of yours", "ours": False})
+    return left
+
+
+def _files_beside_views(workspace: Workspace) -> list[str]:
+    """The other files in the folders of the views, such as an RFC beside its reasoning."""
+    views = [os.path.join(row["worktree"], row["path"]) for row in workspace.journal.views()]
+    ours = {*views, *_our_files(workspace)}
+    folders = dict.fromkeys(os.path.dirname(path) for path in views)
+    found = []
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
+            found += [path for path in paths if path not in ours and os.path.isfile(path)]
+    return found
+
+
+# Snapshots of the work tree
 
 
 def _snapshots_with(workspace: Workspace, text: str) -> list[str]:
     """The refs of the snapshots that hold the text."""
     if not workspace.git_dir:
         return []
-    from holdfast.git.errors import GitError
-    from holdfast.git.repository import locate
-    from holdfast.git.run import git
-
     try:
         top = locate(workspace.root).top
-        refs = git(top, "for-each-ref", "--format=%(refname)", SNAPSHOTS).decode().split()
+        refs = git(top, "for-each-ref", "--format=%(refname)", REFS).decode().split()
     except GitError:
         return []
-    return [ref for ref in refs if _holds(top, ref, text)]
+    return [ref for ref in refs if _commit_holds(top, ref, text)]
 
 
-def _holds(top: str, ref: str, text: str) -> bool:
+def _commit_holds(top: str, ref: str, text: str) -> bool:
     """Whether a commit holds the text. Git searches single lines, so it gets the longest line, and
     the files that it names are read. The text goes to standard input: other programs can see the
     command line."""
-    from holdfast.git.run import git, run
-
     longest = max(text.splitlines(), key=len, default="")
     words = ["grep", "-z", "--files-with-matches", "--fixed-strings", "-f", "-", ref]
     found = run(top, *words, input=longest.encode()).output
@@ -251,25 +553,14 @@ def _holds(top: str, ref: str, text: str) -> bool:
 
 
 def _drop_snapshots(workspace: Workspace, refs: list[str]) -> None:
-    from holdfast.git.run import git
-
     for ref in refs:
         git(workspace.root, "update-ref", "-d", ref)
 
 
 def _copies(workspace: Workspace) -> list[str]:
-    """The copies of the journal that `backup --restore` made."""
+    """The copies of the journal that `backup --restore` and a salvage made."""
     return [
         os.path.join(workspace.home, name)
         for name in sorted(os.listdir(workspace.home))
         if name.startswith(upkeep.COPY_PREFIXES)
-    ]
-
-
-def _displaced(workspace: Workspace, streams: list[str]) -> list[str]:
-    """Files that a projection displaced: old views, which still show the secret."""
-    return [
-        aside_of(stem_of(workspace, row["path"], target_of(workspace, row["path"])), row["placed"])
-        for row in workspace.journal.views(worktree=workspace.root)
-        if row["stream"] in streams and row["placed"]
     ]

@@ -13,7 +13,7 @@ from holdfast.kernel.crash import reached
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.rules import Decision
-from holdfast.kernel.state import fold
+from holdfast.kernel.state import SALVAGED, fold
 from holdfast.streams import open_writer, rules_of
 
 TYPE_CHECKING = False
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 # The new journal while it is written, and once it is complete.
 UNFINISHED, COMPLETE = "salvage.unfinished", "salvage.db"
-RECORD = "salvaged"
 
 
 def salvage(workspace: Workspace, *, actor: str, now: int) -> Salvaged:
@@ -56,7 +55,7 @@ def salvage(workspace: Workspace, *, actor: str, now: int) -> Salvaged:
     writer = open_writer(workspace)
     for lost in done["lost"]:
         body = {"lost": lost["records"], "unreadable": lost["bodies"]}
-        order = Order(lost["stream"], Decision([(RECORD, body)]))
+        order = Order(lost["stream"], Decision([(SALVAGED, body)]))
         try:
             commit(writer, [order], actor=actor, now=now)
         except HoldfastError:

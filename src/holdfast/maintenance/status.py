@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
 SHOWN_STREAMS = 10
 BUDGET = "budget:default"
+# In the journal's home: what a purge is about to erase.
+PURGE_FILE = "purge.json"
 
 
 def gather(workspace: Workspace, *, streams: int = SHOWN_STREAMS) -> Status:
@@ -136,6 +138,8 @@ def attention(workspace: Workspace) -> list[Attention]:
         config.load(workspace, workspace.journal if workspace.exists() else None)
     except HoldfastError as error:
         add(error.message, "holdfast doctor")
+    if os.path.exists(os.path.join(workspace.home, PURGE_FILE)):
+        add("A purge was interrupted, and the text is not gone yet", "holdfast doctor --fix")
     failed = failures.read(workspace)
     if failed:
         add(f"{_count(failed, 'hook')} failed; last: {failed[-1]['reason']}", "holdfast doctor")

@@ -28,7 +28,8 @@ def command(call: Call, id: str, matching: bool, dry_run: bool, yes: bool) -> Re
     """Erase the body of the record ID, or a text everywhere.
 
     This cannot be undone. The hash chain still verifies, and says `erased`. Copies that
-    `backup --restore` kept are removed too. Clean your git history, backups, exports and the clients'
+    `backup --restore` kept are removed too. It looks again at the end, and names what is left and why; the
+    exit code is 1 when that is a file of holdfast. Clean your git history, backups, exports and the clients'
     own transcripts yourself.
     """
     if bool(id) == matching:
@@ -38,7 +39,7 @@ def command(call: Call, id: str, matching: bool, dry_run: bool, yes: bool) -> Re
     found = find(call.workspace, id=id, text=text, now=call.now)
     what = f"{plural(len(found['records']), 'record')} in {plural(len(found['streams']), 'stream')}"
     if found["files"]:
-        what += f", {plural(len(found['files']), 'file')} in the journal's folder"
+        what += f", {plural(len(found['files']), 'file')}"
     if found["snapshots"]:
         what += f", {plural(len(found['snapshots']), 'snapshot')} of the work tree"
     if dry_run:
@@ -49,10 +50,11 @@ def command(call: Call, id: str, matching: bool, dry_run: bool, yes: bool) -> Re
     lines = [f"Erased {what}."]
     if done["snapshots"]:
         lines.append("Git still holds what the snapshots held, until `git gc --prune=now`.")
-    if done["elsewhere"]:
-        lines.append("Still shown in other worktrees; run `holdfast doctor --fix` there:")
-        lines += [f"  {safe(path)}" for path in done["elsewhere"]]
-    return Reply({**done, "dry_run": False}, lines)
+    is_unfinished = any(one["ours"] for one in done["left"])
+    if done["left"]:
+        lines.append("Left:")
+        lines += [f"  {safe(one['path'])}: {safe(one['why'])}" for one in done["left"]]
+    return Reply({**done, "dry_run": False}, lines, exit_code=int(is_unfinished))
 
 
 def _secret() -> str:
