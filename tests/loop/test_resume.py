@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from typing import Any
 
 import pytest
@@ -142,3 +144,116 @@ def test_the_parameters_of_each_superpower(world: World) -> None:
         *("--output-dir", f"{folder}/brainstorm", "--track-id", "demo")
     ]
     assert command_of(state, "EVALUATE_PLAN") == []
+
+
+# The step after one that ended
+
+
+@pytest.mark.clause("LOOP-44", "AMB-LOOP-10")
+def test_after_a_passed_step_the_next_one_is_named_with_its_command(
+    world: World, holdfast: Holdfast
+) -> None:
+    world.plan("- [ ] 1.1 One", "- [ ] 1.2 Two")
+
+    def resumed() -> tuple[str, str, str]:
+        answer = holdfast("loop", "resume", "--json")
+        shown = holdfast("loop", "resume").out
+        command = answer.data["command"]
+        assert shlex.join(command) in shown
+        assert answer.data["next_step"] in shown
+        return answer.data["step"], answer.data["next_step"], " ".join(command[:4])
+
+    world.start("PLAN")
+    assert resumed()[:2] == ("PLAN", "PLAN")
+    world.do("pass", output_files=["plan.md"], notes="Planned")
+    assert resumed() == ("PLAN", "EVALUATE_PLAN", "holdfast loop start EVALUATE_PLAN")
+    # The command runs as it stands.
+    assert holdfast(*holdfast("loop", "resume", "--json").data["command"][1:]).code == 0
+    world.do("pass")
+    assert resumed()[:2] == ("EVALUATE_PLAN", "EXECUTE")
+    assert resumed()[2].startswith("superpowers:executing-plans --plan")
+    assert "1.1  One  (2 open tasks)" in holdfast("loop", "resume").out
+    world.do("advance")
+    world.start("EXECUTE", tasks_total=2)
+    for task in ("1.1", "1.2"):
+        world.do("task_done", task=task)
+    world.do("pass")
+    assert resumed()[1:] == ("EVALUATE_EXECUTION", "holdfast loop start EVALUATE_EXECUTION")
+    world.start("EVALUATE_EXECUTION")
+    world.do("fail", reason="Too slow")
+    assert resumed()[1:] == (
+        "FIX",
+        "superpowers:systematic-debugging --failures "
+        "conductor/tracks/demo/evaluation-report.md --track-dir",
+    )
+    world.start("EVALUATE_EXECUTION")
+    world.do("pass")
+    assert resumed()[1:] == ("COMPLETE", "holdfast loop advance --track")
+    world.do("advance")
+    assert holdfast("loop", "resume", "--json").data["command"] == []
+
+
+def test_a_fix_beyond_the_limit_is_left_to_a_person(world: World, holdfast: Holdfast) -> None:
+    world.start("EVALUATE_EXECUTION")
+    world.do("fail", reason="Too slow")
+    world.edit(lambda document: document["loop_state"].update(fix_cycle_count=3))
+    answer = holdfast("loop", "resume")
+    assert "Next  FIX, when you allow more than 3 fix cycles" in answer.out
+    assert "Run   holdfast loop advance --track demo" in answer.out
+
+
+# One fact in two places
+
+
+@pytest.mark.clause("AMB-LOOP-03")
+def test_the_last_task_is_the_same_in_both_places(world: World, holdfast: Holdfast) -> None:
+    world.plan("- [ ] 1.1 One", "- [ ] 1.2 Two", "- [ ] 1.3 Three", "- [ ] 1.4 Four")
+    world.start("EXECUTE", tasks_total=4)
+    world.do("task_done", task="1.1", commit="aaa")
+
+    def both(name: str) -> tuple[object, object]:
+        checkpoint = world.checkpoint("EXECUTE")
+        return checkpoint[name], checkpoint["progress"][name]
+
+    def edit(**fields: object) -> None:
+        def change(document: dict[str, Any]) -> None:
+            document["loop_state"]["checkpoints"]["EXECUTE"]["progress"].update(fields)
+
+        world.edit(change)
+
+    # Another tool writes into `progress` alone.
+    edit(last_task="1.2", last_commit="bbb", tasks_completed=2)
+    assert holdfast("loop", "resume", "--json").data["resume_from"] == "1.2"
+    world.do("progress", fields={"current_task": "1.3"})
+    assert both("last_task") == ("1.2", "1.2")
+    assert both("last_commit") == ("bbb", "bbb")
+    assert both("tasks_completed") == (2, 2)
+    world.do("task_done", task="1.3", commit="ccc")
+    assert both("last_task") == ("1.3", "1.3")
+    assert both("last_commit") == ("ccc", "ccc")
+    # And then into the checkpoint alone.
+    world.edit(
+        lambda document: document["loop_state"]["checkpoints"]["EXECUTE"].update(last_task="1.4")
+    )
+    world.do("progress", fields={"current_task": ""})
+    assert both("last_task") == ("1.4", "1.4")
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_track_fits_a_narrow_terminal(
+    world: World, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    world.plan(*(f"- [ ] 1.{number} Task" for number in range(1, 40)))
+    world.start("PLAN")
+    world.do(
+        "pass", output_files=["plan.md"], notes="Planned the whole of it, in great detail " * 3
+    )
+    world.start("EXECUTE", tasks_total=39)
+    world.do("task_done", task="1.1", commit="a" * 40, next="1.2 the task that takes very long")
+    size = os.terminal_size((width, 40))
+    monkeypatch.setattr(os, "get_terminal_size", lambda *_: size)
+    lines = holdfast("loop", "show").out.splitlines()
+    assert max(len(line) for line in lines) <= width
+    text = " ".join(" ".join(lines).split())
+    assert "1 of 39 tasks" in text
+    assert "last 1.1" in text

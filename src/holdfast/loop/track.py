@@ -20,10 +20,11 @@ from holdfast.loop import history
 from holdfast.loop.location import TrackFolder, missing
 from holdfast.loop.lock import TrackLock
 from holdfast.loop.rules import loop as rules
-from holdfast.loop.rules.checkpoint import checkpoint_of, current_step
+from holdfast.loop.rules.checkpoint import checkpoint_of
 from holdfast.loop.rules.document import Corrupt, parse
 from holdfast.loop.rules.model import EXECUTE, METADATA
 from holdfast.loop.rules.tasks import DONE, remaining, tasks_of, unread
+from holdfast.loop.rules.transitions import upcoming_step
 
 KIND = rules.stream_of("x").partition(":")[0]
 
@@ -267,8 +268,8 @@ class Track:
 
 
 def find_next_task(track: Track, state: LoopState) -> NextTask:
-    """Where a track continues: its step, the next open task of the plan, and how many are left."""
-    step = current_step(state)
+    """Where a track continues: the step to run, the next open task of the plan, and how many are left."""
+    step = upcoming_step(state)
     known = track.plan() if step == EXECUTE else []
     left = remaining(known, checkpoint_of(state, step))
     return {

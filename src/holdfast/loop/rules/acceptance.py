@@ -49,9 +49,9 @@ def task_done(state: LoopState, command: Any, now: int) -> Decision:
     if total is not None:
         pen.count("tasks_total", total)
     pen.add(DONE_TASKS, [task])
-    pen.set("last_task", task)
+    pen.set_mirrored("last_task", task)
     if commit:
-        pen.set("last_commit", commit)
+        pen.set_mirrored("last_commit", commit)
         pen.add("commits", [{"sha": commit, "message": message, "task": task}])
     now_at = (checkpoint.get("progress") or {}).get("current_task")
     if now_at is None or same_task(str(now_at), task):

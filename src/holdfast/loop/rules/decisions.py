@@ -6,7 +6,6 @@ from holdfast.kernel.errors import Conflict, Usage
 from holdfast.kernel.rules import Decision
 from holdfast.loop.rules.acceptance import finish_tasks, task_done
 from holdfast.loop.rules.checkpoint import (
-    checkpoint_of,
     counted,
     current_step,
     status_of,
@@ -15,7 +14,6 @@ from holdfast.loop.rules.checkpoint import (
 from holdfast.loop.rules.model import (
     BLOCKED,
     BRAINSTORM,
-    BUSINESS_SYNC,
     COMPLETE,
     COUNTERS,
     EXECUTE,
@@ -28,7 +26,7 @@ from holdfast.loop.rules.model import (
     PROGRESS_NUMBERS,
 )
 from holdfast.loop.rules.start import cycles_of, limit_of, over_the_limit, start
-from holdfast.loop.rules.transitions import refuse_illegal, step_after, way_on
+from holdfast.loop.rules.transitions import following_step, refuse_illegal, way_on
 from holdfast.loop.rules.updates import (
     Pen,
     body_of,
@@ -165,9 +163,7 @@ def _advance(state: LoopState, command: Any, now: int) -> Decision:
     if status == BLOCKED:
         following = step
     else:
-        required = bool(checkpoint_of(state, BUSINESS_SYNC).get("required"))
-        sync = required or bool(command.get("business_sync"))
-        following = step_after(step, status, business_sync=sync)
+        following = following_step(state, business_sync=bool(command.get("business_sync")))
     if following == FIX and cycles_of(state) >= limit_of(state):
         return over_the_limit(state, now)
     pen = Pen(state, following, now)

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.loop.rules import document as text_of
+from holdfast.loop.rules.changes import SET, joined, joined_unseen
 from holdfast.loop.rules.changes import apply as changed
-from holdfast.loop.rules.changes import joined, joined_unseen
 from holdfast.loop.rules.checkpoint import newest
 from holdfast.loop.rules.decisions import decide
-from holdfast.loop.rules.model import LONGEST_TRACK, METADATA, TRACKS
+from holdfast.loop.rules.model import LONGEST_TRACK, METADATA, MIRRORED, TRACKS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,11 +91,29 @@ def absorb(state: LoopState, base: LoopState, change: Change, now: int) -> list[
     else:
         is_newer = newest(theirs) >= newest(ours)
         changes = joined_unseen(ours, theirs, theirs_is_newer=is_newer)
+    changes += _mirrored(ours, changed(ours, changes))
     order = _order_changes(state, theirs)
     if not changes and not order and state["opened"]:
         return []
     body = {"path": change["path"], "changes": changes, "order": order}
     return [("edited_outside", body)]
+
+
+def _mirrored(before: Any, after: Any) -> Iterator[list[Any]]:
+    """The changes that make a checkpoint and its progress say the same: what was edited counts, and the
+    checkpoint where both were. AMB-LOOP-03"""
+    known = (before.get("loop_state") or {}).get("checkpoints") or {}
+    for step, checkpoint in ((after.get("loop_state") or {}).get("checkpoints") or {}).items():
+        progress = (checkpoint or {}).get("progress") or {}
+        seen = known.get(step) or {}
+        for name in MIRRORED:
+            if name in progress and name in checkpoint and progress[name] != checkpoint[name]:
+                place = [*("loop_state", "checkpoints", step)]
+                is_edited_inside = checkpoint[name] == seen.get(name)
+                if is_edited_inside:
+                    yield [SET, [*place, name], progress[name]]
+                else:
+                    yield [SET, [*place, "progress", name], checkpoint[name]]
 
 
 def _order_changes(state: LoopState, theirs: dict[str, Any]) -> dict[str, list[str]]:

@@ -75,6 +75,8 @@ FIX_LIMIT = "Fix cycle limit exceeded ({count} cycles)"
 PROGRESS_NUMBERS = ("current_phase", "total_phases", "tasks_completed", "tasks_total")
 # Counters that stand at the checkpoint's level and are mirrored into `progress`; AMB-LOOP-03.
 COUNTERS = ("tasks_completed", "tasks_total", "issues_fixed", "issues_total")
+# All that may stand in both places. Where it does, both say the same.
+MIRRORED = (*COUNTERS, "last_task", "last_commit")
 # The tasks by name, beside the count of them: what makes an exact resume possible.
 DONE_TASKS = "completed_tasks"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.kernel.errors import Conflict, Usage
+from holdfast.loop.rules.checkpoint import checkpoint_of, current_step, status_of
 from holdfast.loop.rules.model import (
     BLOCKED,
     BRAINSTORM,
@@ -27,6 +28,8 @@ from holdfast.loop.rules.model import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from holdfast.loop.rules.model import LoopState
 
 # AMB-LOOP-15. Only a start leads back from an end.
 LEGAL: Mapping[str, tuple[str, ...]] = {
@@ -89,6 +92,24 @@ def step_after(step: str, status: str, *, business_sync: bool) -> str:
             kind="illegal_transition",
         )
     return following
+
+
+def following_step(state: LoopState, *, business_sync: bool = False) -> str:
+    """The step after the current one, which has ended."""
+    step = current_step(state)
+    status = PASSED if step == COMPLETE else status_of(state, step)
+    is_required = bool(checkpoint_of(state, BUSINESS_SYNC).get("required"))
+    return step_after(step, status, business_sync=is_required or business_sync)
+
+
+def upcoming_step(state: LoopState) -> str:
+    """The step to run now: the current one, or the one after it once it has ended."""
+    step = current_step(state)
+    ended = step in RUNNABLE and (step, status_of(state, step)) in {
+        *NEXT,
+        *((each, SKIPPED) for each in RUNNABLE),
+    }
+    return following_step(state) if ended else step
 
 
 def way_on(step: str) -> str:

@@ -71,6 +71,12 @@ class Pen:
         self.set(name, value)
         self.progress(name, value)
 
+    def set_mirrored(self, name: str, value: str) -> None:
+        """A text at the checkpoint's level, and in its progress where another program wrote it there."""
+        self.set(name, value)
+        if name in (self.checkpoint.get("progress") or {}):
+            self.progress(name, value)
+
     def progress(self, name: str, value: Any) -> None:
         known = self.checkpoint.get("progress") or {}
         if name not in known or known[name] != value:

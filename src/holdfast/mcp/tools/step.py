@@ -104,9 +104,12 @@ def _standing(
     where = find_next_task(track, state)
     known = commands.summarize(state, step)
     data = {**known, "next_task": where["task"], "open_tasks": where["open"], **more}
+    data["next_step"] = where["step"]
     said = [*lines, f"{track.place.track}: {known['step']} is {known['status']}."]
     if known["current_step"] != known["step"]:
         said.append(f"The current step is {known['current_step']}.")
+    elif where["step"] != known["step"]:
+        said.append(f"Next step: {where['step']}.")
     if where["task"]:
         title = f" {where['title']}" if where["title"] else ""
         said.append(

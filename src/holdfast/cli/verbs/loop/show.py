@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.loop_output import amounts, status, track_verb
-from holdfast.cli.terminal import ago, one_line, safe, style, table
+from holdfast.cli.roster_screen import cut, terminal_width
+from holdfast.cli.terminal import ago, one_line, safe, style, table, unstyle, wide
 from holdfast.loop.history import attempts, events, read_log
 from holdfast.loop.rules.checkpoint import (
     active_blockers,
@@ -96,33 +98,31 @@ def _problems(state: LoopState) -> dict[str, list[str]]:
 def _lines(
     state: LoopState, happened: list[dict[str, Any]], data: dict[str, Any], now: int
 ) -> Iterator[str]:
-    loop, step = loop_of(state), current_step(state)
+    loop, step, width = loop_of(state), current_step(state), terminal_width()
     cycles = f"{loop.get('fix_cycle_count', 0)} of {loop.get('max_fix_cycles', 3)} fix cycles"
-    yield style(safe(state["track"]), bold=True) + style(
-        f"  {data['metadata']}  {cycles}", dim=True
-    )
+    title = style(safe(state["track"]), bold=True)
+    yield cut(title + style(f"  {cycles}  {data['metadata']}", dim=True), width)
     yield ""
-    yield from table([_row(state, each, now) for each in _steps(state, step)], indent="  ")
+    yield from _step_lines(state, _steps(state, step), now, width)
     if step == COMPLETE:
         yield f"  {style('✓ complete', 'green', bold=True)}"
     for blocker in data["blockers"]:
         yield ""
         what = one_line(str(blocker.get("description") or ""))
         where = safe(str(blocker.get("blocked_step") or ""))
-        yield style("Blocked", "yellow", bold=True) + f"  {where}: {what}"
+        yield cut(style("Blocked", "yellow", bold=True) + f"  {where}: {what}", width)
     if data["problems"]:
         yield ""
         yield style("The file has", "yellow", bold=True)
-        yield from table(
-            [[each, safe("; ".join(what))] for each, what in data["problems"].items()], indent="  "
-        )
+        found = [[each, safe("; ".join(what))] for each, what in data["problems"].items()]
+        yield from (cut(line, width) for line in table(found, indent="  "))
     if data["due"]:
         yield ""
         yield "PLAN should say how far it is: holdfast loop progress"
     if happened:
         yield ""
         yield style("Latest", bold=True)
-        yield from _timeline(happened[-LATEST:], now)
+        yield from (cut(line, width) for line in _timeline(happened[-LATEST:], now))
 
 
 def _steps(state: LoopState, current: str) -> list[str]:
@@ -133,13 +133,33 @@ def _steps(state: LoopState, current: str) -> list[str]:
     return shown + [step for step in known if step not in STEPS]
 
 
+def _step_lines(state: LoopState, steps: Sequence[str], now: int, width: int) -> Iterator[str]:
+    """One line for each step. In a narrow terminal the bar gives way, and then the details of a step have
+    lines of their own."""
+    for size in (BAR, 0):
+        rows = [[*_row(state, step, now), _detail(state, step, size)] for step in steps]
+        lines = list(table(rows, indent="  "))
+        if not width or all(wide(line) <= width for line in lines):
+            yield from lines
+            return
+    heads = table([_row(state, step, now) for step in steps], indent="  ")
+    for head, step in zip(heads, steps, strict=True):
+        yield cut(head, width)
+        yield from wrap(
+            unstyle(_detail(state, step, 0)),
+            width,
+            initial_indent=" " * 4,
+            subsequent_indent=" " * 4,
+        )
+
+
 def _row(state: LoopState, step: str, now: int) -> list[str]:
     checkpoint = checkpoint_of(state, step)
     at = status_of(state, step)
     is_current = step == current_step(state)
     sign = style(_SIGNS.get(at, "?"), {PASSED: "green", FAILED: "red"}.get(at, "cyan"))
     name = style(safe(step), bold=True) if is_current else safe(step)
-    return [f"{sign} {name}", status(at), _time(checkpoint, now), _detail(checkpoint, at)]
+    return [f"{sign} {name}", status(at), _time(checkpoint, now)]
 
 
 def _time(checkpoint: Any, now: int) -> str:
@@ -161,10 +181,11 @@ def span(milliseconds: int) -> str:
     return f"{seconds // 60} min {seconds % 60:02d} s" if seconds >= 60 else f"{seconds} s"
 
 
-def _detail(checkpoint: Any, at: str) -> str:
+def _detail(state: LoopState, step: str, size: int) -> str:
+    checkpoint, at = checkpoint_of(state, step), status_of(state, step)
     parts = []
     done, total = counted(checkpoint, "tasks_completed"), counted(checkpoint, "tasks_total")
-    if total:
+    if total and size:
         parts.append(bar(done or 0, total))
     parts += amounts(checkpoint)
     task = said(checkpoint, "current_task")
