@@ -230,7 +230,8 @@ def test_a_corrupt_state_json_is_kept_and_written_anew(failed: Rfc, text: str) -
 
 @pytest.mark.clause("RFC-01")
 def test_removed_files_come_back_with_the_next_checkpoint(failed: Rfc) -> None:
-    shutil.rmtree(FOLDER)
+    for path in (CHECKPOINT, STATE, FOLDER / "rfc.md", FOLDER / "evidence.json"):
+        path.unlink()
     answer = done(failed("write", "design", given=DESIGN))
     assert "rfc.md cannot be read: No such file" in answer.err
     assert headings()[1:] == ["## DISCOVER Exit", "## DESIGN Exit", "## Gate-B Round 1 Exit"]

@@ -106,7 +106,7 @@ def test_list_of_what_is_accepted(begun: Rfc) -> None:
     through(begun, "discover", "design")
     for name in ("gate-b-pass", "review-approve"):
         done(begun("transition", name))
-    assert done(begun("list")).out == "No RFC is open.\nand 1 accepted one: --all\n"
+    assert done(begun("list")).out == "No RFC is open.\nand 1 accepted or closed one: --all\n"
     assert "finalize" in done(begun("list", "--all")).out
     done(begun("transition", "baseline-change"))
     assert "baseline_change" in done(begun("list")).out

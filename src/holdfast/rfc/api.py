@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.kernel import clock
 from holdfast.rfc import bootstrap as bootstrapping
-from holdfast.rfc.init import InitRequest, InitResult, init
+from holdfast.rfc.init import InitRequest, InitResult, close, init
 from holdfast.rfc.reader import RfcContext
 from holdfast.rfc.rules.model import stream_of
 from holdfast.rfc.transition import TransitionRequest, TransitionResult, transition
@@ -72,6 +72,10 @@ class Rfc:
             accept_versions=accept_versions,
         )
         return transition(self._context(), request)
+
+    def close(self, *, reopen: bool = False) -> None:
+        """End it without its being accepted, or open it again. Its files stay as they are."""
+        close(self._context(), self.id, reopen=reopen)
 
     def bootstrap(self, *, hand_over: Callable[[Bootstrap], None] | None = None) -> Bootstrap:
         """Read everything that a fresh context needs; `text` is the whole. Writes nothing."""

@@ -36,6 +36,7 @@ from holdfast.rfc.rules.model import (
     version_of,
 )
 from holdfast.rfc.rules.questions import ORIENTATION
+from holdfast.rfc.rules.rfc import closed
 from holdfast.rfc.summary import attention, drift, position
 
 if TYPE_CHECKING:
@@ -102,6 +103,8 @@ def bootstrap(
     """Steps 0 to 6. `hand_over` is called last with the result: it executes the phase."""
     with Reader(workspace) as reader:
         id = reader.find(id)
+        if (stored := reader.stored(id)[0]).get("closed"):
+            raise closed(stored)
         warnings: list[str] = []
         fields = _confirm(id, _read_view(reader, id, STATE_FILE, warnings))
         read = Parsed(_read_view(reader, id, CHECKPOINT_FILE, warnings))

@@ -68,11 +68,15 @@ def init(context: RfcContext, request: InitRequest) -> InitResult:
     stream = stream_of(request.id)
     strictness = request.strictness.lower()
     kept: list[str] = []
-    if strictness in STRICTNESS and not _exists(context, request.id):
+    with Reader(context.workspace) as reader:
+        is_gone = reader.is_gone(request.id)
+    if strictness in STRICTNESS and (is_gone or not _exists(context, request.id)):
         kept = _make_files(context, request)
-    command = {"do": "begin", "strictness": strictness}
+    command = {"do": "begin", "strictness": strictness, "anew": is_gone}
     writer = open_writer(context.workspace)
-    outcome = writer.execute(stream, command, actor=context.actor, now=context.now)
+    outcome = writer.execute(
+        stream, command, actor=context.actor, now=context.now, raise_removed=is_gone
+    )
     folder = path_of(request.id, "")
     return {
         "id": request.id,
@@ -81,6 +85,18 @@ def init(context: RfcContext, request: InitRequest) -> InitResult:
         "kept": kept,
         "outcome": outcome,
     }
+
+
+def close(context: RfcContext, id: str, *, reopen: bool = False) -> tuple[str, Outcome]:
+    """End an RFC that will not be accepted, or open it again: its id, and what was recorded. Its files stay
+    as they are, and no list, pack or bootstrap offers it any more."""
+    with Reader(context.workspace) as reader:
+        found = reader.find(id)
+        adopt(context, reader, found)
+    command = {"do": "reopen" if reopen else "close"}
+    writer = open_writer(context.workspace)
+    outcome = writer.execute(stream_of(found), command, actor=context.actor, now=context.now)
+    return found, outcome
 
 
 def _exists(context: RfcContext, id: str) -> bool:

@@ -29,7 +29,7 @@ from holdfast.rfc.rules.model import (
     FOLDER,
     RFC_FILE,
     STATE_FILE,
-    is_open,
+    is_active,
     path_of,
     stream_of,
 )
@@ -88,15 +88,24 @@ class Reader:
     # Ids
 
     def ids(self) -> list[str]:
-        """The id of every RFC with a state.json or a record."""
+        """The id of every RFC with a state.json or a record, except one whose folder was deleted."""
         found = set()
         if self.journal is not None:
-            found = {head["stream"].partition(":")[2] for head in self.journal.heads("rfc:")}
+            heads = self.journal.heads("rfc:")
+            found = {head["stream"].partition(":")[2] for head in heads}
+            found -= {id for id in found if self.is_gone(id)}
         folder = os.path.join(self.workspace.root, FOLDER)
         for name in os.listdir(folder) if os.path.isdir(folder) else []:
             if os.path.isfile(os.path.join(folder, name, STATE_FILE)) and _is_id(name):
                 found.add(name)
         return sorted(found)
+
+    def is_gone(self, id: str) -> bool:
+        """Whether a person deleted the folder of an RFC that had its files in this worktree."""
+        if os.path.lexists(os.path.join(self.workspace.root, path_of(id, ""))):
+            return False
+        row = self._row(path_of(id, STATE_FILE))
+        return row is not None and (row["placed"] is not None or row["removed"])
 
     def find(self, prefix: str = "") -> str:
         """The RFC with this id, or the only one that begins with it. Without a prefix: the only open
@@ -107,7 +116,7 @@ class Reader:
             found = [prefix] if prefix in known else [id for id in known if id.startswith(prefix)]
             what = f"RFCs begin with {prefix}"
         else:
-            found = [id for id in known if is_open(self.state(id)[0]["fields"])] or known
+            found = [id for id in known if is_active(self.state(id)[0])] or known
             what = "RFCs could be meant"
         if len(found) == 1:
             return found[0]
@@ -207,8 +216,9 @@ class Reader:
 
 
 def _count_items(content: bytes) -> int:
+    """The number of `items`, or of a plain list."""
     value = canonical_json.loads(text_of(content))
-    items = value.get("items") if isinstance(value, dict) else None
+    items = value.get("items") if isinstance(value, dict) else value
     if not isinstance(items, list):
         raise ValueError("it has no list of items")
     return len(items)

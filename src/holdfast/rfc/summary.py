@@ -14,6 +14,7 @@ from holdfast.rfc.rules.model import (
     NOTHING,
     bullets_in,
     heading_of,
+    is_active,
     is_open,
     max_rounds,
     owed_by,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
         max_rounds: int
         version: int
         open: bool
+        closed: str
         restart: bool
         owed: str
         updated_at: str
@@ -79,7 +81,8 @@ def _row(state: RfcState, problems: list[str]) -> RfcRow:
         "round": rounds_of(fields),
         "max_rounds": max_rounds(fields),
         "version": version_of(fields),
-        "open": broken or is_open(fields),
+        "open": (broken or is_open(fields)) and not state.get("closed"),
+        "closed": state.get("closed", ""),
         "restart": wants_restart(state),
         "owed": owed_by(state),
         "updated_at": str(fields.get("updated_at", "")),
@@ -153,7 +156,7 @@ def active_reasoning(workspace: Workspace) -> tuple[list[str], list[tuple[str, l
                 # A broken RFC must not keep a session from being resumed.
                 sections.append((f"RFC {id}", [f"It cannot be read: {problem}"]))
                 continue
-            if not is_open(state["fields"]):
+            if not is_active(state):
                 continue
             if wants_restart(state):
                 waiting.append(id)

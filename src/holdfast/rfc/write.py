@@ -23,6 +23,7 @@ from holdfast.rfc.rules.model import (
     stream_of,
     unknown,
     version_of,
+    word_of,
 )
 from holdfast.rfc.rules.transitions import group_for
 from holdfast.streams import open_writer
@@ -115,6 +116,8 @@ def enter(
     state, _ = reader.state(id)
     if not state["fields"]:
         raise unknown(id)
+    if state.get("closed"):
+        raise rules.closed(state)
     return state
 
 
@@ -123,10 +126,16 @@ def command_for(
 ) -> tuple[dict[str, Any], list[str]]:
     """The command that writes these answers, and warnings."""
     key = group_for(state, group)
-    given = questions.read(key, answers.text, source=answers.source)
-    sections = budget.compress(key, given, add_labels=answers.lenient)
     artifacts, warnings = reader.artifacts(state["id"])
-    warnings += budget.check(key, sections, lenient=answers.lenient)
+    try:
+        given = questions.read(key, answers.text, source=answers.source)
+        sections = budget.compress(key, given, add_labels=answers.lenient)
+        warnings += budget.check(key, sections, lenient=answers.lenient)
+    except HoldfastError as error:
+        # So that the command of the hint runs as it stands.
+        prompt = f"holdfast rfc prompt {word_of(key)} {state['id']}"
+        error.hint = error.hint.replace("holdfast rfc prompt", prompt)
+        raise
     warnings += [
         f"Written by hand, and replaced ({heading_of(key)}): {bullet}"
         for bullet in rules.replaced_by(state, key, sections)

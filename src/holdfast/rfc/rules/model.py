@@ -65,6 +65,8 @@ if TYPE_CHECKING:
         move: Move | None
         # The Gate-B round that was counted as failed while the RFC is still in the gate, else 0.
         counted: int
+        # When a person ended it without its being accepted, else missing or "".
+        closed: NotRequired[str]
 
     Bounds = dict[str, tuple[int, int | None]]
 
@@ -253,6 +255,11 @@ def is_open(fields: dict[str, Any]) -> bool:
     """Whether an RFC is not accepted yet, or its baseline is being changed."""
     accepted = fields.get("baseline_accepted") and fields.get("current_phase") == "finalize"
     return bool(fields) and not accepted
+
+
+def is_active(state: RfcState) -> bool:
+    """Whether an RFC is open, and no person has closed it."""
+    return is_open(state["fields"]) and not state.get("closed")
 
 
 def owed_by(state: RfcState) -> str:

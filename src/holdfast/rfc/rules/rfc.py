@@ -6,7 +6,7 @@ rfc.md and evidence.json belong to their author and are only read, in `holdfast.
 from __future__ import annotations
 
 from holdfast.kernel import clock
-from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.errors import Conflict, HoldfastError, Usage
 from holdfast.kernel.rules import Decision
 from holdfast.rfc.rules import budget, document, edits, state_file
 from holdfast.rfc.rules.edits import absorb
@@ -71,12 +71,19 @@ def initial(stream: str) -> RfcState:
 
 
 def decide(state: RfcState, command: Any, now: int) -> Decision:
-    """`begin`, `adopt` (files without a record), `write` (answers), `move` (a transition)."""
+    """`begin`, `adopt` (files without a record), `write` (answers), `move` (a transition), `close` and
+    `reopen`."""
     what = command["do"]
     if what in ("begin", "adopt"):
         return _begin(state, command, now)
     if not state["fields"]:
         raise unknown(state["id"])
+    if what in ("close", "reopen"):
+        is_wanted = bool(state.get("closed")) != (what == "close")
+        body = {"at": clock.stamp(now)}
+        return Decision([("closed" if what == "close" else "reopened", body)] if is_wanted else [])
+    if state.get("closed"):
+        raise closed(state)
     if what == "write":
         return Decision([("written", _write(state, command, now))])
     if what == "move":
@@ -84,8 +91,18 @@ def decide(state: RfcState, command: Any, now: int) -> Decision:
     raise Usage(f"An RFC cannot {what!r}.")
 
 
+def closed(state: RfcState) -> Conflict:
+    """The error for an RFC that a person closed."""
+    return Conflict(
+        f"{state['id']} was closed at {state.get('closed')}.",
+        hint=f"Open it again: holdfast rfc close {state['id']} --reopen",
+        kind="rfc_closed",
+    )
+
+
 def _begin(state: RfcState, command: Any, now: int) -> Decision:
-    if state["fields"]:
+    """With `anew`, the RFC of this id is gone: a person deleted its folder."""
+    if state["fields"] and not command.get("anew"):
         if command["do"] == "adopt":
             return Decision()
         raise HoldfastError(
@@ -97,7 +114,8 @@ def _begin(state: RfcState, command: Any, now: int) -> Decision:
     if strictness not in STRICTNESS:
         raise Usage(f"{strictness!r:.40} is none of {', '.join(STRICTNESS)}.")
     fields = state_file.first_fields(state["id"], strictness, clock.stamp(now))
-    return Decision([("begun", {"fields": fields})])
+    anew = {"anew": True} if state["fields"] else {}
+    return Decision([("begun", {"fields": fields, **anew})])
 
 
 def _write(state: RfcState, command: Any, now: int) -> dict[str, Any]:
@@ -183,7 +201,7 @@ def _repeat(state: RfcState, name: str, answers: Any, now: int) -> list[tuple[st
         return []
     raise HoldfastError(
         f"{name} was made already, and {heading_of(key)} is written: these answers were not taken.",
-        hint=f"To replace what it says: holdfast rfc write {word_of(key)}",
+        hint=f"To replace what it says: holdfast rfc write {word_of(key)} {state['id']}",
         kind="made_already",
     )
 
@@ -194,7 +212,10 @@ def _repeat(state: RfcState, name: str, answers: Any, now: int) -> list[tuple[st
 def apply(state: RfcState, event: Event) -> RfcState:
     kind, body = event["kind"], event["body"]
     if kind == "begun":
-        return {**state, "fields": body["fields"]}
+        before = initial(f"rfc:{state['id']}") if body.get("anew") else state
+        return {**before, "fields": body["fields"]}
+    if kind in ("closed", "reopened"):
+        return {**state, "closed": body["at"] if kind == "closed" else ""}
     if kind == "written":
         return _apply_written(state, body)
     if kind == "moved":

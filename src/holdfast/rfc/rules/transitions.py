@@ -80,7 +80,7 @@ def group_for(state: RfcState, word: str) -> str:
     if word != GATE_B:
         return word
     number = rounds_of(state["fields"]) + (1 if _counts(state) else 0)
-    _check_round(state["fields"], number)
+    _check_round(state, number)
     return f"{ROUND}{number}"
 
 
@@ -96,19 +96,20 @@ def _counts(state: RfcState) -> bool:
     return in_gate and not (rounds and state["counted"] == rounds)
 
 
-def _check_round(fields: dict[str, Any], number: int) -> None:
+def _check_round(state: RfcState, number: int) -> None:
     """Refuse a round that the strictness does not allow; AMB-RFC-12."""
+    fields, id = state["fields"], state["id"]
     most, word = max_rounds(fields), strictness_of(fields).capitalize()
     if most == 0:
         raise HoldfastError(
             f"{word} has no Gate-B: after Gate-A comes the review.",
-            hint="When the review rejects it: holdfast rfc transition review-reject",
+            hint=f"When the review rejects it: holdfast rfc transition review-reject {id}",
             kind="no_gate_b",
         )
     if number < 1:
         raise HoldfastError(
             "Gate-B has not failed yet: there is no round to write about.",
-            hint="When it fails: holdfast rfc transition gate-b-fail",
+            hint=f"When it fails: holdfast rfc transition gate-b-fail {id}",
             kind="no_round",
         )
     if number > most:
@@ -234,8 +235,8 @@ def _check_source(state: RfcState, name: str, transition: Transition) -> None:
     if owed:
         raise HoldfastError(
             f"{heading_of(owed)} is not written yet: a checkpoint is always written.",
-            hint=f"holdfast rfc prompt {word_of(owed)}, then "
-            f"holdfast rfc write {word_of(owed)} with the answers.",
+            hint=f"`holdfast rfc prompt {word_of(owed)} {state['id']}` asks the questions, and "
+            f"`holdfast rfc write {word_of(owed)} {state['id']}` takes the answers.",
             kind="owed",
         )
     if phase not in transition.sources:

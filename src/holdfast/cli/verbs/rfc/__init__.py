@@ -12,6 +12,7 @@ VERBS = {
     "transition": "Leave a phase; says whether to write and whether to restart.",
     "bootstrap": "After a restart: print everything that is needed to continue.",
     "show": "Show an RFC and its checkpoint.",
+    "close": "End an RFC that will not be accepted, or open it again.",
     "lint": "Check a checkpoint that was written by hand, line by line.",
 }
 

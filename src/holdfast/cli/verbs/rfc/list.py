@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--all", "everything", is_flag=True, help="List accepted RFCs too.")
+@click.option("--all", "everything", is_flag=True, help="List accepted and closed RFCs too.")
 @verb
 def command(call: Call, everything: bool) -> Reply:
     """List the open RFCs and what each waits for."""
@@ -25,7 +25,7 @@ def command(call: Call, everything: bool) -> Reply:
     lines = list(table([_cells(row, call.now) for row in shown])) or ["No RFC is open."]
     hidden = len(known) - len(shown)
     if hidden:
-        lines.append(style(f"and {plural(hidden, 'accepted one')}: --all", dim=True))
+        lines.append(style(f"and {plural(hidden, 'accepted or closed one')}: --all", dim=True))
     next = [f"holdfast rfc bootstrap {row['id']}" for row in shown if row["restart"]]
     return Reply({"rfcs": shown}, lines, next=next if shown else ["holdfast rfc init ID"])
 
@@ -45,6 +45,10 @@ def _cells(row: RfcRow, now: int) -> list[str]:
 def _waits_for(row: RfcRow) -> str:
     if row["problems"]:
         return style(f"cannot be read: holdfast rfc lint {row['id']}", "red")
+    if row["closed"]:
+        return style(f"closed: holdfast rfc close {row['id']} --reopen", dim=True)
     if row["owed"]:
-        return style(f"owes its checkpoint: holdfast rfc prompt {row['owed']}", "yellow")
+        return style(
+            f"owes its checkpoint: holdfast rfc prompt {row['owed']} {row['id']}", "yellow"
+        )
     return style("bootstrap first", "yellow") if row["restart"] else ""

@@ -40,6 +40,7 @@ def _facts(found: RfcDetails, now: int) -> list[list[str]]:
         ["RFC", style(safe(row["id"]), "yellow")],
         ["Phase", safe(f"{fields.get('current_phase', '')}{rounds}")],
         ["Strictness", row["strictness"]],
+        *([["Closed", safe(row["closed"])]] if row["closed"] else []),
     ]
     if not found["checkpoint"]:
         return [*rows, ["Checkpoint", "not written yet"]]
@@ -48,7 +49,7 @@ def _facts(found: RfcDetails, now: int) -> list[list[str]]:
     rows.append(["Updated", safe(f"{row['updated_at']} ({ago(row['updated_at'], now)})")])
     rows += [["Drift", style(safe(what), "yellow")] for what in found["drift"]]
     if row["owed"]:
-        rows.append(["Owes", style(f"holdfast rfc write {row['owed']}", "yellow")])
+        rows.append(["Owes", style(f"holdfast rfc write {row['owed']} {row['id']}", "yellow")])
     if row["restart"]:
         rows.append(["Restart", style(f"holdfast rfc bootstrap {row['id']}", "yellow")])
     return rows

@@ -78,7 +78,7 @@ def _lines(done: TransitionResult, *, dry_run: bool) -> list[str]:
         head = f"{done['id']} went to {advice['target']} already; {what}."
     write = "no"
     if advice["write"]:
-        first = f"first of all: holdfast rfc write {word_of(advice['group'])}"
+        first = f"first of all: holdfast rfc write {word_of(advice['group'])} {done['id']}"
         write = f"yes, {heading_of(advice['group'])}; {first if done['owed'] else 'it is written'}"
     restart = style("yes", "yellow", bold=True) if advice["restart"] else "no"
     rows = [["Write", write], ["Restart", f"{restart} ({advice['why']})"]]
