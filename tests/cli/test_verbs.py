@@ -170,7 +170,7 @@ def test_verify_names_the_first_broken_record(holdfast: Holdfast) -> None:
     assert holdfast("verify").out == "2 records in 1 chain, all whole.\n"
     second = ids(holdfast)[0]
     other = apsw.Connection(".git/holdfast/journal.db")
-    other.execute("UPDATE records SET body = replace(body, 'two', 'six')")
+    other.execute("UPDATE recent SET body = replace(body, 'two', 'six')")
     answer = holdfast("verify")
     assert answer.code == 1
     assert second in answer.out

@@ -12,6 +12,7 @@ import pytest
 
 from holdfast.journal import sqlite_rows, upkeep
 from holdfast.journal.chain import verify
+from holdfast.journal.interface import Append
 from holdfast.journal.sqlite import FORMAT, SqliteJournal
 from holdfast.kernel.errors import HoldfastError, NotFound, StoreAway
 from tests.journal.conformance.examples import at, draft, drafts, write
@@ -75,7 +76,7 @@ def test_a_newer_format_is_refused_and_nothing_is_changed(
     assert {file.name: file.read_bytes() for file in Path(path).parent.glob("*.db")} == before
     reader = apsw.Connection(path)
     assert reader.execute("PRAGMA user_version").fetchall() == [(99,)]
-    assert reader.execute("SELECT count(*) FROM records").fetchall() == [(1,)]
+    assert reader.execute("SELECT count(*) FROM recent").fetchall() == [(1,)]
     reader.close()
 
 
@@ -214,3 +215,97 @@ def test_an_erased_body_is_in_none_of_the_files_after_compaction(
 
     for file in Path(path).parent.iterdir():
         assert b"hunter2" not in file.read_bytes(), file.name
+
+
+def tables(journal: SqliteJournal) -> tuple[int, int]:
+    [(filed, recent)] = journal.connection().execute(
+        "SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM recent)"
+    )
+    return int(filed), int(recent)
+
+
+def pages_of_log(path: str) -> int:
+    return (Path(path + "-wal").stat().st_size - 32) // (8192 + 24)
+
+
+def test_a_record_is_one_page_of_the_log(journal: SqliteJournal, path: str) -> None:
+    write(journal, "note:a", *drafts(2))
+    journal.connection().wal_autocheckpoint(0)
+    journal.connection().wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+    for number in range(5):
+        write(journal, "note:a", draft(number))
+        assert pages_of_log(path) == number + 1
+
+
+def test_the_newest_records_are_moved_together_and_read_as_one(journal: SqliteJournal) -> None:
+    count = 2 * sqlite_rows.MOST_RECENT + 5
+    for number in range(count):
+        write(journal, f"note:{number % 3}", draft(number))
+
+    filed, recent = tables(journal)
+    assert 0 < recent < sqlite_rows.MOST_RECENT < filed
+    assert [record["seq"] for record in journal.since(0)] == list(range(1, count + 1))
+    newest = journal.latest(limit=count)
+    assert [record["seq"] for record in newest] == list(range(count, 0, -1))
+    assert [record["seq"] for record in journal.latest(before=filed + 2, limit=2)] == [
+        filed + 1,
+        filed,
+    ]
+    for number in range(3):
+        versions = [record["version"] for record in journal.read(f"note:{number}")]
+        assert versions == list(range(1, len(versions) + 1))
+        loaded = journal.load(f"note:{number}")
+        assert loaded["head"] == journal.head(f"note:{number}")
+        assert loaded["head"] is not None
+        assert loaded["head"]["version"] == versions[-1]
+    assert_sound(journal)
+
+
+def test_a_large_record_does_not_stay_among_the_newest(journal: SqliteJournal) -> None:
+    write(journal, "note:a", draft(1))
+    large = draft(2)
+    large["text"] = '"' + "x" * (sqlite_rows.LARGEST_RECENT + 1) + '"'
+
+    write(journal, "note:a", large)
+
+    assert tables(journal) == (2, 0)
+
+
+def test_an_id_is_known_in_both_tables(journal: SqliteJournal) -> None:
+    first = draft(1)
+    write(journal, "note:a", first)
+    for _ in range(2):
+        [receipt] = journal.commit([Append("note:a", [first], expected=None)])
+        assert receipt["duplicate"]
+        journal.file_recent()
+    assert tables(journal) == (1, 0)
+
+
+def test_the_log_is_small_again_after_a_large_commit(journal: SqliteJournal, path: str) -> None:
+    large = draft(1)
+    large["text"] = '"' + "x" * 3_000_000 + '"'
+    write(journal, "note:a", large)
+    for number in range(2, 60):
+        write(journal, "note:a", draft(number))
+
+    assert Path(path + "-wal").stat().st_size <= 512 * 1024
+
+
+def test_a_reader_who_cannot_migrate_reads_an_older_journal(path: str) -> None:
+    journal = SqliteJournal(path)
+    written = write(journal, "note:a", *drafts(3))
+    journal.file_recent()
+    journal.connection().execute("DROP TABLE recent; PRAGMA user_version = 1").fetchall()
+    journal.close()
+
+    reader = SqliteJournal(path, read_only=True)
+
+    assert reader.read("note:a") == written
+    assert reader.load("note:a")["records"] == written
+    reader.close()
+    writer = SqliteJournal(path)
+    assert pragma(writer, "user_version") == FORMAT
+    write(writer, "note:a", draft(4))
+    assert_sound(writer)
+    writer.close()

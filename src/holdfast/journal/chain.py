@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from holdfast.journal.interface import Anchored, Draft, Event, Journal
+    from holdfast.journal.mark import Marked
 
     class ChainReport(TypedDict):
         """What the walk over one stream found."""
@@ -46,14 +47,35 @@ def header_of(event: Event, stream: str, version: int, fence: int | None) -> byt
 
 def verify(journal: Journal) -> Iterator[ChainReport]:
     """One finding a stream; `broken` says what is wrong with the first record that is."""
-    for ends in journal.anchors():
+    # Before the ends: what is acknowledged while we look is in neither.
+    acknowledged = journal.acknowledged()
+    for ends in with_lost(journal.anchors(), acknowledged):
         finding = _walk(journal, ends)
         if finding["broken"]:
             # Or did `gc` move the anchor under our feet? Then the ends are others by now.
             now = {end["stream"]: end for end in journal.anchors()}
-            if now.get(ends["stream"], ends) != ends:
+            known = now.get(ends["stream"], ends)
+            if known["anchor_version"] > ends["anchor_version"]:
                 finding = _walk(journal, now[ends["stream"]])
         yield finding
+
+
+def with_lost(anchors: list[Anchored], acknowledged: list[Marked]) -> list[Anchored]:
+    """The ends of all chains, as far as their records were acknowledged: the store may have lost some."""
+    ends = {end["stream"]: end for end in anchors}
+    for marked in acknowledged:
+        stream, version = marked["stream"], marked["version"]
+        nothing: Anchored = {
+            "stream": stream,
+            "anchor_version": 0,
+            "anchor_hash": ORIGIN,
+            "version": 0,
+            "hash": ORIGIN,
+        }
+        end = ends.get(stream, nothing)
+        if version > end["version"]:
+            ends[stream] = {**end, "version": version, "hash": bytes.fromhex(marked["hash"])}
+    return [ends[stream] for stream in sorted(ends)]
 
 
 def _walk(journal: Journal, ends: Anchored) -> ChainReport:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any, Protocol, TypedDict
 
+    from holdfast.journal.mark import Marked
+
     class Event(TypedDict):
         """What a protocol sees of a record."""
 
@@ -186,6 +188,12 @@ if TYPE_CHECKING:
 
         def collect(self, *, before: str, keep: int) -> Collected:
             """Remove what is older than `before`, keeping `keep` of each stream and its state."""
+
+        def acknowledged(self) -> list[Marked]:
+            """The newest records that were acknowledged, as kept outside of the store."""
+
+        def lost(self) -> list[Marked]:
+            """Records that were acknowledged and were not there any more at a later opening."""
 
         def anchors(self) -> list[Anchored]: ...
         def sealed(self, stream: str) -> Iterator[Sealed]: ...

@@ -35,12 +35,18 @@ from holdfast.journal.interface import (
     version_conflict,
     weight_of,
 )
+from holdfast.journal.mark import Mark, lost_marks, lost_records
 from holdfast.journal.sqlite_rows import (
     ANCHOR,
     HEAD,
+    LARGEST_RECENT,
+    MOST_RECENT,
     RECORD,
     SEALED,
+    TABLES,
+    Reading,
     Transaction,
+    file_recent,
     next_fence,
     patience,
     prefix_range,
@@ -70,13 +76,41 @@ if TYPE_CHECKING:
         Sealed,
         ViewRow,
     )
+    from holdfast.journal.mark import Marked
 
-FORMAT = 1
+FORMAT = 2
 APPLICATION_ID = 0x486F6C64  # "Hold"
-# A checkpoint copies the WAL back after so many pages; it bounds the WAL to about half a megabyte.
-CHECKPOINT_PAGES = 64
+# A checkpoint copies the WAL back after so many pages; most commits are one.
+CHECKPOINT_PAGES = 16
+# Bytes of the WAL that are kept when it begins anew; a commit that was larger gives the rest back.
+LARGEST_LOG = 128 * 1024
 # Seconds between two looks of a reader who waits for the next record.
 WAIT_PAUSE = 0.05
+
+
+# The columns of a record after its stream's snapshot.
+_AFTER = "seq, id, version, at, actor, fence, kind, body, hash"
+_KNOWN = "SELECT 1 FROM recent WHERE id = ?1 UNION ALL SELECT 1 FROM records WHERE id = ?1"
+
+
+# A stream's head as it was when its records were moved last, and the ends of the newest records.
+_STREAM = (
+    "SELECT number, version, hash, fence, seen_at, closed_at, delta_bytes, snapshot_bytes,"
+    " (SELECT min(seq) FROM recent), (SELECT max(seq) FROM recent), (SELECT max(seq) FROM records)"
+    " FROM streams WHERE name = ?"
+)
+
+
+def _newest(connection: apsw.Connection, number: int) -> Any:
+    """Where a stream's newest record left it; None when all its records were moved."""
+    # Without a WHERE, which takes SQLite three times as long to find the last record.
+    for stream, *head in connection.execute(
+        "SELECT stream, version, hash, seen_at, delta_bytes, snapshot_bytes FROM recent"
+        " ORDER BY seq DESC"
+    ):
+        if stream == number:
+            return head
+    return None
 
 
 class SqliteJournal:
@@ -85,6 +119,7 @@ class SqliteJournal:
     def __init__(self, path: str, *, read_only: bool = False) -> None:
         self.path = path
         self.read_only = read_only
+        self.mark = Mark(path)
         self._connections: dict[tuple[int, int], apsw.Connection] = {}
         self.connection()
 
@@ -122,14 +157,28 @@ class SqliteJournal:
                 kind="newer_format",
             )
         if version < FORMAT:
-            if self.read_only:
+            from holdfast.journal.migrate import migrate, stand_in
+
+            if not self.read_only:
+                migrate(connection, FORMAT, APPLICATION_ID)
+            elif version:
+                stand_in(connection, version)
+            else:
                 connection.close()
                 raise NotFound("There is no journal yet.", hint="Write something first.")
-            from holdfast.journal.migrate import migrate
-
-            migrate(connection, FORMAT, APPLICATION_ID)
         connection.wal_autocheckpoint(CHECKPOINT_PAGES)
+        connection.execute(f"PRAGMA journal_size_limit = {LARGEST_LOG}").fetchall()
+        if not self.read_only and not self._connections:
+            self._look_for_loss(connection)
         return connection
+
+    def _look_for_loss(self, connection: apsw.Connection) -> None:
+        marked = self.mark.newest()  # before the journal: a commit may come in between
+        row: Any = connection.execute(
+            "SELECT coalesce((SELECT max(seq) FROM recent), (SELECT max(seq) FROM records), 0)"
+        ).fetchone()
+        if marked > row[0]:
+            self.mark.keep_lost(row[0])
 
     def close(self) -> None:
         process = os.getpid()
@@ -137,9 +186,17 @@ class SqliteJournal:
             if owner == process:
                 connection.close()
         self._connections.clear()
+        self.mark.close()
 
-    def transaction(self, *, durable: bool = True) -> Transaction:
-        return Transaction(self.connection(), self.path, durable)
+    def transaction(self, *, durable: bool = True, appends: bool = False) -> Transaction:
+        return Transaction(self.connection(), self.path, durable=durable, appends=appends)
+
+    def file_recent(self) -> None:
+        """Move the newest records to the indexed table, for a reader who looks only there. A reader
+        without the right to write misses the newest."""
+        if not self.read_only and self._rows("SELECT 1 FROM recent LIMIT 1"):
+            with self.transaction():
+                pass
 
     # Writing
 
@@ -152,13 +209,15 @@ class SqliteJournal:
     ) -> list[Receipt]:
         refused: Append | None = None
         try:
-            with self.transaction() as connection:
+            with self.transaction(appends=True) as connection:
                 receipts = []
                 for append in appends:
                     refused = append
                     receipts.append(self._append(connection, append))
                 store_views(connection, views)
                 store_effects(connection, effects)
+            for receipt in receipts:
+                self.mark.note(receipt["records"])
             return receipts
         except (Conflict, apsw.ConstraintError) as error:
             # Perhaps it was written before, and only the answer was lost.
@@ -174,11 +233,7 @@ class SqliteJournal:
 
     def _append(self, connection: apsw.Connection, append: Append) -> Receipt:
         stream = append.stream
-        row: Any = connection.execute(
-            "SELECT number, version, hash, fence, seen_at, closed_at, delta_bytes, snapshot_bytes"
-            " FROM streams WHERE name = ?",
-            (stream,),
-        ).fetchone()
+        row: Any = connection.execute(_STREAM, (stream,)).fetchone()
         if row is None:
             refuse_unless_current(append, None)
             connection.execute(
@@ -186,30 +241,49 @@ class SqliteJournal:
                 " VALUES (?, 0, ?, 0, '', ?)",
                 (stream, ORIGIN, ORIGIN),
             )
-            row = (connection.last_insert_rowid(), 0, ORIGIN, 0, "", None, 0, 0)
-        number, version, previous, held, seen_at, closed_at, deltas, snapshot_bytes = row
+            row = connection.execute(_STREAM, (stream,)).fetchone()
+        number, version, previous, held, seen_at, closed_at, deltas, snapshot_bytes = row[:8]
+        first, last, filed = row[8:]
+        seq = last or filed or 0
+        newest = _newest(connection, number) if last else None
+        if newest is not None:
+            version, previous, newest_seen_at, deltas, snapshot_bytes = newest
+            seen_at = max(seen_at, newest_seen_at)
         refuse_unless_current(append, head_of((stream, version, held, seen_at, closed_at, 0)))
         if not is_expected(append, version, previous):
             lost_to = self.read(stream, after=append.expected or 0, limit=1)
             raise version_conflict(append, version, lost_to[0] if lost_to else None)
         if append.grant:
             held = next_fence(connection)
+            connection.execute("UPDATE streams SET fence = ? WHERE number = ?", (held, number))
         fence = held if append.grant else append.fence
         written: list[Record] = []
+        is_large = False
         for draft in append.drafts:
+            id, at, actor, kind = draft["id"], draft["at"], draft["actor"], draft["kind"]
+            if connection.execute(_KNOWN, (id,)).fetchone() is not None:
+                raise id_taken(append)
             version += 1
+            seq += 1
             text = draft["text"]
             salt, body_hash, record_hash = seal(previous, stream, version, fence, draft)
-            id, at, actor, kind = draft["id"], draft["at"], draft["actor"], draft["kind"]
+            previous = record_hash
+            deltas += weight_of(text)
+            seen_at = max(seen_at, at)
+            is_last = len(written) == len(append.drafts) - 1
+            if is_last and append.state is not None and snapshot_is_due(deltas, snapshot_bytes):
+                snapshot_bytes = store_snapshot(connection, number, version, append.state)
+                deltas = 0
             connection.execute(
-                "INSERT INTO records"
-                " (id, stream, version, at, actor, fence, kind, salt, body, body_hash, hash)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (id, number, version, at, actor, fence, kind, salt, text, body_hash, record_hash),
+                "INSERT INTO recent VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *(seq, id, number, version, record_hash, seen_at, deltas, snapshot_bytes),
+                    *(at, actor, fence, kind, salt, text, body_hash),
+                ),
             )
             written.append(
                 {
-                    "seq": connection.last_insert_rowid(),
+                    "seq": seq,
                     "id": id,
                     "stream": stream,
                     "version": version,
@@ -222,16 +296,9 @@ class SqliteJournal:
                     "hash": record_hash.hex(),
                 }
             )
-            previous = record_hash
-            deltas += weight_of(text)
-            seen_at = max(seen_at, at)
-        if append.state is not None and snapshot_is_due(deltas, snapshot_bytes):
-            snapshot_bytes, deltas = store_snapshot(connection, number, version, append.state), 0
-        connection.execute(
-            "UPDATE streams SET version = ?, hash = ?, fence = ?, seen_at = ?, delta_bytes = ?,"
-            " snapshot_bytes = ? WHERE number = ?",
-            (version, previous, held, seen_at, deltas, snapshot_bytes, number),
-        )
+            is_large = is_large or len(text) > LARGEST_RECENT
+        if is_large or seq - (first or seq) >= MOST_RECENT:
+            file_recent(connection)
         return receipt_of(stream, version, held, written, duplicate=False)
 
     def _repeated(self, appends: Sequence[Append]) -> list[Receipt]:
@@ -250,26 +317,26 @@ class SqliteJournal:
 
     def _by_ids(self, ids: list[str]) -> list[Record]:
         marks = ",".join("?" * len(ids))
-        return self._records(f"{RECORD} WHERE r.id IN ({marks}) ORDER BY r.seq", ids)
+        return self._records(f"r.id IN ({marks})", ids, "r.seq")
 
     def _keep_refused(self, append: Append, reason: str) -> None:
         first = append.drafts[0] if append.drafts else None
         at, actor = (first["at"], first["actor"]) if first else ("", "")
         drafts = canonical_json.dumps(append.drafts)
-        with self.transaction() as connection:
+        with self.transaction(appends=True) as connection:
             connection.execute(
                 "INSERT INTO refused VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (new_id(), append.stream, at, actor, append.fence, reason, drafts),
             )
 
     def touch(self, stream: str, at: str) -> None:
-        with self.transaction(durable=False) as connection:
+        with self.transaction(durable=False, appends=True) as connection:
             connection.execute(
                 "UPDATE streams SET seen_at = max(seen_at, ?) WHERE name = ?", (at, stream)
             )
 
     def end(self, stream: str, at: str) -> None:
-        with self.transaction() as connection:
+        with self.transaction(appends=True) as connection:
             connection.execute("UPDATE streams SET closed_at = ? WHERE name = ?", (at, stream))
 
     def snapshot(self, stream: str, version: int, state: Any) -> None:
@@ -306,7 +373,7 @@ class SqliteJournal:
             return upkeep.scrub(connection, text, mark)
 
     def put(self, key: str, value: str) -> None:
-        with self.transaction() as connection:
+        with self.transaction(appends=True) as connection:
             connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     def size(self) -> int:
@@ -330,32 +397,48 @@ class SqliteJournal:
         with translate_errors("reading the journal", self.path):
             return self.connection().execute(sql, values).fetchall()
 
-    def _records(self, sql: str, values: Sequence[Any] = ()) -> list[Record]:
-        return [record_of(row) for row in self._rows(sql, values)]
+    def _records(
+        self, where: str, values: Sequence[Any], order: str, limit: int | None = None
+    ) -> list[Record]:
+        """The records of both tables, in an order in which the newest are last, or first."""
+        most = -1 if limit is None else limit
+        tables = TABLES[::-1] if order.endswith("DESC") else TABLES
+        rows: list[Any] = []
+        with translate_errors("reading the journal", self.path), Reading(self.connection()) as at:
+            for table in tables:
+                sql = f"{RECORD.format(table=table)} WHERE {where} ORDER BY {order} LIMIT ?"
+                rows += at.execute(sql, (*values, most - len(rows) if most > 0 else most))
+        return [record_of(row) for row in rows]
 
     def alone(self, lost: int) -> Unguarded:
         return Unguarded()
 
     def load(self, stream: str) -> Loaded:
-        # One statement, so that snapshot and records are of one instant without a transaction.
-        rows = self._rows(
-            "SELECT s.version, s.fence, s.seen_at, s.closed_at, s.anchor_version,"
-            " n.version, n.state, r.seq, r.id, r.version, r.at, r.actor, r.fence, r.kind, r.body,"
-            " r.hash FROM streams s LEFT JOIN snapshots n ON n.stream = s.number"
-            " LEFT JOIN records r ON r.stream = s.number AND r.version > coalesce(n.version, 0)"
-            " WHERE s.name = ? ORDER BY r.version",
-            (stream,),
-        )
-        if not rows:
-            return {"head": None, "snapshot": None, "snapshot_version": 0, "records": []}
-        first = rows[0]
+        with translate_errors("reading the journal", self.path), Reading(self.connection()) as at:
+            found: Any = at.execute(
+                "SELECT s.number, s.version, s.fence, s.seen_at, s.closed_at, s.anchor_version,"
+                " coalesce(n.version, 0), n.state"
+                " FROM streams s LEFT JOIN snapshots n ON n.stream = s.number WHERE s.name = ?",
+                (stream,),
+            ).fetchone()
+            if found is None:
+                return {"head": None, "snapshot": None, "snapshot_version": 0, "records": []}
+            number, version, fence, seen_at, closed_at, anchor, start, state = found
+            rows = at.execute(
+                f"SELECT {_AFTER} FROM records WHERE stream = ? AND version > ? ORDER BY version",
+                (number, start),
+            ).fetchall()
+            recent = at.execute(
+                f"SELECT {_AFTER}, seen_at FROM recent WHERE stream = ? ORDER BY seq", (number,)
+            ).fetchall()
+        if recent:
+            version, seen_at = recent[-1][2], max(seen_at, recent[-1][-1])
+            rows += [row[:-1] for row in recent if row[2] > start]
         return {
-            "head": head_of((stream, *first[:5])),
-            "snapshot": canonical_json.loads(first[6]) if first[6] is not None else None,
-            "snapshot_version": first[5] or 0,
-            "records": [
-                record_of((row[7], row[8], stream, *row[9:])) for row in rows if row[7] is not None
-            ],
+            "head": head_of((stream, version, fence, seen_at, closed_at, anchor)),
+            "snapshot": canonical_json.loads(state) if state is not None else None,
+            "snapshot_version": start,
+            "records": [record_of((*row[:2], stream, *row[2:])) for row in rows],
         }
 
     def load_all(self, prefix: str) -> list[Loaded]:
@@ -363,10 +446,7 @@ class SqliteJournal:
         return [self.load(name) for name in names if "/" not in name[len(prefix) :]]
 
     def read(self, stream: str, *, after: int = 0, limit: int | None = None) -> list[Record]:
-        return self._records(
-            f"{RECORD} WHERE s.name = ? AND r.version > ? ORDER BY r.version LIMIT ?",
-            (stream, after, -1 if limit is None else limit),
-        )
+        return self._records("s.name = ? AND r.version > ?", (stream, after), "r.version", limit)
 
     def latest(
         self, *, stream: str = "", kind: str = "", before: int | None = None, limit: int = 50
@@ -385,14 +465,12 @@ class SqliteJournal:
         if before is not None:
             wanted.append("r.seq < ?")
             values.append(before)
-        return self._records(
-            f"{RECORD} WHERE {' AND '.join(wanted)} ORDER BY r.seq DESC LIMIT ?", [*values, limit]
-        )
+        return self._records(" AND ".join(wanted), values, "r.seq DESC", limit)
 
     def since(self, seq: int, *, limit: int = 1000) -> list[Record]:
         # SQLite has one writer at a time and the number is given inside the transaction, so the
         # order of the numbers is the order of the commits.
-        return self._records(f"{RECORD} WHERE r.seq > ? ORDER BY r.seq LIMIT ?", (seq, limit))
+        return self._records("r.seq > ?", (seq,), "r.seq", limit)
 
     def wait(self, seq: int, seconds: float) -> bool:
         deadline = time.monotonic() + seconds
@@ -405,27 +483,36 @@ class SqliteJournal:
 
     def find(self, prefix: str, *, limit: int = 2) -> list[Record]:
         return self._by_ids([prefix]) or self._records(
-            f"{RECORD} WHERE r.id >= ? AND r.id < ? ORDER BY r.id LIMIT ?",
-            (*prefix_range(prefix), limit),
+            "r.id >= ? AND r.id < ?", prefix_range(prefix), "r.id", limit
         )
 
     def heads(self, prefix: str = "") -> list[Head]:
         rows = self._rows(
-            f"{HEAD} WHERE name >= ? AND name < ? ORDER BY name", prefix_range(prefix)
+            f"{HEAD} WHERE s.name >= ? AND s.name < ? ORDER BY s.name", prefix_range(prefix)
         )
         return [head_of(row) for row in rows]
 
     def head(self, stream: str) -> Head | None:
-        rows = self._rows(f"{HEAD} WHERE name = ?", (stream,))
+        rows = self._rows(f"{HEAD} WHERE s.name = ?", (stream,))
         return head_of(rows[0]) if rows else None
 
     def anchors(self) -> list[Anchored]:
-        return [as_dict(ANCHOR_FIELDS, row) for row in self._rows(f"{ANCHOR} ORDER BY name")]
+        return [as_dict(ANCHOR_FIELDS, row) for row in self._rows(f"{ANCHOR} ORDER BY s.name")]
+
+    def acknowledged(self) -> list[Marked]:
+        return self.mark.read()
+
+    def lost(self) -> list[Marked]:
+        return [entry for path in lost_marks(self.path) for entry in lost_records(path)]
 
     def sealed(self, stream: str) -> Iterator[Sealed]:
+        # One statement: a record is moved from one table to the other at any time.
+        filed, recent = (f"{SEALED.format(table=table)} WHERE s.name = ?1" for table in TABLES)
         with translate_errors("reading the journal", self.path):
             rows: Any = self.connection().execute(
-                f"{SEALED} WHERE s.name = ? ORDER BY r.version", (stream,)
+                f"SELECT * FROM ({filed} ORDER BY r.version)"
+                f" UNION ALL SELECT * FROM ({recent} ORDER BY r.version)",
+                (stream,),
             )
             for row in rows:
                 yield sealed_of(row)
@@ -465,7 +552,7 @@ class SqliteJournal:
         return [effect_of(row) for row in rows]
 
     def claim(self, effect: str, *, now: str, until: str) -> bool:
-        with self.transaction() as connection:
+        with self.transaction(appends=True) as connection:
             connection.execute(
                 "UPDATE outbox SET due_at = ?, attempts = attempts + 1 WHERE id = ? AND due_at <= ?",
                 (until, effect, now),
@@ -473,7 +560,7 @@ class SqliteJournal:
             return connection.changes() == 1
 
     def settle(self, effect: str, *, error: str = "", due_at: str = "") -> None:
-        with self.transaction() as connection:
+        with self.transaction(appends=True) as connection:
             if error:
                 connection.execute(
                     "UPDATE outbox SET error = ?, due_at = ? WHERE id = ?", (error, due_at, effect)

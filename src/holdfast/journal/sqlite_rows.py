@@ -19,13 +19,34 @@ if TYPE_CHECKING:
 
 BUSY_SECONDS = 5.0
 
+# The tables that hold records, and in which order: every record of the second is newer than all of the
+# first. What reads records reads both.
+FILED, RECENT = "records", "recent"
+TABLES = (FILED, RECENT)
+# The newest records are moved to the indexed table when there are so many, or with one of so many
+# characters. Each read of a stream looks at all that were not moved.
+MOST_RECENT = 32
+LARGEST_RECENT = 8 * 1024
+
 RECORD = (
     "SELECT r.seq, r.id, s.name, r.version, r.at, r.actor, r.fence, r.kind, r.body, r.hash"
-    " FROM records r JOIN streams s ON s.number = r.stream"
+    " FROM {table} r JOIN streams s ON s.number = r.stream"
 )
 SEALED = RECORD.replace(" FROM", ", r.salt, r.body_hash FROM", 1)
-HEAD = "SELECT name, version, fence, seen_at, closed_at, anchor_version FROM streams"
-ANCHOR = "SELECT name, anchor_version, anchor_hash, version, hash FROM streams"
+# The last of a stream's newest records says where the stream stands.
+_NEWEST = (
+    " FROM streams s LEFT JOIN"
+    " (SELECT stream, max(seq) AS seq FROM recent GROUP BY stream) l ON l.stream = s.number"
+    " LEFT JOIN recent t ON t.seq = l.seq"
+)
+HEAD = (
+    "SELECT s.name, coalesce(t.version, s.version), s.fence,"
+    " max(s.seen_at, coalesce(t.seen_at, '')), s.closed_at, s.anchor_version" + _NEWEST
+)
+ANCHOR = (
+    "SELECT s.name, s.anchor_version, s.anchor_hash, coalesce(t.version, s.version),"
+    " coalesce(t.hash, s.hash)" + _NEWEST
+)
 
 
 def patience() -> Callable[[int], bool]:
@@ -59,11 +80,9 @@ def next_fence(connection: apsw.Connection) -> int:
 
 def store_snapshot(connection: apsw.Connection, number: int, version: int, state: Any) -> int:
     text = canonical_json.dumps(state)
-    connection.execute(
-        "INSERT INTO snapshots VALUES (?, ?, ?)"
-        " ON CONFLICT (stream) DO UPDATE SET version = excluded.version, state = excluded.state",
-        (number, version, text),
-    )
+    # Removed first, so that the new one takes the pages of the old one: an update needs both at once.
+    connection.execute("DELETE FROM snapshots WHERE stream = ?", (number,))
+    connection.execute("INSERT INTO snapshots VALUES (?, ?, ?)", (number, version, text))
     return len(text)
 
 
@@ -88,21 +107,49 @@ def store_effects(connection: apsw.Connection, effects: Sequence[Effect]) -> Non
         )
 
 
+def file_recent(connection: apsw.Connection) -> None:
+    """Move the newest records to the table that has indexes, and bring the heads up to date."""
+    if connection.execute("SELECT 1 FROM recent LIMIT 1").fetchone() is None:
+        return
+    connection.execute(
+        "INSERT INTO records"
+        " (seq, id, stream, version, at, actor, fence, kind, salt, body, body_hash, hash)"
+        " SELECT seq, id, stream, version, at, actor, fence, kind, salt, body, body_hash, hash"
+        " FROM recent ORDER BY seq"
+    )
+    connection.execute(
+        "UPDATE streams SET version = t.version, hash = t.hash,"
+        " seen_at = max(streams.seen_at, t.seen_at), delta_bytes = t.delta_bytes,"
+        " snapshot_bytes = t.snapshot_bytes FROM recent t"
+        " WHERE t.seq IN (SELECT max(seq) FROM recent GROUP BY stream)"
+        " AND streams.number = t.stream"
+    )
+    connection.execute("DELETE FROM recent")
+
+
 class Transaction:
-    """BEGIN IMMEDIATE to COMMIT; whatever goes wrong rolls back and gets our own words."""
+    """BEGIN IMMEDIATE to COMMIT; whatever goes wrong rolls back and gets our own words.
 
-    __slots__ = ("_connection", "_durable", "_path")
+    It finds every record in the table `records`, unless it `appends`: then it knows of both tables.
+    """
 
-    def __init__(self, connection: apsw.Connection, path: str, durable: bool) -> None:
+    __slots__ = ("_appends", "_connection", "_durable", "_path")
+
+    def __init__(
+        self, connection: apsw.Connection, path: str, *, durable: bool, appends: bool
+    ) -> None:
         self._connection = connection
         self._path = path
         self._durable = durable
+        self._appends = appends
 
     def __enter__(self) -> apsw.Connection:
         try:
             if not self._durable:
                 self._connection.execute("PRAGMA synchronous = NORMAL").fetchall()
             self._connection.execute("BEGIN IMMEDIATE")
+            if not self._appends:
+                file_recent(self._connection)
         except apsw.Error as error:
             self._end()
             raise _in_our_words(error, "writing the journal", self._path) from error
@@ -124,6 +171,26 @@ class Transaction:
             self._connection.execute("ROLLBACK")
         if not self._durable:
             self._connection.execute("PRAGMA synchronous = FULL").fetchall()
+
+
+class Reading:
+    """One instant for several statements; inside a transaction, they have that already."""
+
+    __slots__ = ("_connection", "_is_outermost")
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._is_outermost = False
+
+    def __enter__(self) -> apsw.Connection:
+        if not self._connection.in_transaction:
+            self._connection.execute("BEGIN")
+            self._is_outermost = True
+        return self._connection
+
+    def __exit__(self, *_: object) -> None:
+        if self._is_outermost:
+            self._connection.execute("COMMIT")
 
 
 class translate_errors:

@@ -152,6 +152,8 @@ def compact(journal: SqliteJournal, *, always: bool = False) -> int:
         (pages,) = connection.execute("PRAGMA page_count").fetchone() or (0,)
         if always or unused > pages * COMPACT_ABOVE:
             connection.execute("VACUUM")
+        if always:
+            journal.mark.clear()  # it names streams, and a name can be what is purged
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     return before - size(journal)
 
@@ -212,6 +214,7 @@ def restore(journal: SqliteJournal, source: str) -> None:
             steps.step(-1)
         connection.execute("PRAGMA journal_mode = WAL").fetchall()
     copy.close()
+    journal.mark.clear()
     # A fence is given once: a life of the time after the copy must not find its number free again.
     if int(fence) > int(journal.get("fence") or "0"):
         journal.put("fence", fence)
@@ -220,7 +223,7 @@ def restore(journal: SqliteJournal, source: str) -> None:
 def set_aside(path: str, stamp: str) -> str:
     """Rename a journal that cannot be opened any more, log and index too; its new name."""
     aside = os.path.join(os.path.dirname(path), f"{COPY_PREFIXES[1]}{stamp}.db")
-    for suffix in ("", "-wal", "-shm"):
+    for suffix in ("", "-wal", "-shm", "-mark"):
         if os.path.exists(path + suffix):
             os.rename(path + suffix, aside + suffix)
     return aside

@@ -19,11 +19,37 @@ else:
 ID_LENGTH = 32
 
 
+# A process that makes so many digests is no hook: loading OpenSSL, whose SHA-256 takes an eighth of
+# the time, pays off.
+MANY = 100
+
+
+class _Hashes:
+    """The function in use, and how often it was called."""
+
+    __slots__ = ("count", "function")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.function = sha256
+
+
+_hashes = _Hashes()
+
+
 def digest(*parts: bytes) -> bytes:
-    state = sha256()
-    for part in parts:
-        state.update(part)
-    return state.digest()
+    _hashes.count += 1
+    if _hashes.count == MANY:
+        _load_openssl()
+    return _hashes.function(b"".join(parts)).digest()
+
+
+def _load_openssl() -> None:
+    try:
+        from _hashlib import openssl_sha256
+    except ImportError:
+        return
+    _hashes.function = openssl_sha256
 
 
 def new_id() -> str:

@@ -142,8 +142,11 @@ class Redactor:
     def value(self, body: Any, serialised: str) -> Any:
         """The JSON value without secrets: itself, untouched, when there are none."""
         rules = self._suspects(serialised)
-        if not rules and not self._holds_exact(serialised):
-            return body
+        if not self._holds_exact(serialised):
+            if not rules:
+                return body
+            if len(self._rules) == len(RULES) and not _holds_secret(_flat(body), rules):
+                return body
         walked = self._walk(body, rules)
         return body if walked == body else walked
 
@@ -172,11 +175,7 @@ class Redactor:
 
     def _apply(self, rule: Rule, text: str) -> str:
         name, literals, pattern = rule
-        compiled = _compiled.get(pattern)
-        if compiled is None:
-            import re
-
-            compiled = _compiled[pattern] = re.compile(pattern, re.DOTALL)
+        compiled = _compile(pattern)
 
         def mark(match: re.Match[str]) -> str:
             groups = match.groupdict()
@@ -226,6 +225,61 @@ class Redactor:
 
     def _count(self, name: str, times: int) -> None:
         self.counts[name] = self.counts.get(name, 0) + times
+
+
+def _compile(pattern: str) -> re.Pattern[str]:
+    compiled = _compiled.get(pattern)
+    if compiled is None:
+        import re
+
+        compiled = _compiled[pattern] = re.compile(pattern, re.DOTALL)
+    return compiled
+
+
+def _flat(value: Any) -> str:
+    """Every text of a value, that of a member behind `key=`, with a NUL between two of them.
+
+    No rule begins or ends at a place where it would not in the texts themselves: to a pattern, a NUL
+    or a `=` is as little part of a word as the end of a text. So a rule that finds nothing here finds nothing
+    in the value.
+    """
+    texts: list[str] = []
+    _collect(value, texts)
+    return "\0".join(texts)
+
+
+def _collect(value: Any, texts: list[str]) -> None:
+    if isinstance(value, str):
+        texts.append(value)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if isinstance(item, str):
+                texts.append(f"{key}={item}")
+            else:
+                texts.append(key)
+                _collect(item, texts)
+    elif isinstance(value, list):
+        for item in value:
+            _collect(item, texts)
+
+
+def _holds_secret(text: str, rules: Sequence[Rule]) -> bool:
+    """Whether one of the rules of ours would take something out."""
+    lowered = text.lower()
+    for name, literals, pattern in rules:
+        compiled = _compile(pattern)
+        if name in ANYWHERE or len(lowered) != len(text):
+            if compiled.search(text) is not None:
+                return True
+            continue
+        for start in _positions(text, lowered, literals):
+            match = compiled.match(text, start)
+            if match is None:
+                continue
+            value = match.groupdict().get("value")
+            if value is None or _is_secret(value, assigned=match["keep"][-1:] in "=\"'"):
+                return True
+    return False
 
 
 def _secret_values(environment: Mapping[str, str]) -> Iterable[str]:

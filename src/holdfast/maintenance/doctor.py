@@ -7,6 +7,7 @@ import os
 from holdfast.clients.installation import server
 from holdfast.clients.settings.condition import conditions
 from holdfast.journal import chain, upkeep
+from holdfast.journal.mark import lost_marks
 from holdfast.kernel import clock, config, failures, filesystem, inbox, latch, lock
 from holdfast.kernel.commit import REPAIR, Order, commit, take_in
 from holdfast.kernel.errors import HoldfastError
@@ -83,6 +84,7 @@ def examine(workspace: Workspace, now: int, *, fix: bool = False) -> list[Check]
                 break
     if workspace.exists() and journal_is_whole:
         checks.append(_purge(workspace, now, fix))
+        checks.append(_lost(workspace, now, fix))
         checks.append(_views(workspace, now, fix))
         checks.append(_inboxes(workspace, now, fix))
         checks.append(_refusals(workspace))
@@ -252,6 +254,38 @@ def _purge(workspace: Workspace, now: int, fix: bool) -> Check:
         status="problem",
         why="The text that it was to erase is not gone yet.",
         fix="holdfast doctor --fix",
+    )
+
+
+def _lost(workspace: Workspace, now: int, fix: bool) -> Check:
+    """Records that were acknowledged and are missing. The files that showed them still do: `fix` takes
+    in what these say, and keeps the list of the lost records in quarantine."""
+    lost = workspace.journal.lost()
+    if not lost:
+        return _check("lost", "No acknowledged record is missing")
+    streams = list(dict.fromkeys(entry["stream"] for entry in lost))
+    what = (
+        f"{len(lost)} acknowledged record{'s are' if len(lost) != 1 else ' is'} missing, "
+        f"the last of {lost[-1]['at']}, in {', '.join(streams[:5])}"
+    )
+    why = "journal.db-wal was removed or damaged, or an older journal.db was put in its place."
+    if fix and not workspace.journal.read_only:
+        writer = open_writer(workspace)
+        for stream in streams:
+            try:
+                commit(writer, [Order(stream, REPAIR)], actor="holdfast", now=now)
+            except HoldfastError:
+                continue  # `_views` says why
+        for path in lost_marks(workspace.journal_path):
+            kept = quarantine.keep(workspace, path, now)
+            os.unlink(path)
+        return _check("lost", what, why=why, fixed=f"their list is kept in {kept}")
+    return _check(
+        "lost",
+        what,
+        status="problem",
+        why=why,
+        fix="holdfast doctor --fix takes in what their files still show",
     )
 
 

@@ -157,7 +157,7 @@ def _open(path: str) -> SqliteJournal:
 
 
 def _remove(path: str) -> None:
-    for suffix in ("", "-wal", "-shm"):
+    for suffix in ("", "-wal", "-shm", "-mark"):
         if os.path.exists(path + suffix):
             os.unlink(path + suffix)
 

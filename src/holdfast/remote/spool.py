@@ -216,6 +216,8 @@ class Spool:
                 return False
             if only_newer and version > head["version"]:
                 return False
+            if version > head["version"]:
+                self.file.mark.clear()  # the server's stream is shorter, and takes its place
             connection.execute("PRAGMA secure_delete = ON").fetchall()
             connection.execute("DELETE FROM records WHERE stream = ?", (number,))
             size = store_snapshot(connection, number, head["version"], state)
@@ -264,6 +266,7 @@ class Spool:
         return kept
 
     def _rows(self, sql: str, *values: str) -> list[Any]:
+        self.file.file_recent()
         with translate_errors("reading the spool", self.file.path):
             return self.file.connection().execute(sql, values).fetchall()
 

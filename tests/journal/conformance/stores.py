@@ -47,6 +47,8 @@ class InSqlite:
         assert isinstance(journal, SqliteJournal)
         other = apsw.Connection(journal.path)
         other.execute(sql, values)
+        if other.changes() == 0:
+            other.execute(sql.replace(" records ", " recent "), values)
         assert other.changes() == 1
         other.close()
 

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         Sealed,
         ViewRow,
     )
+    from holdfast.journal.mark import Marked
     from holdfast.journal.postgres.commit import Tip
     from holdfast.journal.postgres.connect import ServerSession
     from holdfast.kernel.clock import Anchor
@@ -423,6 +424,12 @@ class PostgresJournal(Sessions):
     def head(self, stream: str) -> Head | None:
         found = self._rows(f"{rows.HEAD} AND name = %s", self.number(), stream)
         return head_of(found[0]) if found else None
+
+    def acknowledged(self) -> list[Marked]:
+        return []
+
+    def lost(self) -> list[Marked]:
+        return []
 
     def anchors(self) -> list[Anchored]:
         found = self._rows(f"{rows.ANCHOR} ORDER BY name", self.number())
