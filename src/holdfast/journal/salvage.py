@@ -13,6 +13,7 @@ import apsw
 
 from holdfast.journal.chain import ORIGIN, header_of, seal
 from holdfast.journal.sqlite import SqliteJournal
+from holdfast.journal.sqlite_rows import RECENT, TABLES
 from holdfast.kernel import canonical_json
 from holdfast.kernel.crash import reached
 from holdfast.kernel.digest import digest, new_id
@@ -59,9 +60,11 @@ def salvage(damaged: str, target: str, can_fold: Callable[[str, Any, list[Any]],
     done: Salvaged = {"records": 0, "streams": 0, "lost": [], "aside": ""}
     streams = _streams(source)
     records: dict[int, list[Row]] = {}
-    for row in _by_number(source, "records", RECORD, "seq"):
-        if _is_record(row):
-            records.setdefault(row[2], []).append(row)
+    for table in TABLES:
+        for row in _by_number(source, table, RECORD, "seq"):
+            if _is_record(row):
+                records.setdefault(row[2], []).append(row)
+                _advance(streams, row, table)
     snapshots = {row[0]: row for row in _by_number(source, "snapshots", "*", "stream")}
     with journal.transaction() as connection:
         for number in sorted({*streams, *records}):
@@ -91,7 +94,7 @@ def replace(path: str, salvaged: str, aside: str) -> None:
     if not os.path.exists(aside):
         os.link(path, aside)
     reached("before the damaged log is moved")
-    for suffix in ("-wal", "-shm"):
+    for suffix in ("-wal", "-shm", "-mark"):
         # The old log must not be replayed into the new file.
         if os.path.exists(path + suffix):
             os.rename(path + suffix, aside + suffix)
@@ -218,6 +221,13 @@ def _by_key(source: apsw.Connection | None, table: str, key: str) -> Iterator[Ro
 def _streams(source: apsw.Connection | None) -> dict[int, Row]:
     found = {row[0]: row for row in _by_number(source, "streams", STREAM, "number")}
     return {number: row for number, row in found.items() if isinstance(row[1], str)}
+
+
+def _advance(streams: dict[int, Row], row: Row, table: str) -> None:
+    """A stream's newest records are not in its own row yet."""
+    stream = streams.get(row[2])
+    if table == RECENT and stream is not None and row[3] > stream[2]:
+        streams[row[2]] = (*stream[:2], row[3], row[11], *stream[4:])
 
 
 def _unknown_stream(source: apsw.Connection | None, number: int) -> Row:
