@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from holdfast.clients import launcher
 from holdfast.clients.claude import events as claude_hooks
 from holdfast.clients.claude import install as claude
 from holdfast.clients.codex import events as codex_hooks
@@ -20,7 +20,6 @@ from holdfast.clients.gemini import install as gemini
 from holdfast.clients.installation import CLIENTS
 from holdfast.clients.opencode import install as opencode
 from holdfast.clients.settings import text_edit
-from holdfast.hooks.run import command
 from tests.hooks import world
 from tests.session import world as session_world
 from tests.session.world import Holdfast
@@ -89,12 +88,16 @@ def test_claudes_hooks_are_those_that_the_entry_answers(
     assert holdfast("init", "--client", "claude").code == 0
     hooks = settings()["hooks"]
     assert set(hooks) == set(claude.EVENTS)
-    for event, [group] in hooks.items():
+    for event, groups in hooks.items():
         assert claude_hooks.EVENTS[event] != "nothing"
-        (ours,) = group["hooks"]
-        assert [ours["command"], *ours["args"]] == command("claude", event)
-        assert ours["timeout"] > 0
-    assert shlex.split(settings()["statusLine"]["command"]) == command("statusline")
+        lines = [ours["command"] for group in groups for ours in group["hooks"]]
+        assert lines[0] == launcher.sourced_line("claude", event)
+        assert all(
+            set(ours) == {"type", "command", "timeout"}
+            for group in groups
+            for ours in group["hooks"]
+        ), "Claude Code up to 2.1.100 leaves out a list of arguments"
+    assert settings()["statusLine"]["command"] == launcher.sourced_line("statusline")
     server = json.loads(Path(".mcp.json").read_text())["mcpServers"]["holdfast"]
     assert server["args"] == ["-P", "-m", "holdfast", "mcp"]
     assert settings()["enabledMcpjsonServers"] == ["holdfast"]
@@ -111,7 +114,7 @@ def test_codexs_hooks_are_shell_commands_and_nothing_else_is_in_their_file(
         assert codex_hooks.EVENTS[event] != "nothing"
         (ours,) = group["hooks"]
         assert set(ours) == {"type", "command", "timeout"}
-        assert shlex.split(ours["command"]) == command("codex", event)
+        assert ours["command"] == launcher.line("codex", event)
         assert ours["timeout"] <= (3 if event == "SessionEnd" else 30), "seconds"
     server = tomllib.loads(Path(".codex/config.toml").read_text())["mcp_servers"]["holdfast"]
     assert server["args"] == ["-P", "-m", "holdfast", "mcp"]
@@ -126,7 +129,7 @@ def test_geminis_hooks_count_in_milliseconds(repository: Path, holdfast: Holdfas
     for event, [group] in document["hooks"].items():
         assert gemini_hooks.EVENTS[event] != "nothing"
         (ours,) = group["hooks"]
-        assert shlex.split(ours["command"]) == command("gemini", event)
+        assert ours["command"] == launcher.sourced_line("gemini", event)
         assert 1_000 <= ours["timeout"] <= 60_000
     assert document["mcpServers"]["holdfast"]["args"] == ["-P", "-m", "holdfast", "mcp"]
 
@@ -136,7 +139,7 @@ def test_opencodes_plugin_starts_our_hook(repository: Path, holdfast: Holdfast) 
     shim = Path(opencode.PLUGIN).read_text("utf-8")
     assert shim.startswith(opencode.MARK)
     (line,) = [line for line in shim.splitlines() if line.startswith("const COMMAND = ")]
-    assert json.loads(line.removeprefix("const COMMAND = ")) == command()
+    assert json.loads(line.removeprefix("const COMMAND = ")) == launcher.command()
     server = json.loads(Path("opencode.json").read_text())["mcp"]["holdfast"]
     assert server["type"] == "local"
     assert server["command"][1:] == ["-P", "-m", "holdfast", "mcp"]
@@ -279,10 +282,10 @@ def test_an_older_installation_is_replaced_and_not_doubled(
 ) -> None:
     holdfast("init", "--client", client)
     path = Path(FILES[client][0])
-    path.write_text(path.read_text().replace("python", "python-old"))
+    new = path.read_text()
+    path.write_text(new.replace("share/holdfast/hook.sh", "elsewhere/holdfast/hook.sh"))
     holdfast("init", "--client", client)
-    assert {len(groups) for groups in json.loads(path.read_text())["hooks"].values()} == {1}
-    assert "python-old" not in path.read_text()
+    assert json.loads(path.read_text()) == json.loads(new)
     holdfast("uninstall")
     assert not path.exists()
 

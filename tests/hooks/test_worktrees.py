@@ -31,7 +31,7 @@ def test_codex_finds_its_hooks_in_the_main_worktree(
     assert "run this in each worktree" in done.out
     for root in (repository, side):
         hooks = json.loads((root / ".codex" / "hooks.json").read_text(encoding="utf-8"))["hooks"]
-        assert "holdfast/hooks/entry.py" in json.dumps(hooks["Stop"])
+        assert "/holdfast/hook.sh" in json.dumps(hooks["Stop"])
     assert not (repository / ".codex" / "config.toml").exists()
 
 

@@ -15,6 +15,7 @@ function ask(event, directory, session, payload = {}) {
     const told = { hook_event_name: event, session_id: session, cwd: directory, ...payload }
     const done = spawnSync(program, [...words, "opencode", event], {
       cwd: directory,
+      env: { ...process.env, OPENCODE_SESSION_ID: session },
       input: JSON.stringify(told),
       encoding: "utf8",
       timeout: PATIENCE,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.kernel import canonical_json
+from holdfast.kernel import canonical_json, latch
 from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.digest import id_of
 
@@ -33,6 +33,7 @@ def keep(
     if waiting:
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
         write_synced(path, canonical_json.dumps(waiting).encode())
+        latch.disturb(workspace)
         return
     try:
         os.unlink(path)
@@ -46,6 +47,11 @@ def read(workspace: Workspace, session: str) -> dict[str, str]:
     if session != ANYBODY:
         found.update(_read(_path(workspace, session)))
     return found
+
+
+def are_waiting(workspace: Workspace) -> bool:
+    """Whether an alert holds any session."""
+    return bool(_files(workspace))
 
 
 def types(workspace: Workspace) -> set[str]:

@@ -75,6 +75,11 @@ class Call:
             from holdfast.kernel.workspace import discover
 
             self._workspace = discover(self._folder)
+            if os.path.isdir(os.path.join(self._workspace.tool_folder, "pending")):
+                from holdfast.hooks import pending
+
+                # What a hook left is part of what this command reads.
+                pending.finish_here(self._workspace)
         return self._workspace
 
     def workspace_for(self, operation: Callable[..., Any]) -> Workspace:

@@ -6,9 +6,13 @@ about a meaning is done in one place (`acting`), for all clients.
 
 from __future__ import annotations
 
+import os
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal, Protocol, TypedDict
+
+    from holdfast.kernel.workspace import Workspace
 
     Means = Literal[
         "start",  # a session begins, goes on, or has lost its context
@@ -53,8 +57,8 @@ class Event:
     """One event: what it means, and the facts of it that matter to us."""
 
     __slots__ = (
-        *("command", "folder", "looks_after", "means", "name", "prompt", "session", "source"),
-        *("tool", "transcript"),
+        *("command", "folder", "is_deferred", "looks_after", "means", "name", "prompt", "session"),
+        *("source", "tool", "transcript"),
     )
 
     def __init__(self, name: str, means: Means) -> None:
@@ -74,6 +78,8 @@ class Event:
         # A tool's event looks at the session itself when nobody did for so long; 0 is never, because
         # the client tells, too, when a tool was used.
         self.looks_after = 0
+        # The client has gone on: nobody waits, and nobody reads an answer.
+        self.is_deferred = False
 
 
 def text_of(payload: dict[str, Any], name: str) -> str:
@@ -102,3 +108,36 @@ def common(name: str, means: Means, payload: dict[str, Any]) -> Event:
     event.tool = text_of(payload, "tool_name")
     event.command = command_of(payload.get("tool_input"))
     return event
+
+
+# When each event of each client last came in: the time of a file, which the launcher touches as well.
+SEEN = "seen"
+
+
+def note_time(workspace: Workspace, client: str, name: str, now: int) -> None:
+    """Remember when an event came in."""
+    if not name.isalnum():
+        return
+    try:
+        path = os.path.join(workspace.prepare_tool_folder(SEEN), f"{client}.{name}")
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.utime(descriptor, ns=(now * 1_000_000, now * 1_000_000))
+        finally:
+            os.close(descriptor)
+    except OSError:
+        return
+
+
+def last_times(workspace: Workspace) -> dict[str, dict[str, int]]:
+    """For each client, when its events last came in, in milliseconds."""
+    folder = os.path.join(workspace.tool_folder, SEEN)
+    found: dict[str, dict[str, int]] = {}
+    for file in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+        client, _, name = file.partition(".")
+        try:
+            at = os.stat(os.path.join(folder, file)).st_mtime_ns // 1_000_000
+        except OSError:
+            continue
+        found.setdefault(client, {})[name] = at
+    return found

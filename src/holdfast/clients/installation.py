@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 
+from holdfast.clients import launcher
 from holdfast.clients.claude import install as claude
 from holdfast.clients.codex import install as codex
 from holdfast.clients.gemini import install as gemini
@@ -55,6 +56,11 @@ CLIENTS = tuple(_MODULES)
 NO_SERVER = "No MCP server is registered: pip install 'holdfast[mcp]', then run this again."
 
 
+def modules() -> dict[str, Any]:
+    """Each client's own part of the installation."""
+    return _MODULES
+
+
 def server() -> list[str]:
     """How our MCP server is started; nothing where its library is not installed."""
     from importlib.util import find_spec
@@ -75,14 +81,15 @@ def detect() -> list[Found]:
 def install(
     workspace: Workspace,
     clients: Iterable[str],
-    command: Callable[..., list[str]],
     server: list[str],
     *,
     dry_run: bool = False,
 ) -> list[Done]:
-    """Add ours to clients' settings; everything else in them stays. `command` says how a hook is
-    started, `server` how our MCP server is (nothing: it cannot be)."""
-    parts = parts_of(workspace, clients, command, server)
+    """Put the launcher in place and add ours to clients' settings; everything else in them stays.
+    `server` says how our MCP server is started (nothing: it cannot be)."""
+    parts = parts_of(workspace, clients, server)
+    if parts and not dry_run:
+        launcher.install()
     changes = _change(workspace, parts, files.plan_install, dry_run)
     done: list[Done] = []
     for client in parts:
@@ -106,15 +113,13 @@ def install(
 def uninstall(
     workspace: Workspace,
     clients: Iterable[str],
-    command: Callable[..., list[str]],
     *,
     dry_run: bool = False,
 ) -> list[Done]:
     """Put clients' files back as they were; in files that changed since, only our part goes."""
     # The last first, as their folders were made: the first one's are gone when they are empty.
     parts = {
-        client: ours[::-1]
-        for client, ours in parts_of(workspace, clients, command, ["holdfast"]).items()
+        client: ours[::-1] for client, ours in parts_of(workspace, clients, ["holdfast"]).items()
     }
     changes = _change(workspace, parts, files.plan_uninstall, dry_run)
     done: list[Done] = []
@@ -134,13 +139,10 @@ def uninstall(
 
 
 def parts_of(
-    workspace: Workspace,
-    clients: Iterable[str],
-    command: Callable[..., list[str]],
-    server: list[str],
+    workspace: Workspace, clients: Iterable[str], server: list[str]
 ) -> dict[str, list[Part]]:
     """The files of each client, with what we want of them."""
-    return {client: _MODULES[client].parts(workspace, command, server) for client in clients}
+    return {client: _MODULES[client].parts(workspace, server) for client in clients}
 
 
 def _change(

@@ -130,7 +130,11 @@ def _observe_later(event: Event, client: Client, workspace: Workspace) -> None:
     another process: the client does not wait for it."""
     from holdfast.hooks.run import command
 
-    if event.session:
+    if event.session and event.is_deferred:
+        from holdfast.hooks.after_turn import after_turn
+
+        after_turn(workspace, client.NAME, event.session, event.transcript, clock.now())
+    elif event.session:
         _leave(workspace, command("after-turn", client.NAME, event.session, event.transcript))
 
 

@@ -11,6 +11,7 @@ import os
 import sys
 
 from holdfast.clients.current_session import safe_id
+from holdfast.clients.events import note_time
 from holdfast.kernel import canonical_json, clock, latch
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 # More than this is no payload; a hook must not fill the memory of its host.
 LARGEST_PAYLOAD = 32 * 1024 * 1024
 LONGEST_NAME = 80
+# Set by the launcher, with its folder; `clients.launcher` has the rest.
+LAUNCHER = "_HOLDFAST_LAUNCHER"
 CLIENTS = ("claude", "codex", "gemini", "opencode")
 # Where a client says that its session began: the agent's own folder, which the payload has, goes with
 # every `cd`. In Codex and opencode it does not, and is the session's.
@@ -42,6 +45,10 @@ def command(*arguments: str) -> list[str]:
 
 def run(arguments: list[str]) -> NoReturn:
     answer = respond(arguments)
+    if LAUNCHER in os.environ:
+        from holdfast.clients.launcher import keep_current
+
+        keep_current()
     if answer:
         text = answer if isinstance(answer, str) else canonical_json.dumps(answer)
         try:
@@ -56,6 +63,11 @@ def respond(arguments: list[str]) -> dict[str, Any] | str:
     """What to print for a hook, if anything. Never raises."""
     payload: dict[str, Any] = {}
     problem = ""
+    if arguments[:1] == ["pending"] and len(arguments) == 2:
+        from holdfast.hooks.pending import finish_apart
+
+        finish_apart(arguments[1])
+        return {}
     if arguments[:1] == ["after-turn"]:
         return _own(arguments, payload, problem)  # started by ourselves, without a payload
     try:
@@ -79,12 +91,15 @@ def respond_to(
     problem: str = "",
     may_leave: bool = True,
     project: str | None = None,
+    kept_as: str | None = None,
 ) -> dict[str, Any]:
     """The answer to one event of a client's. Without `may_leave` nothing is left to another process.
-    `project` is the folder that the session began in; None asks the environment."""
+    `project` is the folder that the session began in; None asks the environment. `kept_as`: the launcher
+    kept the event under this name of the session, and the client went on without an answer."""
     client: Client = __import__(f"holdfast.clients.{client_name}.events", fromlist=["NAME"])
     event = client.read(name, payload)
     event.session = safe_id(event.session)
+    event.is_deferred = kept_as is not None
     outcome: Outcome = {}
     now = clock.now()
     if project is None:
@@ -92,6 +107,12 @@ def respond_to(
     workspace, around = _places(project, event.folder)
     if workspace is None:
         return {}  # nowhere to work, and nowhere to write down why
+    if event.is_deferred:
+        from holdfast.kernel.lock import PATIENCE_SECONDS
+
+        workspace.patience = PATIENCE_SECONDS  # no client waits
+    elif event.means not in ("tool", "nothing", "unknown"):
+        _finish_pending(workspace, event)
     stopped = latch.read(workspace)
     holder = workspace
     if stopped is None and around is not None:
@@ -111,13 +132,50 @@ def respond_to(
             lost = f"Holdfast: {event.name} failed, and could not write that down: "
             text = f"{lost}{' '.join(safe(_described(error)).split())}"
             outcome = {"context": text, "tell": text}
-    if may_leave and event.means != "nothing":
+    if event.means not in ("nothing", "unknown") and not problem:
+        if not event.is_deferred:
+            note_time(workspace, client_name, event.name, now)
+        if LAUNCHER in os.environ:
+            _leave_marks(
+                event, client_name, workspace, now, is_at_home=around is None, key=kept_as or ""
+            )
+    if (may_leave or event.is_deferred) and event.means != "nothing":
         forward(workspace)
     if stopped is not None:
         from holdfast.hooks.stop import held
 
         outcome = held(outcome, event, holder, stopped, now)
     return client.answer(event, outcome)
+
+
+def _finish_pending(workspace: Workspace, event: Event) -> None:
+    """Finish what the launcher kept and no process has finished. A session's start waits for it: what
+    the session before left has to be there."""
+    if not os.path.isdir(f"{workspace.tool_folder}/pending"):
+        return
+    from holdfast.hooks import pending
+
+    pending.finish(workspace, pending.LONGEST_WAIT if event.means == "start" else 0.0)
+
+
+def _leave_marks(
+    event: Event, client: str, workspace: Workspace, now: int, *, is_at_home: bool, key: str
+) -> None:
+    """Let the launcher know whether it needs Python for the next events of this session."""
+    from holdfast.hooks import marks
+
+    try:
+        if event.means == "start":
+            marks.sweep(now)
+        if event.means == "end" or not is_at_home:
+            marks.drop(client, event.session, key=key)
+        elif event.means == "tool" and not event.looks_after:
+            marks.leave_quiet(workspace)  # all else is left by what comes after the tool
+        elif event.session:
+            marks.leave(workspace, client, event.session, now, key=key)
+    except Exception as error:
+        marks.drop(client, event.session, key=key)
+        _note_failure(workspace, f"{client} {event.name}", error, now)
 
 
 def forward(workspace: Workspace) -> None:
@@ -217,6 +275,9 @@ def _obey(arguments: list[str], payload: dict[str, Any], workspace: Workspace) -
 
         _, client, session, transcript = arguments
         after_turn(workspace, client, session, transcript, clock.now())
+        from holdfast.hooks import marks
+
+        marks.leave(workspace, client, session, clock.now())
         return {}
     if arguments == ["compaction"]:
         from holdfast.hooks.compaction import compaction

@@ -2,6 +2,9 @@
 
 A file in the workspace's home stops every worktree, one in a worktree's `.holdfast/` stops that
 worktree: a sandboxed process can write only there. Hooks test both before anything else.
+
+Beside the latch stands `quiet`, which says that no alert waits: without it the launcher of the hooks
+asks Python before each tool.
 """
 
 from __future__ import annotations
@@ -29,6 +32,18 @@ WITHOUT_REASON = "The latch is set without a reason; the disk was probably full.
 
 def places(workspace: Workspace) -> tuple[str, str]:
     return os.path.join(workspace.home, "latch"), os.path.join(workspace.tool_folder, "latch")
+
+
+def quiet_file(workspace: Workspace) -> str:
+    return os.path.join(workspace.home, "quiet")
+
+
+def disturb(workspace: Workspace) -> None:
+    """Something may hold a session now: let the launcher of the hooks ask Python from here on."""
+    try:
+        os.unlink(quiet_file(workspace))
+    except (FileNotFoundError, NotADirectoryError):
+        return
 
 
 def engage(workspace: Workspace, reason: str, *, by: str, now: int) -> list[str]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients.installation import server
+from holdfast.clients import launcher
+from holdfast.clients.hook_runs import hook_runs
+from holdfast.clients.installation import install, server
 from holdfast.clients.settings.condition import conditions
 from holdfast.journal import chain, upkeep
 from holdfast.journal.mark import lost_marks
@@ -19,6 +21,7 @@ from holdfast.kernel.workspace import worktrees
 from holdfast.maintenance import purge
 from holdfast.maintenance.gc import leftovers
 from holdfast.maintenance.salvage import describe, salvage
+from holdfast.session.handover_text import how_long
 from holdfast.streams import open_writer, rules_of
 
 TYPE_CHECKING = False
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Literal, TypedDict
 
+    from holdfast.clients.hook_runs import HookRuns
     from holdfast.clients.settings.condition import Condition
     from holdfast.journal.interface import Refusal
     from holdfast.kernel.workspace import Workspace
@@ -45,6 +49,8 @@ if TYPE_CHECKING:
 
         checks: list[Check]
         refused: list[Refusal]
+        # Whether the hooks in each client's settings really run.
+        hooks: list[HookRuns]
 
 
 UNFINISHED_AGE = clock.HOUR
@@ -52,18 +58,15 @@ UNFINISHED_AGE = clock.HOUR
 SALVAGE = "holdfast doctor --fix"
 
 
-def diagnose(
-    workspace: Workspace,
-    now: int,
-    *,
-    hook_command: Callable[..., list[str]],
-    fix: bool = False,
-) -> Diagnosis:
-    """Check the workspace and the clients' settings. `hook_command` gives the command that a client's
-    hook should start."""
+def diagnose(workspace: Workspace, now: int, *, fix: bool = False) -> Diagnosis:
+    """Check the workspace and the clients' settings."""
     checks = examine(workspace, now, fix=fix)
     refused = workspace.journal.refusals() if _is_readable(checks) and workspace.exists() else []
-    return {"checks": [*checks, _clients(workspace, hook_command)], "refused": refused}
+    settings = _clients(workspace, fix)
+    runs = hook_runs(workspace, server())
+    started = _launcher(fix) if runs else []
+    checks = [*checks, *started, settings, *(_runs(one, now) for one in runs)]
+    return {"checks": checks, "refused": refused, "hooks": runs}
 
 
 def examine(workspace: Workspace, now: int, *, fix: bool = False) -> list[Check]:
@@ -562,16 +565,61 @@ def _hooks(workspace: Workspace, fix: bool) -> Check:
     )
 
 
-def _clients(workspace: Workspace, hook_command: Callable[..., list[str]]) -> Check:
-    """Whether the hooks in the clients' settings start this holdfast."""
-    installed = conditions(workspace, hook_command, server())
-    wrong = [one for one in installed if one["problem"]]
-    if not wrong:
-        names = ", ".join(one["client"] for one in installed)
-        return _check(
-            "clients",
-            f"This holdfast is in the settings of {names}" if names else "No client calls holdfast",
+def _launcher(fix: bool) -> list[Check]:
+    """The launcher of the hooks, and what it could not start. Both belong to the user: what failed in
+    another project is named here as well."""
+    problem, failed = launcher.problem(), launcher.failures()
+    done = ""
+    if fix:
+        if launcher.install():
+            done = "The launcher starts this holdfast"
+        if failed:
+            done = f"{done}; " if done else ""
+            done += f"{launcher.forget_failures()} taken note of"
+        return [_check("launcher", "Hooks can be started", fixed=done)]
+    found = []
+    if problem:
+        found.append(
+            _check(
+                "launcher",
+                problem,
+                status="problem",
+                why="Clients go on without it, and nothing is recorded.",
+                fix="holdfast doctor --fix",
+            )
         )
+    if failed:
+        last = failed[0]
+        found.append(
+            _check(
+                "launcher",
+                f"{len(failed)} hooks could not be started; last {last['hook']} at "
+                f"{clock.precise(last['at'])} in {last['folder'] or 'an unknown folder'}: {last['reason']}",
+                status="warning",
+                why="The client went on without them, and nothing was recorded.",
+                fix="holdfast doctor --fix",
+            )
+        )
+    return found or [_check("launcher", "Hooks can be started")]
+
+
+def _clients(workspace: Workspace, fix: bool) -> Check:
+    """Whether the hooks in the clients' settings are those of this holdfast."""
+    wrong = [one for one in conditions(workspace, server()) if one["problem"]]
+    fixed = ""
+    if wrong and fix:
+        try:
+            install(workspace, [one["client"] for one in wrong], server())
+            fixed = f"written anew for {', '.join(one['client'] for one in wrong)}"
+        except HoldfastError as error:
+            wrong[0]["problem"] = error.message
+    installed = conditions(workspace, server())
+    if not wrong or (fixed and not any(one["problem"] for one in installed)):
+        names = ", ".join(one["client"] for one in installed)
+        what = (
+            f"This holdfast is in the settings of {names}" if names else "No client calls holdfast"
+        )
+        return _check("clients", what, fixed=fixed)
     again = " ".join(f"--client {one['client']}" for one in wrong)
     return _check(
         "clients",
@@ -580,6 +628,27 @@ def _clients(workspace: Workspace, hook_command: Callable[..., list[str]]) -> Ch
         why="Hooks that cannot start do nothing, and report nothing.",
         fix=f"holdfast init {again}",
     )
+
+
+def _runs(run: HookRuns, now: int) -> Check:
+    """When each event of a client last came in."""
+    id = f"{run['client']} hooks"
+    if run["problem"]:
+        return _check(
+            id,
+            run["problem"],
+            status="warning",
+            why="A hook that does not run records nothing and holds no limit.",
+            fix=run["fix"],
+        )
+    name = f"{run['client']} {run['version']}".strip()
+    if not any(run["events"].values()):
+        return _check(id, f"{name}: no session since `init`")
+    told = ", ".join(
+        f"{event} {f'{how_long(max(0, now - clock.parse(at)))} ago' if at else 'never'}"
+        for event, at in run["events"].items()
+    )
+    return _check(id, f"{name}: {told}")
 
 
 def _worst(wrong: list[Condition]) -> Literal["warning", "problem"]:

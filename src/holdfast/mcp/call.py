@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mcp_types import CallToolResult, TextContent
 
 from holdfast.estop.stop import refuse_stopped
+from holdfast.hooks.pending import finish_here
 from holdfast.kernel import canonical_json, clock, config, latch
 from holdfast.kernel.errors import HoldfastError, Usage, from_os_error
 from holdfast.kernel.redact import Redactor
@@ -68,6 +69,7 @@ class ToolCall:
     def workspace(self) -> Workspace:
         if self._workspace is None:
             self._workspace = discover(self.folder)
+            finish_here(self._workspace)
         return self._workspace
 
     def workspace_for(self, operation: Callable[..., Any]) -> Workspace:

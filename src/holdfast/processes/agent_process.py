@@ -33,6 +33,8 @@ FIRST_PROCESS = 1
 # What stands for the table of processes where the system has one for all.
 NO_NAMESPACES = "pid"
 SHELLS = frozenset(("sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "ash"))
+# The sh file that clients' settings start (`clients.launcher`).
+HOOK_LAUNCHER = "/holdfast/hook.sh"
 # They run one command for somebody, and end with it.
 LAUNCHERS = frozenset(
     (
@@ -143,7 +145,7 @@ def _is_means(name: str, command: list[str]) -> bool:
         command = command[1:]
     program = os.path.basename(command[0]).lstrip("-") if command else name
     if program in SHELLS:
-        return _has_command_option(command)
+        return _has_command_option(command) or "".join(command[1:2]).endswith(HOOK_LAUNCHER)
     return name in LAUNCHERS or program in LAUNCHERS or _is_holdfast(program, command)
 
 

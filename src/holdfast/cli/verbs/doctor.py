@@ -7,7 +7,6 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import plural, safe, style
-from holdfast.hooks.run import command as hook_command
 from holdfast.maintenance.doctor import diagnose
 
 TYPE_CHECKING = False
@@ -27,7 +26,7 @@ def command(call: Call, fix: bool) -> Reply:
 
     The exit code is 1 when something is broken, and 0 when there are only warnings.
     """
-    found = diagnose(call.workspace, call.now, hook_command=hook_command, fix=fix)
+    found = diagnose(call.workspace, call.now, fix=fix)
     checks = found["checks"]
     broken = any(check["status"] == "problem" for check in checks)
     fixable = any(check["fix"] == "holdfast doctor --fix" for check in checks)

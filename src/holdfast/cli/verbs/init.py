@@ -10,9 +10,9 @@ import click
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe, style
+from holdfast.clients.hook_runs import hook_runs
 from holdfast.clients.installation import CLIENTS, detect, install, server
 from holdfast.clients.settings.condition import conditions
-from holdfast.hooks.run import command as hook_command
 from holdfast.kernel.errors import HoldfastError
 from holdfast.maintenance import registry
 
@@ -43,7 +43,7 @@ def command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
     found = detect()
     wanted = list(dict.fromkeys(clients)) or [one["client"] for one in found if one["because"]]
     only_shown = dry_run or not clients
-    done = install(call.workspace, wanted, hook_command, server(), dry_run=only_shown)
+    done = install(call.workspace, wanted, server(), dry_run=only_shown)
     if not only_shown:
         _remember(call)
     lines = list(_lines(done, only_shown))
@@ -52,7 +52,12 @@ def command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
     if not clients:
         lines = [*_detected(wanted, found), *_broken(call), *lines]
         following = [f"holdfast init {chosen}"] if wanted else []
-    data = {"clients": done, "detected": found, "dry_run": only_shown}
+    data = {
+        "clients": done,
+        "detected": found,
+        "dry_run": only_shown,
+        "hooks": hook_runs(call.workspace, server()),
+    }
     return Reply(data, lines, next=following)
 
 
@@ -77,10 +82,14 @@ def _detected(wanted: list[str], found: list[Found]) -> Iterator[str]:
 
 def _broken(call: Call) -> Iterator[str]:
     """What is installed, but does not work or belongs to another holdfast."""
-    for one in conditions(call.workspace, hook_command, server()):
+    for one in conditions(call.workspace, server()):
         if one["problem"]:
             yield style(safe(one["problem"]), "yellow")
             yield f"  To repair it: holdfast init --client {one['client']}"
+    for run in hook_runs(call.workspace, server()):
+        if run["problem"]:
+            yield style(safe(run["problem"]), "yellow")
+            yield f"  {run['fix']}"
 
 
 def _lines(done: list[Done], only_shown: bool) -> Iterator[str]:

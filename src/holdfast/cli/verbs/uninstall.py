@@ -10,7 +10,6 @@ from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe, style
 from holdfast.clients.installation import CLIENTS, uninstall
-from holdfast.hooks.run import command as hook_command
 from holdfast.kernel.errors import HoldfastError
 from holdfast.maintenance import registry
 from holdfast.maintenance.remains import list_remains
@@ -42,7 +41,7 @@ def command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
     The journal and your files stay. It lists them, each with the command that removes it.
     """
     wanted = list(dict.fromkeys(clients or CLIENTS))
-    done = uninstall(call.workspace, wanted, hook_command, dry_run=dry_run)
+    done = uninstall(call.workspace, wanted, dry_run=dry_run)
     if not clients and not dry_run:
         with contextlib.suppress(OSError, HoldfastError):  # the page looks whether it is there
             registry.forget(call.workspace)

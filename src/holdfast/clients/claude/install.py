@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 
+from holdfast.clients import launcher
 from holdfast.clients.settings.json_part import JsonPart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from holdfast.clients.settings.files import Part
     from holdfast.kernel.workspace import Workspace
 
 PROGRAM = "claude"
+# The first version that runs all of our hooks.
+OLDEST = "1.0.85"
+# What a user has to do before hooks run.
+REVIEW = ""
 SETTINGS = os.path.join(".claude", "settings.local.json")
 # Event, and the seconds that Claude Code may wait for us. Without more, a session's end has 1.5 s.
 EVENTS = {
@@ -26,6 +30,8 @@ EVENTS = {
     "Stop": 20,
     "SessionEnd": 5,
 }
+# Tools that run no command: what they are given may be a whole file, and need not be read.
+UNREAD = "Edit|Glob|Grep|MultiEdit|NotebookEdit|Read|TodoWrite|WebFetch|WebSearch|Write"
 # The stop handler of the CCC project itself: two loops would drive the agent on.
 ORIGINALS = "ccc-stop-handler"
 
@@ -34,12 +40,14 @@ def home() -> str:
     return os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
 
 
-def parts(workspace: Workspace, command: Callable[..., list[str]], server: list[str]) -> list[Part]:
-    groups = {
-        event: {"hooks": [_handler(command(PROGRAM, event), limit)]}
-        for event, limit in EVENTS.items()
-    }
-    status_line = {"type": "command", "command": _quoted(command("statusline"))}
+def parts(workspace: Workspace, server: list[str]) -> list[Part]:
+    groups = {event: [_group(event, limit)] for event, limit in EVENTS.items()}
+    limit = EVENTS["PreToolUse"]
+    groups["PreToolUse"] = [
+        _group("PreToolUse", limit, matcher=f"^(?!({UNREAD})$)"),
+        _group("PreToolUse", limit, "unread", matcher=UNREAD),
+    ]
+    status_line = {"type": "command", "command": launcher.sourced_line("statusline")}
     approved = [(["enabledMcpjsonServers"], "holdfast")] if server else []
     found: list[Part] = [
         JsonPart(
@@ -56,15 +64,15 @@ def parts(workspace: Workspace, command: Callable[..., list[str]], server: list[
     return found
 
 
-def _handler(words: list[str], limit: int) -> dict[str, Any]:
-    """The form without a shell: no quoting of this machine's paths can go wrong."""
-    return {"type": "command", "command": words[0], "args": words[1:], "timeout": limit}
+def _group(event: str, limit: int, *words: str, matcher: str = "") -> dict[str, Any]:
+    line = launcher.sourced_line(PROGRAM, event, *words)
+    handler = {"type": "command", "command": line, "timeout": limit}
+    return {**({"matcher": matcher} if matcher else {}), "hooks": [handler]}
 
 
-def _quoted(words: list[str]) -> str:
-    import shlex
-
-    return shlex.join(words)
+def is_reviewed(workspace: Workspace) -> bool:
+    """Nothing that could be read says that the user has to allow hooks first."""
+    return True
 
 
 def notes(workspace: Workspace) -> list[str]:

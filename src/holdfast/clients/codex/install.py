@@ -9,20 +9,26 @@ A hook runs only after its user has reviewed it; that is theirs to do, and never
 from __future__ import annotations
 
 import os
-import shlex
+import tomllib
 
+from holdfast.clients import launcher
 from holdfast.clients.settings.json_part import JsonPart
 from holdfast.clients.settings.toml_part import TomlPart
 from holdfast.kernel.workspace import worktrees
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from holdfast.clients.settings.files import Part
     from holdfast.kernel.workspace import Workspace
 
 PROGRAM = "codex"
+# The first version that runs all of our hooks.
+OLDEST = "0.146.0"
+# What a user has to do before hooks run.
+REVIEW = (
+    "Start codex in this project, trust the project, type /hooks and review Holdfast's hooks. Do so "
+    "again after each change of them."
+)
 # Event, and the seconds that Codex may wait for us; at a session's end 3 at most.
 EVENTS = {
     "SessionStart": 10,
@@ -39,23 +45,21 @@ def home() -> str:
     return os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
 
 
-def parts(workspace: Workspace, command: Callable[..., list[str]], server: list[str]) -> list[Part]:
+def parts(workspace: Workspace, server: list[str]) -> list[Part]:
+    # Codex has no form without a shell, and takes the user's own, whichever that is.
     groups = {
-        # Codex has no form without a shell: a list of arguments would be left out.
-        event: {
-            "hooks": [
-                {
-                    "type": "command",
-                    "command": shlex.join(command(PROGRAM, event)),
-                    "timeout": limit,
-                }
-            ]
-        }
+        event: [
+            {
+                "hooks": [
+                    {"type": "command", "command": launcher.line(PROGRAM, event), "timeout": limit}
+                ]
+            }
+        ]
         for event, limit in EVENTS.items()
     }
     found: list[Part] = [
         JsonPart(os.path.join(root, ".codex", "hooks.json"), hooks=groups)
-        for root in dict.fromkeys((workspace.root, _main_worktree(workspace)))
+        for root in _roots(workspace)
     ]
     if server:
         values = {"command": server[0], "args": server[1:]}
@@ -64,9 +68,28 @@ def parts(workspace: Workspace, command: Callable[..., list[str]], server: list[
     return found
 
 
+def _roots(workspace: Workspace) -> list[str]:
+    """The worktrees that need the hooks: this one, and the main one."""
+    return list(dict.fromkeys((workspace.root, _main_worktree(workspace))))
+
+
 def _main_worktree(workspace: Workspace) -> str:
     root = os.path.realpath(os.path.dirname(workspace.git_dir)) if workspace.git_dir else ""
     return root if root and os.path.exists(os.path.join(root, ".git")) else workspace.root
+
+
+def is_reviewed(workspace: Workspace) -> bool:
+    """Whether the user has reviewed a hook of this project: Codex keeps the digests of those in its
+    settings. They are the user's word, and never written by us."""
+    paths = [os.path.join(root, ".codex", "hooks.json") for root in _roots(workspace)]
+    try:
+        with open(os.path.join(home(), "config.toml"), "rb") as file:
+            hooks = tomllib.load(file).get("hooks")
+    except (OSError, ValueError):
+        return False
+    state = hooks.get("state") if isinstance(hooks, dict) else None
+    known = list(state) if isinstance(state, dict) else []
+    return any(key.startswith((path, os.path.realpath(path))) for key in known for path in paths)
 
 
 def notes(workspace: Workspace) -> list[str]:
@@ -76,6 +99,5 @@ def notes(workspace: Workspace) -> list[str]:
     )
     return [
         *([shared] if len(worktrees(workspace)) > 1 else []),
-        "Codex runs no hook before you have reviewed it: start codex in this project, trust the "
-        "project, and type /hooks. After each change of a hook, once more.",
+        f"Codex runs no hook before you have reviewed it. {REVIEW}",
     ]

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-import shlex
 
+from holdfast.clients import launcher
 from holdfast.clients.settings.json_part import JsonPart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from holdfast.clients.settings.files import Part
     from holdfast.kernel.workspace import Workspace
 
 PROGRAM = "gemini"
+# The first version that runs all of our hooks.
+OLDEST = "0.26.0"
+# What a user has to do before hooks run.
+REVIEW = ""
 SECOND = 1000  # Gemini counts milliseconds
 EVENTS = {
     "SessionStart": 10 * SECOND,
@@ -31,24 +33,31 @@ def home() -> str:
     return os.path.expanduser("~/.gemini")
 
 
-def parts(workspace: Workspace, command: Callable[..., list[str]], server: list[str]) -> list[Part]:
+def parts(workspace: Workspace, server: list[str]) -> list[Part]:
     groups = {
-        event: {
-            "hooks": [
-                {
-                    "name": "holdfast",
-                    "type": "command",
-                    "command": shlex.join(command(PROGRAM, event)),
-                    "timeout": limit,
-                }
-            ]
-        }
+        event: [
+            {
+                "hooks": [
+                    {
+                        "name": "holdfast",
+                        "type": "command",
+                        "command": launcher.sourced_line(PROGRAM, event),
+                        "timeout": limit,
+                    }
+                ]
+            }
+        ]
         for event, limit in EVENTS.items()
     }
     entry = {"command": server[0], "args": server[1:]} if server else None
     path = os.path.join(workspace.root, ".gemini", "settings.json")
     members: list[tuple[list[str], object]] = [(["mcpServers", "holdfast"], entry)] if entry else []
     return [JsonPart(path, hooks=groups, members=members)]
+
+
+def is_reviewed(workspace: Workspace) -> bool:
+    """Nothing that could be read says that the user has to allow hooks first."""
+    return True
 
 
 def notes(workspace: Workspace) -> list[str]:

@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 import os
 
+from holdfast.clients import launcher
 from holdfast.clients.settings.json_part import JsonPart, programs_of
 from holdfast.clients.settings.whole_part import WholePart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from holdfast.clients.settings.files import Part
     from holdfast.kernel.workspace import Workspace
 
 PROGRAM = "opencode"
+# The first version that runs all of our hooks.
+OLDEST = "1.0.0"
+# What a user has to do before hooks run.
+REVIEW = ""
+# What its shim tells us of.
+EVENTS = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PreCompact", "Stop", "SessionEnd")
 PLUGIN = os.path.join(".opencode", "plugins", "holdfast.js")
 MARK = "// Holdfast in opencode"
 # The line of the shim that says how to start a hook, wherever holdfast is on the path.
@@ -28,9 +33,9 @@ def home() -> str:
     return os.path.join(folder, "opencode")
 
 
-def parts(workspace: Workspace, command: Callable[..., list[str]], server: list[str]) -> list[Part]:
+def parts(workspace: Workspace, server: list[str]) -> list[Part]:
     found: list[Part] = [
-        WholePart(os.path.join(workspace.root, PLUGIN), _shim(command()), MARK, _programs),
+        WholePart(os.path.join(workspace.root, PLUGIN), _shim(launcher.command()), MARK, _programs),
     ]
     if server:
         entry = {"type": "local", "command": server, "enabled": True}
@@ -63,6 +68,11 @@ def _settings(workspace: Workspace) -> str:
     if os.path.exists(with_comments):
         return with_comments
     return os.path.join(workspace.root, "opencode.json")
+
+
+def is_reviewed(workspace: Workspace) -> bool:
+    """Nothing that could be read says that the user has to allow hooks first."""
+    return True
 
 
 def notes(workspace: Workspace) -> list[str]:

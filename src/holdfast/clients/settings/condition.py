@@ -10,7 +10,6 @@ from holdfast.kernel.errors import HoldfastError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import TypedDict
 
     from holdfast.clients.settings.files import Part
@@ -25,13 +24,11 @@ if TYPE_CHECKING:
         broken: bool
 
 
-def conditions(
-    workspace: Workspace, command: Callable[..., list[str]], server: list[str]
-) -> list[Condition]:
+def conditions(workspace: Workspace, server: list[str]) -> list[Condition]:
     """Each client that has ours, by the worst of its files."""
     found: list[Condition] = []
     for client in CLIENTS:
-        parts = parts_of(workspace, [client], command, server)[client]
+        parts = parts_of(workspace, [client], server)[client]
         problems = [one for part in parts if (one := _condition(client, part)) is not None]
         if problems:
             found.append(max(problems, key=lambda one: (one["broken"], bool(one["problem"]))))

@@ -226,6 +226,15 @@ def _record(workspace: Workspace, path: str) -> str:
     return os.path.join(workspace.home, "clients", f"{id_of(way)}.json")
 
 
+def kept_at(workspace: Workspace, path: str) -> int:
+    """When ours was last put into a file, in milliseconds; 0 when that is not known."""
+    try:
+        status = os.stat(_record(workspace, os.path.realpath(path)))
+    except OSError:
+        return 0
+    return status.st_mtime_ns // 1_000_000
+
+
 def _kept(workspace: Workspace, path: str) -> Kept | None:
     try:
         with open(_record(workspace, path), "rb") as file:

@@ -18,23 +18,28 @@ if TYPE_CHECKING:
     # A list or an object, and the position of one of its items.
     Spot = tuple[Node, int]
 
-# What a command of ours has in it, whatever machine it is from. The last one stands in the HTTP hooks
-# that an older `init --http` wrote.
-MARKS = ("holdfast/hooks/entry.py", '"-m", "holdfast", "mcp"', "$HOLDFAST_AGENTS_TOKEN")
+# What a command of ours has in it, whatever machine it is from: the launcher, our server, and what older
+# versions wrote, the last one with `init --http`.
+MARKS = (
+    "/holdfast/hook.sh",
+    '"-m", "holdfast", "mcp"',
+    "holdfast/hooks/entry.py",
+    "$HOLDFAST_AGENTS_TOKEN",
+)
 # A text without any of them has nothing of ours.
 TRACES = ("holdfast", "HOLDFAST")
 HOOKS = "hooks"
 
 
 class JsonPart:
-    """`hooks` are groups for the lists of events; `members` are set where nobody has set them, and
+    """`hooks` are groups for the list of each event; `members` are set where nobody has set them, and
     `items` are put at the end of a list."""
 
     def __init__(
         self,
         path: str,
         *,
-        hooks: dict[str, Any] | None = None,
+        hooks: dict[str, list[Any]] | None = None,
         members: list[tuple[list[str], Any]] | None = None,
         items: list[tuple[list[str], Any]] | None = None,
     ) -> None:
@@ -52,10 +57,9 @@ class JsonPart:
         taken = self.take(text)
         root = found.value if taken == text else self._parsed(taken).value
         text, pieces = taken, []
-        lists = [([HOOKS, event], group) for event, group in self._hooks.items()]
+        lists = self._groups()
         if lists and HOOKS not in root:  # at once: each time the whole text is read
-            every = {event: [group] for event, group in self._hooks.items()}
-            text, piece = insert(text, [HOOKS], every)
+            text, piece = insert(text, [HOOKS], self._hooks)
             pieces.append(piece)
             lists = []
         for path, value in (*lists, *self._items):
@@ -67,6 +71,10 @@ class JsonPart:
                 pieces.append(piece)
         return {"text": text, "pieces": pieces, "notes": self._notes(root)}
 
+    def _groups(self) -> list[tuple[list[str], Any]]:
+        """Each group, with the list that it belongs to."""
+        return [([HOOKS, event], one) for event, groups in self._hooks.items() for one in groups]
+
     def _notes(self, root: dict[str, Any]) -> list[str]:
         """What somebody else has set, and we leave."""
         return [
@@ -77,8 +85,8 @@ class JsonPart:
 
     def _is_complete(self, node: Node) -> bool:
         root = node.value
-        lists = [([HOOKS, event], group) for event, group in self._hooks.items()]
-        return all(value in (_at(root, path) or []) for path, value in (*lists, *self._items)) and (
+        lists = (*self._groups(), *self._items)
+        return all(value in (_at(root, path) or []) for path, value in lists) and (
             all(self._is_settled(_at(root, path), value) for path, value in self._members)
         )
 
@@ -180,9 +188,16 @@ def _commands(value: Any) -> Iterator[list[Any]]:
             if isinstance(arguments, list):
                 yield [command, *arguments]
             else:
-                yield command if isinstance(command, list) else shlex.split(str(command))
+                yield command if isinstance(command, list) else _words(str(command))
         for item in value.values():
             yield from _commands(item)
+
+
+def _words(line: str) -> list[str]:
+    """The words of a shell's line, without what stands between its commands."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    return list(lexer)
 
 
 def programs_of(words: list[Any]) -> list[str]:

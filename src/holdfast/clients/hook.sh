@@ -1,0 +1,243 @@
+# Holdfast's hook launcher: CLIENT EVENT [unread] as parameters, the client's payload on standard
+# input. `holdfast init` writes it; clients' settings source it or run it with /bin/sh. It ends with 0
+# whatever happens, because clients read 2 as "block", and prints only an answer that the client reads.
+#
+# The usual events cost no other process: Python leaves marks that say "nothing to say here", and only
+# where all of them are found does this file decide alone. A missing mark means "ask Python".
+here=@HERE@
+version=@VERSION@
+trap 'exit 0' 0
+exec 2>/dev/null
+set +e +u -f
+client=$1 event=$2 unread=$3
+payload='' has_payload='' root='' home='' folder='' state='' plain='' calm='' python='' entry='' libraries=''
+
+case $event in
+PreToolUse | BeforeTool | tool.execute.before) means=tool ;;
+PostToolUse | PostToolUseFailure | AfterTool | tool.execute.after) means=used ;;
+Stop | AfterAgent | PreCompact | SessionEnd) means=turn ;;
+PreCompress) means=compress ;;
+*) means=other ;;
+esac
+case $client in
+claude) session=$CLAUDE_CODE_SESSION_ID ;;
+gemini) session=$GEMINI_SESSION_ID ;;
+codex) session=$PPID ;; # Codex names no session to its hooks; its process runs one at a time
+opencode) session=$OPENCODE_SESSION_ID ;;
+*) session='' ;;
+esac
+case $session in
+'' | .* | *[!A-Za-z0-9_.-]*) mark='' ;;
+*) mark=$here/sessions/$client.$session ;;
+esac
+
+# The interpreter and the package to start: those that are written down; else, after a reinstall under
+# another Python, what is in the same environment now.
+find_python() {
+  [ -r "$here/python" ] && . "$here/python"
+  [ -n "$entry" ] || return 1
+  [ -r "$entry" ] && [ -x "$python" ] && return 0
+  if [ -x "$python" ]; then
+    set +f
+    for found in "${python%/bin/*}"/lib/python3*/site-packages/holdfast/hooks/entry.py; do
+      [ -r "$found" ] || continue
+      entry=$found libraries=${found%/holdfast/hooks/entry.py}
+      set -f
+      return 0
+    done
+    set -f
+  fi
+  return 1
+}
+
+# What Python needs to leave marks for this file.
+tell_python() {
+  export _HOLDFAST_LAUNCHER="$here" _HOLDFAST_VERSION="$version"
+  export _HOLDFAST_CLIENT_PID="$PPID" _HOLDFAST_FOLDER="$PWD"
+}
+
+run_python() {
+  if find_python; then
+    "$python" -I -S "$entry" "$libraries" "$@"
+  elif program=$(command -v holdfast) && [ -x "$program" ]; then
+    "$program" hook "$@"
+  else
+    return 127
+  fi
+}
+
+# Let Python answer, and go. When it cannot be started, a stop still denies the tool.
+ask() {
+  tell_python
+  if [ "$has_payload" ]; then
+    printf '%s\n' "$payload" | run_python "$client" ${event:+"$event"}
+  else
+    run_python "$client" ${event:+"$event"}
+  fi
+  status=$?
+  [ $status = 0 ] && exit 0
+  note_failure "$status"
+  [ $means = tool ] && deny_if_stopped
+  exit 0
+}
+
+# One line for the next `holdfast doctor`. A file for each event, so that they stay few and small.
+note_failure() {
+  find_python
+  if [ -z "$python" ]; then
+    reason="No installation of holdfast is known to $here/hook.sh."
+  elif [ ! -x "$python" ]; then
+    reason="$python is not there any more."
+  elif [ ! -r "$entry" ]; then
+    reason="holdfast is not installed for $python any more."
+  else
+    reason=$("$python" -I -S -c 'import sys; sys.path[:0] = sys.argv[1:]; import holdfast.hooks.run' \
+      "${entry%/holdfast/hooks/entry.py}" "$libraries" 2>&1 </dev/null)
+    reason=${reason##*"
+"}
+    [ -n "$reason" ] || reason="$python ended with $1."
+  fi
+  printf '%s\n' "$reason" "$PWD" >"$here/failed/$client.$event"
+}
+
+deny_if_stopped() {
+  for start in "$CLAUDE_PROJECT_DIR" "$GEMINI_PROJECT_DIR" "$PWD"; do
+    [ -d "$start" ] && find_home "$start" || continue
+    for latch in "$home/latch" "$root/.holdfast/latch"; do
+      [ -e "$latch" ] && deny "$latch"
+    done
+  done
+}
+
+# The workspace of a folder, as Python finds it: its root, and the home that its worktrees share.
+find_home() {
+  root='' home=$HOLDFAST_HOME at=$1
+  while :; do
+    if [ -z "$root" ] && { [ -e "$at/holdfast.toml" ] || [ -d "$at/.holdfast" ]; }; then
+      root=$at
+    fi
+    if [ -d "$at/.git" ]; then
+      root=${root:-$at} home=${home:-$at/.git/holdfast}
+      return 0
+    fi
+    if [ -f "$at/.git" ]; then
+      IFS= read -r git <"$at/.git"
+      git=${git#gitdir: }
+      case $git in /*) ;; *) git=$at/$git ;; esac
+      if [ -r "$git/commondir" ]; then
+        IFS= read -r common <"$git/commondir"
+        case $common in /*) git=$common ;; *) git=$git/$common ;; esac
+      fi
+      root=${root:-$at} home=${home:-$git/holdfast}
+      return 0
+    fi
+    [ -n "$at" ] || break
+    at=${at%/*}
+  done
+  home=${home:-$root/.holdfast}
+  [ -n "$root" ]
+}
+
+# In the client's own words; the reason stands in the latch as JSON, so that it can be passed on as it is.
+deny() {
+  IFS= read -r text <"$1"
+  case $text in
+  *'"reason":"'*'"}')
+    text=${text#*'"reason":"'}
+    text=${text%'"}'}
+    ;;
+  *) text='a stop is set here.' ;;
+  esac
+  text="Holdfast: $text (holdfast itself cannot be started; a person removes the stop with holdfast release)"
+  case $client in
+  gemini) printf '{"decision":"deny","reason":"%s"}\n' "$text" ;;
+  opencode) printf '{"deny":"%s"}\n' "$text" ;;
+  *) printf '{"hookSpecificOutput":{"hookEventName":"%s","permissionDecision":"deny","permissionDecisionReason":"%s"}}\n' "$event" "$text" ;;
+  esac
+  exit 0
+}
+
+[ $means != other ] && [ -n "$mark" ] && [ -r "$mark" ] || ask
+. "$mark"
+[ -n "$home" ] && [ -n "$root" ] || ask
+
+# The agent may have gone into another workspace, whose stop holds there as well.
+if [ "$PWD" != "$folder" ]; then
+  at=$PWD
+  while [ "$at" != "$root" ]; do
+    [ -n "$at" ] || ask
+    for name in .git .holdfast holdfast.toml pyproject.toml; do
+      [ -e "$at/$name" ] && ask
+    done
+    at=${at%/*}
+  done
+fi
+
+# A stop, an alert, or a journal on a server: Python knows more.
+[ -f "$home/quiet" ] || ask
+[ -e "$home/latch" ] && ask
+[ -e "$root/.holdfast/latch" ] && ask
+[ -e "$home/forward" ] && ask
+# The time of each client's last event. What follows compares it with the times at which a look is due.
+seen=$root/.holdfast/seen/$client.$event
+true >"$seen" || ask
+# A budget or an agent of the fleet is looked at once a minute, and answers a stop.
+[ -d "$root/.autopilot" ] && plain=''
+[ -d "$root/.holdfast/lives" ] && plain=''
+
+case $means in
+used)
+  [ "$plain" ] && exit 0
+  ;;
+tool)
+  # What only a person may do can stand in a shell's command. Quotes within a word hide nothing: the
+  # text is split at them and put together again.
+  if [ "$unread" != unread ]; then
+    has_payload=1
+    while IFS= read -r line || [ -n "$line" ]; do
+      payload=$payload${payload:+"
+"}$line
+    done
+    IFS="\\\"'"
+    set -- $payload
+    IFS=
+    line="$*"
+    IFS=' '
+    case $line in
+    *holdfast*gate*answer* | *holdfast*guard*ack* | *holdfast*guard*reset* | *holdfast*release*) ask ;;
+    esac
+  fi
+  # opencode tells nobody that a tool was used, so that its sessions are looked at here.
+  [ "$plain" ] || [ $client != opencode ] && exit 0
+  ;;
+compress)
+  [ -e "$mark.captured" ] && [ ! "$seen" -nt "$mark.captured" ] && [ ! "$mark.since" -nt "$seen" ] && exit 0
+  ;;
+esac
+case $means in
+used | tool)
+  # Due when the mark's time is past; also when a clock was set back to before it was made.
+  [ "$seen" -nt "$mark" ] && ask
+  [ "$mark.since" -nt "$seen" ] && ask
+  exit 0
+  ;;
+esac
+
+# A turn, a compaction or a session ended. With a loop, a budget or a question Python answers at once;
+# else the event is kept in a file, and a process that the client does not wait for takes it from there.
+[ "$plain" ] && [ "$calm" ] && [ ! -e "$state" ] && [ -x /bin/cat ] || ask
+kept=$root/.holdfast/pending/$client.$event.$session.$$
+set -C
+if ! /bin/cat >"$kept"; then
+  has_payload=1
+  case $session$PWD in
+  *[\\\"]*) payload='{}' ;;
+  *) payload="{\"session_id\":\"$session\",\"cwd\":\"$PWD\"}" ;;
+  esac
+  [ $client = codex ] && payload='{}'
+  ask
+fi
+set +C
+tell_python
+{ run_python pending "$root" || note_failure $?; } </dev/null >/dev/null 2>&1 &
+exit 0

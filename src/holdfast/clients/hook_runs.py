@@ -1,0 +1,117 @@
+"""Whether the hooks in clients' settings really run: their last events, the client's own sessions, its
+version, and what it asks of its user first."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+
+from holdfast.clients.discovery import sessions_in
+from holdfast.clients.events import last_times
+from holdfast.clients.installation import modules
+from holdfast.clients.settings import files
+from holdfast.clients.settings.condition import conditions
+from holdfast.kernel import clock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    from holdfast.kernel.workspace import Workspace
+
+    class HookRuns(TypedDict):
+        """One client with our hooks. `events` has each event's last time, empty when it never came;
+        `version` is empty where it cannot be told. `problem` says why hooks do not run, `fix` what its
+        user can do; both are empty when they run, or when there was no session yet."""
+
+        client: str
+        version: str
+        installed_at: str
+        events: dict[str, str]
+        sessions: int
+        problem: str
+        fix: str
+
+
+# A client's transcript is written on after its last hook.
+AFTER_THE_LAST = 5 * clock.MINUTE
+RESTART = "Start {client} again in this project: a session that runs already takes no new hooks."
+
+
+def hook_runs(workspace: Workspace, server: list[str]) -> list[HookRuns]:
+    """Each client whose settings have our hooks."""
+    installed = [one["client"] for one in conditions(workspace, server)]
+    times = last_times(workspace)
+    sessions = sessions_in(workspace.root, enough=10) if installed else []
+    found = []
+    for client in installed:
+        since = installed_at(workspace, client, server)
+        active = [one["modified"] for one in sessions if one["client"] == client]
+        active = [at for at in active if at > since]
+        seen = times.get(client, {})
+        run: HookRuns = {
+            "client": client,
+            "version": version_of(client),
+            "installed_at": clock.precise(since) if since else "",
+            "events": {
+                event: clock.precise(seen[event]) if event in seen else ""
+                for event in modules()[client].EVENTS
+            },
+            "sessions": len(active),
+            "problem": "",
+            "fix": "",
+        }
+        _judge(run, workspace, max(seen.values(), default=0), max(active, default=0))
+        found.append(run)
+    return found
+
+
+def _judge(run: HookRuns, workspace: Workspace, last: int, active: int) -> None:
+    client, module = run["client"], modules()[run["client"]]
+    oldest = module.OLDEST
+    if run["version"] and _number(run["version"]) < _number(oldest):
+        run["problem"] = f"{client} {run['version']} does not run all of these hooks."
+        run["fix"] = f"Update it to {oldest} or newer."
+    elif active and not last:
+        times = "1 session" if run["sessions"] == 1 else f"{run['sessions']} sessions"
+        run["problem"] = f"{client} had {times} here since `init`, and none of its hooks ran."
+    elif active > last + AFTER_THE_LAST and last:
+        at = clock.precise(active)
+        run["problem"] = (
+            f"No hook of {client} ran since {clock.precise(last)}; it worked until {at}."
+        )
+    elif not last and not module.is_reviewed(workspace):
+        run["problem"] = f"{client} runs no hook of this project before you have reviewed it."
+    if run["problem"] and not run["fix"]:
+        run["fix"] = module.REVIEW or RESTART.format(client=client)
+
+
+def installed_at(workspace: Workspace, client: str, server: list[str]) -> int:
+    """When `init` last wrote a client's hooks, in milliseconds; 0 when that is not known."""
+    parts = modules()[client].parts(workspace, server)
+    return max((files.kept_at(workspace, part.path) for part in parts), default=0)
+
+
+def version_of(client: str) -> str:
+    """The version of the client that would be started, by the files it came in. The client itself is not
+    run: some call home when they are."""
+    program = shutil.which(modules()[client].PROGRAM)
+    path = os.path.realpath(program) if program else ""
+    while len(path) > 1:
+        name = os.path.basename(path)
+        if name[:1].isdecimal() and len(_number(name)) > 2:
+            return name  # a folder, or the program itself, for each version
+        path = os.path.dirname(path)
+        try:
+            with open(os.path.join(path, "package.json"), encoding="utf-8") as file:
+                value = json.load(file).get("version")
+            if isinstance(value, str):
+                return value
+        except (OSError, ValueError, AttributeError):
+            continue
+    return ""
+
+
+def _number(version: str) -> list[int]:
+    return [int(part) for part in version.partition("-")[0].split(".") if part.isdecimal()]

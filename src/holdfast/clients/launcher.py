@@ -1,0 +1,215 @@
+"""The hook launcher: one sh file in the user's data folder, which the settings of all clients start.
+
+Beside it stand `python` (which interpreter and which package to start), `sessions/` (marks that Python
+leaves for it, see `hooks.marks`) and `failed/` (what it could not start, for `doctor`). It belongs to the
+user and not to a project or a version: an upgrade, a reinstall or the end of the package leaves it, and
+settings that name it never start something that is not there.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from holdfast.kernel.atomic import write_synced
+from holdfast.kernel.errors import from_os_error
+from holdfast.version import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    class StartFailure(TypedDict):
+        """A hook that could not be started; `at` in milliseconds."""
+
+        hook: str
+        at: int
+        reason: str
+        folder: str
+
+
+NAME = "hook.sh"
+PYTHON = "python"
+SESSIONS = "sessions"
+FAILED = "failed"
+SHELL = "/bin/sh"
+# What the launcher tells the Python that it starts: its folder, its version, the client's process, and
+# the folder that the client started it in. They are no settings, so they do not begin as settings do.
+FOLDER_VARIABLE = "_HOLDFAST_LAUNCHER"
+VERSION_VARIABLE = "_HOLDFAST_VERSION"
+CLIENT_VARIABLE = "_HOLDFAST_CLIENT_PID"
+PLACE_VARIABLE = "_HOLDFAST_FOLDER"
+WITHOUT_REASON = "The reason could not be written down; the disk was probably full."
+
+
+def folder_of_user() -> str:
+    """`$XDG_DATA_HOME/holdfast`, by default `~/.local/share/holdfast`."""
+    data = os.environ.get("XDG_DATA_HOME", "")
+    if not os.path.isabs(data):  # the specification: a relative one is to be ignored
+        data = os.path.join(os.path.expanduser("~"), ".local", "share")
+    return os.path.join(data, "holdfast")
+
+
+def folder_at_work() -> str:
+    """The folder of the launcher that started this process; empty when none did."""
+    return os.environ.get(FOLDER_VARIABLE, "")
+
+
+def path() -> str:
+    return os.path.join(folder_of_user(), NAME)
+
+
+def command(*words: str) -> list[str]:
+    """How a program starts a hook."""
+    return [SHELL, path(), *words]
+
+
+def line(*words: str) -> str:
+    """How a shell starts a hook, as one string: every version of a client understands that, where
+    some leave out a list of arguments. It works in any shell, fish too, and ends with 0 whatever stands
+    in the launcher's place: a shell that cannot read its script ends with 2, which means "block"."""
+    file = quote(path())
+    script = '\'trap "exit 0" 0; . "$0" 2>/dev/null\''
+    return f"test -r {file} && exec {SHELL} -c {script} {file} {' '.join(words)}; exit 0"
+
+
+def sourced_line(*words: str) -> str:
+    """The same for clients that use sh or bash: without a second shell, which is half of the cost."""
+    file = quote(path())
+    words = ("set", "--", *words)
+    return f"trap 'exit 0' 0; test -r {file} && {' '.join(words)} && . {file} 2>/dev/null; exit 0"
+
+
+def install() -> bool:
+    """Put the launcher and what it starts in place, both as of this package; whether that changed
+    something."""
+    folder = folder_of_user()
+    try:
+        for each in (folder, os.path.join(folder, SESSIONS), os.path.join(folder, FAILED)):
+            os.makedirs(each, 0o700, exist_ok=True)
+        changed = _write(os.path.join(folder, NAME), text(folder), 0o755)
+        return _write(os.path.join(folder, PYTHON), installation(), 0o644) or changed
+    except OSError as error:
+        raise from_os_error(error, f"writing {os.path.join(folder, NAME)}") from error
+
+
+def keep_current() -> None:
+    """After an upgrade, let the launcher that started this process be this version's; when what it is to
+    start is gone, let it start this package."""
+    folder = folder_at_work()
+    if not folder:
+        return
+    try:
+        if _number(__version__) > _number(os.environ.get(VERSION_VARIABLE, "")):
+            _write(os.path.join(folder, NAME), text(folder), 0o755)
+        known = _read(os.path.join(folder, PYTHON))
+        if known != installation() and not is_usable(known):
+            _write(os.path.join(folder, PYTHON), installation(), 0o644)
+    except OSError:
+        return  # the next one tries again
+
+
+def text(folder: str) -> str:
+    """The launcher for a folder, as this version has it."""
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), NAME)
+    with open(source, encoding="utf-8") as file:
+        written = file.read()
+    written = written.replace("here=@HERE@", f"here={quote(folder)}")
+    return written.replace("version=@VERSION@", f"version={quote(__version__)}")
+
+
+def installation() -> str:
+    """What the launcher has to start, as lines for a shell: this interpreter and this package."""
+    import apsw
+
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    libraries = os.path.dirname(os.path.dirname(os.path.abspath(apsw.__file__)))
+    entry = os.path.join(package, "hooks", "entry.py")
+    return (
+        f"# holdfast {__version__}\n"
+        f"python={quote(sys.executable)}\n"
+        f"entry={quote(entry)}\n"
+        f"libraries={quote(libraries)}\n"
+    )
+
+
+def programs(written: str) -> list[str]:
+    """The interpreter and the script that an installation names."""
+    values = dict(each.split("=", 1) for each in written.splitlines() if "=" in each)
+    found = [values.get(name, "") for name in ("python", "entry")]
+    return [value[1:-1].replace("'\\''", "'") for value in found if value]
+
+
+def is_usable(written: str) -> bool:
+    """Whether an installation is still there, and of this version or a newer one."""
+    first, found = written.partition("\n")[0], programs(written)
+    is_old = _number(first.rpartition(" ")[2]) < _number(__version__)
+    return len(found) == 2 and not is_old and all(os.path.exists(each) for each in found)
+
+
+def problem() -> str:
+    """What is wrong with the launcher of this user; empty when it would start this package or another
+    one of the same version."""
+    folder = folder_of_user()
+    written = _read(os.path.join(folder, NAME))
+    if not written:
+        return f"{os.path.join(folder, NAME)} is missing: no hook can be started."
+    if written != text(folder):
+        return f"{os.path.join(folder, NAME)} is another version's."
+    known = _read(os.path.join(folder, PYTHON))
+    gone = [each for each in programs(known) if not os.path.exists(each)]
+    if gone:
+        return f"{os.path.join(folder, NAME)} starts {gone[0]}, which is not there."
+    if not is_usable(known):
+        return f"{os.path.join(folder, PYTHON)} names another version of holdfast, or none."
+    return ""
+
+
+def failures() -> list[StartFailure]:
+    """The hooks that could not be started, the last first."""
+    folder = os.path.join(folder_of_user(), FAILED)
+    found: list[StartFailure] = []
+    for name in os.listdir(folder) if os.path.isdir(folder) else []:
+        place = os.path.join(folder, name)
+        reason, _, where = _read(place).partition("\n")
+        try:
+            at = os.stat(place).st_mtime_ns // 1_000_000
+        except OSError:
+            continue
+        hook = " ".join(name.split(".", 1))
+        reason = reason.strip() or WITHOUT_REASON
+        found.append({"hook": hook, "at": at, "reason": reason, "folder": where.strip()})
+    return sorted(found, key=lambda one: one["at"], reverse=True)
+
+
+def forget_failures() -> int:
+    """After a person saw them: how many there were."""
+    count = len(failures())
+    folder = os.path.join(folder_of_user(), FAILED)
+    for name in os.listdir(folder) if os.path.isdir(folder) else []:
+        os.unlink(os.path.join(folder, name))
+    return count
+
+
+def quote(value: str) -> str:
+    """As one word for a shell."""
+    return "'" + value.replace("'", "'\\''") + "'"
+
+
+def _write(place: str, content: str, mode: int) -> bool:
+    if _read(place) == content:
+        return False
+    write_synced(place, content.encode(), mode)
+    return True
+
+
+def _read(place: str) -> str:
+    try:
+        with open(place, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def _number(version: str) -> list[int]:
+    return [int(part) for part in version.split(".") if part.isdecimal()]

@@ -1,0 +1,142 @@
+"""Marks for the launcher: by them it knows, without Python, that an event needs no answer.
+
+A mark says that Python looked and found nothing. It is positive: where one is missing, is older than it
+may be, or was removed by an agent, the launcher asks Python. `clients/hook.sh` reads them.
+
+- `quiet` in the workspace's home: no alert waits for anybody.
+- `sessions/CLIENT.SESSION` beside the launcher: where the session's workspace is; `plain` when it keeps no
+  budget, is no agent of a fleet, and has no server; `calm` when a stop of it has nothing to answer. Its
+  time is that of the next look at the session, the time of `.since` that of the last one.
+- `sessions/CLIENT.SESSION.captured`: its time is that of the next capture, for a client that says before
+  every call of its model that it may compact.
+The launcher takes the present time from `.holdfast/seen/CLIENT.EVENT` in the worktree, which it touches
+at each event (`clients.events`).
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.budgets import alerts
+from holdfast.clients import launcher
+from holdfast.kernel import clock, latch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.kernel.workspace import Workspace
+
+SINCE, CAPTURED = ".since", ".captured"
+FORGOTTEN_AFTER = 7 * clock.DAY
+
+
+def leave(workspace: Workspace, client: str, session: str, now: int, *, key: str = "") -> None:
+    """Tell the launcher how a session stands. `key` is the launcher's name for it, where another process
+    than its client's hook asks."""
+    place = _place(client, session, key)
+    if not place:
+        return
+    from holdfast.hooks import activity
+    from holdfast.hooks.handlers import MAY_COMPACT_EVERY
+    from holdfast.session import session_files
+
+    try:
+        leave_quiet(workspace)
+        ask = session_files.read(workspace, session, "ask")
+        if "percent" in ask and not ask.get("asked"):
+            _drop(place)  # the next event has something to say
+            return
+        workspace.prepare_tool_folder("pending")
+        looked = session_files.seen_at(workspace, session, activity.LOOKED)
+        _write(place + SINCE, "", now)
+        _write(
+            place,
+            _told(workspace, session, ask),
+            now - 1 if looked is None else looked + activity.EVERY,
+        )
+        captured = session_files.seen_at(workspace, session, "captured")
+        if captured is not None:
+            _write(place + CAPTURED, "", captured + MAY_COMPACT_EVERY)
+    except OSError:
+        _drop(place)  # then Python is asked, which is only slower
+
+
+def drop(client: str, session: str, *, key: str = "") -> None:
+    """A session is over, or has something to answer: the launcher asks Python."""
+    place = _place(client, session, key)
+    if place:
+        _drop(place)
+
+
+def sweep(now: int) -> None:
+    """Remove the marks of sessions that nobody ended."""
+    folder = os.path.join(launcher.folder_at_work(), launcher.SESSIONS)
+    if not launcher.folder_at_work() or not os.path.isdir(folder):
+        return
+    for name in os.listdir(folder):
+        path = os.path.join(folder, name)
+        try:
+            if os.stat(path).st_mtime_ns // 1_000_000 < now - FORGOTTEN_AFTER:
+                os.unlink(path)
+        except OSError:
+            continue
+
+
+def _told(workspace: Workspace, session: str, ask: dict[str, object]) -> str:
+    from holdfast.hooks.handlers import has_budget
+    from holdfast.session import session_files
+    from holdfast.session.ccc_files import folder_of
+    from holdfast.session.rules.model import STATE_FILE
+
+    lives = os.path.isdir(os.path.join(workspace.tool_folder, "lives"))
+    has_server = workspace.spools or os.path.exists(os.path.join(workspace.home, "forward"))
+    state = os.path.join(workspace.root, folder_of(workspace), STATE_FILE)
+    has_counted = bool(session_files.read(workspace, session, "stops"))
+    is_asked = "percent" in ask and ask.get("asked") != 2
+    values = {
+        "root": workspace.root,
+        "home": workspace.home,
+        "folder": os.environ.get(launcher.PLACE_VARIABLE, ""),
+        "state": state,
+        "plain": "" if has_budget(workspace) or lives or has_server else "1",
+        "calm": "" if os.path.exists(state) or has_counted or is_asked else "1",
+    }
+    return "".join(f"{name}={launcher.quote(value)}\n" for name, value in values.items())
+
+
+def leave_quiet(workspace: Workspace) -> None:
+    """`quiet` again, unless an alert waits; one that came in between takes it away again."""
+    path = latch.quiet_file(workspace)
+    if os.path.exists(path) or alerts.are_waiting(workspace) or not os.path.isdir(workspace.home):
+        return
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    if alerts.are_waiting(workspace):
+        latch.disturb(workspace)
+
+
+def _place(client: str, session: str, key: str) -> str:
+    folder = launcher.folder_at_work()
+    if client == "codex":
+        key = key or os.environ.get(launcher.CLIENT_VARIABLE, "")
+    name = key or session
+    is_name = bool(name) and name.replace("-", "a").replace("_", "a").replace(".", "a").isalnum()
+    return os.path.join(folder, launcher.SESSIONS, f"{client}.{name}") if folder and is_name else ""
+
+
+def _write(path: str, text: str, time: int) -> None:
+    """The file with its time, in one step: the launcher may read it at any moment."""
+    unfinished = f"{path}.{os.getpid()}"
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(descriptor, text.encode("utf-8", "surrogateescape"))
+        os.utime(descriptor, ns=(time * 1_000_000, time * 1_000_000))
+    finally:
+        os.close(descriptor)
+    os.rename(unfinished, path)
+
+
+def _drop(place: str) -> None:
+    for path in (place, place + SINCE, place + CAPTURED):
+        try:
+            os.unlink(path)
+        except OSError:
+            continue
