@@ -117,7 +117,7 @@ def test_an_odd_id_is_known_by_a_plain_one(
     (one,) = holdfast("resume", "--list", "--json").data["sessions"]
     assert one["session"].isalnum()
     assert odd not in json.dumps(one, ensure_ascii=False)
-    told = holdfast("history").out
+    told = holdfast("history", "--json").out
     assert one["session"][:8] in told
     assert odd not in told
 
