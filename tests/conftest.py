@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shutil
 import signal
@@ -96,6 +97,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The tests in a browser come first. One worker then takes them all, and starts one Chromium:
     idle workers take over tests from the end."""
     items.sort(key=lambda item: "browser" not in getattr(item, "fixturenames", ()))
+
+
+def pytest_collection_finish() -> None:
+    """Collect no garbage among the tests themselves. A process that is forked without an exec, as the
+    keeper of a program is, would otherwise get its own copy of nearly every page."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import shlex
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from scripts import readme, reference
 
+from holdfast.cli.frame import run
 from holdfast.cli.verb_list import VERBS
 from holdfast.clients.claude import usage as claude
 from holdfast.kernel import config, errors
@@ -138,22 +140,22 @@ def test_the_first_command_of_the_readme_works_without_set_up(
     ],
 )
 def test_the_commands_of_a_page_work_in_their_order(
-    repository: Path, begun_session: Path, page: str
+    repository: Path,
+    begun_session: Path,
+    page: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     commands = _holdfast_lines(page)
     assert commands
     for program, *words in [["holdfast", "note", "Something to look at."], *commands]:
-        ours = [sys.executable, "-m", "holdfast"]
-        done = subprocess.run(
-            [*(ours if program == "holdfast" else [program]), *words],
-            capture_output=True,
-            text=True,
-            input="",
-            check=False,
-        )
+        if program != "holdfast":
+            subprocess.run([program, *words], check=True, capture_output=True)
+            continue
+        monkeypatch.setattr(sys, "stdin", io.StringIO())
         asked_for_input = words[:2] == ["purge", "--matching"]
         expected = 2 if asked_for_input else 0
-        assert done.returncode == expected, f"{words}: {done.stderr}"
+        assert run(words) == expected, f"{words}: {capsys.readouterr().err}"
 
 
 @pytest.mark.parametrize(

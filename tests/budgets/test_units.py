@@ -28,10 +28,10 @@ def test_values_with_units_are_numbers() -> None:
 
 @pytest.mark.clause("PILOT-74")
 @pytest.mark.parametrize("type", UNITS)
-@pytest.mark.parametrize("text", NO_AMOUNTS)
-def test_what_is_no_amount_is_refused(type: str, text: str) -> None:
-    with pytest.raises(ValueError, match="must be"):
-        UNITS[type](text)
+def test_what_is_no_amount_is_refused(type: str) -> None:
+    for text in NO_AMOUNTS:
+        with pytest.raises(ValueError, match="must be"):
+            UNITS[type](text)
 
 
 @pytest.mark.parametrize("text", ["30", "30%", "min", "-5min", "1e2min", "30 fortnights", "∞min"])

@@ -185,10 +185,10 @@ def shape(value: Any) -> Any:
     return type(value)
 
 
-@pytest.mark.parametrize("before", ["\n", "\t", "\r", "\x1b", "\x00", '"', "/", " ", "=", "\\"])
 @pytest.mark.parametrize("token", PLANTED.values(), ids=PLANTED.keys())
-def test_a_token_is_caught_whatever_stands_before_it(before: str, token: str) -> None:
+def test_a_token_is_caught_whatever_stands_before_it(token: str) -> None:
     """In JSON a line break is spelled with a letter, which must not hide the beginning of a word."""
-    shown = redact_value({"text": f"see{before}{token}"})
+    for before in ("\n", "\t", "\r", "\x1b", "\x00", '"', "/", " ", "=", "\\"):
+        shown = redact_value({"text": f"see{before}{token}"})
 
-    assert token not in shown["text"]
+        assert token not in shown["text"], repr(before)

@@ -202,22 +202,25 @@ def test_a_wrong_id_is_said_helpfully(world: World, visitor: Visitor, kind: str,
     assert visitor.get(f"/w/elsewhere/{kind}/abc123").status_code == 404
 
 
+HOSTILE_IDS = (
+    *("..", "%2e%2e%2fetc", ".hidden", "a%00b", "%0a", "a" * 5000, "%F0%9F%98%80", "*", "%25"),
+    *("-x", "'--", "a%20b"),
+)
+
+
 @pytest.mark.parametrize("kind", ["sessions", "tracks", "runs", "rfcs", "records"])
-@pytest.mark.parametrize(
-    "id",
-    ["..", "%2e%2e%2fetc", ".hidden", "a%00b", "%0a", "a" * 5000, "%F0%9F%98%80", "*", "%25", "-x", "'--", "a%20b"],
-)  # fmt: skip
-def test_a_hostile_id_is_refused(world: World, visitor: Visitor, kind: str, id: str) -> None:
+def test_a_hostile_id_is_refused(world: World, visitor: Visitor, kind: str) -> None:
     world.verify()
-    answer = visitor.get(f"/w/{world.key}/{kind}/{id}")
-    assert answer.status_code in (400, 404), answer.text
-    assert len(answer.text) < 10_000
+    for id in HOSTILE_IDS:
+        answer = visitor.get(f"/w/{world.key}/{kind}/{id}")
+        assert answer.status_code in (400, 404), answer.text
+        assert len(answer.text) < 10_000
 
 
-@pytest.mark.parametrize("word", ["x", "-1", "9" * 400, "1.5", "٣", "9007199254740993"])
 @pytest.mark.parametrize("path", ["/history?before=", "/budget?before=", "/fleet?from="])
-def test_a_word_of_the_address_that_is_no_number(visitor: Visitor, path: str, word: str) -> None:
-    assert visitor.get(f"{path}{quote(word)}").status_code == 400
+def test_a_word_of_the_address_that_is_no_number(visitor: Visitor, path: str) -> None:
+    for word in ("x", "-1", "9" * 400, "1.5", "٣", "9007199254740993"):
+        assert visitor.get(f"{path}{quote(word)}").status_code == 400, word
 
 
 def test_a_session_that_ended_two_hours_ago(world: World, visitor: Visitor) -> None:
