@@ -14,6 +14,7 @@ from holdfast.hooks.run import command
 from holdfast.kernel import latch
 from holdfast.kernel.errors import StoreAway
 from holdfast.kernel.workspace import discover
+from holdfast.kernel.writer import Writer
 from tests.budgets.world import SECOND, Scene
 from tests.cli.conftest import Holdfast
 from tests.dying import die_at
@@ -89,7 +90,7 @@ def test_a_stop_whose_record_fails_holds_all_the_same(
     def full(*words: object, **options: object) -> None:
         raise StoreAway("The disk is full.", kind="disk_full")
 
-    monkeypatch.setattr("holdfast.kernel.writer.Writer.execute", full)
+    monkeypatch.setattr(Writer, "execute", full)
     report = scene.check(cost=52.3)
     assert report["verdict"] == "stop"
     assert "not recorded" in report["warnings"][0]

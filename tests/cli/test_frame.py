@@ -13,6 +13,7 @@ from holdfast.cli.parser import root
 from holdfast.cli.terminal import ago, one_line, safe, size, unstyle
 from holdfast.cli.verb_list import VERBS
 from holdfast.kernel.clock import DAY, precise
+from holdfast.maintenance import status
 from tests.cli.conftest import Holdfast
 
 
@@ -108,7 +109,7 @@ def test_a_bug_is_called_a_bug(holdfast: Holdfast, monkeypatch: pytest.MonkeyPat
     def broken(*_: object) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr("holdfast.maintenance.status.attention", broken)
+    monkeypatch.setattr(status, "attention", broken)
     answer = holdfast("status", "--json")
     assert answer.code == 70
     assert answer.envelope["error"]["kind"] == "bug"

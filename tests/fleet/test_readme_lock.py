@@ -163,7 +163,7 @@ def test_a_lock_that_is_written_over_in_the_same_instant_is_not_ours(
             held_by("Secondary-B", clock.now() + 4 * clock.MINUTE)
         sleep(seconds)
 
-    monkeypatch.setattr("holdfast.fleet.epic_lock.time.sleep", overwritten)
+    monkeypatch.setattr(time, "sleep", overwritten)
     with pytest.raises(StoreAway, match="Secondary-B"):
         edit(epic)
     assert json.loads(LOCK.read_text())["holder_id"] == "other"
@@ -210,7 +210,7 @@ def test_an_editor_that_opened_it_just_before_the_exchange_gets_it_back(
             editors.append(README.open("ab"))
         return exchange(one, other)
 
-    monkeypatch.setattr("holdfast.fleet.epic_readme.exchange", opened_first)
+    monkeypatch.setattr(readme, "exchange", opened_first)
     with pytest.raises(StoreAway, match="another program"):
         edit(epic)
     editors[0].write(b"late\r\n")
@@ -232,7 +232,7 @@ def test_edits_between_our_look_and_the_exchange_are_kept_each_time(
                 file.write(f"raced-{number}\r\n".encode())
         return exchange(one, other)
 
-    monkeypatch.setattr("holdfast.fleet.epic_readme.exchange", raced)
+    monkeypatch.setattr(readme, "exchange", raced)
     assert edit(epic)
     text = README.read_bytes()
     assert [text.count(f"raced-{number}\r\n".encode()) for number in range(5)] == [1] * 5

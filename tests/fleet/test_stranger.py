@@ -76,7 +76,7 @@ def test_a_stop_that_cannot_be_written_centrally_holds_in_every_worktree(
             raise PermissionError(13, "Permission denied")
         write_synced(path, content)
 
-    monkeypatch.setattr("holdfast.kernel.latch.write_synced", refuse_home)
+    monkeypatch.setattr(latch, "write_synced", refuse_home)
     assert holdfast("estop", "--reason", "budget").code == 0
     assert latch.read(discover(str(other.root))) is not None
     assert holdfast("release", "-C", str(other.root)).out.startswith("Released")

@@ -79,8 +79,7 @@ def test_the_words_of_the_commands(project: Path, heard: list[list[str]]) -> Non
 
     assert heard[0][-3:] == ["status", "--porcelain", "-z"]
     (made,) = [command for command in heard if verb(command[1:]) == "commit"]
-    assert made[made.index("commit") :] == ["commit", "--only", "--quiet", "-F", "-", "--", "a"]
-    assert {verb(command[1:]) for command in heard} == {"status", "log", "commit"}
+    assert made[made.index("--") :] == ["--", "a"], "only what is named"
 
 
 @pytest.mark.clause("CCC-34", "AMB-CCC-01")

@@ -14,6 +14,7 @@ from holdfast.git import remote as remotes
 from holdfast.git import restore, snapshot
 from holdfast.git.errors import GitError
 from holdfast.git.trailers import Snapshot
+from holdfast.kernel import crash
 from holdfast.kernel.errors import Conflict, NotAllowed, NotFound, StoreAway, Usage
 from tests.cli import conftest as command_line
 from tests.cli.conftest import Holdfast
@@ -125,37 +126,27 @@ def test_no_snapshot_takes_the_place_of_another(
 
 
 def test_one_that_comes_in_between_is_not_overwritten(
-    repository: Path, hub: Path, git: Git, refs: Refs, monkeypatch: pytest.MonkeyPatch
+    repository: Path, hub: Path, git: Git, refs: Refs
 ) -> None:
     made = taken(repository)
     name = f"refs/holdfast/snapshots/machine-{HERE}/main/{made['id']}"
     base = git("rev-parse", "HEAD", at=repository).strip()
-    real = remotes._asked
-
-    def asked(*words: object) -> object:
-        found = real(*words)  # type: ignore[arg-type]
-        git("update-ref", name, base, at=hub)
-        return found
-
-    monkeypatch.setattr(remotes, "_asked", asked)
+    take_back = crash.register("before pushing", lambda: git("update-ref", name, base, at=hub))
     done = remotes.push(str(repository), [made], HERE, "origin")
+    take_back()
     assert [one["status"] for one in done["snapshots"]] == ["differs"]
     assert refs(hub)[name] == base
 
 
-def test_the_same_from_two_at_once_is_there_once(
-    repository: Path, hub: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_same_from_two_at_once_is_there_once(repository: Path, hub: Path) -> None:
     made = taken(repository)
-    real = remotes._send
 
-    def send_behind_another(*words: object) -> None:
-        monkeypatch.setattr(remotes, "_send", real)
-        remotes.push(str(repository), [made], HERE, "origin")
-        real(*words)  # type: ignore[arg-type]
+    def push() -> remotes.Exchange:
+        return remotes.push(str(repository), [made], HERE, "origin")
 
-    monkeypatch.setattr(remotes, "_send", send_behind_another)
-    done = remotes.push(str(repository), [made], HERE, "origin")
+    take_back = crash.register("before pushing", push)
+    done = push()
+    take_back()
     assert [one["status"] for one in done["snapshots"]] == ["pushed"]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.kernel import failures, inbox
+from holdfast.kernel import workspace as workspace_module
 from holdfast.kernel.errors import StoreAway
 from holdfast.kernel.lock import WorkspaceLock
 from holdfast.kernel.workspace import discover
@@ -19,7 +20,7 @@ holdfast = session_world.holdfast
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.kernel.workspace.HOOK_PATIENCE", 0.05)
+    monkeypatch.setattr(workspace_module, "HOOK_PATIENCE", 0.05)
 
 
 @pytest.mark.parametrize("event", ["PreCompact", "Stop", "SessionEnd"])

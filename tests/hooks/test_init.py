@@ -19,7 +19,7 @@ from holdfast.clients.gemini import events as gemini_hooks
 from holdfast.clients.gemini import install as gemini
 from holdfast.clients.installation import CLIENTS
 from holdfast.clients.opencode import install as opencode
-from holdfast.clients.settings import text_edit
+from holdfast.clients.settings import files, text_edit
 from tests.hooks import world
 from tests.session import world as session_world
 from tests.session.world import Holdfast
@@ -388,7 +388,7 @@ def test_a_folder_without_the_right_to_write(
     def refused(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("holdfast.clients.settings.files.write_synced", refused)
+    monkeypatch.setattr(files, "write_synced", refused)
     answer = holdfast("init", "--client", "gemini")
     assert answer.code != 0
     assert f"writing {repository}/.git/holdfast/clients/" in answer.err

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from holdfast.clients.installation import CLIENTS
+from holdfast.clients.settings import files
 from holdfast.hooks.activity import LOOKED
 from holdfast.hooks.run import command, respond_to
 from holdfast.kernel.atomic import write_synced
@@ -165,7 +166,7 @@ def test_what_was_changed_before_a_failure_is_said(
             raise OSError(28, "No space left on device")
         write_synced(path, *rest)
 
-    monkeypatch.setattr("holdfast.clients.settings.files.write_synced", full)
+    monkeypatch.setattr(files, "write_synced", full)
     answer = holdfast("init", "--client", "claude", "--client", "gemini")
     assert answer.code == 75
     assert f"Changed before that: {repository}/{SETTINGS}, {repository}/{MCP}." in answer.err
@@ -185,7 +186,7 @@ def test_a_record_that_cannot_be_removed_stops_nothing(
 
     # Not until the test's end: before that, pytest removes the test's folder.
     with monkeypatch.context() as patched:
-        patched.setattr("holdfast.clients.settings.files.os.unlink", refused)
+        patched.setattr(os, "unlink", refused)
         answer = holdfast("uninstall")
     assert answer.code == 0
     assert "is of no more use, and stays: Permission denied" in answer.out

@@ -12,6 +12,8 @@ import pytest
 
 from holdfast.budgets import alerts, last_turn
 from holdfast.clients.events import Event
+from holdfast.fleet import current_life
+from holdfast.hooks import activity
 from holdfast.hooks.pre_tool_use import is_way_out, persons_alone
 from holdfast.hooks.run import CLIENTS, command
 from holdfast.kernel import clock, latch
@@ -135,7 +137,7 @@ def test_what_a_session_spends_is_measured_and_held_against_its_limits(
     ask("claude", after["claude"], **bash("ls"))
     assert ask("claude", "PreToolUse", **bash("ls")) == {}
     spend(tmp_path / "config", monkeypatch, 300_000)
-    monkeypatch.setattr("holdfast.hooks.activity.EVERY", 0)
+    monkeypatch.setattr(activity, "EVERY", 0)
     ask("claude", "UserPromptSubmit", prompt="on")
     assert "the alert is at $1.00" in denied("claude", ask("claude", "PreToolUse", **bash("ls")))
     spend(tmp_path / "config", monkeypatch, 5_000_000)
@@ -163,14 +165,14 @@ def test_a_session_is_looked_at_once_a_minute(
         looks.append(session)
         return ""
 
-    monkeypatch.setattr("holdfast.fleet.current_life.record_activity", record_activity)
+    monkeypatch.setattr(current_life, "record_activity", record_activity)
     for session in ("s1", "s1", "s2", "s1"):
         ask("claude", "PostToolUse", session_id=session, **bash("ls"))
     assert looks == ["s1", "s2"]
     real = clock.now()
-    monkeypatch.setattr("holdfast.kernel.clock.now", lambda: real + clock.MINUTE)
+    monkeypatch.setattr(clock, "now", lambda: real + clock.MINUTE)
     ask("claude", "PostToolUse", **bash("ls"))
-    monkeypatch.setattr("holdfast.kernel.clock.now", lambda: real - clock.DAY)
+    monkeypatch.setattr(clock, "now", lambda: real - clock.DAY)
     ask("claude", "PostToolUse", **bash("ls"))
     assert looks == ["s1", "s2", "s1", "s1"], "also after a clock was set back"
 
@@ -210,7 +212,7 @@ def test_after_its_minutes_nothing_more_runs(
 ) -> None:
     holdfast("guard", "check", "--cost", "52.30", "--session", "elsewhere")
     over = clock.now() + last_turn.LONGEST
-    monkeypatch.setattr("holdfast.kernel.clock.now", lambda: over)
+    monkeypatch.setattr(clock, "now", lambda: over)
     for client in CLIENTS:
         assert denied(client, ask(client, TOOL[client], **bash("holdfast checkpoint")))
 

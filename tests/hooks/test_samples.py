@@ -16,6 +16,7 @@ from holdfast.clients.opencode import events as opencode
 from holdfast.hooks.run import CLIENTS, respond_to
 from holdfast.kernel import failures, latch
 from holdfast.kernel.workspace import discover
+from holdfast.processes import relaunch
 from tests.hooks import world
 from tests.hooks.world import payload_of, refuse_unreadable, said, send
 from tests.session import world as session_world
@@ -42,7 +43,7 @@ def test_each_is_answered_by_the_process_that_the_client_starts(
 def test_whatever_is_missing_or_of_another_kind_the_answer_can_be_read(
     repository: Path, client: str, event: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.hooks.handlers._leave", lambda *_: None)
+    monkeypatch.setattr(relaunch, "leave", lambda *_: None)
     payload = payload_of(EVENTS[client, event])
     for name in payload:
         left = {key: value for key, value in payload.items() if key != name}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -253,12 +254,10 @@ def test_slots_of_sessions_that_nobody_ended_are_swept(repository: Path) -> None
 
 
 def test_a_folder_that_cannot_be_written_keeps_no_pack_back(
-    repository: Path, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
+    repository: Path, holdfast: Holdfast
 ) -> None:
     holdfast("checkpoint", *WORK, "--session", "s1")
-
-    def refused(*_: object, **__: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("holdfast.session.session_files._prepared", refused)
+    folder = Path(session_files.folder_of(discover(), "s1")).parent
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.write_text("in the way\n")
     assert NEXT in context("claude", ask("claude", "SessionStart", source="startup"))

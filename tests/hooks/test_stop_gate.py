@@ -11,6 +11,7 @@ import pytest
 from holdfast.hooks.run import CLIENTS
 from holdfast.kernel import failures
 from holdfast.kernel.workspace import discover
+from holdfast.session import session_files
 from holdfast.session.rules.stop_gate import MOST_IN_A_ROW, judge
 from tests.hooks import world
 from tests.hooks.world import PROMPT, STOP, ask, driven, said, send
@@ -111,7 +112,7 @@ def test_a_counter_that_cannot_be_kept_blocks_nothing(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("holdfast.session.session_files.keep", full)
+    monkeypatch.setattr(session_files, "keep", full)
     loop()
     for client in CLIENTS:
         assert ask(client, STOP[client]) == {}, client

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 
@@ -173,13 +174,13 @@ class CountsParses:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.count = 0
-        parse = config._parse
+        parse = tomllib.load
 
-        def counted(path: str) -> dict[str, Any]:
+        def counted(file: BinaryIO) -> dict[str, Any]:
             self.count += 1
-            return parse(path)
+            return parse(file)
 
-        monkeypatch.setattr(config, "_parse", counted)
+        monkeypatch.setattr(tomllib, "load", counted)
 
 
 def test_the_parsed_file_is_kept_in_the_journal(

@@ -71,7 +71,7 @@ def test_a_second_writer_waits_and_tries_every_tenth_of_a_second(
         if len(pauses) == 3:
             world.lock.rmdir()
 
-    monkeypatch.setattr("holdfast.loop.lock.time.sleep", pause)
+    monkeypatch.setattr(time, "sleep", pause)
     world.do("progress", fields={"current_phase": 1})
     assert pauses == [0.1, 0.1, 0.1]
     assert world.checkpoint("PLAN")["progress"] == {"current_phase": 1}
@@ -189,7 +189,7 @@ def test_a_lock_that_changed_hands_while_it_was_broken_is_given_back(
             others.append(lock.stat().st_ino)
         rename(source, target)
 
-    monkeypatch.setattr("holdfast.loop.lock.os.rename", late)
+    monkeypatch.setattr(os, "rename", late)
     with pytest.raises(LockTimeout), make(patience=0.2) as held:
         assert held.broken == []
     assert lock.stat().st_ino == others[0]

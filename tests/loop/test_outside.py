@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.views import projection
 from tests.cli.conftest import Holdfast
 from tests.conftest import Git
 from tests.loop.world import World
@@ -167,7 +168,7 @@ def test_a_file_that_was_not_put_in_place_is_not_taken_for_an_edit(
     def broken(*_: object) -> str:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("holdfast.kernel.views.projection.put_in_place", broken)
+    monkeypatch.setattr(projection, "put_in_place", broken)
     done = world.do("task_done", task="1.1")
     assert "metadata.json was not written" in done.warnings[0]
     assert "completed_tasks" not in world.checkpoint("EXECUTE"), "the file is behind"

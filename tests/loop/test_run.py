@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from holdfast.kernel import latch
+from holdfast.kernel.views import projection
 from holdfast.maintenance import purge
 from tests.cli.conftest import Holdfast
 from tests.conftest import Git
@@ -241,7 +242,7 @@ def test_a_program_that_records_its_own_end_is_believed(world: World, holdfast: 
 
 
 def test_a_program_has_its_time(world: World, holdfast: Holdfast) -> None:
-    steps = {**GOOD, "PLAN": {"command": shell("echo begun; sleep 600"), "seconds": 1}}
+    steps = {**GOOD, "PLAN": {"command": shell("echo begun; exec sleep 600"), "seconds": 1}}
     write(world, steps)
     assert holdfast(*RUN).code == 8
     assert "ERROR: begun (sh had no end after 1 s)" in world.checkpoint("PLAN")["notes"]
@@ -360,7 +361,7 @@ def test_a_file_that_cannot_be_written_makes_no_task_run_twice(
     def full(*_: object) -> str:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("holdfast.kernel.views.projection.stage", full)
+    monkeypatch.setattr(projection, "stage", full)
     answer = holdfast(*RUN)
     assert answer.code == 0
     assert "metadata.json was not written: No space left on device" in answer.err

@@ -10,6 +10,7 @@ from mcp.client.client import Client
 from mcp_types import ElicitResult
 
 from holdfast.gates import lookup
+from holdfast.gates import person as person_module
 from holdfast.gates.answer import AnswerRequest
 from holdfast.gates.answer import answer as answer_gate
 from holdfast.gates.lookup import GateContext
@@ -152,7 +153,7 @@ def test_who_answered_at_a_terminal_meanwhile_was_first(
         workspace = discover()
         at = clock.precise(clock.now())
         person = {"name": "dev", "channel": "terminal", "terminal": "/dev/pts/3", "at": at}
-        monkeypatch.setattr("holdfast.gates.person.require", lambda *_, **__: person)
+        monkeypatch.setattr(person_module, "require", lambda *_, **__: person)
         answer_gate(
             GateContext(workspace, "tester", clock.now()),
             AnswerRequest(gate="store", text="lite"),

@@ -11,6 +11,7 @@ from mcp.client.client import Client
 
 from holdfast.kernel.workspace import discover
 from holdfast.rfc.rules.transitions import TRANSITIONS
+from holdfast.session import checkpoint
 from tests.cli.conftest import Holdfast
 from tests.mcp.world import DASHBOARD, ERAS, STORE, TOOLS, Face
 
@@ -318,7 +319,7 @@ def test_a_bug_is_said_and_ends_nothing(face: Face, monkeypatch: pytest.MonkeyPa
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("deep inside")
 
-    monkeypatch.setattr("holdfast.session.checkpoint.checkpoint", broken)
+    monkeypatch.setattr(checkpoint, "checkpoint", broken)
     answer = face.call("checkpoint", WORK)
     assert answer.error["kind"] == "bug"
     assert not face.call("guard").failed

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast.processes import relaunch
 from tests.cli import conftest as command_line
 from tests.journal.postgres import conftest as server
 from tests.journal.postgres.proxy import Network
@@ -33,7 +34,7 @@ def outage(url: str, workspace_name: str, monkeypatch: pytest.MonkeyPatch) -> It
 @pytest.fixture
 def machine(repository: Path, outage: Outage, monkeypatch: pytest.MonkeyPatch) -> Machine:
     # The snapshot that a hook leaves to a process of its own is not this story's.
-    monkeypatch.setattr("holdfast.hooks.handlers._leave", lambda *_: None)
+    monkeypatch.setattr(relaunch, "leave", lambda *_: None)
     return Machine(repository, monkeypatch)
 
 

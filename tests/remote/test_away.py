@@ -65,7 +65,7 @@ def test_the_status_line_tells_when_the_server_was_not_heard(
     assert "server" not in line(payload)
     machine.hook("SessionEnd", reason="exit")
     later = clock.now() + 3 * clock.MINUTE
-    monkeypatch.setattr("holdfast.kernel.clock.now", lambda: later)
+    monkeypatch.setattr(clock, "now", lambda: later)
     assert "server not heard for 3 min, 2 wait (holdfast status)" in line(payload)
 
 

@@ -15,7 +15,7 @@ from holdfast.kernel import inbox
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError, NotAllowed
 from holdfast.kernel.workspace import discover
-from holdfast.remote import delivery
+from holdfast.remote import delivery, forwarder
 from holdfast.remote.spool import Spool
 from tests.cli.conftest import Holdfast
 from tests.remote.world import AGENT, STREAM, Machine, Outage
@@ -316,7 +316,7 @@ def test_what_came_meanwhile_is_not_written_over_by_what_comes_back(
     machine.hook("SessionEnd", reason="exit")
     waiting = machine.waiting()["records"]
     with monkeypatch.context() as in_between:
-        in_between.setattr("holdfast.remote.forwarder.deliver", lambda *_: 0)
+        in_between.setattr(forwarder, "deliver", lambda *_: 0)
         in_between.setattr(delivery, "deliver_pending", lambda *_: 0)
         machine.forward()
     assert machine.waiting()["records"] == waiting > 0

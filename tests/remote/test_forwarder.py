@@ -138,14 +138,16 @@ def test_a_hook_that_comes_as_it_goes_is_not_missed(
     """The hook saw a forwarder and started none; so the one that is going stays."""
     rounds = []
 
-    def work(self: Forwarder, need: object) -> str:
+    def is_done(_: object) -> bool:
+        """It found that no hook came for long, and asks whether anything is left to deliver."""
         rounds.append(1)
         if len(rounds) == 1:
             time.sleep(0.01)
             assert not start(machine.hooks)
-        return "idle"
+        return True
 
-    monkeypatch.setattr(Forwarder, "_work", work)
+    monkeypatch.setattr(forwarder, "IDLE_SECONDS", 0.0)
+    monkeypatch.setattr(forwarder.ServerLink, "is_done", is_done)
     assert Forwarder(str(machine.root)).run() == "idle"
     assert len(rounds) == 2
 
@@ -155,7 +157,7 @@ def test_a_clock_that_is_set_back_does_not_end_it(
 ) -> None:
     os.makedirs(machine.home, exist_ok=True)
     post = ForwarderLock(machine.hooks)
-    need = forwarder._Need(post, stays=False)
+    need = forwarder.Need(post, stays=False)
     os.utime(path_of(machine.hooks), (1 << 33, 1 << 33))
     assert not need.is_over(1000.0)
     os.utime(path_of(machine.hooks), (1, 1))

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import click
 import pytest
 
 from holdfast.git import run
@@ -90,14 +91,14 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
         asked: list[str] = []
         waiting = list(answers)
 
-        def answer(question: str) -> str:
+        def answer(question: str, **_: object) -> str:
             asked.append(question)
             return waiting.pop(0)
 
         for stream in (sys.stdin, sys.stdout):
             monkeypatch.setattr(stream, "isatty", lambda: True)
         monkeypatch.setenv("NO_COLOR", "1")
-        monkeypatch.setattr("holdfast.cli.verbs.checkpoint._ask", answer)
+        monkeypatch.setattr(click, "prompt", answer)
         return asked
 
     return sit_down

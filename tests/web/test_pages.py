@@ -12,6 +12,7 @@ import pytest
 
 from holdfast.estop.stop import stop
 from holdfast.fleet import agents
+from holdfast.gates import answer as answer_module
 from holdfast.gates.rules import content as gate_content
 from holdfast.kernel import clock
 from holdfast.kernel.errors import StoreAway
@@ -151,7 +152,8 @@ def test_a_journal_that_is_locked_is_said_and_comes_back(
         raise StoreAway("Another process has held the journal for 10 s.", kind="store_busy")
 
     with monkeypatch.context() as locked:
-        locked.setattr(SqliteJournal, "_rows", away)
+        for name in ("load", "read", "latest", "since", "find", "heads", "head"):
+            locked.setattr(SqliteJournal, name, away)
         board, gate = visitor.get("/board"), visitor.get(path)
         assert "held the journal" in board.text
         assert (gate.status_code, gate.headers["retry-after"]) == (503, "3")
@@ -281,7 +283,7 @@ def test_a_full_disk_is_said_and_nothing_is_answered(
         raise StoreAway("The disk is full.", kind="disk_full")
 
     with monkeypatch.context() as filled:
-        filled.setattr("holdfast.gates.answer.commit", full)
+        filled.setattr(answer_module, "commit", full)
         answer = visitor.send(f"/w/{world.key}/gates/{id}", answer="approved")
     assert answer.status_code == 503
     assert "The disk is full." in answer.text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -136,14 +137,17 @@ def test_no_page_reads_a_whole_journal(
     write(world, [f"Step {number}" for number in range(MOST_LOOKED + 2000)])
     record = world.workspace.journal.latest(limit=1)[0]["id"]
     read: list[int] = []
-    records = SqliteJournal._records
 
-    def counted(self: SqliteJournal, *words: Any) -> Any:
-        found = records(self, *words)
-        read.append(len(found))
-        return found
+    def counted(real: Callable[..., Any]) -> Callable[..., Any]:
+        def count(*given: Any, **words: Any) -> Any:
+            found = real(*given, **words)
+            read.append(len(found))
+            return found
 
-    monkeypatch.setattr(SqliteJournal, "_records", counted)
+        return count
+
+    for name in ("read", "latest", "since"):
+        monkeypatch.setattr(SqliteJournal, name, counted(getattr(SqliteJournal, name)))
     here = f"/w/{world.key}"
     for path, most in (
         ("/board", 100),

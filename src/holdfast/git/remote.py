@@ -16,6 +16,7 @@ from holdfast.git.repository import Place, locate
 from holdfast.git.run import Finished, git, run
 from holdfast.git.snapshot import REFS
 from holdfast.git.trailers import FIELDS, Snapshot, parse
+from holdfast.kernel import crash
 from holdfast.kernel.errors import Conflict, HoldfastError, NotAllowed, NotFound, StoreAway, Usage
 
 MACHINE = "machine-"
@@ -106,6 +107,7 @@ def push(
         else:
             _compare(one, there)
     if not dry_run:
+        crash.reached("before pushing")
         for start in range(0, len(missing), BATCH):
             _send(place, remote, missing[start : start + BATCH], names)
     shared += _drop(place, remote, machine, present, dry_run=dry_run)

@@ -13,6 +13,7 @@ Outside of tests nothing is registered, and to reach a point does nothing.
 | `before moving` | a view, to be moved aside |
 | `salvaged`, `before the damaged log is moved`, `before the salvaged journal is moved` | a new journal, made of a damaged one |
 | `after a purge is recorded`, `after bodies are erased`, `after files are erased`, `before a purge is settled` | the parts of a purge |
+| `before pushing` | the remote said which snapshots it has, none is sent |
 | `before settling` | an effect was done, and its row is still open |
 """
 

@@ -62,7 +62,7 @@ class Forwarder:
         try:
             if not _take_lock(post):
                 return "another"
-            need = _Need(post, stays=self.stays)
+            need = Need(post, stays=self.stays)
             while True:
                 ending = self._work(need)
                 post.give_up()
@@ -73,7 +73,7 @@ class Forwarder:
             post.leave()
             self.workspace.close()
 
-    def _work(self, need: _Need) -> Ending:
+    def _work(self, need: Need) -> Ending:
         file = self.workspace.file()
         try:
             while not self.ended.is_set():
@@ -92,7 +92,7 @@ class Forwarder:
         finally:
             file.close()
 
-    def _at_work(self, line: ServerLink, need: _Need) -> bool:
+    def _at_work(self, line: ServerLink, need: Need) -> bool:
         """With the server there: whether it is time to go."""
         while not self.ended.is_set():
             line.work()
@@ -173,7 +173,7 @@ class ServerLink:
                     there.close()
 
 
-class _Need:
+class Need:
     """How long no process has needed a forwarder, by the monotonic clock, which cannot be set."""
 
     def __init__(self, post: ForwarderLock, *, stays: bool) -> None:

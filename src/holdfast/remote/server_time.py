@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
 
 FILE = "server-time"
+# Another text after each start of the machine; Linux alone has it.
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
 # What is kept is written anew when it is off by more than this, in milliseconds.
 TOLERATED = 1000
 
@@ -85,7 +87,7 @@ def _kept(workspace: Workspace) -> Anchor | None:
 def _boot() -> str:
     """Which boot of the machine this is; empty where the system does not say, and then no time is kept."""
     try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        with open(BOOT_ID, encoding="ascii") as file:
             return file.read().strip()
     except OSError:
         return ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -230,9 +232,17 @@ def test_where_nothing_can_be_written_it_is_read_all_the_same(
     assert not (Path(home.workspace.home) / "usage.db").exists()
 
 
-def test_another_price_list_prices_the_past_anew(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+SPENT = """
+import sys
+from holdfast.clients.usage import prices
+prices.FILE = sys.argv[1]
+from holdfast.session import spending
+from holdfast.kernel.workspace import discover
+print(spending.measured(discover(), session="", now=int(sys.argv[2]))["cost"])
+"""
+
+
+def test_another_price_list_prices_the_past_anew(home: Home) -> None:
     home.claude(answer(1) + answer(2, model="claude-of-tomorrow-9"))
     assert home.spent()["cost"] is None
     changed = json.loads(Path(prices.FILE).read_text())
@@ -241,9 +251,13 @@ def test_another_price_list_prices_the_past_anew(
     changed["providers"]["anthropic"].append(
         {"id": "new", "match": {"starts_with": "claude-of-tomorrow"}, "prices": [rate]}
     )
-    monkeypatch.setattr(prices, "_list", changed)
-    monkeypatch.setattr(prices, "_known", {})
-    assert home.spent()["cost"] == close_to(ONE_ANSWER + 1609 / 1e6)
+    newer = home.root / "prices.json"
+    newer.write_text(json.dumps(changed))
+    # A list comes with another version of holdfast, so another process reads it.
+    done = subprocess.run(
+        [sys.executable, "-c", SPENT, str(newer), str(NOW)], capture_output=True, check=True
+    )
+    assert float(done.stdout) == close_to(ONE_ANSWER + 1609 / 1e6)
 
 
 def test_sessions_that_nobody_asks_for_are_forgotten(home: Home) -> None:

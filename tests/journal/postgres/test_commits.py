@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.fleet.rules.model import EPIC_README
 from holdfast.journal.interface import Append
-from holdfast.journal.postgres import connect, notify, rows
+from holdfast.journal.postgres import connect, notify, pool, rows
 from holdfast.kernel.errors import StoreAway, VersionConflict
 from tests.journal.conformance.examples import at, draft, drafts, effect, finding, view, write
 from tests.journal.postgres.proxy import Network
@@ -92,16 +92,25 @@ def _await(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def in_one_statement(journal: PostgresJournal) -> list[Receipt]:
+def do_nothing() -> None: ...
+
+
+def in_one_statement(
+    journal: PostgresJournal, before: Callable[[], None] = do_nothing
+) -> list[Receipt]:
     """As an agent's next step is written."""
     head = journal.load("note:plan")["head"]
     version = head["version"] if head else 0
+    before()
     return journal.commit([Append("note:plan", [draft({"text": "next"})], expected=version)])
 
 
-def in_a_transaction(journal: PostgresJournal) -> list[Receipt]:
+def in_a_transaction(
+    journal: PostgresJournal, before: Callable[[], None] = do_nothing
+) -> list[Receipt]:
     """As a session's step is written, with its views and effects."""
     append = Append("note:plan", [draft({"text": "next"}), draft()], expected=None, grant=True)
+    before()
     return journal.commit([append], views=[view()], effects=[effect()])
 
 
@@ -110,22 +119,14 @@ def in_a_transaction(journal: PostgresJournal) -> list[Receipt]:
 def test_a_connection_that_dies_in_a_commit_neither_loses_nor_doubles_it(
     open_journal: Open,
     network: Network,
-    commit: Callable[[PostgresJournal], list[Receipt]],
+    commit: Callable[..., list[Receipt]],
     trouble: str,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Did it land? With a lost answer it did, with a lost request it did not; both end alike."""
     journal = open_journal(at=network.url)
     write(journal, "note:plan")
-    real = journal._commit
 
-    def commit_in_trouble(*given: Any) -> list[Receipt]:
-        _lose_once(network, trouble)
-        return real(*given)
-
-    monkeypatch.setattr(journal, "_commit", commit_in_trouble)
-
-    [receipt] = commit(journal)
+    [receipt] = commit(journal, before=lambda: setattr(network, trouble, 1))
 
     assert getattr(network, trouble) == 0
     assert not receipt["duplicate"]
@@ -133,15 +134,6 @@ def test_a_connection_that_dies_in_a_commit_neither_loses_nor_doubles_it(
     assert records[1:] == receipt["records"]
     assert receipt["version"] == records[-1]["version"] == len(records)
     assert finding(journal, "note:plan")["broken"] == ""
-
-
-_LOST: set[int] = set()
-
-
-def _lose_once(network: Network, trouble: str) -> None:
-    if id(network) not in _LOST:
-        _LOST.add(id(network))
-        setattr(network, trouble, 1)
 
 
 def test_a_connection_that_was_cut_is_replaced_without_a_word(
@@ -201,7 +193,7 @@ def test_a_server_that_swallows_everything_is_away_after_a_while(
     journal = open_journal(at=network.url + "?connect_timeout=2")
     write(journal, "note:plan")
     monkeypatch.setattr(connect, "ANSWER_SECONDS", 0.3)
-    monkeypatch.setattr("holdfast.journal.postgres.pool.PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(pool, "PATIENCE_SECONDS", 0.1)
     monkeypatch.setattr(connect, "PATIENCE_SECONDS", 0.1)
     network.swallows = True
     with pytest.raises(StoreAway) as away:

@@ -243,7 +243,7 @@ def test_what_an_agent_said_ahead_of_time_counts_from_when_it_was_heard(
 
 
 def test_a_hook_stamps_by_the_servers_last_answer(
-    machines: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch
+    machines: tuple[Machine, Machine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It never connects, so the answer that the last command got has to do."""
     from holdfast.kernel.workspace import discover
@@ -256,7 +256,8 @@ def test_a_hook_stamps_by_the_servers_last_answer(
     wrong = clock.now() + 9 * clock.HOUR
     right = server_time.known(hook, wrong)
     assert abs(right - clock.now()) < clock.HOUR
-    monkeypatch.setattr(server_time, "_boot", lambda: "another boot")
+    (tmp_path / "boot_id").write_text("another boot\n")
+    monkeypatch.setattr(server_time, "BOOT_ID", str(tmp_path / "boot_id"))
     assert server_time.known(hook, wrong) == wrong, "after a restart nothing is known"
 
 
