@@ -78,7 +78,7 @@ def _below(command: click.Command, context: click.Context) -> list[tuple[str, cl
 def settings() -> str:
     """Every setting, with its default and its variable."""
     rows = [
-        [f"`{name}`", f"`{default!r}`", _variable(name, default), meaning]
+        [f"`{name}`", f"`{default!r}`", _variable(name, default), meaning + _trust(name)]
         for name, (default, meaning) in config.SETTINGS.items()
     ]
     variables = [[f"`{name}`", meaning] for name, meaning in config.VARIABLES.items()]
@@ -89,7 +89,9 @@ def settings() -> str:
                 NOTICE,
                 "In `holdfast.toml`, or under `[tool.holdfast]` in `pyproject.toml`. "
                 "The environment wins over the file, a flag over both. "
-                "An unknown name is an error that names the nearest one.",
+                "An unknown name is an error that names the nearest one. "
+                "A setting of a file that names a command, a place, a variable or a rule counts only after "
+                "a person's `holdfast trust`.",
                 _table(["setting", "default", "variable", "meaning"], rows),
                 "## Variables that are no settings",
                 _table(["variable", "meaning"], variables),
@@ -138,6 +140,11 @@ def _descendants(kind: type[errors.HoldfastError]) -> list[type[errors.HoldfastE
 
 def _exit_rows() -> list[list[str]]:
     return [[str(code), meaning] for code, meaning in EXIT_CODES.items()]
+
+
+def _trust(name: str) -> str:
+    """What a file of a repository needs for this setting to count."""
+    return " In a file only after `holdfast trust`." if name in config.GUARDED else ""
 
 
 def _variable(name: str, default: object) -> str:

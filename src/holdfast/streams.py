@@ -12,6 +12,8 @@ from holdfast.kernel.errors import NotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from holdfast.kernel.rules import Rules
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
@@ -24,11 +26,12 @@ class StreamKind:
     or agent, which alone writes to it; only these may be written to this machine's file first and
     to the server later (ADR 0027). `is_fenced` says that each life has a fence. Hooks read streams
     that are `mirrored`, so each machine keeps a copy of them. `follower` names the module that
-    brings this machine's files in line when the stream changed on the server. `found_by` names the
+    brings this machine's files in line when the stream changed on the server. `acts` are the commands
+    of people and of holdfast itself: they do not count when they come from the inbox. `found_by` names the
     module that knows which of these streams began on this machine.
     """
 
-    __slots__ = ("follower", "found_by", "is_fenced", "mirrored", "of_one_life", "rules")
+    __slots__ = ("acts", "follower", "found_by", "is_fenced", "mirrored", "of_one_life", "rules")
 
     def __init__(
         self,
@@ -39,6 +42,7 @@ class StreamKind:
         mirrored: bool = False,
         follower: str = "",
         found_by: str = "",
+        acts: tuple[str, ...] = (),
     ) -> None:
         self.rules = rules
         self.of_one_life = of_one_life
@@ -46,6 +50,7 @@ class StreamKind:
         self.mirrored = mirrored
         self.follower = follower
         self.found_by = found_by
+        self.acts = acts
 
 
 KINDS = {
@@ -56,12 +61,17 @@ KINDS = {
         found_by="holdfast.fleet.current_life",
     ),
     "budget": StreamKind(
-        "holdfast.budgets.rules.budget", mirrored=True, follower="holdfast.budgets.mirror"
+        "holdfast.budgets.rules.budget",
+        mirrored=True,
+        follower="holdfast.budgets.mirror",
+        acts=("ack", "halt", "reset"),
     ),
     "comms": StreamKind("holdfast.fleet.rules.comms"),
     "feature": StreamKind("holdfast.fleet.rules.feature"),
     "flight": StreamKind("holdfast.plans.rules.flight"),
-    "gate": StreamKind("holdfast.gates.rules.gate", mirrored=True),
+    "gate": StreamKind(
+        "holdfast.gates.rules.gate", mirrored=True, acts=("answer", "withdraw", "present", "notify")
+    ),
     "logbook": StreamKind("holdfast.plans.rules.logbook"),
     "loop": StreamKind("holdfast.loop.rules.loop"),
     "note": StreamKind("holdfast.note.rules.note"),
@@ -70,7 +80,10 @@ KINDS = {
     "run": StreamKind("holdfast.plans.rules.run"),
     "session": StreamKind("holdfast.session.rules.session", of_one_life=True),
     "stop": StreamKind(
-        "holdfast.estop.rules.stop", mirrored=True, follower="holdfast.estop.mirror"
+        "holdfast.estop.rules.stop",
+        mirrored=True,
+        follower="holdfast.estop.mirror",
+        acts=("release",),
     ),
 }
 # What the names of these streams begin with.
@@ -95,6 +108,15 @@ def rules_of(stream: str) -> Rules:
     return rules
 
 
+def accept_from_inbox(stream: str, command: Any) -> Any:
+    """The part of a queued command that an agent may ask for; None if it may not. A probe is run by
+    the process that states its claim, and by no other, so claims from the inbox have none."""
+    kind = KINDS.get(stream.partition(":")[0])
+    if kind is None or not isinstance(command, dict) or command.get("do") in kind.acts:
+        return None
+    return {**command, "claims": []} if command.get("claims") else command
+
+
 def open_writer(workspace: Workspace) -> Writer:
     """The writer of a workspace, with the workspace's own redaction rules."""
     from holdfast.kernel import config
@@ -106,7 +128,7 @@ def open_writer(workspace: Workspace) -> Writer:
     if workspace.local and settings["journal.url"]:
         workspace.spools = True
     redactor = Redactor(rules=settings["redact.rules"])
-    return Writer(workspace, rules_of, redactor, lives=LIVES)
+    return Writer(workspace, rules_of, redactor, lives=LIVES, accept=accept_from_inbox)
 
 
 def actor() -> str:

@@ -14,6 +14,7 @@ from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel import config
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import Workspace, discover
+from tests.trusting import trust_settings
 
 
 @pytest.fixture
@@ -45,6 +46,7 @@ def test_without_a_file_everything_has_its_default(
 
 def test_a_file_of_its_own_is_read(workspace: Workspace) -> None:
     write(workspace, '[retention]\ndays = 7\n[redact.rules]\nbadge = "[0-9]{6}"\n')
+    trust_settings(workspace)
 
     settings = config.load(workspace)
 

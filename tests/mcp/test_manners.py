@@ -17,6 +17,7 @@ from tests.conftest import Git
 from tests.mcp.test_tools import ANSWERS, WORK, begin, plan
 from tests.mcp.world import DASHBOARD, STORE, Face
 from tests.session.world import every_byte_under
+from tests.trusting import trust_settings
 
 SECRET = "ghp_" + "a1B2c3D4e5" * 4
 VALUE = "correct-horse-battery-77"
@@ -64,6 +65,7 @@ def test_a_secret_comes_back_in_no_answer_and_is_in_no_file(
 
 def test_the_own_rules_of_the_workspace_hold_here_too(face: Face, repository: Path) -> None:
     (repository / "holdfast.toml").write_text('[redact.rules]\nticket = "TCK-[0-9]{6}"\n')
+    trust_settings()
     assert "TCK-123456" not in face.call("resume", {"session": "TCK-123456"}).text
 
 

@@ -12,6 +12,7 @@ from holdfast.kernel.errors import NotFound
 from holdfast.plans.discovery import documents, files
 from tests.cli.conftest import Holdfast
 from tests.plans.samples import AUTO, DECISION, INTEGRATION, text
+from tests.trusting import trust_settings
 
 PROSE = '<task type="auto"><name>Write it</name><action>Write it well</action></task>\n'
 
@@ -116,6 +117,8 @@ def test_a_task_for_an_agent_needs_the_setting(holdfast: Holdfast, repository: P
     assert refused.code == 1
     assert "NO_AGENT" in refused.out
     (repository / "holdfast.toml").write_text('[plan]\nagent = "claude -p"\n')
+    assert "holdfast trust" in holdfast("plan", "lint", "plan.md").out
+    trust_settings()
     assert holdfast("plan", "lint", "plan.md").code == 0
 
 

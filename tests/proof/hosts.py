@@ -147,6 +147,7 @@ class Host(Machine):
             "HOLDFAST_HOME": str(folder / "holdfast"),
             "HOLDFAST_ACTOR": name,
             "HOLDFAST_URL": url,
+            "HOLDFAST_JOURNAL_WORKSPACE": WORKSPACE,
         }
         self.is_cut = False
 

@@ -96,6 +96,19 @@ def test_nobody_else_can_listen_where_a_browser_looks_for_the_name(world: World)
         one.close()
 
 
+def test_the_json_does_not_hold_the_random_name(world: World) -> None:
+    port = free_port()
+    terminal = Terminal("serve", "--port", str(port), "--json")
+    found = terminal.read_until(LINK)
+    name = found.group(2).decode().partition(":")[0]
+    os.kill(terminal._process.pid, signal.SIGINT)
+    screen = terminal.leave().screen
+    lines = [line for line in screen.splitlines() if line.startswith("{")]
+    assert len(lines) == 2
+    assert all(name not in line for line in lines)
+    assert f'"address": "http://localhost:{port}"' in lines[0]
+
+
 def serve(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Without a terminal, as an agent's tool runs it."""
     return subprocess.run(

@@ -8,7 +8,7 @@ import sys
 from holdfast.cli.plain_options import read
 from holdfast.cli.terminal import echo, safe, style
 from holdfast.cli.verb_list import PLAIN
-from holdfast.kernel import clock
+from holdfast.kernel import clock, config
 from holdfast.kernel.errors import HoldfastError, from_os_error
 
 TYPE_CHECKING = False
@@ -125,6 +125,11 @@ class Call:
             from holdfast.remote.offline import away_message
 
             warn(away_message(self._away))
+        if "redact.rules" in config.ignored:
+            # A rule that does not hold, unnoticed, would let secrets through.
+            warn(
+                "redact.rules of this repository do not count until you trust them: holdfast trust"
+            )
         self._forward()
         try:
             if self.as_json:

@@ -32,6 +32,7 @@ VERBS = {
     "purge": "Erase a secret that was found too late.",
     "export": "Print every record as JSON lines.",
     "backup": "Copy the journal to a file, or restore it from one.",
+    "trust": "Let the settings of this repository name commands and places.",
     "journal": "Move the journal from a file to a server, and back.",
     "admin": "Print the SQL that gives a database role its rights.",
     "init": "Let the clients of your agents call holdfast by themselves.",

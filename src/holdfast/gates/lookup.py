@@ -48,7 +48,7 @@ def read(workspace: Workspace, id: str) -> GateState:
 def _queued(workspace: Workspace, stream: str) -> GateState | None:
     """A gate that a sandboxed agent asked, and that no process could take in yet."""
     for path in inbox.waiting(workspace.root):
-        queued = inbox.read(path)
+        queued = inbox.read(path, workspace.root)
         if queued is None or queued["stream"] != stream:
             continue
         try:
@@ -69,7 +69,8 @@ def find_gate(workspace: Workspace, word: str) -> str:
     known += [
         queued["stream"].removeprefix(STREAMS)
         for path in inbox.waiting(workspace.root)
-        if (queued := inbox.read(path)) is not None and queued["stream"].startswith(STREAMS)
+        if (queued := inbox.read(path, workspace.root)) is not None
+        and queued["stream"].startswith(STREAMS)
     ]
     if word in known:
         return latest_round(word, known)

@@ -485,14 +485,15 @@ def take_in(writer: Writer, roots: Sequence[str]) -> int:
     taken = 0
     with Hold(writer):
         writer.workspace.deliver()
-        for path in (path for root in roots for path in inbox.waiting(root)):
-            queued = inbox.read(path)
-            if queued is None:
+        for root, path in [(one, path) for one in roots for path in inbox.waiting(one)]:
+            queued = inbox.read(path, root)
+            command = queued and writer.accept(queued["stream"], queued["command"])
+            if queued is None or command is None:
                 inbox.set_aside(path)
                 continue
             if writer.workspace.spools and not queued["stream"].startswith(writer.lives):
                 continue  # decided on the server
-            order = Order(queued["stream"], queued["command"], fence=queued["fence"])
+            order = Order(queued["stream"], command, fence=queued["fence"])
             at = clock.parse(queued["at"])
             try:
                 commit(

@@ -155,6 +155,24 @@ SETTINGS: dict[str, tuple[Any, str]] = {
     ),
     "quarantine.days": (30, "Files in quarantine older than this are removed by `holdfast gc`."),
 }
+# Settings that a file of a repository may name, and that count only once a person has trusted them:
+# what each may do. See `holdfast trust`.
+GUARDED: dict[str, str] = {
+    "journal.workspace": "read, write and stop the workspace of this name in your team's database",
+    "redact.rules": "run these patterns over everything that is written, and hold writers up",
+    "probe.tests": "run this command at a checkpoint with the probe `tests`",
+    "tracker.linear_url": "send your Linear key and the status comments to this address",
+    "tracker.github_url": "send your GitHub token and the status comments to this address",
+    "tracker.github_repository": "write the status comments into this repository, as you",
+    "tracker.key_variable": "send this variable of your environment to the tracker, as its key",
+    "notify.urls": "send the titles of gates to these addresses",
+    "plan.agent": "run this command for each task of a plan",
+    "plan.fix": "run this command after a person found something at a checkpoint",
+    "plan.goals": "run this command at the end of a phase",
+    "plan.on": "send the tasks of plans, and your work, to this scheduler",
+    "plan.remote": "push work to this git remote",
+    "fleet.epic": "write the fleet's files into this folder, outside of the worktree",
+}
 # Settings of earlier versions: a file or an environment may still hold them, and they have no effect.
 RETIRED = ("rfc.compressor", "rfc.compressor_seconds")
 ENVIRONMENT_ONLY = ("snapshot.remote", "tracker.key_command")
@@ -172,6 +190,8 @@ VARIABLES: dict[str, str] = {
     "HOLDFAST_ISSUES": "What a person found at a checkpoint, for the command of `plan.fix`.",
     "HOLDFAST_DEBUG": "Any value shows the full trace of a bug in holdfast.",
 }
+# The settings that this process found in a file and left out, because no person has trusted them.
+ignored: set[str] = set()
 # What people answered at the gates of a plan, for its programs; one variable a gate.
 ANSWERS = "HOLDFAST_GATE_"
 
@@ -180,9 +200,39 @@ def load(workspace: Workspace, journal: Journal | None = None) -> dict[str, Any]
     """Every setting with its value: defaults, then the file, then the environment."""
     values = {name: default for name, (default, _) in SETTINGS.items()}
     # Reading one file costs less than asking a server what was in it.
-    values.update(from_file(workspace, None if workspace.url else journal))
+    found = from_file(workspace, None if workspace.url else journal)
+    untrusted = untrusted_in(workspace, found)
+    ignored.update(untrusted)
+    values.update({name: value for name, value in found.items() if name not in untrusted})
     values.update(_from_environment(os.environ))
     return values
+
+
+def guarded_in(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a file that name a command, a place, a variable or a rule."""
+    return {
+        name: value
+        for name, value in settings.items()
+        if name in GUARDED and value != SETTINGS[name][0] and not _is_inside(name, value)
+    }
+
+
+def _is_inside(name: str, value: Any) -> bool:
+    """Whether a folder of the fleet is one of the worktree."""
+    if name != "fleet.epic":
+        return False
+    is_elsewhere = os.path.isabs(value) or value.startswith("~")
+    return not is_elsewhere and ".." not in value.replace(os.sep, "/").split("/")
+
+
+def untrusted_in(workspace: Workspace, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The guarded settings of a file that no person has trusted: they do not count."""
+    guarded = guarded_in(settings)
+    if not guarded:
+        return {}
+    from holdfast.kernel.trust import is_trusted, words_of
+
+    return {} if is_trusted(workspace, words_of(guarded)) else guarded
 
 
 def config_file(workspace: Workspace) -> str:

@@ -3,11 +3,16 @@
 Codex's sandbox makes the git dir read-only. A command that meets such a journal leaves one synced
 file in its worktree's `.holdfast/inbox/`; the next process that can write executes it under the
 same id, so that taking it in twice changes nothing.
+
+What stands there is an agent's data: any process that can write the worktree can put a file there.
+So it is bounded, it counts only in its own worktree, and it is no act of a person. Files that came
+with the repository do not count at all; `holdfast doctor` names them.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.atomic import write_synced
@@ -32,6 +37,8 @@ if TYPE_CHECKING:
 
 
 REFUSED = ".refused"
+LARGEST = 1 << 20
+MOST = 1_000
 FIELDS = ("id", "stream", "command", "actor", "fence", "at")
 
 
@@ -53,8 +60,20 @@ def put(workspace: Workspace, queued: Queued) -> str:
 
 
 def waiting(root: str) -> list[str]:
-    """The files that wait in one worktree, oldest first."""
-    return _files(root, ".json")
+    """The files that wait in one worktree, oldest first, without those that came with it."""
+    found = _files(root, ".json")
+    if not found:
+        return []
+    foreign = set(committed(root))
+    return [path for path in found if path not in foreign][:MOST]
+
+
+def committed(root: str) -> list[str]:
+    """The files in the inbox that git tracks: they came with the repository."""
+    from holdfast.kernel.git_index import tracked_below
+
+    folder = f"{TOOL_FOLDER}/inbox"
+    return sorted(os.path.join(root, path) for path in tracked_below(root, folder))
 
 
 def refused(root: str) -> list[str]:
@@ -64,6 +83,8 @@ def refused(root: str) -> list[str]:
 
 def _files(root: str, ending: str) -> list[str]:
     folder = os.path.join(root, TOOL_FOLDER, "inbox")
+    if os.path.islink(os.path.dirname(folder)) or os.path.islink(folder):
+        return []
     try:
         names = sorted(os.listdir(folder))
     except OSError:
@@ -71,20 +92,59 @@ def _files(root: str, ending: str) -> list[str]:
     return [os.path.join(folder, name) for name in names if name.endswith(ending)]
 
 
-def read(path: str) -> Queued | None:
-    """The command in a file; None when it is not one (its file is then set aside)."""
-    with open(path, "rb") as file:
-        content = file.read()
+def read(path: str, root: str) -> Queued | None:
+    """The command in a file of this worktree; None when it is not one (its file is then set aside)."""
+    content = _read(path)
+    if content is None:
+        return None
     try:
         value = canonical_json.loads(content.decode())
         queued: Queued = {name: value[name] for name in FIELDS}  # type: ignore[assignment]
         clock.parse(queued["at"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
     texts = (queued["id"], queued["stream"], queued["actor"])
     is_sound = all(isinstance(text, str) and text for text in texts)
     fence = queued["fence"]
-    return queued if is_sound and (fence is None or isinstance(fence, int)) else None
+    if not is_sound or not (fence is None or isinstance(fence, int)):
+        return None
+    return _as_of_an_agent(queued, root, clock.now())
+
+
+def _read(path: str) -> bytes | None:
+    """The content of a regular file that is not too large. Opening waits for no other process."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
+            return None
+        content = b""
+        while chunk := os.read(descriptor, LARGEST):
+            content += chunk
+        return content
+    finally:
+        os.close(descriptor)
+
+
+def _as_of_an_agent(queued: Queued, root: str, now: int) -> Queued:
+    """A command as an agent of this worktree can mean it: about this worktree, and not from the
+    future."""
+    at = queued["at"] if clock.parse(queued["at"]) <= now else clock.precise(now)
+    return {**queued, "command": _confined(queued["command"], root), "at": at}
+
+
+def _confined(value: Any, root: str) -> Any:
+    if isinstance(value, list):
+        return [_confined(item, root) for item in value]
+    if isinstance(value, dict):
+        return {
+            name: root if name == "worktree" and item else _confined(item, root)
+            for name, item in value.items()
+        }
+    return value
 
 
 def set_aside(path: str) -> None:

@@ -127,6 +127,8 @@ class Workspace:
     def _open_file(self) -> SqliteJournal:
         from holdfast.journal.sqlite import SqliteJournal
 
+        if self.home == self.tool_folder:
+            self._refuse_links()
         if os.path.exists(self.journal_path):
             writable = os.access(self.home, os.W_OK)
             return SqliteJournal(self.journal_path, read_only=not writable)
@@ -161,6 +163,8 @@ class Workspace:
     def lock(self) -> WorkspaceLock:
         from holdfast.kernel.lock import WorkspaceLock
 
+        if self.home == self.tool_folder:
+            self._refuse_links()
         if not self.local:
             return WorkspaceLock(self.home)
         import time
@@ -171,6 +175,7 @@ class Workspace:
 
     def prepare_tool_folder(self, name: str = "") -> str:
         """`.holdfast/` (or a folder in it), there and ignored by git."""
+        self._refuse_links(name)
         if not os.path.isdir(self.tool_folder):
             os.makedirs(self.tool_folder, 0o700, exist_ok=True)
         ignore = os.path.join(self.tool_folder, ".gitignore")
@@ -182,6 +187,17 @@ class Workspace:
         if not os.path.isdir(folder):
             os.makedirs(folder, 0o700, exist_ok=True)
         return folder
+
+    def _refuse_links(self, name: str = "") -> None:
+        """A repository can hold a link of this name: nothing is written where it leads."""
+        for path in (self.tool_folder, os.path.join(self.tool_folder, name)):
+            if os.path.islink(path.rstrip("/")):
+                raise HoldfastError(
+                    f"{path.rstrip('/')} is a link, and nothing is written through it.",
+                    hint="If it came with the repository, remove it. HOLDFAST_HOME names another folder "
+                    "for the journal.",
+                    kind="linked_folder",
+                )
 
     def close(self) -> None:
         for opened in (self._journal, self._spool):

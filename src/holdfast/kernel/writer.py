@@ -20,11 +20,12 @@ class Writer:
     """What `commit` needs to write to the streams of one workspace, and what it wrote last.
 
     `lives` are the prefixes of the streams that only one session or agent writes to. These alone
-    may be written to this machine's file while the journal is on a server.
+    may be written to this machine's file while the journal is on a server. `accept` gives the
+    part of a command from the inbox that an agent may ask for; None if it may not.
     """
 
     __slots__ = (
-        *("lives", "locked_at", "locked_by", "redactor"),
+        *("accept", "lives", "locked_at", "locked_by", "redactor"),
         *("remembered", "rules_of", "workspace"),
     )
 
@@ -35,11 +36,13 @@ class Writer:
         redactor: Redactor,
         *,
         lives: tuple[str, ...] = (),
+        accept: Callable[[str, Any], Any] = lambda _, command: command,
     ) -> None:
         self.workspace = workspace
         self.rules_of = rules_of
         self.redactor = redactor
         self.lives = lives
+        self.accept = accept
         self.remembered: dict[str, Remembered] = {}
         # When this writer last took the workspace's lock, and the thread that holds it now.
         self.locked_at = 0

@@ -13,11 +13,12 @@ from holdfast.journal.mark import lost_marks
 from holdfast.kernel import clock, config, failures, filesystem, inbox, latch, lock
 from holdfast.kernel.commit import REPAIR, Order, commit, take_in
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.git_index import tracked_below
 from holdfast.kernel.state import load
 from holdfast.kernel.views import quarantine
 from holdfast.kernel.views.exchange import is_supported
 from holdfast.kernel.views.files import content_digest, identity_of, target_of
-from holdfast.kernel.workspace import worktrees
+from holdfast.kernel.workspace import TOOL_FOLDER, worktrees
 from holdfast.maintenance import purge
 from holdfast.maintenance.gc import leftovers
 from holdfast.maintenance.salvage import describe, salvage
@@ -98,6 +99,7 @@ def examine(workspace: Workspace, now: int, *, fix: bool = False) -> list[Check]
         checks.append(_spool(workspace, now))
     checks.append(_lock(workspace))
     checks.append(_latch(workspace))
+    checks.append(_committed(workspace))
     checks.append(_ignored(workspace, fix))
     checks.append(_exchange(workspace))
     checks.append(_quarantine(workspace))
@@ -197,6 +199,15 @@ def _settings(workspace: Workspace) -> Check:
             status="problem",
             why="No command that writes works until it is right.",
             fix=error.hint,
+        )
+    untrusted = config.untrusted_in(workspace, config.from_file(workspace, None))
+    if untrusted:
+        return _check(
+            "settings",
+            f"Settings that do not count until a person trusts them: {', '.join(sorted(untrusted))}",
+            status="warning",
+            why="They came with the repository and name commands, places, variables or rules.",
+            fix="Look at them: holdfast trust --show. Then, if they are right: holdfast trust",
         )
     return _check("settings", "Settings are readable")
 
@@ -364,6 +375,25 @@ def _inboxes(workspace: Workspace, now: int, fix: bool) -> Check:
             fix="Read them, and remove the files when they are of no more use.",
         )
     return _check("inbox", "No command waits")
+
+
+def _committed(workspace: Workspace) -> Check:
+    """Files of ours that came with the repository: they do not count."""
+    found = [
+        os.path.join(root, path)
+        for root in worktrees(workspace)
+        for path in sorted(tracked_below(root, TOOL_FOLDER))
+        if os.path.basename(path) != ".gitignore"
+    ]
+    if not found:
+        return _check("committed", "No file of ours came with the repository")
+    return _check(
+        "committed",
+        f"{len(found)} files of {TOOL_FOLDER}/ came with the repository and are ignored: {found[0]}",
+        status="warning",
+        why="They would be commands, or a journal, of the author of that repository.",
+        fix=f"Read them. To remove them: git rm -r --cached {TOOL_FOLDER}",
+    )
 
 
 def _refusals(workspace: Workspace) -> Check:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import stat
 from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.budgets.side_files import find_waypoints
@@ -447,9 +448,10 @@ def _holds(path: str, wanted: list[bytes]) -> bool:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return False
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return False
     with os.fdopen(descriptor, "rb") as file:
-        if not os.path.isfile(path):
-            return False
         tail = b""
         while chunk := file.read(1 << 20):
             if any(form in tail + chunk for form in wanted):

@@ -135,6 +135,10 @@ def attention(workspace: Workspace) -> list[Attention]:
             wait = f"{_count(gates, 'gate')} wait{'s' if len(gates) == 1 else ''} for a person"
             add(f"{wait}; longest: {title_of(gates[0])}", "holdfast gate list")
     try:
+        untrusted = sorted(config.untrusted_in(workspace, config.from_file(workspace, None)))
+        if untrusted:
+            what = f"Settings that do not count until you trust them: {', '.join(untrusted)}"
+            add(what, "holdfast trust --show")
         config.load(workspace, workspace.journal if workspace.exists() else None)
     except HoldfastError as error:
         add(error.message, "holdfast doctor")

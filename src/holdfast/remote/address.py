@@ -68,12 +68,12 @@ def url_in_file(workspace: Workspace) -> str:
 
 
 def _refuse_untrusted(workspace: Workspace, url: str) -> None:
-    from holdfast.remote.trust import is_trusted
+    from holdfast.kernel.trust import is_trusted
 
     if not is_trusted(workspace, url):
         raise NotAllowed(
             f"This repository names a server for the journal that you have not trusted: {without_password(url)}.",
-            hint="If it is yours: holdfast journal trust. "
+            hint="If it is yours: holdfast trust. "
             f"To keep the journal on this machine: export {VARIABLE}=",
             kind="untrusted_url",
         )
@@ -81,7 +81,7 @@ def _refuse_untrusted(workspace: Workspace, url: str) -> None:
 
 def setting(workspace: Workspace, name: str) -> str:
     """One setting that is needed before the journal is open, with nothing else looked at."""
-    from holdfast.kernel.config import config_file, from_file, variable_of
+    from holdfast.kernel.config import config_file, from_file, untrusted_in, variable_of
 
     given = os.environ.get(variable_of(name))
     if given is not None:
@@ -94,7 +94,15 @@ def setting(workspace: Workspace, name: str) -> str:
         text = file.read()
     if b"journal" not in text or name.partition(".")[2].encode() not in text:
         return ""
-    return str(from_file(workspace, None).get(name, ""))
+    found = from_file(workspace, None)
+    if name in untrusted_in(workspace, found):
+        # To go by another name instead would split the records of a team.
+        raise NotAllowed(
+            f"This repository names a {name} that you have not trusted: {found[name]}.",
+            hint="`holdfast trust --show` says what it may do; `holdfast trust` lets it count.",
+            kind="untrusted_setting",
+        )
+    return str(found.get(name, ""))
 
 
 def check(url: str, source: str) -> None:

@@ -108,7 +108,7 @@ class Mirror:
         """Whether this machine has a word on it that the server has not heard yet."""
         for root in worktrees(self.workspace):
             for path in inbox.waiting(root):
-                queued = inbox.read(path)
+                queued = inbox.read(path, root)
                 if queued is not None and queued["stream"] == stream:
                     return True
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypedDict
 
 from holdfast.git import snapshot
@@ -11,6 +12,7 @@ from holdfast.session.world import CONTROL_FILES
 
 GIT_SECONDS = 5.0
 MOST_FILES = 60
+NOT_OURS = "Its folder is no worktree of this workspace."
 # A patch is shown up to so many lines; beyond, git itself is the better reader.
 MOST_LINES, LONGEST_LINE = 400, 300
 OPTIONS = ("--no-ext-diff", "--no-textconv", "--no-renames", "--no-color")
@@ -38,8 +40,11 @@ class Uncommitted(Changed):
     more_new: int
 
 
-def since_commit(worktree: str) -> Uncommitted:
-    """What changed in a worktree since its last commit."""
+def since_commit(worktree: str, known: Sequence[str]) -> Uncommitted:
+    """What changed in a worktree since its last commit. Git runs only in a worktree of the workspace:
+    an agent names the one of its gate."""
+    if worktree not in known:
+        return {**_nothing(NOT_OURS), "new": [], "more_new": 0}
     try:
         changed = _compared(worktree, "HEAD")
     except (HoldfastError, OSError, ValueError) as error:
@@ -53,9 +58,11 @@ def since_commit(worktree: str) -> Uncommitted:
     return {**changed, "new": new[:MOST_FILES], "more_new": max(0, len(new) - MOST_FILES)}
 
 
-def between(worktree: str, at: str, before: str) -> Changed:
+def between(worktree: str, at: str, before: str, known: Sequence[str]) -> Changed:
     """What changed from the checkpoint before, or from the base commit, to the checkpoint at a
     time."""
+    if worktree not in known:
+        return _nothing(NOT_OURS)
     try:
         old, new = _ends(worktree, at, before)
         if not new:

@@ -18,13 +18,14 @@ import pytest
 from holdfast.journal.postgres import connect
 from holdfast.journal.postgres.journal import PostgresJournal
 from holdfast.journal.postgres.url import has_password, without_password
+from holdfast.kernel import trust
 from holdfast.kernel.errors import HoldfastError, StoreAway
 from holdfast.kernel.workspace import discover
-from holdfast.remote import trust
 from tests.cli.conftest import Holdfast
 from tests.journal.postgres.database import GIVEN, at_database
 from tests.journal.postgres.proxy import Network
 from tests.journal.postgres.serve import Server
+from tests.trusting import trust_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -296,6 +297,9 @@ def test_a_settings_file_names_the_server(
     place = f"postgresql://writer@127.0.0.1:{guarded.port}/journals"
     Path("holdfast.toml").write_text(f'[journal]\nurl = "{place}"\nworkspace = "ours"\n')
     trust.trust(discover(), place, "2026-01-15T15:00:00Z")
+    refused = holdfast("note", "under another name", "--json").envelope["error"]
+    assert refused["kind"] == "untrusted_setting"
+    trust_settings()
     assert holdfast("note", "from the file").code == 0
     assert holdfast("status", "--json").data["journal"]["path"] == place
     assert not Path(".git/holdfast/journal.db").exists()

@@ -11,6 +11,7 @@ import pytest
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.workspace import discover
 from holdfast.remote.identity import machine_of, name_of, name_of_remote, settle
+from tests.trusting import trust_settings
 
 if TYPE_CHECKING:
     from tests.conftest import Git
@@ -78,6 +79,7 @@ def test_without_a_remote_the_name_is_this_clones_alone(
 
 def test_the_setting_decides(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("holdfast.toml").write_text('[journal]\nworkspace = "team/product"\n')
+    trust_settings()
     assert name_of(discover()) == "team/product"
     monkeypatch.setenv("HOLDFAST_JOURNAL_WORKSPACE", "mine")
     assert name_of(discover()) == "mine"

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.kernel import trust
 from holdfast.kernel.workspace import discover
-from holdfast.remote import trust
 from tests.cli.conftest import Holdfast
 from tests.conftest import Git
 from tests.gates.person import Terminal
@@ -72,7 +72,7 @@ def test_nothing_connects_before_somebody_said_so(
         answer = holdfast(*words, "--json")
         assert answer.code == 4, words
         assert answer.envelope["error"]["kind"] == "untrusted_url"
-        assert "holdfast journal trust" in answer.envelope["error"]["hint"]
+        assert "holdfast trust" in answer.envelope["error"]["hint"]
     examined = holdfast("doctor")
     assert (examined.code, "have not trusted" in examined.out) == (1, True)
     assert holdfast("estop", "--reason", "halt").code == 0, "a stop needs nobody's trust"

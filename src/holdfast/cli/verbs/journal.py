@@ -12,8 +12,8 @@ from holdfast.cli.parser import verb
 from holdfast.cli.terminal import plural, safe
 from holdfast.gates.person import require
 from holdfast.journal.postgres.url import has_password, without_password
+from holdfast.kernel import trust as trusting
 from holdfast.kernel.errors import NotFound, Usage
-from holdfast.remote import trust as trusting
 from holdfast.remote.address import SETTING, check, url_in_file
 from holdfast.remote.move import LOCAL
 from holdfast.remote.move import move as move_journal

@@ -14,6 +14,7 @@ from holdfast.maintenance import registry
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
+    from holdfast.web.urls import Address
 
 
 @click.command()
@@ -82,11 +83,17 @@ def command(
         one.close()
     names = [place.key for place in site]
     if call.as_json:
-        print_json({"address": address.origin, "workspaces": names})
+        print_json({**_where(address), "workspaces": names})
     shown = f"The page of {plural(len(names), 'workspace')}: {safe(', '.join(names))}"
     with run_forwarders([one.root for one in workspaces]):
         run(PageServer(site, address), listening, wish, terminal, [shown])
-    return Reply({"address": address.origin, "workspaces": names}, ["The page has ended."])
+    return Reply({**_where(address), "workspaces": names}, ["The page has ended."])
+
+
+def _where(address: Address) -> dict[str, str | int]:
+    """The address for programs. The random name is for the person's terminal alone."""
+    host = "localhost" if address.has_random_name else address.host
+    return {"address": address._replace(host=host).origin, "port": address.port}
 
 
 def _workspaces(call: Call, folders: tuple[str, ...]) -> list[Workspace]:

@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 
 def plan_install(workspace: Workspace, part: Part) -> Change:
     """Put in what is missing; everything else in the file stays."""
-    path = os.path.realpath(part.path)
+    path = _inside(workspace, part.path)
     before = read(path)
     put = part.put(before or "")
     change: Change = {
@@ -85,6 +85,18 @@ def plan_install(workspace: Workspace, part: Part) -> Change:
         is_ours = part.take(put["text"]) != put["text"]
         return {**change, "status": "already" if is_ours else "left"}
     return {**change, "status": "installed", "kept": _to_keep(workspace, part, path, before, put)}
+
+
+def _inside(workspace: Workspace, named: str) -> str:
+    """Where a file of the project really is. A repository can hold a link to a file of the user's."""
+    path, root = os.path.realpath(named), os.path.realpath(workspace.root)
+    if named.startswith(workspace.root + os.sep) and not path.startswith(root + os.sep):
+        raise HoldfastError(
+            f"{named} is a link to {path}, outside of the project. Nothing was written.",
+            hint="If the link is yours, put holdfast into that file by hand; else remove the link.",
+            kind="linked_settings",
+        )
+    return path
 
 
 def _to_keep(workspace: Workspace, part: Part, path: str, before: str | None, put: Put) -> Kept:

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
     from holdfast.plans.rules.model import Document, Level, Place, Plan, PlanFinding
 
-AGENT_HINT = "Give it a <run>, or set plan.agent in holdfast.toml, such as `claude -p`."
+AGENT_HINT = (
+    "Give it a <run>, or set plan.agent in holdfast.toml, such as `claude -p`, and let it count: "
+    "holdfast trust"
+)
 
 
 def findings(

@@ -12,6 +12,7 @@ from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules.gate_text import render
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.workspace import worktrees
 from holdfast.web.pages import board
 from holdfast.web.work_tree import since_commit
 
@@ -40,7 +41,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
         "rendered": render(content),
         "facts": facts(state, now),
         "refused": refused_attempts(workspace, state["id"]),
-        "changed": since_commit(asked["worktree"]),
+        "changed": since_commit(asked["worktree"], worktrees(workspace)),
         "place": place.name,
         "following": _next(site, state, now) if rules.is_over(state) else None,
     }

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from holdfast.journal.interface import find_record
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
+from holdfast.kernel.workspace import worktrees
 from holdfast.maintenance.history import change_of
 from holdfast.maintenance.record_text import LONGEST_WAY, describe_all
 from holdfast.web.record_text import tail, told
@@ -48,7 +49,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
         "cut": len(body) > MOST_BODY,
         "before": _beside(journal, record, record["version"] - 1),
         "after": _beside(journal, record, record["version"] + 1),
-        "work_tree": _work_tree(journal, record),
+        "work_tree": _work_tree(journal, record, worktrees(workspace)),
         "next": f"holdfast show {record['id'][:12]}",
     }
 
@@ -74,7 +75,7 @@ def _beside(journal: Journal, record: Record, version: int) -> str:
     return found[0]["id"] if found else ""
 
 
-def _work_tree(journal: Journal, record: Record) -> dict[str, Any] | None:
+def _work_tree(journal: Journal, record: Record, known: Sequence[str]) -> dict[str, Any] | None:
     """The change of the work tree; only a session's checkpoint has one."""
     body = record["body"]
     if record["kind"] != "captured" or not isinstance(body, dict):
@@ -93,5 +94,5 @@ def _work_tree(journal: Journal, record: Record) -> dict[str, Any] | None:
         "commit": world.get("commit") or "",
         "dirty_files": (world.get("dirty_files") or [])[:40],
         "claims": body.get("claims") or [],
-        **between(world["worktree"], record["at"], earlier[-1] if earlier else ""),
+        **between(world["worktree"], record["at"], earlier[-1] if earlier else "", known),
     }

@@ -1,8 +1,8 @@
-"""Which servers this user has trusted with a workspace's journal.
+"""What a person has trusted the settings of a repository with.
 
-A URL in a repository's own file comes from the author of that file: without a person's word a clone of a
-stranger's repository would send what is noted there to the stranger. The word is kept in the user's own
-folder, for this clone and this very URL: its options may name another host, so all of it counts.
+A setting in a repository's own file comes from the author of that file: without a person's word, a clone
+of a stranger's repository would run the stranger's commands, and send what is noted there to the
+stranger. The word is kept in the user's own folder, for this clone and this very content.
 """
 
 from __future__ import annotations
@@ -11,18 +11,20 @@ import os
 
 from holdfast.kernel import canonical_json
 from holdfast.kernel.atomic import write_synced
+from holdfast.kernel.digest import digest
 from holdfast.kernel.lock import WorkspaceLock
 from holdfast.kernel.workspace import user_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypedDict
+    from collections.abc import Callable, Mapping
+    from typing import Any, TypedDict
 
     from holdfast.kernel.workspace import Workspace
 
     class Word(TypedDict):
-        """A server that a person trusted with one workspace."""
+        """What a person trusted in one workspace: `url` is a server for its journal, or the digest of
+        the settings, behind `DIGEST`."""
 
         workspace: str
         url: str
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 FILE = "trusted.json"
 SCHEMA = 1
 LONGEST = 1_000_000
+DIGEST = "settings:"
 
 
 def is_trusted(workspace: Workspace, url: str) -> bool:
@@ -52,6 +55,24 @@ def forget(workspace: Workspace, url: str) -> bool:
     if not is_trusted(workspace, url):
         return False
     _change(lambda words: _without(words, key, url))
+    return True
+
+
+def words_of(settings: Mapping[str, Any]) -> str:
+    """What stands for these settings among the words; another value gives another one."""
+    return DIGEST + digest(canonical_json.dumps(dict(settings)).encode()).hex()
+
+
+def forget_settings(workspace: Workspace) -> bool:
+    """Take back every word about the settings of a workspace; whether there was one."""
+    key = key_of(workspace)
+
+    def is_about_settings(word: Word) -> bool:
+        return word["workspace"] == key and word["url"].startswith(DIGEST)
+
+    if not any(is_about_settings(word) for word in _read()):
+        return False
+    _change(lambda words: [word for word in words if not is_about_settings(word)])
     return True
 
 

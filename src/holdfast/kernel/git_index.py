@@ -1,0 +1,80 @@
+"""Which files of a worktree git tracks, read from its index without a git process.
+
+A file that came with a repository is tracked. What the inbox holds of such files is no agent's word.
+"""
+
+from __future__ import annotations
+
+import os
+
+LARGEST = 1 << 28
+_HEADER = 12
+# Times, device, inode, mode, owner and size of an entry; its object id and flags follow.
+_STATUS = 40
+
+
+def tracked_below(root: str, folder: str) -> set[str]:
+    """The paths below a folder that the index names; nothing outside of git."""
+    content = _read_index(root)
+    if content[:4] != b"DIRC":
+        return set()
+    version = int.from_bytes(content[4:8], "big")
+    prefix = os.fsencode(folder) + b"/"
+    if version < 4 and prefix not in content:
+        return set()
+    for length in (20, 32):  # SHA-1, SHA-256
+        try:
+            names = _names(content, version, length)
+        except (IndexError, ValueError):
+            continue
+        return {os.fsdecode(name) for name in names if name.startswith(prefix)}
+    return set()
+
+
+def _read_index(root: str) -> bytes:
+    entry = os.path.join(root, ".git")
+    try:
+        if os.path.isfile(entry):
+            with open(entry, encoding="utf-8", errors="surrogateescape") as file:
+                pointer = file.read(4096).strip().removeprefix("gitdir: ")
+            entry = os.path.join(root, pointer)
+        with open(os.path.join(entry, "index"), "rb") as file:
+            return file.read(LARGEST)
+    except OSError:
+        return b""
+
+
+def _names(content: bytes, version: int, id_length: int) -> list[bytes]:
+    """The names of all entries, in the three formats that git writes."""
+    count = int.from_bytes(content[8:12], "big")
+    at, name, names = _HEADER, b"", []
+    for _ in range(count):
+        start = at
+        at += _STATUS + id_length
+        flags = int.from_bytes(content[at : at + 2], "big")
+        at += 4 if version >= 3 and flags & 0x4000 else 2
+        if version >= 4:
+            # A name begins as the one before it, without so many of its last bytes.
+            dropped, at = _number(content, at)
+            end = content.index(b"\0", at)
+            name = name[: len(name) - dropped] + content[at:end]
+            at = end + 1
+        else:
+            end = content.index(b"\0", at)
+            name = content[at:end]
+            at = start + (end - start + 8) // 8 * 8
+        if flags & 0xFFF != min(len(name), 0xFFF):
+            raise ValueError("the length of a name is another one")
+        names.append(name)
+    return names
+
+
+def _number(content: bytes, at: int) -> tuple[int, int]:
+    byte = content[at]
+    value = byte & 0x7F
+    at += 1
+    while byte & 0x80:
+        byte = content[at]
+        value = ((value + 1) << 7) | (byte & 0x7F)
+        at += 1
+    return value, at

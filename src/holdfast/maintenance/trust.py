@@ -1,0 +1,97 @@
+"""Which settings of a repository a person has trusted, and what each may do."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from holdfast.gates.person import require
+from holdfast.journal.postgres.url import without_password
+from holdfast.kernel import config
+from holdfast.kernel import trust as words
+from holdfast.kernel.errors import NotFound
+from holdfast.remote.address import SETTING
+
+if TYPE_CHECKING:
+    from holdfast.kernel.workspace import Workspace
+
+SERVER_MAY = "keep the journal of this clone, and read all that is noted here"
+
+
+class GuardedSetting(TypedDict):
+    """A setting that names a command, a place, a variable, another journal or a rule."""
+
+    name: str
+    value: Any
+    may: str
+    trusted: bool
+
+
+class TrustReport(TypedDict):
+    """What the settings file of a workspace asks for."""
+
+    workspace: str
+    file: str
+    trusted: bool
+    settings: list[GuardedSetting]
+
+
+def gather(workspace: Workspace) -> TrustReport:
+    """Each guarded setting of the workspace's file, and whether it counts."""
+    found = config.from_file(workspace, None)
+    untrusted = config.untrusted_in(workspace, found)
+    settings: list[GuardedSetting] = []
+    url = str(found.get(SETTING, ""))
+    if url:
+        is_trusted = words.is_trusted(workspace, url)
+        shown = without_password(url)
+        settings.append({"name": SETTING, "value": shown, "may": SERVER_MAY, "trusted": is_trusted})
+    for name, value in config.guarded_in(found).items():
+        may = config.GUARDED[name]
+        settings.append(
+            {"name": name, "value": value, "may": may, "trusted": name not in untrusted}
+        )
+    return {
+        "workspace": words.key_of(workspace),
+        "file": config.config_file(workspace),
+        "trusted": all(setting["trusted"] for setting in settings),
+        "settings": settings,
+    }
+
+
+def grant(workspace: Workspace, *, now: int) -> TrustReport:
+    """Let the settings of this file count, as they are now. Only a person can say so."""
+    # What the person sees is what counts: the file may change while they read.
+    found = config.from_file(workspace, None)
+    report = gather(workspace)
+    if not report["settings"]:
+        raise NotFound(
+            "The settings of this repository name nothing that needs your trust.",
+            hint="`holdfast trust --show` says what does.",
+        )
+    if report["trusted"]:
+        return report
+    lines = [f"{report['file']} may do this from now on:"]
+    for one in report["settings"]:
+        lines += [f"  {one['name']} = {value_text(one['value'])}", f"    {one['may']}"]
+    lines.append("When one of them changes, you are asked again.")
+    person = require(workspace, "trust these settings", lines, now=now)
+    url = str(found.get(SETTING, ""))
+    guarded = config.guarded_in(found)
+    if url:
+        words.trust(workspace, url, person["at"])
+    if guarded:
+        words.forget_settings(workspace)
+        words.trust(workspace, words.words_of(guarded), person["at"])
+    return gather(workspace)
+
+
+def withdraw(workspace: Workspace) -> bool:
+    """Take the trust back; whether there was any. Everybody may: less counts afterwards."""
+    url = str(config.from_file(workspace, None).get(SETTING, ""))
+    had_server = bool(url) and words.forget(workspace, url)
+    return words.forget_settings(workspace) or had_server
+
+
+def value_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
