@@ -80,9 +80,10 @@ docs: $(READY) ## generate the reference pages and the plugins' trees
 	@$(BIN)/python -m scripts.reference
 	@$(BIN)/python -m scripts.plugins
 
-screenshots: $(READY) ## the pictures of the page, from a real run
+screenshots: $(READY) ## the pictures of the page and of the demo, from real runs
 	@scripts/need chromium
 	@$(BIN)/python -m scripts.screenshots
+	@$(BIN)/python -m scripts.recording
 
 prices: ## the price list anew, from the newest genai-prices
 	@rm -rf $(PRICES) && $(PYTHON) -m venv $(PRICES)

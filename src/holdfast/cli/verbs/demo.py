@@ -35,13 +35,13 @@ def answer(call: Call, fast: bool) -> Reply:
 
 def _shown(lines: Iterator[Line], *, is_paced: bool) -> Iterator[str]:
     for line in lines:
-        yield from _rendered(line)
+        yield from render(line)
         if is_paced:
             sys.stdout.flush()
             time.sleep(PACE[line.kind])
 
 
-def _rendered(line: Line) -> list[str]:
+def render(line: Line) -> list[str]:
     if line.kind == "chapter":
         return ["", style(line.text, "cyan", bold=True)]
     if line.kind == "end":

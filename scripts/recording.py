@@ -1,0 +1,75 @@
+"""Record `holdfast demo` as a picture that moves: `python -m scripts.recording`.
+
+The demo is played for real. Its lines, colours and pace are those of the terminal; the picture is an
+SVG without a script, which shows each line at its time.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from holdfast.cli.verbs.demo import PACE, render
+from holdfast.maintenance.demo import tell
+
+PICTURE = Path(__file__).parent.parent / "docs" / "pictures" / "demo.svg"
+# What sells it: an agent dies, and the next one knows. The chapters after these are in the demo.
+CHAPTERS = 2
+WIDTH, LINE, MARGIN = 700, 18, 16
+COLOURS = {"31": "#ff7b72", "32": "#7ee787", "36": "#79c0ff"}
+_MARK = re.compile(r"\x1b\[([\d;]*)m")
+
+
+def main() -> int:
+    rows, at, chapters = [], 0.4, 0
+    for line in tell():
+        chapters += line.kind == "chapter"
+        if chapters > CHAPTERS:
+            continue  # to its end: the demo checks itself
+        rows += [(at, text) for text in render(line)]
+        at += PACE[line.kind]
+    PICTURE.write_text(_picture(rows), encoding="utf-8")
+    print(f"{PICTURE.name}: {len(rows)} lines, {at:.0f} s")
+    return 0
+
+
+def _picture(rows: list[tuple[float, str]]) -> str:
+    height = LINE * len(rows) + 2 * MARGIN
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}">',
+        "<title>holdfast demo: an agent is killed, and the next session knows what it needs</title>",
+        "<style>text { font: 13px ui-monospace, monospace; fill: #e6edf3; white-space: pre; }",
+        "g { opacity: 0; animation: shown 0.1s linear forwards; }",
+        "@keyframes shown { to { opacity: 1; } }",
+        "@media (prefers-reduced-motion: reduce) { g { opacity: 1; animation: none; } }</style>",
+        f'<rect width="{WIDTH}" height="{height}" rx="8" fill="#0d1117"/>',
+    ]
+    for number, (at, text) in enumerate(rows):
+        y = MARGIN + LINE * (number + 1) - 5
+        spans = "".join(_spans(text))
+        lines.append(
+            f'<g style="animation-delay: {at:.2f}s">'
+            f'<text x="{MARGIN}" y="{y}" xml:space="preserve">{spans}</text></g>'
+        )
+    return "\n".join([*lines, "</svg>", ""])
+
+
+def _spans(text: str) -> list[str]:
+    """A line of a terminal as pieces of a text, each with its colour."""
+    spans, style = [], ""
+    for position, part in enumerate(_MARK.split(text)):
+        if position % 2:
+            codes = part.split(";")
+            fill = next((f' fill="{COLOURS[code]}"' for code in codes if code in COLOURS), "")
+            bold = ' font-weight="bold"' if "1" in codes else ""
+            dim = ' opacity="0.6"' if "2" in codes else ""
+            style = f"{fill}{bold}{dim}"
+        elif part:
+            spans.append(f"<tspan{style}>{escape(part)}</tspan>")
+    return spans
+
+
+if __name__ == "__main__":
+    sys.exit(main())
