@@ -221,6 +221,7 @@ class FleetAgent:
             "text": text_of(content),
             "reason": "",
             "kept": "",
+            "seen": "",
             "identity": "",
             "base": 0,
         }

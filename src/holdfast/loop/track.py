@@ -128,6 +128,7 @@ class Track:
             "text": text,
             "reason": "",
             "kept": "",
+            "seen": "",
             "identity": here,
             "base": version,
         }

@@ -8,6 +8,7 @@ import shutil
 import pytest
 
 from holdfast.kernel import clock
+from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.views import files, projection
 from holdfast.kernel.views.exchange import exchange, place_new
@@ -341,3 +342,88 @@ def test_an_edit_that_is_taken_back_before_anything_was_written(scene: Scene) ->
     scene.note("two")
     assert scene.texts() == ["one", "two"]
     assert scene.text() == scene.rendered()
+
+
+def test_an_editor_that_only_appends_takes_nothing_away(scene: Scene) -> None:
+    """`note A; exec 3>>.notes/default.md; note B0; note B1; echo line >&3; note C`"""
+    scene.note("A")
+    with scene.view.open("a") as editor:
+        scene.note("B0")
+        scene.note("B1")
+        editor.write("line\n")
+        editor.flush()
+        scene.note("C")
+        assert scene.texts() == ["A", "B0", "B1", "C"]
+        assert scene.text().endswith("\n\nline\n")
+        for number in range(3):
+            editor.write(f"- more {number}\n")
+            editor.flush()
+            scene.note(f"D{number}")
+    scene.note("E")
+
+    assert scene.texts() == ["A", "B0", "B1", "C", "D0", "D1", "D2", "E"]
+    assert scene.text().endswith("\n\nline\n- more 0\n- more 1\n- more 2\n"), "nothing is doubled"
+    assert scene.text() == scene.rendered()
+    assert [file.name for file in (scene.tools / "views").glob("*.edited*")] == []
+
+
+def test_an_entry_that_is_appended_to_an_older_file_is_taken_in_once(scene: Scene) -> None:
+    scene.note("A")
+    with scene.view.open("a") as editor:
+        scene.note("B")
+        for number in range(3):
+            editor.write(f"- by hand {number}\n")
+            editor.flush()
+            scene.note(f"C{number}")
+    scene.repair()
+
+    assert sorted(scene.texts()) == sorted(
+        ["A", "B", "C0", "C1", "C2", "by hand 0", "by hand 1", "by hand 2"]
+    )
+
+
+@pytest.mark.parametrize("in_place", [True, False])
+def test_a_save_of_an_older_copy_takes_out_nothing_that_it_never_showed(
+    scene: Scene, in_place: bool
+) -> None:
+    scene.note("one")
+    scene.note("two")
+    copy = scene.text().replace("one", "one, corrected") + "- by hand\n"
+    for text in ("three", "four", "five"):
+        scene.note(text)
+
+    if in_place:
+        scene.view.write_text(copy)
+    else:
+        (scene.root / "copy").write_text(copy)
+        (scene.root / "copy").rename(scene.view)
+    scene.note("six")
+
+    assert sorted(scene.texts()) == sorted(
+        ["two", "three", "four", "five", "one, corrected", "by hand", "six"]
+    )
+    assert scene.text() == scene.rendered()
+
+
+def test_what_an_author_removed_from_an_older_copy_goes_and_the_rest_stays(scene: Scene) -> None:
+    for text in ("one", "two", "three"):
+        scene.note(text)
+    lines = [line for line in scene.text().splitlines() if not line.endswith("two")]
+    scene.note("four")
+
+    scene.view.write_text("\n".join([*lines, "- by hand"]) + "\n")
+    scene.note("five")
+
+    assert sorted(scene.texts()) == sorted(["one", "three", "four", "by hand", "five"])
+
+
+def test_a_line_that_stood_there_for_long_was_seen_by_who_removes_it(scene: Scene) -> None:
+    scene.note("one")
+    scene.note("two")
+    lines = scene.text().splitlines()
+
+    scene.view.write_text("\n".join([*lines[:3], "- by hand"]) + "\n")
+    order = Order("note:default", {"add": "three", "by": "me"})
+    commit(scene.writer, [order], actor="me", now=clock.now() + clock.HOUR)
+
+    assert scene.texts() == ["one", "by hand", "three"]

@@ -12,14 +12,16 @@ import fcntl
 import os
 import time
 
+from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.digest import new_id
-from holdfast.kernel.views.files import identity_of
+from holdfast.kernel.views.files import Unreadable, identity_of, read_file, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
 ENDING = ".edited"
+SEEN = ".seen"
 SIGURG = 23  # on Linux, the only system with leases; ignored by default
 # How long we wait for an editor between its opening of a file and its last write.
 PATIENCE_SECONDS = 0.05
@@ -57,10 +59,23 @@ def put_away(stem: str, displaced: str, expected: str | None, base: int) -> bool
     return True
 
 
-def settle(file: str, identity: str) -> None:
-    """An edit is a record now: its file can go, unless an editor may still write to it."""
+def settle(file: str, identity: str, text: str) -> None:
+    """An edit is a record now: its file can go, unless an editor may still write to it. Then what was
+    taken in of it is kept beside it, so that the next look takes in only what came since."""
     if is_quiet(file) and identity_of(file) == identity:
         os.unlink(file)
+        if os.path.exists(file + SEEN):
+            os.unlink(file + SEEN)
+    elif text != seen(file):
+        write_synced(file + SEEN, text.encode())
+
+
+def seen(file: str) -> str:
+    """What was taken in of an edit already."""
+    try:
+        return text_of(read_file(file + SEEN)[1])
+    except (FileNotFoundError, Unreadable):
+        return ""
 
 
 def wait_until_quiet(file: str) -> None:

@@ -25,6 +25,7 @@ from holdfast.kernel.views.files import (
     target_of,
     text_of,
 )
+from holdfast.kernel.views.origin import state_edited
 from holdfast.kernel.views.projection import aside_of, put_in_place, stem_of
 
 TYPE_CHECKING = False
@@ -37,11 +38,13 @@ if TYPE_CHECKING:
 
     class Change(TypedDict):
         """What an editor did to a view. `base` is the version that they were looking at, or UNKNOWN
-        for a file that we never wrote; `file` is where the edit waits, when not in its place."""
+        for a file that we never wrote; `file` is where the edit waits, when not in its place, and
+        `seen` what was taken in of that file before."""
 
         kind: Literal["edited", "removed", "broken"]
         path: str
         file: str
+        seen: str
         text: str
         reason: str
         kept: str
@@ -99,7 +102,7 @@ def look(
     is_ours = row is not None and row["stream"] == stream
     shown = shown if is_ours else UNKNOWN
     for file, base in edits.waiting(sighting.stem):
-        changes.append(_late(workspace, path, file, base if is_ours else UNKNOWN, now))
+        changes += _late(workspace, path, file, base if is_ours else UNKNOWN, now)
     sighting.found = identity_of(target)
     if row is not None:
         sighting.digest = row["digest"]
@@ -125,16 +128,22 @@ def _finish(sighting: Sighting, row: ViewRow, placed: str) -> bool:
     return True
 
 
-def _late(workspace: Workspace, path: str, file: str, base: int, now: int) -> Change:
+def _late(workspace: Workspace, path: str, file: str, base: int, now: int) -> list[Change]:
     """An edit that reached a displaced file: at the exchange, or by an editor that held it open."""
     edits.wait_until_quiet(file)
     try:
-        seen, content = read_file(file)
-        return _change("edited", path, seen, base, file=file, text=text_of(content))
+        identity, content = read_file(file)
+        text, seen = text_of(content), edits.seen(file)
     except Unreadable as problem:
         kept = quarantine.keep(workspace, file, now)
-        seen = identity_of(file) or ""
-        return _change("broken", path, seen, base, file=file, reason=str(problem), kept=kept)
+        identity = identity_of(file) or ""
+        return [_change("broken", path, identity, base, file=file, reason=str(problem), kept=kept)]
+    if text == seen:
+        edits.settle(file, identity, text)
+        return []
+    change = _change("edited", path, identity, base, file=file, text=text)
+    change["seen"] = seen
+    return [change]
 
 
 def _read(
@@ -179,6 +188,7 @@ def _change(
         "kind": kind,
         "path": path,
         "file": file,
+        "seen": "",
         "text": text,
         "reason": reason,
         "kept": kept,
@@ -247,20 +257,23 @@ def absorb(write: StreamWrite, sighting: Sighting, change: Change, *, is_last: b
     shown = write.version + len(drafts) if is_newest else change["base"]
     row = row_of(write, sighting, sighting.found, version=shown, digest=sighting.digest)
     row["removed"] = change["kind"] == "removed"
+    # An edit of a file that we displaced says nothing about the file that stands there now.
+    rows = [row] if is_last and not change["file"] else []
     reached("before append")
-    write.journal.commit(
-        [Append(write.stream, drafts, expected=write.version, state=state)] if drafts else [],
-        views=[row] if is_last else [],
-    )
+    if drafts or rows:
+        appends = [Append(write.stream, drafts, expected=write.version, state=state)]
+        write.journal.commit(appends if drafts else [], views=rows)
     reached("after append")
     if change["file"]:
-        edits.settle(change["file"], change["identity"])
+        edits.settle(change["file"], change["identity"], change["text"])
     load(write)
 
 
 def events_of(write: StreamWrite, sighting: Sighting, change: Change) -> list[tuple[str, Any]]:
     """The records of one outside change. A file that does not parse goes to quarantine."""
     base = state_at(write, change["base"])
+    if change["kind"] == "edited":
+        base = base_of(write, change, base)
     try:
         events = write.rules.absorb(write.state, base, change, write.now)
     except Unparsable as problem:
@@ -275,6 +288,22 @@ def events_of(write: StreamWrite, sighting: Sighting, change: Change) -> list[tu
         body = {"path": change["path"], "reason": change["reason"], "kept": change["kept"]}
         return [("quarantined", body), *events]
     return events
+
+
+def base_of(write: StreamWrite, change: Change, base: Any) -> Any:
+    """What the author of an edit was looking at, when the file showed `base`."""
+    try:
+        if not change["file"]:
+            return state_edited(write, change["path"], change["text"], base)
+        if change["seen"]:
+            # Taken in before, up to here; what an editor appended since is all that is new.
+            seen: Change = {**change, "text": change["seen"]}
+            said = write.rules.absorb(base, base, seen, write.now)
+            drafts = draft(write.writer.redactor, "seen", said, "outside", write.now)
+            return fold(write.rules, base, drafts)
+    except Unparsable:
+        pass
+    return base
 
 
 def state_at(write: StreamWrite, version: int) -> Any:
