@@ -13,7 +13,7 @@ import pytest
 from holdfast.fleet import backups
 from holdfast.fleet.epic import Epic
 from holdfast.fleet.rules.liveness import is_minimal_work
-from holdfast.kernel.clock import DAY, MINUTE
+from holdfast.kernel.clock import MINUTE
 from holdfast.kernel.errors import NotAllowed, StoreAway
 from holdfast.kernel.workspace import discover
 from tests.fleet.examples import NOW, saved, text_of
@@ -165,16 +165,6 @@ def test_work_began_with_the_oldest_backup(epic: Epic, seconds: int, minimal: bo
 def test_after_a_clock_stepped_back_work_began_with_the_earlier_time(epic: Epic) -> None:
     put("secondary_a_20260115_153000.json", content(ago=-60))
     assert backups.work_began(epic, "Secondary-A", NOW) == NOW
-
-
-def test_what_a_killed_process_left_is_removed_after_an_hour(epic: Epic) -> None:
-    for name in (".secondary_a.0011.unfinished", ".secondary_a.2233.unfinished"):
-        put(name, b"{")
-    put(".secondary_a_new.0011.unfinished", b"{")
-    for name in (".secondary_a.0011.unfinished", ".secondary_a_new.0011.unfinished"):
-        os.utime(FOLDER / name, ns=((NOW - DAY) * 1_000_000,) * 2)
-    backups.prune(epic, "Secondary-A")
-    assert kept() == [".secondary_a.2233.unfinished", ".secondary_a_new.0011.unfinished"]
 
 
 def test_a_folder_that_leads_out_of_the_workspace_is_refused(epic: Epic, tmp_path: Path) -> None:

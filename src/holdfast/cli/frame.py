@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -234,6 +235,7 @@ def _parse(arguments: list[str]) -> Parsed | int:
             values = read(module, arguments[count:])
             if values is not None:
                 return module.answer, values
+    gc.enable()
     from holdfast.cli.parser import parse
 
     return parse(arguments)

@@ -18,11 +18,9 @@ from holdfast.fleet.rules.names import (
     stem_of,
 )
 from holdfast.fleet.rules.updates import with_backup
-from holdfast.kernel import canonical_json, clock
+from holdfast.kernel import canonical_json
 from holdfast.kernel.atomic import write_all
-from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import from_os_error
-from holdfast.kernel.views.exchange import place_new
 from holdfast.kernel.views.files import Unreadable, read_file, target_of, text_of
 from holdfast.kernel.workspace import worktrees
 
@@ -38,42 +36,39 @@ if TYPE_CHECKING:
     # Name, time and content; None for a time or a content that it has not.
     Backup = tuple[str, int | None, dict[str, Any] | None]
 
-UNFINISHED = ".unfinished"
-
 
 def make(epic: Epic, agent: str, content: bytes, now: int) -> str:
     """Back up a checkpoint before an update; FLEET-77, FLEET-78. The backup's name; empty for content
     that is no JSON object, because it must not become the newest backup (AMB-FLEET-10)."""
-    if _parse(content) is None:
-        return ""
+    return "" if _parse(content) is None else _place(epic, agent, content, now)
+
+
+def _place(epic: Epic, agent: str, content: bytes, now: int) -> str:
+    """Write a backup under the first free name. If a crash leaves half of one, no restore takes it."""
     folder = os.path.dirname(target_of(epic.workspace, epic.path(backup_path(agent, now))))
-    unfinished = os.path.join(folder, f".{stem_of(agent)}.{new_id()[:8]}{UNFINISHED}")
-    try:
-        _write(unfinished, content)
-        copy = 1
-        while True:
-            name = backup_path(agent, now, copy)
+    copy = 1
+    while True:
+        name = backup_path(agent, now, copy)
+        try:
+            descriptor = _create(os.path.join(folder, os.path.basename(name)))
             try:
-                place_new(unfinished, os.path.join(folder, os.path.basename(name)))
-                return name
-            except FileExistsError:
-                copy += 1
-    except OSError as error:
-        _remove(unfinished)
-        raise from_os_error(error, "the backup of the checkpoint") from error
+                write_all(descriptor, content)
+            finally:
+                os.close(descriptor)
+            return name
+        except FileExistsError:
+            copy += 1
+        except OSError as error:
+            raise from_os_error(error, "the backup of the checkpoint") from error
 
 
-def _write(path: str, content: bytes) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+def _create(path: str) -> int:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        descriptor = os.open(path, flags, 0o666)
+        return os.open(path, flags, 0o666)
     except FileNotFoundError:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        descriptor = os.open(path, flags, 0o666)
-    try:
-        write_all(descriptor, content)
-    finally:
-        os.close(descriptor)
+        return os.open(path, flags, 0o666)
 
 
 def _remove(path: str) -> None:
@@ -84,8 +79,9 @@ def _remove(path: str) -> None:
 
 
 def renew(epic: Epic, state: AgentState, content: bytes, now: int) -> str:
-    """Back up an agent's file and remove its oldest backups; the file name of the new one, or empty."""
-    name = os.path.basename(make(epic, state["agent"], content, now))
+    """Back up an agent's file, which was read as JSON, and remove its oldest backups; the file name of the
+    new one."""
+    name = os.path.basename(_place(epic, state["agent"], content, now))
     prune(epic, state["agent"], with_backup(state.get("backups", []), name))
     return name
 
@@ -99,28 +95,13 @@ def listing(epic: Epic, agent: str, known: Sequence[str] = ()) -> list[str]:
 
 def prune(epic: Epic, agent: str, known: Sequence[str] = ()) -> None:
     """Keep an agent's newest ten backups, and remove its others; FLEET-79."""
-    folder = epic.file(BACKUPS)
-    present = _names(folder)
-    own = {name for name in present if is_backup(name, agent)}
+    own = {name for name in _names(epic.file(BACKUPS)) if is_backup(name, agent)}
     if len(own) > BACKUPS_KEPT:
         order = [f"{BACKUPS}/{name}" for name in reversed(known) if name in own]
         if len(order) < len(own):
             order = listing(epic, agent, known)
         for name in order[BACKUPS_KEPT:]:
             _remove(epic.file(name))
-    for name in present:
-        if name.startswith(f".{stem_of(agent)}.") and name.endswith(UNFINISHED):
-            _remove_abandoned(os.path.join(folder, name))
-
-
-def _remove_abandoned(unfinished: str) -> None:
-    """Remove the file of a process that was killed; a young file may still be written."""
-    try:
-        written = os.lstat(unfinished).st_mtime_ns // 1_000_000
-    except OSError:
-        return
-    if clock.now() - written > clock.HOUR:
-        _remove(unfinished)
 
 
 def newest_valid(

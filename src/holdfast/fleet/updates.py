@@ -260,6 +260,7 @@ def _readme_waits(agent: FleetAgent) -> bool:
 
 
 def _write(agent: FleetAgent, command: Any, fence: int, others: Sequence[Order]) -> Outcome:
+    agent.writer.remember(agent.stream, agent.state, agent.head)
     if not others:
         return agent.execute(command, fence=fence, raise_removed=True)
     order = Order(agent.stream, command, fence=fence, raise_removed=True)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from holdfast.journal.interface import Head
     from holdfast.kernel.commit import Outcome
     from holdfast.kernel.redact import Redactor
     from holdfast.kernel.rules import Rules
@@ -68,6 +69,11 @@ class Writer:
     def load(self, stream: str) -> Any:
         """Read the state of a stream. The next commit to the stream does not read it again."""
         state, head = load(self.workspace.journal, self.rules_of(stream), stream)
+        self.remember(stream, state, head)
+        return state
+
+    def remember(self, stream: str, state: Any, head: Head | None) -> None:
+        """Take a state that the caller has just read. The next commit to the stream does not read it
+        again; if another writer comes in between, it does."""
         if head is not None:
             self.remembered[stream] = Remembered(state, head["version"], "", has_views=True)
-        return state
