@@ -317,3 +317,31 @@ def test_a_new_worktree_with_an_older_file_removes_nothing(scene: Scene) -> None
     assert other.texts() == ["one", "two", "three"]
     assert other.text() == other.rendered()
     other.close()
+
+
+def test_a_power_cut_that_undoes_the_exchange_takes_nothing_out(scene: Scene) -> None:
+    """The journal is synced, the folder is not: the old file has its name back."""
+    scene.note("one")
+    held = scene.root / "held"
+    os.link(scene.view, held)
+    scene.note("two")
+    os.rename(held, scene.view)
+
+    scene.note("three")
+
+    assert scene.texts() == ["one", "two", "three"]
+    assert scene.kinds() == ["noted", "noted", "noted"]
+    assert scene.text() == scene.rendered()
+
+
+def test_a_view_that_a_power_cut_left_empty_is_written_again(scene: Scene) -> None:
+    scene.note("one")
+    scene.note("two")
+    status = scene.view.stat()
+    os.truncate(scene.view, 0)
+    os.utime(scene.view, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+    scene.repair()
+
+    assert scene.kinds() == ["noted", "noted"]
+    assert scene.text() == scene.rendered()

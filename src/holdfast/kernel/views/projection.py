@@ -1,4 +1,4 @@
-"""Putting a view's new content in place: staged and synced before the commit, exchanged after.
+"""Putting a view's new content in place: staged before the commit, exchanged after.
 
 Because the file exists before the commit, the journal can store its identity in the same
 transaction. That is what later tells "our projection did not happen" from "an editor changed it".
@@ -55,8 +55,10 @@ def aside_of(stem: str, placed: str) -> str:
     return f"{stem}.{placed.split(':')[2]}"
 
 
-def stage(workspace: Workspace, target: str, stem: str, content: bytes) -> str:
-    """Write and sync the new content aside; the identity it will have in place."""
+def stage(
+    workspace: Workspace, target: str, stem: str, content: bytes, found: str | None = None
+) -> str:
+    """Write the new content aside; the identity it will have in place of what was `found` there."""
     os.makedirs(os.path.dirname(target), exist_ok=True)
     if stem.startswith(workspace.tool_folder):
         workspace.prepare_tool_folder("views")
@@ -69,13 +71,29 @@ def stage(workspace: Workspace, target: str, stem: str, content: bytes) -> str:
     try:
         write_all(descriptor, content)
         os.utime(descriptor, ns=(when, when))
-        os.fsync(descriptor)
+        _make_durable(descriptor, replaces=found is not None)
         return identity(os.fstat(descriptor))
     except BaseException:
         os.unlink(aside)
         raise
     finally:
         os.close(descriptor)
+
+
+def _make_durable(descriptor: int, *, replaces: bool) -> None:
+    """Let the content reach the disk before its name does.
+
+    A file that replaces another need not be waited for: what a power cut leaves is the old file, which
+    `look` knows and replaces again. Its writing is begun, because a file system may otherwise put the
+    name on the disk long before the content. A new file is waited for: if it were not there after a
+    power cut, a person would have removed it.
+    """
+    start_writing = getattr(os, "posix_fadvise", None)
+    if not replaces or start_writing is None:
+        os.fsync(descriptor)
+        return
+    # Drops what is on the disk already from memory, and begins to write the rest.
+    start_writing(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def _mode_of(target: str) -> int:
@@ -132,7 +150,9 @@ def stage_views(write: StreamWrite, version: int) -> None:
         if sighting.found is not None and sighting.digest == wanted:
             continue
         try:
-            sighting.placed = stage(write.workspace, sighting.target, sighting.stem, content)
+            sighting.placed = stage(
+                write.workspace, sighting.target, sighting.stem, content, sighting.found
+            )
         except OSError as error:
             report["status"], report["reason"] = "failed", error.strerror or str(error)
             continue

@@ -108,6 +108,9 @@ def look(
         sighting.digest = row["digest"]
         if sighting.found is not None and sighting.found == row["placed"]:
             return sighting, changes
+        if _was_cut_off(sighting.found, row):
+            sighting.digest = ""  # to be written again
+            return sighting, changes
         if sighting.found is None:
             if is_ours and row["placed"] is not None and not row["removed"]:
                 changes.append(_change("removed", path, row["placed"], shown))
@@ -115,6 +118,14 @@ def look(
     if sighting.found is not None:
         changes += _read(workspace, sighting, row, shown, now)
     return sighting, changes
+
+
+def _was_cut_off(found: str | None, row: ViewRow) -> bool:
+    """Whether a power cut undid our last write: the file from before stands there again, the very
+    same one, or ours without its content. An editor would have given it a time of its own."""
+    if found is None or row["placed"] is None:
+        return False
+    return found == row["found"] or found.split(":")[:3] == row["placed"].split(":")[:3]
 
 
 def _finish(sighting: Sighting, row: ViewRow, placed: str) -> bool:
