@@ -72,6 +72,7 @@ def main() -> int:
                 broken[name] = f"{type(error).__name__}: {error}"
                 say(traceback.format_exc())
     facts["busy_after"] = _busy()
+    facts["load_average"] = [round(value, 2) for value in os.getloadavg()]
     _print(rows, broken, facts)
     kind = "-quick" if options.quick else ""
     if options.only:
@@ -146,8 +147,15 @@ def _print(rows: dict[str, list[Row]], broken: dict[str, str], facts: dict[str, 
     versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
     print(
         f"\n{facts['python']}, SQLite {facts['sqlite']}, {facts['system']}, "
-        f"{facts['processors']} processors, {facts['file_system']}, "
-        f"busy {facts['busy_before']:.0%} before and {facts['busy_after']:.0%} after\n{versions}"
+        f"{facts['processors']} processors, {facts['file_system']}\n{versions}"
+    )
+    missed = sum(not row.met for measured in rows.values() for row in measured)
+    print(f"{missed} bars missed, {len(broken)} measurements broken.")
+    print(
+        f"Other processes used {facts['busy_before']:.0%} of the processors before the run and "
+        f"{facts['busy_after']:.0%} after it; load average "
+        + ", ".join(f"{value:.2f}" for value in facts["load_average"])
+        + "."
     )
     if max(facts["busy_before"], facts["busy_after"]) > BUSY:
         print("The machine was busy with something else: run it again.")

@@ -45,6 +45,8 @@ def measure(plan: Plan) -> list[Row]:
         url = server.url("postgres")
         return [_records(plan, url), _heads(plan, url), _fleet(plan, url)]
     finally:
+        # Or the measurements after this one look for a server that is gone.
+        os.environ.pop("HOLDFAST_URL", None)
         server.stop()
 
 
@@ -63,7 +65,7 @@ def _records(plan: Plan, url: str) -> Row:
         missing[SAVER] = f"not installed ({error})"
     samples = take_turns("postgres_record", contenders, plan.rounds(2000, 500))
     row = timed_row(
-        "durable record of 2 KB on PostgreSQL, p50", samples, ours=OURS, base=FLOOR, bar=1.4
+        "durable record of 2 KB on PostgreSQL, p50", samples, ours=OURS, base=FLOOR, bar=1.3
     )
     row.peers.update(missing)
     return row
