@@ -77,7 +77,7 @@ def test_the_words_of_the_commands(project: Path, heard: list[list[str]]) -> Non
 
     commit(project, "a")
 
-    assert heard[0][-3:] == ["status", "--porcelain", "-z"]
+    assert heard[0][-4:-1] == ["status", "--porcelain", "-z"]
     (made,) = [command for command in heard if verb(command[1:]) == "commit"]
     assert made[made.index("--") :] == ["--", "a"], "only what is named"
 

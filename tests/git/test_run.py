@@ -10,7 +10,8 @@ import pytest
 
 from holdfast.git import run
 from holdfast.git.errors import GitError
-from holdfast.git.run import GLOBAL_OPTIONS, git
+from holdfast.git.run import git
+from holdfast.git.safety import ALWAYS, LOOKING
 from tests.conftest import Git
 
 
@@ -97,5 +98,5 @@ def test_what_every_git_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_command_is_heard(repository: Path, heard: list[list[str]]) -> None:
     git(str(repository), "-c", "core.bare=false", "ls-files")
 
-    assert heard == [["git", *GLOBAL_OPTIONS, "-c", "core.bare=false", "ls-files"]]
+    assert heard == [["git", *ALWAYS, *LOOKING, "-c", "core.bare=false", "ls-files"]]
     assert run.verb(heard[0][1:]) == "ls-files"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 import subprocess
 from pathlib import Path
 
@@ -193,12 +194,11 @@ def test_a_repository_without_a_commit(tmp_path: Path, git: Git, untouched: Unto
     assert show(str(root), snapshot["id"])["changes"] == [{"status": "A", "path": "new"}]
 
 
-def test_submodules_are_held_as_commits_and_dirty_ones_named(
+def test_submodules_are_held_as_commits_and_named(
     repository: Path, tmp_path: Path, git: Git, untouched: Untouched
 ) -> None:
+    assert create(str(repository))["submodules"] == []
     submodule(repository, tmp_path, git)
-    clean = create(str(repository))
-    assert clean["submodules"] == []
     (repository / "sub" / "file").write_text("dirty")
     with untouched(repository):
         dirty = create(str(repository))
@@ -206,11 +206,8 @@ def test_submodules_are_held_as_commits_and_dirty_ones_named(
 
     git("commit", "--quiet", "--all", "--message", "inner", at=repository / "sub")
     moved = create(str(repository))
-    assert moved["submodules"] == []
     inner = git("rev-parse", "HEAD", at=repository / "sub").strip()
     assert tree_of(repository, moved["commit"])["sub"] == f"160000 commit {inner}"
-    (repository / "sub" / "untracked").write_text("x")
-    assert create(str(repository))["submodules"] == ["sub"]
 
 
 def test_repositories_inside_that_are_no_submodules(repository: Path, git: Git) -> None:
@@ -251,11 +248,11 @@ def test_a_folder_that_became_a_repository(repository: Path, git: Git) -> None:
         assert text_of(repository, snapshot["commit"], "tracked/file") == text.encode()
 
 
-def test_filters_run_as_they_do_for_add(repository: Path, git: Git, untouched: Untouched) -> None:
+def test_filters_of_the_user_run_as_they_do_for_add(
+    repository: Path, users_filter: Callable[..., None], untouched: Untouched
+) -> None:
     """As with LFS: what is stored is what the clean filter gives; no smudge is ever run."""
-    git("config", "filter.pointer.clean", "sed s/large/pointer/")
-    git("config", "filter.pointer.smudge", "touch smudged; cat")
-    git("config", "filter.pointer.required", "true")
+    users_filter("pointer", clean="sed s/large/pointer/", smudge="touch smudged && cat")
     (repository / ".gitattributes").write_text("*.bin filter=pointer\n")
     (repository / "a.bin").write_text("large thing\n")
     with untouched(repository):
@@ -264,12 +261,26 @@ def test_filters_run_as_they_do_for_add(repository: Path, git: Git, untouched: U
     assert not (repository / "smudged").exists()
 
 
-def test_a_filter_that_fails_costs_one_file(repository: Path, git: Git) -> None:
+@pytest.fixture
+def users_filter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Defines a filter in the user's own settings of git."""
+
+    def define(name: str, **programs: str) -> None:
+        settings = tmp_path / "gitconfig"
+        lines = [f"\t{key} = {value}" for key, value in programs.items()]
+        settings.write_text("\n".join([f'[filter "{name}"]', *lines, "\trequired = true", ""]))
+        monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
+
+    return define
+
+
+def test_a_filter_that_fails_costs_one_file(
+    repository: Path, users_filter: Callable[..., None], git: Git
+) -> None:
     (repository / "b.bin").write_text("from before the filter")
     git("add", ".")
     git("commit", "--quiet", "--message", "before")
-    git("config", "filter.broken.clean", "false")
-    git("config", "filter.broken.required", "true")
+    users_filter("broken", clean="false")
     (repository / ".gitattributes").write_text("*.bin filter=broken\n")
     for name in ("a", "b.bin", "c", "d.bin", "e"):
         (repository / name).write_text(name)

@@ -32,7 +32,7 @@ def test_a_clean_tree(repository: Path) -> None:
 def test_the_words_of_the_command(repository: Path, heard: list[list[str]]) -> None:
     read_status(str(repository))
     assert heard[0][0] == "git"
-    assert heard[0][-3:] == ["status", "--porcelain", "-z"]
+    assert heard[0][-4:-1] == ["status", "--porcelain", "-z"]
 
 
 def test_every_kind_of_name(repository: Path, git: Git) -> None:
@@ -104,13 +104,15 @@ def test_seen_from_a_folder_inside(repository: Path) -> None:
     assert states(repository / "inner", exclude=["new"]) == {"../outer": "??"}
 
 
-def test_a_dirty_submodule(repository: Path, tmp_path: Path, git: Git) -> None:
+def test_a_submodule_on_another_commit(repository: Path, tmp_path: Path, git: Git) -> None:
     submodule(repository, tmp_path, git)
     (repository / "sub" / "file").write_text("changed")
+    assert states(repository) == {}
 
+    git("commit", "--quiet", "--all", "--message", "two", at=repository / "sub")
     assert states(repository) == {"sub": " M"}
     first = digest(repository)
-    (repository / "sub" / "file").write_text("changed again")
+    git("commit", "--quiet", "--allow-empty", "--message", "three", at=repository / "sub")
     assert digest(repository) != first
 
 

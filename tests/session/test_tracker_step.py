@@ -13,7 +13,7 @@ from tests.session import world
 from tests.session.world import STATE, WORK, Holdfast, set_state, state, step_of
 from tests.trackers import faults
 from tests.trackers.fake_github import FakeGitHub
-from tests.trackers.fake_linear import FakeLinear
+from tests.trackers.fake_linear import Comment, FakeLinear
 
 holdfast = world.holdfast
 linear_server, linear = world.linear_server, world.linear
@@ -66,18 +66,34 @@ def test_it_is_created_once_and_then_updated(
 def test_the_stored_id_is_the_one_that_is_updated(
     repository: Path, holdfast: Holdfast, linear: FakeLinear
 ) -> None:
-    """An id that another tool stored, without the issue that it belongs to."""
     holdfast("checkpoint", *WORK)
-    (comment,) = linear.on("ENG-12")
-    del linear.comments[comment.id]
-    other = "0d0ecabb-7a4c-4a7c-9f3a-0d6a9f2d7b11"
-    comment.id = other
-    linear.comments[other] = comment
-    set_state(checkpointCommentId=other)
+    stored = state()["checkpointCommentId"]
     holdfast("checkpoint", *WORK, "--status", "later")
-    assert linear.writes[-1] == ("update", other)
-    assert len(linear.on("ENG-12")) == 1
-    assert state()["checkpointCommentId"] == other
+    assert linear.writes == [("create", stored), ("update", stored)]
+    assert state()["checkpointCommentId"] == stored
+
+
+def test_a_cloned_state_file_overwrites_no_comment(
+    repository: Path, holdfast: Holdfast, linear: FakeLinear
+) -> None:
+    """Its author knows the id of a comment that the user's key may edit."""
+    foreign = "0d0ecabb-7a4c-4a7c-9f3a-0d6a9f2d7b11"
+    linear.comments[foreign] = Comment(foreign, "ENG-12", "my own words")
+    set_state(checkpointCommentId=foreign)
+    holdfast("checkpoint", *WORK)
+    assert linear.comments[foreign].body == "my own words"
+    assert len(linear.on("ENG-12")) == 2
+    assert state()["checkpointCommentId"] != foreign
+
+
+def test_markup_in_a_task_hides_nothing(
+    repository: Path, holdfast: Holdfast, linear: FakeLinear
+) -> None:
+    holdfast("checkpoint", "--issue", "ENG-12", "--task", "done <!--", "--next", "<b>use</b> a<b")
+    (comment,) = linear.on("ENG-12")
+    assert "<!--" not in comment.body
+    assert "— done &lt;!--\n" in comment.body
+    assert "**Next:** &lt;b>use&lt;/b> a&lt;b" in comment.body
 
 
 @pytest.mark.clause("CCC-53")
@@ -162,7 +178,7 @@ def test_any_other_error_of_the_update_is_no_reason_to_create(
     linear.fail(faults.status(403), on="commentUpdate")
     asked = len(linear.requests)
     assert step_of(holdfast("checkpoint", *WORK, "--status", "x", "--json"))["status"] == "failed"
-    assert [linear.word(one) for one in linear.requests[asked:]] == ["commentUpdate"]
+    assert [linear.word(one) for one in linear.requests[asked:]] == ["issue", "commentUpdate"]
     assert len(linear.on("ENG-12")) == 1
 
 

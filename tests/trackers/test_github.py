@@ -39,11 +39,27 @@ def test_two_checkpoints_are_one_create_and_one_update(github_server: FakeGitHub
 
     id = int(first["comment"])
     assert github_server.writes == [("create", id), ("update", id)]
-    assert len(github_server.requests) == before + 1
+    # A look at the comment, and the change.
+    assert len(github_server.requests) == before + 2
     assert ours(github_server) == ["two"]
     assert (first["created"], second["created"]) == (True, False)
     assert (first["issue"], second["issue"]) == ("#12", "#12")
     assert first["url"] == f"https://github.com/{REPOSITORY}/issues/12#issuecomment-{id}"
+
+
+def test_a_stored_id_of_a_comment_that_is_not_ours_changes_nothing_there(
+    github_server: FakeGitHub,
+) -> None:
+    """A cloned file can hold any id, and the user's key may edit any comment of the user's."""
+    github_server.add_issue(13)
+    own = [github_server.add_comment(number, "my own words", OURSELVES) for number in (12, 13)]
+    marked = github_server.add_comment(13, f"other issue\n\n{marker_of(KEY)}", OURSELVES)
+    for foreign in [*own, marked]:
+        receipt = upsert(github_server, "status", str(foreign.id))
+        assert receipt["comment"] != str(foreign.id)
+    assert [one.body for one in own] == ["my own words", "my own words"]
+    assert marked.body.startswith("other issue")
+    assert ours(github_server).count("status") == 1
 
 
 def test_the_marker_is_the_last_line_and_not_seen_on_the_page(github_server: FakeGitHub) -> None:

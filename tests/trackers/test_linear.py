@@ -12,7 +12,7 @@ import pytest
 from holdfast.trackers.linear import comment_id
 from holdfast.trackers.port import TrackerError
 from tests.trackers import faults
-from tests.trackers.fake_linear import LINEAR_OAUTH_TOKEN, FakeLinear, issue_uuid
+from tests.trackers.fake_linear import LINEAR_OAUTH_TOKEN, Comment, FakeLinear, issue_uuid
 from tests.trackers.fixtures import linear, soon
 
 if TYPE_CHECKING:
@@ -39,11 +39,25 @@ def test_two_checkpoints_are_one_create_and_one_update(linear_server: FakeLinear
     assert first["url"].startswith("https://linear.app/")
 
 
-def test_a_stored_comment_costs_one_request(linear_server: FakeLinear) -> None:
+def test_a_stored_comment_costs_two_requests(linear_server: FakeLinear) -> None:
     first = upsert(linear_server, "one")
     before = len(linear_server.requests)
     upsert(linear_server, "two", first["comment"])
-    assert len(linear_server.requests) == before + 1
+    assert len(linear_server.requests) == before + 2
+
+
+def test_a_stored_id_of_a_comment_that_is_not_ours_changes_nothing_there(
+    linear_server: FakeLinear,
+) -> None:
+    """A cloned file can hold any id, and the user's key may edit any comment of the user's."""
+    linear_server.add_issue("ENG-13")
+    elsewhere = upsert(linear_server, "our words there", issue="ENG-13")["comment"]
+    foreign = "0d0ecabb-7a4c-4a7c-9f3a-0d6a9f2d7b11"
+    linear_server.comments[foreign] = Comment(foreign, "ENG-12", "my own words")
+    for stored in (foreign, elsewhere):
+        assert upsert(linear_server, "status", stored)["comment"] not in (foreign, elsewhere)
+    assert linear_server.comments[foreign].body == "my own words"
+    assert linear_server.comments[elsewhere].body == "our words there"
 
 
 @pytest.mark.clause("CCC-50")
@@ -160,7 +174,7 @@ def test_errors_beside_a_whole_result_do_no_harm(linear_server: FakeLinear) -> N
             "errors": [{"message": "internal error"}],
         }
     )
-    linear_server.fail(faults.raw(body.encode()))
+    linear_server.fail(faults.raw(body.encode()), on="commentUpdate")
     receipt = upsert(linear_server, "two", stored)
     assert receipt == {"comment": stored, "issue": "ENG-12", "created": False, "url": ""}
 

@@ -9,6 +9,7 @@ from typing import TypedDict
 from holdfast.git.errors import GitError
 from holdfast.git.path_filter import Candidates, Skipped
 from holdfast.git.run import Running
+from holdfast.git.safety import repository_filters
 from holdfast.git.shadow_index import GITLINK, SECONDS, Shadow, joined
 from holdfast.kernel.errors import from_os_error
 
@@ -28,7 +29,7 @@ class Capture(TypedDict):
     changed: int
     skipped: list[Skipped]
     submodules: list[str]
-    """Submodules with changes of their own, which a tree cannot hold."""
+    """Repositories inside, of which a tree holds the commit, and no change that is not committed."""
 
 
 def capture(
@@ -73,6 +74,7 @@ def _capture(shadow: Shadow, limit: int, meanwhile: Callable[[], None]) -> Captu
         if moved or rules:
             _follow_ignored(shadow, candidates, rules=rules)
         candidates.sort_out()
+        _leave_filtered(shadow, candidates)
         _take_in(shadow, candidates, candidates.for_git(), update)
     if candidates.removed:
         shadow.git(*FORGET, input=joined(candidates.removed))
@@ -84,7 +86,7 @@ def _capture(shadow: Shadow, limit: int, meanwhile: Callable[[], None]) -> Captu
         "tree": tree,
         "changed": len(candidates.updated) + len(candidates.removed),
         "skipped": sorted(candidates.skipped, key=lambda skipped: skipped["path"]),
-        "submodules": _dirty_submodules(shadow) if gitlinks else [],
+        "submodules": _submodules(shadow) if gitlinks else [],
     }
 
 
@@ -115,6 +117,23 @@ def _follow_ignored(shadow: Shadow, candidates: Candidates, *, rules: bool) -> N
         candidates.remove(_names(shadow.git(*IGNORED)) - forced)
 
 
+def _leave_filtered(shadow: Shadow, candidates: Candidates) -> None:
+    """Leave out files whose filter the repository itself names.
+
+    The filter is a program of the repository, which does not run here; without it a snapshot would
+    hold in plain what the filter encrypts.
+    """
+    filters = repository_filters(shadow.place.top)
+    if not filters or not candidates.updated:
+        return
+    asked = joined(sorted(candidates.updated))
+    fields = os.fsdecode(shadow.git("check-attr", "-z", "--stdin", "filter", input=asked))
+    words = iter(fields.split("\0"))
+    for path, _, name in zip(words, words, words, strict=False):
+        if name in filters and path in candidates.updated:
+            candidates.leave(path, f"its filter {name} is named by this repository's .git/config")
+
+
 def _absent(shadow: Shadow, candidates: Candidates) -> list[str]:
     """The forced paths that the index has not got, to be looked for next time."""
     skipped = {left["path"] for left in candidates.skipped}
@@ -139,10 +158,15 @@ def _take_in(shadow: Shadow, candidates: Candidates, paths: list[str], update: R
             _take_in(shadow, candidates, half, shadow.start("update-index", *UPDATE))
 
 
-def _dirty_submodules(shadow: Shadow) -> list[str]:
-    fields = os.fsdecode(shadow.git("diff-files", "-z", "--ignore-submodules=none")).split("\0")
-    pairs = zip(fields[::2], fields[1::2], strict=False)
-    return sorted(path for facts, path in pairs if facts.startswith(f":{GITLINK} {GITLINK}"))
+def _submodules(shadow: Shadow) -> list[str]:
+    """The repositories inside this one that a tree holds as a commit only.
+
+    Whether one has changes of its own is not asked: git would have to start in it.
+    """
+    entries = os.fsdecode(shadow.git("ls-files", "-z", "--stage")).split("\0")
+    paths = [path for facts, _, path in (one.partition("\t") for one in entries) if facts[:6] == GITLINK]
+    top = shadow.place.top
+    return sorted(path for path in paths if os.path.lexists(os.path.join(top, path, ".git")))
 
 
 def _names(output: bytes) -> set[str]:

@@ -1,7 +1,8 @@
 """The commit of a checkpoint: exactly the in-scope tracked files, and nothing else moves.
 
 `git commit --only` builds the commit from HEAD and the named files, so what the user had staged
-stays staged (AMB-CCC-09). The user's hooks run; the trailer says which checkpoint it was, so that a
+stays staged (AMB-CCC-09). The user's hooks and filters run, as in any commit that the user makes (CCC-35):
+a filter that were left out would commit what it should have encrypted. The trailer says which checkpoint it was, so that a
 crash between the commit and its record makes no second one.
 """
 
@@ -17,6 +18,7 @@ from holdfast.git.errors import GitError
 from holdfast.git.head import head_of
 from holdfast.git.repository import Place, locate
 from holdfast.git.run import Finished, git, run
+from holdfast.git.safety import without_submodules
 from holdfast.git.status import UNTRACKED, Change, covered, read_status
 from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import Usage
@@ -135,11 +137,13 @@ def _commit(
         done = run(
             place.top,
             *SETTINGS,
+            *without_submodules(place.top),
             *("commit", "--only", "--quiet", "-F", "-"),
             *_named(files, folder),
             input=text,
             environment={"GIT_LITERAL_PATHSPECS": "1", "GIT_TRACE2_EVENT": events},
             seconds=seconds,
+            as_the_user=True,
         )
         hook = _failed_hook(events) if done.code else ""
     # A commit may be made and git still fail after it, at writing the index.
@@ -171,7 +175,7 @@ def _carrying(place: Place, checkpoint: str) -> str | None:
     if head["known"] and not head["commit"]:
         return None
     words = ("log", "-z", f"--max-count={REMEMBERED}", "--format=%H%n%B")
-    log = git(place.top, "-c", "log.showSignature=false", *words, check=False)
+    log = git(place.top, *words, check=False)
     line = f"{TRAILER}: {checkpoint}"
     for entry in log.decode("utf-8", "surrogateescape").split("\0"):
         commit, _, text = entry.partition("\n")

@@ -92,6 +92,10 @@ class Candidates:
     def give_up(self, path: str, reason: str) -> None:
         """A path that git refused to take in."""
         self.given_up += 1
+        self.leave(path, reason)
+
+    def leave(self, path: str, reason: str) -> None:
+        """A path that is not to be taken in, and whose older content is not to stand for it."""
         self.updated.discard(path)
         self.removed.add(path)
         self.skipped.append({"path": path, "reason": reason})

@@ -10,13 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from holdfast.git.errors import GitError, not_a_repository
+from holdfast.git.safety import ALWAYS, NO_TRANSPORT, without_programs
 
 SECONDS = 30.0
 # How long git may take to remove its lock files after it was told to end.
 GRACE_SECONDS = 2.0
 LAST_STEPS = 20
-# A file monitor is a program that a repository names: looking at a work tree must not start it.
-GLOBAL_OPTIONS = ("-c", "core.quotepath=off", "-c", "core.fsmonitor=false")
 # All other GIT_* are dropped: inside a hook of git's they point at one repository and index, and a
 # trace would be taken for an error message.
 KEPT = (
@@ -51,9 +50,17 @@ def git(
     environment: Mapping[str, str] | None = None,
     seconds: float = SECONDS,
     check: bool = True,
+    as_the_user: bool = False,
 ) -> bytes:
     """What git printed. With `check`, a git that failed is a GitError."""
-    done = run(root, *arguments, input=input, environment=environment, seconds=seconds)
+    done = run(
+        root,
+        *arguments,
+        input=input,
+        environment=environment,
+        seconds=seconds,
+        as_the_user=as_the_user,
+    )
     if check and done.code:
         raise failure(root, arguments, done)
     return done.output
@@ -65,9 +72,18 @@ def run(
     input: bytes | None = None,
     environment: Mapping[str, str] | None = None,
     seconds: float = SECONDS,
+    as_the_user: bool = False,
 ) -> Finished:
-    """How git ended, whatever the end was."""
-    return Running(root, arguments, environment, fed=input is not None).finish(input, seconds)
+    """How git ended, whatever the end was.
+
+    `as_the_user`: git may start the programs that its configuration names, such as hooks, filters and
+    ssh, as it does when the user runs it. That is for what the user asked for in so many words: a
+    commit, a worktree, a push. Everything else runs none of them.
+    """
+    started = Running(
+        root, arguments, environment, fed=input is not None, as_the_user=as_the_user
+    )
+    return started.finish(input, seconds)
 
 
 class Process(subprocess.Popen[bytes]):
@@ -93,8 +109,10 @@ class Running:
         environment: Mapping[str, str] | None = None,
         *,
         fed: bool = True,
+        as_the_user: bool = False,
     ) -> None:
-        command = ["git", *GLOBAL_OPTIONS, *arguments]
+        safe = [] if as_the_user else without_programs(root)
+        command = ["git", *ALWAYS, *safe, *arguments]
         for listener in listeners:
             listener(command)
         self.root = root
@@ -103,7 +121,7 @@ class Running:
             self._process = Process(
                 command,
                 cwd=root,
-                env=surroundings(environment),
+                env=surroundings({**({} if as_the_user else NO_TRANSPORT), **(environment or {})}),
                 stdin=subprocess.PIPE if fed else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

@@ -26,9 +26,9 @@ SECONDS = 600.0
 LOCK_SECONDS = 60.0
 SETTINGS = (
     *("-c", "core.fsync=committed,reference"),
-    # Hooks and reflogs are the user's; what we do is none of their business.
-    *("-c", "core.hooksPath=/dev/null", "-c", "core.logAllRefUpdates=false"),
-    *("-c", "core.splitIndex=false", "-c", "submodule.recurse=false", "-c", "core.safecrlf=false"),
+    # Reflogs are the user's.
+    *("-c", "core.logAllRefUpdates=false"),
+    *("-c", "core.splitIndex=false", "-c", "core.safecrlf=false"),
     *("-c", "i18n.commitEncoding=UTF-8"),
 )
 GITLINK = "160000"

@@ -18,6 +18,10 @@ OPTIONS = ("-c", "status.showUntrackedFiles=all", "-c", "status.renames=true")
 # Larger files are known by size and time: reading them would take longer than the checkpoint.
 READ_BELOW = 1_000_000
 UNTRACKED = "?"
+BETWEEN = (
+    *("diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"),
+    *("--no-renames", "--name-only", "-z"),
+)
 
 
 class Change(TypedDict):
@@ -33,10 +37,14 @@ class Change(TypedDict):
 
 
 def read_status(root: str, exclude: Iterable[str] = ()) -> list[Change]:
-    """All changes of the work tree but the excluded files and folders; submodules count as files."""
+    """All changes of the work tree but the excluded files and folders.
+
+    A submodule counts as changed when its commit is another one. What is dirty in it is not looked at:
+    git would start in a repository that may name programs of its own.
+    """
     place = locate(root)
     hidden = [place.from_top(path) for path in exclude]
-    output = git(place.top, *OPTIONS, "status", "--porcelain", "-z")
+    output = git(place.top, *OPTIONS, "status", "--porcelain", "-z", "--ignore-submodules=dirty")
     return [
         {**change, "path": place.from_root(change["path"]), "origin": _origin(place, change)}
         for change in parse(output)
@@ -82,7 +90,7 @@ def content_of(root: str, name: str) -> str:
 def files_between(root: str, before: str, after: str) -> list[str]:
     """The files that differ between two commits, seen from the asked folder."""
     place = locate(root)
-    output = git(place.top, "diff", "--no-renames", "--name-only", "-z", before, after)
+    output = git(place.top, *BETWEEN, before, after)
     names = [name for name in os.fsdecode(output).split("\0") if name]
     return [place.from_root(name) for name in names]
 
@@ -110,11 +118,10 @@ def _contents(path: str) -> bytes:
 
 
 def _submodule(path: str) -> bytes:
-    """The commit a submodule is on, and what is dirty in it."""
+    """The commit that a repository inside this one is on, from its files alone."""
     if not os.path.lexists(os.path.join(path, ".git")):
         return b"plain"
     try:
-        inner = digest_of(path, read_status(path))
-        return f"{read_head(path)['commit']} {inner}".encode()
+        return str(read_head(path)["commit"]).encode()
     except GitError:
         return b"unknown"

@@ -53,16 +53,34 @@ class GitHub:
         marker = marker_of(key)
         text = _marked(body, marker)
         stored = _STORED.fullmatch(comment)
-        edited = (
-            call.update(stored["repository"] or home, int(stored["id"]), text) if stored else None
-        )
-        created = False
+        created, edited = False, None
+        if stored:
+            place = stored["repository"] or home
+            known = call.comment(place, int(stored["id"]))
+            if known is not None and _is_ours(call, known, marker, (home, number)):
+                edited = call.update(place, int(stored["id"]), text)
         if edited is None:
             thread = call.parent((home, number)) or (home, number)
             edited = _edit_found(call, thread, text, marker)
             if edited is None:
                 edited, created = _create(call, thread, text, marker)
         return _receipt(edited, issue, (home, number), created=created)
+
+
+def _is_ours(call: _Call, comment: dict[str, Any], marker: str, asked: Thread) -> bool:
+    """Whether a stored id leads to our comment on this issue, or on its parent.
+
+    The id stands in a file that a clone brings along. Without this look it would overwrite any comment
+    that the user's key may edit.
+    """
+    place = _thread(comment.get("issue_url"))
+    if place is None or not _ends(comment, marker):
+        return False
+    return _same(place, asked) or _same(place, call.parent(asked))
+
+
+def _same(one: Thread, other: Thread | None) -> bool:
+    return other is not None and (one[0].lower(), one[1]) == (other[0].lower(), other[1])
 
 
 def marker_of(key: str) -> str:
@@ -156,6 +174,11 @@ class _Call:
         if found is None:
             raise TrackerError("the answer is not what was asked for")
         return found
+
+    def comment(self, repository: str, id: int) -> dict[str, Any] | None:
+        """The comment as it is now, or nothing when there is none with this id."""
+        answer = self._ask("GET", f"/repos/{repository}/issues/comments/{id}")
+        return None if answer.status in (404, 410) else self._comment(answer, 200)
 
     def update(self, repository: str, id: int, text: str) -> dict[str, Any] | None:
         """The comment, or nothing when there is none with this id."""

@@ -5,6 +5,9 @@ once, or one whose answer was lost, all mean the same comment:
 
     update -> not found -> create -> conflict -> update
 
+A stored id is a cloned file's word: it counts only where it is one of ours for this very issue. Any
+other may be a comment that the user's key could change and that is none of ours.
+
 When update says "not found" and create says "conflict", twice, a person has deleted the comment
 and Linear does not give the id out again; the next generation's id is then tried.
 """
@@ -56,12 +59,13 @@ class Linear:
     def upsert(self, issue: str, body: str, *, comment: str, key: str, deadline: float) -> Receipt:
         """Edit the stored comment; where it is gone or was never made, make one."""
         call = _Call(self._key, self._address, body, deadline)
-        if comment:
+        target, identifier = call.target(issue)
+        generations = _generations(key, target, comment)
+        if comment == comment_id(key, target, generations[0]):
             edited = call.update(comment)
             if edited is not None:
                 return _receipt(edited, issue, created=False)
-        target, identifier = call.target(issue)
-        for generation in _generations(key, target, comment):
+        for generation in generations:
             chosen = comment_id(key, target, generation)
             for _ in range(ROUNDS):
                 made = call.create(chosen, target)

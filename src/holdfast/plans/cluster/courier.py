@@ -37,7 +37,7 @@ class Courier:
         ref = f"{REFS}/{self._run}/{slug(plan)}/base"
         if self._pushed.get(plan) != commit:
             words = ("push", "--quiet", "--force", "--no-verify")
-            git(top, *words, self.remote(), f"{commit}:{ref}", seconds=SECONDS)
+            git(top, *words, self.remote(), f"{commit}:{ref}", seconds=SECONDS, as_the_user=True)
             self._pushed[plan] = commit
         return {
             "remote": self.remote(),
@@ -56,21 +56,21 @@ class Courier:
         result = source["result"]
         self._kept.add(result)
         words = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--force")
-        git(folder, *words, source["remote"], f"{result}:{result}", seconds=SECONDS)
-        git(folder, "merge", "--quiet", "--ff-only", commit, seconds=SECONDS)
+        git(folder, *words, source["remote"], f"{result}:{result}", seconds=SECONDS, as_the_user=True)
+        git(folder, "merge", "--quiet", "--ff-only", commit, seconds=SECONDS, as_the_user=True)
         git(folder, "update-ref", "-d", result)
         self._kept.discard(result)
 
     def clean(self) -> None:
         """Take the run's refs off the remote; they have done their work."""
         listed = run_git(
-            self._root, "ls-remote", self.remote(), f"{REFS}/{self._run}/*", seconds=SECONDS
+            self._root, "ls-remote", self.remote(), f"{REFS}/{self._run}/*", seconds=SECONDS, as_the_user=True
         )
         names = [line.partition("\t")[2] for line in listed.output.decode().splitlines()]
         refs = [name for name in names if name and name not in self._kept]
         if refs:
             words = ("push", "--quiet", "--no-verify", self.remote(), "--delete")
-            run_git(self._root, *words, *refs, seconds=SECONDS)
+            run_git(self._root, *words, *refs, seconds=SECONDS, as_the_user=True)
 
     def remote(self) -> str:
         """The address that workers fetch from."""

@@ -58,17 +58,17 @@ class Tree:
             git(self._repository, "init", "--quiet", "--bare")
         words = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--force")
         refs = f"{source['ref']}:{source['ref']}"
-        git(self._repository, *words, source["remote"], refs, seconds=SECONDS)
+        git(self._repository, *words, source["remote"], refs, seconds=SECONDS, as_the_user=True)
         if run_git(self._repository, "cat-file", "-e", f"{source['commit']}^{{commit}}").code:
             raise HoldfastError(f"{source['remote']} has no {source['commit'][:12]} any more.")
         if os.path.exists(os.path.join(self._path, ".git")):
             git(self._path, "checkout", "--quiet", "--force", "--detach", source["commit"])
-            git(self._path, "clean", "-fdq", seconds=SECONDS)
+            git(self._path, "clean", "-fdq", seconds=SECONDS, as_the_user=True)
             return
         shutil.rmtree(self._path, ignore_errors=True)
         git(self._repository, "worktree", "prune")
         words = ("worktree", "add", "--quiet", "--force", "--detach")
-        git(self._repository, *words, self._path, source["commit"], seconds=SECONDS)
+        git(self._repository, *words, self._path, source["commit"], seconds=SECONDS, as_the_user=True)
 
     def give_back(self) -> str:
         """Commit what was left uncommitted, and push it; the commit."""
@@ -78,7 +78,7 @@ class Tree:
         if commit != source["commit"]:
             words = ("push", "--quiet", "--force", "--no-verify")
             refs = f"HEAD:{source['result']}"
-            git(self._path, *words, source["remote"], refs, seconds=SECONDS)
+            git(self._path, *words, source["remote"], refs, seconds=SECONDS, as_the_user=True)
         return commit
 
 

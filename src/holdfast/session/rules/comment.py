@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from holdfast.kernel.digest import id_of
 from holdfast.session.rules.prompt import next_action_of, position_of
 
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     CommentStatus = Literal["In Progress", "Blocked", "Resuming"]
 
 HEADING = "## Checkpoint Status"
+# What begins a tag, a comment or the like in HTML, which trackers read in Markdown too.
+_MARKUP = re.compile(r"<(?=[A-Za-z/!?])")
 
 
 def status_of(state: SessionState) -> CommentStatus:
@@ -32,19 +36,25 @@ def write(state: SessionState) -> str:
         f"{one['blocker']} (unblocked by: {one['until']})" for one in progress["blockers"]
     )
     updated = state["last"]["at"] if state["last"] else state["begun_at"]
+    following = next_action_of(progress["prompt"])
     return "\n".join(
         [
             HEADING,
             "",
             f"**Updated:** {updated}",
-            f"**Task:** {number} of {total} — {progress['current'] or 'no current task'}",
+            f"**Task:** {number} of {total} — {_plain(progress['current']) or 'no current task'}",
             f"**Status:** {status_of(state)}",
             "",
-            f"**Decisions:** {decisions or 'None'}",
-            f"**Blockers:** {blockers or 'None'}",
-            f"**Next:** {next_action_of(progress['prompt']) or 'continue with the current task'}",
+            f"**Decisions:** {_plain(decisions) or 'None'}",
+            f"**Blockers:** {_plain(blockers) or 'None'}",
+            f"**Next:** {_plain(following) or 'continue with the current task'}",
         ]
     )
+
+
+def _plain(text: str) -> str:
+    """Text on one line that no tracker takes for markup: `<!--` would hide all that follows."""
+    return _MARKUP.sub("&lt;", " ".join(text.split()))
 
 
 def gist(state: SessionState) -> str:
