@@ -136,11 +136,11 @@ class Workspace:
         issue: str = "",
         budget: int = 0,
         accept_foreign: bool = False,
-        probe: bool = True,
+        recheck: bool = False,
     ) -> Resumption:
         """Check what changed since the last checkpoint, and give the text to continue from: `verdict`
         and `pack`. Without `session` or `transcript`: the newest session here. Work of another place
-        is refused unless `accept_foreign` is given. `probe` runs the recorded probes again."""
+        is refused unless `accept_foreign` is given. `recheck` runs the probes again that you ran here."""
         from holdfast.session.resume import refuse_foreign, resume
 
         found = resume(
@@ -150,7 +150,7 @@ class Workspace:
                 "transcript": transcript,
                 "issue": issue,
                 "budget": budget,
-                "probe": probe,
+                "recheck": recheck,
             },
             now=clock.now(),
         )

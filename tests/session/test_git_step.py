@@ -84,7 +84,7 @@ def test_a_clean_tree_says_so_and_goes_on(
     before = count(git)
     answer = holdfast("checkpoint", *WORK)
     assert answer.out.splitlines()[0] == CLEAN
-    assert answer.out.count("Git snapshot") == 1
+    assert answer.out.count("Git snapshot skipped") == 1
     assert len(linear.comments) == 1
     assert count(git) == before
     assert second_line(answer) == "Checkpoint complete: 4/4 steps succeeded."
@@ -103,6 +103,7 @@ def test_the_whole_output_of_a_clean_checkpoint(project: Path, holdfast: Holdfas
         f"{world.PROMPT}\n"
         "\n"
         "Copy this prompt into your next session's first message.\n"
+        "2 done, 2 skipped: Git snapshot, Linear update.\n"
         "Checkpoint complete: 4/4 steps succeeded.\n"
     )
 

@@ -165,7 +165,6 @@ def test_the_result_stands_in_the_file_the_pack_and_the_record(
     written = PROGRESS.read_text("utf-8")
     assert f"[verified] It is described ({described['at']}, at {commit})" in written
     assert f"[unverified] It builds well (exit 1, {builds['at']}, at {commit})" in written
-    # The pack tells of the probes as they ran again at resume, in a second of their own.
     assert re.search(rf"\[verified\] It is described \(\S+Z, at {commit}\)", found["pack"])
     assert re.search(rf"\[unverified\] It builds well \(exit 1, \S+Z, at {commit}\)", found["pack"])
 
@@ -207,11 +206,46 @@ def test_the_probe_that_failed_without_a_word_is_named_too(
     assert "It builds: ended with 1" in answer.err
 
 
-def test_probes_run_again_at_resume(repository: Path, holdfast: Holdfast) -> None:
-    holdfast("checkpoint", *WORK, "--claim", "It is counted", "run:sh -c 'echo x >> count'")
+COUNTS = "sh -c 'echo x >> count'"
+
+
+def test_resume_runs_no_probe_and_says_who_verified_it_when_and_where(
+    repository: Path, holdfast: Holdfast, git: Git
+) -> None:
+    holdfast("checkpoint", *WORK, "--claim", "It is counted", f"run:{COUNTS}")
     assert Path("count").read_text() == "x\n"
-    holdfast("resume")
+    found = holdfast("resume", "--json").data
+    holdfast("go")
+    assert Path("count").read_text() == "x\n"
+    (claim,) = found["claims"]
+    assert claim["probe"] == f"run:{COUNTS}"
+    assert (claim["ok"], claim["rechecked"]) == (True, False)
+    assert claim["at"]
+    assert claim["by"]
+    assert claim["commit"] == git("rev-parse", "HEAD").strip()
+    assert f", at {claim['commit'][:12]}), by {claim['by']}" in found["pack"]
+
+
+def test_recheck_runs_what_the_user_ran_here_before(repository: Path, holdfast: Holdfast) -> None:
+    holdfast("checkpoint", *WORK, "--claim", "It is counted", f"run:{COUNTS}")
+    answer = holdfast("resume", "--recheck")
     assert Path("count").read_text() == "x\nx\n"
+    assert f"verified: It is counted (run:{COUNTS})" in answer.out
+
+
+def test_recheck_runs_no_command_that_came_with_the_journal(
+    repository: Path, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """In a tarball, through the inbox, or for another user: this user never ran it here."""
+    holdfast(
+        *("checkpoint", *WORK, "--claim", "It is counted", f"run:{COUNTS}"),
+        *("--claim", "It is described", "file:README.md"),
+    )
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "of another user"))
+    answer = holdfast("resume", "--recheck")
+    assert Path("count").read_text() == "x\n"
+    assert f"not run: run:{COUNTS}: no checkpoint of yours ran this command here" in answer.out
+    assert "verified: It is described (file:README.md)" in answer.out
 
 
 def test_a_claim_is_of_its_own_checkpoint_alone(repository: Path, holdfast: Holdfast) -> None:

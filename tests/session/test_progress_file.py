@@ -127,7 +127,11 @@ def test_the_issue_line(project: Path, holdfast: Holdfast, issue: str) -> None:
 
 
 @pytest.mark.clause("CCC-14")
-def test_an_unknown_issue_is_a_warning_and_no_refusal(project: Path, holdfast: Holdfast) -> None:
+def test_an_unknown_issue_is_a_warning_where_there_is_a_tracker(
+    project: Path, holdfast: Holdfast, request: pytest.FixtureRequest
+) -> None:
+    assert "issue" not in holdfast("checkpoint", "--task", "It", "--next", "begin").err
+    request.getfixturevalue("linear")
     answer = holdfast("checkpoint", "--task", "It")
     assert answer.code == 0
     assert ".ccc-progress.md: its issue line is not `ID — title`." in answer.err

@@ -34,7 +34,8 @@ def test_the_box_to_the_letter(project: Path, holdfast: Holdfast) -> None:
 @pytest.mark.clause("CCC-56", "AMB-CCC-22")
 def test_the_prompt_below_the_box(project: Path, holdfast: Holdfast) -> None:
     answer = holdfast("checkpoint", *WORK)
-    assert shown(answer.out) == f"{TOP}\n{TITLE}\n{BOTTOM}\n\n{PROMPT}\n\n{CLOSING}\n"
+    box = f"{TOP}\n{TITLE}\n{BOTTOM}\n\n{PROMPT}\n\n{CLOSING}\n"
+    assert shown(answer.out) == f"{box}2 done, 2 skipped: Git snapshot, Linear update.\n"
 
 
 @pytest.mark.clause("CCC-56", "CCC-25")
@@ -93,7 +94,7 @@ def test_the_template_of_a_session_without_an_issue(project: Path, holdfast: Hol
     PROGRESS.mkdir()
     answer = holdfast("checkpoint")
     assert (
-        "Resume unknown issue. Current task: unknown. Key files: see git status.\n"
+        "Resume the work here. Current task: unknown. Key files: see git status.\n"
         "Next action: re-read the issue and git log, then continue.\n"
     ) in answer.out
     assert "Warning: .ccc-progress.md cannot be read" in answer.out

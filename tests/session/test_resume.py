@@ -136,7 +136,8 @@ def test_a_probe_says_something_else_by_now(repository: Path, holdfast: Holdfast
     holdfast("checkpoint", *WORK, "--claim", "It is described", "file:README.md")
     assert resumed(holdfast)["verdict"] == "CLEAN"
     Path("README.md").unlink()
-    found = resumed(holdfast)
+    assert "[verified] It is described" in resumed(holdfast)["pack"]
+    found = resumed(holdfast, "--recheck")
     assert found["verdict"] == "DRIFTED"
     assert "It is described: was verified, is unverified" in reasons(found)
     assert "[unverified] It is described" in found["pack"]
@@ -182,7 +183,7 @@ def test_all_reasons_are_listed_and_the_gravest_is_the_verdict(
     for what in reasons(found):
         assert f"  {what}\n" in shown
         assert f"- {what}\n" in found["pack"]
-    drifted = resumed(holdfast)
+    drifted = resumed(holdfast, "--recheck")
     assert drifted["verdict"] == "DRIFTED"
     assert [reason["verdict"] for reason in drifted["reasons"]] == [*["DRIFTED"] * 4, "STALE"]
 
@@ -463,3 +464,19 @@ def test_a_file_that_another_session_just_wrote_is_not_this_ones(
     monkeypatch.setattr(resuming, "read_file", read_a_moment_later)
     assert "Next action: the work of one." in resumed(holdfast, "--session", "one")["prompt"]
     assert "Next action: the work of two." in (repository / PROGRESS).read_text()
+
+
+def test_a_progress_file_that_was_broken_by_hand_is_named(
+    repository: Path, holdfast: Holdfast
+) -> None:
+    holdfast("checkpoint", *WORK)
+    Path(".ccc-progress.md").write_text("<<<<<<< HEAD\n")
+    why = ".ccc-progress.md cannot be read: the first line is not `# Session Progress`"
+    found = resumed(holdfast)
+    assert found["verdict"] == "DRIFTED"
+    assert any(reason.startswith(why) for reason in reasons(found))
+    assert why in found["pack"]
+    assert why in holdfast("status").out
+    holdfast("checkpoint", "--status", "further")
+    assert resumed(holdfast)["verdict"] == "CLEAN"
+    assert why not in holdfast("status").out

@@ -249,6 +249,7 @@ def test_where_the_issue_comes_from(
     project: Path,
     holdfast: Holdfast,
     git: Git,
+    linear: FakeLinear,
     terminal: Callable[..., list[str]],
     state: dict[str, object],
     branch: str,
@@ -285,8 +286,19 @@ def test_the_issue_in_a_branch_name(
 
 
 @pytest.mark.clause("AMB-CCC-14")
+def test_without_a_tracker_no_issue_is_asked_for(
+    project: Path, holdfast: Holdfast, terminal: Callable[..., list[str]], git: Git
+) -> None:
+    asked = terminal("CIA-1")
+    (project / "a.py").write_text("two\n")
+    answer = holdfast("checkpoint", "--task", "It", "--next", "begin", "--file", "a.py", "--strict")
+    assert (answer.code, asked, answer.err) == (0, [], "")
+    assert git("log", "-1", "--format=%s") == "wip: checkpoint — task 1 of 1: It\n"
+
+
+@pytest.mark.clause("AMB-CCC-14")
 def test_who_named_no_issue_is_not_asked_again(
-    project: Path, holdfast: Holdfast, terminal: Callable[..., list[str]]
+    project: Path, holdfast: Holdfast, linear: FakeLinear, terminal: Callable[..., list[str]]
 ) -> None:
     asked = terminal("", "CIA-1")
     for status in ("begun", "half", "done"):
@@ -296,7 +308,7 @@ def test_who_named_no_issue_is_not_asked_again(
 
 @pytest.mark.clause("AMB-CCC-14")
 def test_nobody_is_asked_twice(
-    project: Path, holdfast: Holdfast, terminal: Callable[..., list[str]]
+    project: Path, holdfast: Holdfast, linear: FakeLinear, terminal: Callable[..., list[str]]
 ) -> None:
     asked = terminal("CIA-1")
     words = ("--task", "It", "--next", "begin", "--file", "a.py", "--strict")

@@ -192,7 +192,7 @@ def test_a_damaged_journal_fails_step_one_alone(project: Path, holdfast: Holdfas
         Path(".git/holdfast", name).unlink(missing_ok=True)
     Path(".git/holdfast/journal.db").write_bytes(b"garbage" * 999)
     answer = holdfast("checkpoint", "--json")
-    assert answer.code == 0
+    assert answer.code == 1, "nothing was kept"
     first, second, _, fourth = answer.data["steps"]
     assert first["status"] == "failed"
     assert "damaged" in first["message"]

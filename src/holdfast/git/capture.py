@@ -164,7 +164,9 @@ def _submodules(shadow: Shadow) -> list[str]:
     Whether one has changes of its own is not asked: git would have to start in it.
     """
     entries = os.fsdecode(shadow.git("ls-files", "-z", "--stage")).split("\0")
-    paths = [path for facts, _, path in (one.partition("\t") for one in entries) if facts[:6] == GITLINK]
+    paths = [
+        path for facts, _, path in (one.partition("\t") for one in entries) if facts[:6] == GITLINK
+    ]
     top = shadow.place.top
     return sorted(path for path in paths if os.path.lexists(os.path.join(top, path, ".git")))
 

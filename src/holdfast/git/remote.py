@@ -118,7 +118,9 @@ def _send(place: Place, remote: str, batch: list[Shared], names: dict[str, str])
     # A lease on nothing: whoever was there first stays, also when ours would only go on from it.
     leases = [f"--force-with-lease={names[one['id']]}:" for one in batch]
     wanted = [f"{one['commit']}:{names[one['id']]}" for one in batch]
-    done = run(place.top, *_PUSH, *leases, "--", remote, *wanted, seconds=SEND_SECONDS, as_the_user=True)
+    done = run(
+        place.top, *_PUSH, *leases, "--", remote, *wanted, seconds=SEND_SECONDS, as_the_user=True
+    )
     said: dict[str, tuple[str, str]] = {}
     for line in done.output.decode("utf-8", "replace").splitlines():
         flag, tab, rest = line.partition("\t")
@@ -149,7 +151,16 @@ def _drop(
     if not dry_run:
         leases = [f"--force-with-lease={name}:{present[name]}" for name in gone[:BATCH]]
         wanted = [f":{name}" for name in gone[:BATCH]]
-        done = run(place.top, *_PUSH, *leases, "--", remote, *wanted, seconds=SEND_SECONDS, as_the_user=True)
+        done = run(
+            place.top,
+            *_PUSH,
+            *leases,
+            "--",
+            remote,
+            *wanted,
+            seconds=SEND_SECONDS,
+            as_the_user=True,
+        )
         said = done.output.decode("utf-8", "replace")
         gone = [name for name in gone if f"-\t:{name}\t" in said]
     dropped: list[Shared] = []
@@ -198,7 +209,9 @@ def fetch(root: str, machine: str, remote: str, *, dry_run: bool = False) -> Exc
     if not dry_run and missing:
         for start in range(0, len(missing), BATCH):
             batch = [f"{name}:{name}" for name in missing[start : start + BATCH]]
-            done = run(place.top, *_FETCH, "--", remote, *batch, seconds=SEND_SECONDS, as_the_user=True)
+            done = run(
+                place.top, *_FETCH, "--", remote, *batch, seconds=SEND_SECONDS, as_the_user=True
+            )
             if done.code:
                 raise trouble(remote, done)
         _settle(place, shared, missing)
@@ -223,7 +236,16 @@ def _settle(place: Place, shared: list[Shared], missing: Iterable[str]) -> None:
 
 def _asked(place: Place, remote: str, pattern: str) -> tuple[dict[str, str], int]:
     """The snapshots that a remote has, by ref; and how many refs are none."""
-    done = run(place.top, "ls-remote", "--refs", "--", remote, pattern, seconds=ASK_SECONDS, as_the_user=True)
+    done = run(
+        place.top,
+        "ls-remote",
+        "--refs",
+        "--",
+        remote,
+        pattern,
+        seconds=ASK_SECONDS,
+        as_the_user=True,
+    )
     if done.code:
         raise trouble(remote, done)
     found, ignored = {}, 0

@@ -80,9 +80,7 @@ def run(
     ssh, as it does when the user runs it. That is for what the user asked for in so many words: a
     commit, a worktree, a push. Everything else runs none of them.
     """
-    started = Running(
-        root, arguments, environment, fed=input is not None, as_the_user=as_the_user
-    )
+    started = Running(root, arguments, environment, fed=input is not None, as_the_user=as_the_user)
     return started.finish(input, seconds)
 
 

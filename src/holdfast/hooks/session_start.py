@@ -130,7 +130,6 @@ def _fitted(
         request: ResumeRequest = {
             "session": whose,
             "budget": budget,
-            "probe": False,
             "discover": whose != event.session,
         }
         try:

@@ -9,6 +9,7 @@ from holdfast.kernel import config, failures, inbox, latch
 from holdfast.kernel.errors import HoldfastError, StoreAway
 from holdfast.kernel.views import quarantine
 from holdfast.kernel.workspace import MOVED_FILE, worktrees
+from holdfast.session.ccc_files import broken_progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -144,6 +145,9 @@ def attention(workspace: Workspace) -> list[Attention]:
         add(error.message, "holdfast doctor")
     if os.path.exists(os.path.join(workspace.home, PURGE_FILE)):
         add("A purge was interrupted, and the text is not gone yet", "holdfast doctor --fix")
+    broken = broken_progress(workspace)
+    if broken:
+        add(f"{broken}; the next checkpoint writes it anew and keeps a copy", "holdfast resume")
     failed = failures.read(workspace)
     if failed:
         add(f"{_count(failed, 'hook')} failed; last: {failed[-1]['reason']}", "holdfast doctor")

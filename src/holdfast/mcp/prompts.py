@@ -34,6 +34,6 @@ def add_to(server: Server) -> None:
 
 
 def _continuation(call: ToolCall, session: str) -> str:
-    found = resume(call.workspace, {"session": session, "probe": False}, now=call.now)
+    found = resume(call.workspace, {"session": session}, now=call.now)
     refuse_foreign(found)
     return safe("\n".join([*call.stopped(), found["pack"]]))

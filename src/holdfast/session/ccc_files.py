@@ -51,6 +51,18 @@ def folder_of(workspace: Workspace) -> str:
     return os.path.relpath(real, workspace.root)
 
 
+def broken_progress(workspace: Workspace) -> str:
+    """Why the progress file cannot be read as it stands now; empty where it can, or is not there."""
+    try:
+        _, content = read_file(os.path.join(workspace.root, folder_of(workspace), PROGRESS_FILE))
+        progress.parse(text_of(content))
+    except (FileNotFoundError, NotAllowed):
+        return ""
+    except (OSError, Unreadable, Unparsable) as problem:
+        return f"{PROGRESS_FILE} cannot be read: {problem}"
+    return ""
+
+
 def read_state(workspace: Workspace) -> dict[str, Any]:
     """What `.ccc-state.json` says; nothing when it is missing; HoldfastError when it is damaged."""
     path = _path(workspace)

@@ -26,7 +26,7 @@ from holdfast.session.rules.model import (
     is_issue,
     issue_in,
 )
-from holdfast.session.rules.prompt import boxed, generic, weaknesses
+from holdfast.session.rules.prompt import NAMES_NO_ISSUE, boxed, generic, weaknesses
 from holdfast.session.world import CONTROL_FILES, head_now, look_at_work_tree, world_now
 from holdfast.streams import open_writer
 from holdfast.trackers import is_set_up
@@ -111,6 +111,9 @@ def checkpoint(
             _survey(run)
     prompt = run.prompt or _prompt(run)[0]
     _weak(run, prompt)
+    tally = report.tally(run.steps)
+    if tally:
+        run.lines.append(tally)
     reached("before result")
     return _result(run, prompt)
 
@@ -200,7 +203,7 @@ def _refuse_bad_input(run: CheckpointRun, claims: list[Any]) -> None:
         if not _names_files(name):
             raise Usage(f"{name!r} names the whole work tree.", hint="Name the files in scope.")
     if run.request.get("strict") and run.profile == "manual":
-        weak = weaknesses(_preview(run, claims)["progress"]["prompt"])
+        weak = _weaknesses(run, _preview(run, claims)["progress"]["prompt"])
         if weak:
             raise HoldfastError(
                 f"The continuation prompt is too vague: {'; '.join(weak)}.",
@@ -278,7 +281,7 @@ def _clients_session(run: CheckpointRun) -> str:
 
 def _issue(run: CheckpointRun, kept: str, *, is_first: bool) -> str:
     """AMB-CCC-14: what is given, the state file, what the progress says, the branch, a person.
-    A person is asked at the first checkpoint of some work and then no more."""
+    A person is asked at the first checkpoint of some work and then no more; without a tracker, never."""
     given = run.request.get("given", {}).get("issue")
     if given:
         return str(given)
@@ -291,7 +294,7 @@ def _issue(run: CheckpointRun, kept: str, *, is_first: bool) -> str:
     found = issue_in(run.head["branch"] or "")
     if found:
         return found
-    if run.ask is not None and run.answer is None and is_first:
+    if run.ask is not None and run.answer is None and is_first and is_set_up(run.settings):
         question = "Which issue should this checkpoint be associated with?"
         run.answer = run.ask(question).strip()
     if run.answer and _is_issue(run, run.answer, "The answer"):
@@ -315,9 +318,10 @@ def _claims(run: CheckpointRun) -> list[Any]:
     asked = run.request.get("claims", [])
     if not asked:
         return []
-    from holdfast.session.claims import run_all
+    from holdfast.session.claims import remember, run_all
 
     claims = run_all(asked, run.workspace.root, run.settings, run.head["commit"], run.now)
+    remember(run.workspace, claims, run.settings)
     failing = [claim for claim in claims if not claim["ok"]]
     if failing and run.request.get("require_verified"):
         lines = "; ".join(f"{claim['claim']}: {claim['output'].strip()}" for claim in failing)
@@ -479,8 +483,13 @@ def _tracker_wish(run: CheckpointRun, issue: str) -> str:
 
 def _weak(run: CheckpointRun, prompt: str) -> None:
     """CCC-24: a weak prompt is a warning; only --strict in the manual profile refuses it."""
-    for weakness in weaknesses(prompt):
+    for weakness in _weaknesses(run, prompt):
         run.warnings.append(f"The continuation prompt is weak: {weakness}.")
+
+
+def _weaknesses(run: CheckpointRun, prompt: str) -> list[str]:
+    """Without a tracker there need not be an issue."""
+    return [one for one in weaknesses(prompt) if one != NAMES_NO_ISSUE or is_set_up(run.settings)]
 
 
 # Step 2
@@ -558,7 +567,9 @@ def _prompt(run: CheckpointRun) -> tuple[str, str]:
     try:
         _, content = read_file(path)
         read = progress.parse(text_of(content))
-        for shortcoming in progress.shortcomings(text_of(content)):
+        for shortcoming in progress.shortcomings(
+            text_of(content), needs_issue=is_set_up(run.settings)
+        ):
             run.warnings.append(f"{PROGRESS_FILE}: {shortcoming}.")
     except (OSError, Unreadable, rules.Unparsable) as problem:
         return generic(_progress(run)["issue"]), f"{PROGRESS_FILE} cannot be read: {problem}"

@@ -1,4 +1,10 @@
-"""Probes: what stands behind a claim of a handoff. Run at the checkpoint, and again at resume."""
+"""Probes: what stands behind a claim of a handoff. They run at the checkpoint, and again when asked.
+
+A probe may be any command, and a journal may come from elsewhere: with a clone, in a tarball, through the
+inbox of a sandboxed agent. So `resume` runs none by itself, and `resume --recheck` runs only those
+commands that a checkpoint of this user ran in this workspace before. That is remembered in the user's own
+folder, where neither a repository nor a sandboxed agent can write.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +16,36 @@ from holdfast.git.errors import GitError
 from holdfast.git.run import git
 from holdfast.git.status import read_status
 from holdfast.kernel import clock
+from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import Usage
+from holdfast.kernel.workspace import user_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any
+    from typing import Any, TypedDict
 
+    from holdfast.kernel.workspace import Workspace
     from holdfast.session.rules.model import Claim
 
+    class CheckedClaim(TypedDict):
+        """A claim as resume tells of it. `by` stated it; `at` and `commit` are of its last check.
+
+        `rechecked` says that the probe ran just now; `reason` why it did not although that was asked.
+        """
+
+        claim: str
+        probe: str
+        ok: bool
+        at: str
+        commit: str | None
+        by: str
+        rechecked: bool
+        reason: str
+
+
 LONGEST_OUTPUT = 500
+KNOWN = "probes"
 FORMS = "run:COMMAND, file:PATH, commit:ID, clean, or tests"
 
 
@@ -40,6 +66,12 @@ def check(probe: Mapping[str, Any]) -> None:
         raise Usage(f"{dict(probe)!r} is no probe.", hint=f"It is one of {FORMS}.")
 
 
+def spell(probe: Mapping[str, Any]) -> str:
+    """A probe as the command line spells it; on one line."""
+    kind, value = next(iter(probe.items()), ("", ""))
+    return " ".join(kind.split() if value is True else f"{kind}:{value}".split())
+
+
 def run_all(
     claims: Sequence[Mapping[str, Any]],
     root: str,
@@ -49,6 +81,60 @@ def run_all(
 ) -> list[Claim]:
     """Run the probe of each claim; nothing is inherited from an earlier run."""
     return [_run(claim, root, settings, commit, now) for claim in claims]
+
+
+def remember(
+    workspace: Workspace, claims: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]
+) -> None:
+    """Keep in the user's folder which commands a checkpoint ran here. Where that cannot be written, as
+    in a sandbox, they are not known later, and not run."""
+    for claim in claims:
+        command = _command_of(claim["probe"], settings)
+        if command is not None:
+            try:
+                os.makedirs(os.path.join(user_folder(), KNOWN), mode=0o700, exist_ok=True)
+                os.close(os.open(_mark(workspace, command), os.O_CREAT | os.O_WRONLY, 0o600))
+            except OSError:
+                return
+
+
+def recheck(
+    workspace: Workspace,
+    claims: Sequence[Claim],
+    settings: Mapping[str, Any],
+    commit: str | None,
+    now: int,
+) -> tuple[list[Claim], dict[str, str]]:
+    """The claims with what their probes say now, and for those that were not run the reason."""
+    found: list[Claim] = []
+    reasons: dict[str, str] = {}
+    for claim in claims:
+        command = _command_of(claim["probe"], settings)
+        if command is None or _is_known(workspace, command):
+            found.append(_run(claim, workspace.root, settings, commit, now))
+        else:
+            found.append(claim)
+            reasons[claim["claim"]] = "no checkpoint of yours ran this command here"
+    return found, reasons
+
+
+def _command_of(probe: Mapping[str, Any], settings: Mapping[str, Any]) -> str | None:
+    """The command that a probe runs; None for one that only looks."""
+    if "run" in probe:
+        return str(probe["run"])
+    return str(settings["probe.tests"]) if "tests" in probe else None
+
+
+def _mark(workspace: Workspace, command: str) -> str:
+    place = os.path.realpath(workspace.git_dir or workspace.root)
+    return os.path.join(user_folder(), KNOWN, id_of(f"{place}\0{command}"))
+
+
+def _is_known(workspace: Workspace, command: str) -> bool:
+    try:
+        return os.lstat(_mark(workspace, command)).st_uid == os.getuid()
+    except OSError:
+        return False
 
 
 def _run(

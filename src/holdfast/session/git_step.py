@@ -12,7 +12,7 @@ from holdfast.kernel.config import variable_of
 from holdfast.kernel.crash import reached
 from holdfast.processes.relaunch import command, leave
 from holdfast.session.rules import report
-from holdfast.session.rules.model import STATE_FILE
+from holdfast.session.rules.model import STATE_FILE, UNKNOWN_ISSUE
 from holdfast.session.rules.prompt import position_of
 
 TYPE_CHECKING = False
@@ -49,15 +49,18 @@ def commit(
 
 
 def message_of(template: str, progress: Progress, position: tuple[int, int] | None) -> str:
-    """The commit names its issue, whatever the setting says; AMB-CCC-01."""
+    """The commit names its issue, whatever the setting says; AMB-CCC-01. Without one it names none."""
+    issue = progress["issue"]
+    if issue == UNKNOWN_ISSUE:
+        issue, template = "", template.replace("({issue})", "").replace("{issue}", "").strip()
     number, total = position or position_of(progress) or (0, 0)
     message = template.format(
-        issue=progress["issue"],
+        issue=issue,
         number=number,
         total=total,
         task=progress["current"] or "no current task",
     )
-    return message if progress["issue"] in message else f"{message} ({progress['issue']})"
+    return message if issue in message else f"{message} ({issue})"
 
 
 def is_dirty(workspace: Workspace, exclude: list[str]) -> bool:
@@ -80,5 +83,6 @@ def keep_work_tree(
         # Pushed by another process: a checkpoint does not wait for a network.
         leave(command("snapshot", "create", "-C", workspace.root))
     return kept["id"], [
-        f"{left_out['path']} is too large for the snapshot." for left_out in kept["skipped"]
+        f"{left_out['path']} is not in the snapshot: {left_out['reason']}."
+        for left_out in kept["skipped"]
     ]

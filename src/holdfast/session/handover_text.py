@@ -127,8 +127,10 @@ def _stated_lines(state: SessionState, *, went_on: bool, done: str) -> Iterator[
         yield f"Current task: {progress['current']}{status}"
     for blocker in progress["blockers"]:
         yield f"Blocker: {blocker['blocker']} (unblocked by: {blocker['until']})"
+    stated = state.get("stated")
+    by = f", by {stated['by']}" if stated and stated["by"] else ""
     for claim in last["claims"] if last else []:
-        yield f"Claim: {claim_line(claim)}"
+        yield f"Claim: {claim_line(claim)}{by}"
     for made in reversed(progress["decisions"]):
         yield f"Decision: {made['decision']}: {made['rationale']}"
     yield from (f"Remaining: {task}" for task in progress["remaining"])

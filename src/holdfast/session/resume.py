@@ -13,12 +13,13 @@ from holdfast.kernel import clock, config
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
 from holdfast.session import handover_text, pack, sessions
-from holdfast.session.ccc_files import folder_of, read_state
+from holdfast.session.ccc_files import broken_progress, folder_of, read_state
 from holdfast.session.rules import progress
 from holdfast.session.rules import session as rules
 from holdfast.session.rules.handover import progress_of
 from holdfast.session.rules.model import PROGRESS_FILE
 from holdfast.session.rules.verdict import (
+    GRAVITY,
     NOT_LOOKED_AT,
     NOTHING_TO_COMPARE,
     is_foreign,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from holdfast.clients.discovery import FoundSession
     from holdfast.kernel.workspace import Workspace
+    from holdfast.session.claims import CheckedClaim
     from holdfast.session.observe import Observation
     from holdfast.session.rules.model import SessionState, World
     from holdfast.session.rules.verdict import Reason, Word
@@ -45,8 +47,8 @@ if TYPE_CHECKING:
     class ResumeRequest(TypedDict, total=False):
         """What is to be resumed. Without `session` and `transcript`: the newest session here.
 
-        `look` asks git about the work tree, `probe` runs recorded probes again (they may be any
-        command), `discover` looks through the clients' own stores.
+        `look` asks git about the work tree, `recheck` runs the recorded probes again as far as they
+        are known to be the user's own, `discover` looks through the clients' own stores.
         """
 
         session: str
@@ -54,7 +56,7 @@ if TYPE_CHECKING:
         issue: str
         budget: int
         look: bool
-        probe: bool
+        recheck: bool
         discover: bool
 
     class Resumption(TypedDict):
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
         reasons: list[Reason]
         pack: str
         prompt: str
+        claims: list[CheckedClaim]
         checkpoint: str
         session: str
         client: str
@@ -277,11 +280,16 @@ def _resumed(
     issue = request.get("issue") or _issue_here(workspace)
     last = state["last"]
     claims: Any = []
-    probe = request.get("probe", True) and look and not is_foreign(state, present, issue)
-    if last is not None and last["claims"] and probe:
-        from holdfast.session.claims import run_all
+    not_run: dict[str, str] = {}
+    recheck = request.get("recheck", False)
+    if last is not None and last["claims"] and recheck:
+        from holdfast.session import claims as probes
 
-        claims = run_all(last["claims"], workspace.root, settings, present["commit"], now)
+        if is_foreign(state, present, issue):
+            not_run = {claim["claim"]: "it is of another place" for claim in last["claims"]}
+        else:
+            commit = present["commit"]
+            claims, not_run = probes.recheck(workspace, last["claims"], settings, commit, now)
     verdict, reasons = judge(
         state,
         present,
@@ -291,6 +299,12 @@ def _resumed(
         stale_after=int(settings["session.stale_hours"]) * clock.HOUR,
         now=now,
     )
+    broken = broken_progress(workspace) if state["session"] else ""
+    if broken:
+        what = f"{broken}; what follows is of the last checkpoint, not of the file"
+        reasons = [*reasons, {"verdict": "DRIFTED", "what": what}]
+        reasons.sort(key=lambda reason: -GRAVITY[reason["verdict"]])
+        verdict = reasons[0]["verdict"]
     if last is not None and claims:
         state = {**state, "last": {**last, "claims": claims}}
     budget = request.get("budget") or int(settings["session.pack_characters"])
@@ -313,11 +327,34 @@ def _resumed(
         "reasons": reasons,
         "pack": pack.render(parts, budget),
         "prompt": progress_of(state)["prompt"],
+        "claims": _checked(state, not_run, recheck=recheck),
         "checkpoint": last["id"] if last else "",
         "session": state["session"],
         "client": source[0],
         "transcript": source[1],
     }
+
+
+def _checked(state: SessionState, not_run: dict[str, str], *, recheck: bool) -> list[CheckedClaim]:
+    """Each claim: when it was last verified, by whom, and at which commit."""
+    last, stated = state["last"], state.get("stated")
+    if last is None or not last["claims"]:
+        return []
+    from holdfast.session.claims import spell
+
+    return [
+        {
+            "claim": claim["claim"],
+            "probe": spell(claim["probe"]),
+            "ok": claim["ok"],
+            "at": claim["at"],
+            "commit": claim["commit"],
+            "by": stated["by"] if stated else "",
+            "rechecked": recheck and claim["claim"] not in not_run,
+            "reason": not_run.get(claim["claim"], ""),
+        }
+        for claim in last["claims"]
+    ]
 
 
 def _why_unknown(reasons: list[Reason]) -> str:
@@ -376,6 +413,7 @@ def _of_found(found: FoundSession, request: ResumeRequest, now: int) -> Resumpti
         "reasons": reasons,
         "pack": Redactor().text(text),
         "prompt": Redactor().text(progress_of(state)["prompt"]),
+        "claims": [],
         "checkpoint": "",
         "session": found["session"],
         "client": found["client"],

@@ -79,7 +79,7 @@ def command(call: Call, **options: Any) -> Reply:
 
     A checkpoint has four steps. It writes the progress to .ccc-progress.md, commits the files in scope,
     updates the issue's status comment, and prints the continuation prompt. A step that fails does not
-    stop the others: the report names it, and the exit code is still 0.
+    stop the others: the report names it. The exit code is 1 if the progress itself was not kept, and 0 otherwise.
     """
     given, claims = _given(options)
     flag = "--skip-linear" if options["skip_linear"] else "--skip-tracker"
@@ -108,7 +108,9 @@ def command(call: Call, **options: Any) -> Reply:
                 warn(warning)
     data = {name: value for name, value in result.items() if name != "lines"}
     lines = [safe(line) for line in [*result["lines"], result["report"]]]
-    return Reply(data, lines, next=["holdfast resume"])
+    # Without its first step a checkpoint has kept nothing.
+    lost = bool(result["steps"]) and result["steps"][0]["status"] == "failed"
+    return Reply(data, lines, next=["holdfast resume"], exit_code=1 if lost else 0)
 
 
 def _ask(question: str) -> str:

@@ -21,6 +21,7 @@ from holdfast.session.session_list import list_sessions
 if TYPE_CHECKING:
     from holdfast.clients.discovery import ClientName
     from holdfast.kernel.workspace import Workspace
+    from holdfast.session.claims import CheckedClaim
     from holdfast.session.resume import ResumeRequest, Resumption
     from holdfast.session.session_list import ListedSession
 
@@ -56,6 +57,11 @@ WIDTH = 78
 @click.option(
     "--accept-foreign", is_flag=True, help="Continue here although the verdict is FOREIGN."
 )
+@click.option(
+    "--recheck",
+    is_flag=True,
+    help="Run the probes of the last checkpoint again; only commands that you ran here before.",
+)
 @click.option("--prompt-only", is_flag=True, help="Print only the continuation prompt.")
 @verb
 def command(
@@ -67,6 +73,7 @@ def command(
     client: ClientName | None,
     issue: str,
     accept_foreign: bool,
+    recheck: bool,
     prompt_only: bool,
 ) -> Reply:
     """Print what the next session needs to continue the work that was left here.
@@ -77,11 +84,15 @@ def command(
     With a checkpoint, the first line says whether the work tree is as it was left: CLEAN, DRIFTED
     (with the files that changed), STALE (too old), FOREIGN (another repository, worktree or issue), or
     UNKNOWN (not checked).
+
+    No recorded command is run. Each claim says when it was last verified, by whom and at which commit;
+    --recheck shows the commands and runs those that a checkpoint of yours ran here.
     """
     workspace = _workspace_of(call)
     if listing:
         return _listing(call, workspace)
     request: ResumeRequest = {"session": session, "issue": issue, "budget": budget or 0}
+    request["recheck"] = recheck
     if transcript:
         request["transcript"] = os.path.join(call.folder, transcript)
     if workspace is None:
@@ -96,9 +107,18 @@ def command(
     if prompt_only:
         return Reply(data, safe(found["prompt"]).split("\n"))
     verdict = style(found["verdict"], COLOURS[found["verdict"]], bold=True)
-    lines = [verdict, *(f"  {safe(reason['what'])}" for reason in found["reasons"]), ""]
+    lines = [verdict, *(f"  {safe(reason['what'])}" for reason in found["reasons"])]
+    lines += [*(_claim(one) for one in found["claims"] if recheck), ""]
     following = [f"holdfast resume --session {found['session'][:8]} --in claude"]
     return Reply(data, [*lines, *safe(found["pack"]).split("\n")], next=following)
+
+
+def _claim(one: CheckedClaim) -> str:
+    """What became of a probe."""
+    probe = safe(one["probe"])
+    if not one["rechecked"]:
+        return f"  not run: {probe}: {one['reason']}"
+    return f"  {'verified' if one['ok'] else 'unverified'}: {safe(one['claim'])} ({probe})"
 
 
 def _workspace_of(call: Call) -> Workspace | None:

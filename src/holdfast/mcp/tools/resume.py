@@ -25,8 +25,6 @@ def resume(
             "session": session or "",
             "issue": issue or "",
             "budget": characters or 0,
-            # Stored probes may be any command.
-            "probe": False,
         },
         now=call.now,
     )

@@ -56,7 +56,14 @@ class Courier:
         result = source["result"]
         self._kept.add(result)
         words = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--force")
-        git(folder, *words, source["remote"], f"{result}:{result}", seconds=SECONDS, as_the_user=True)
+        git(
+            folder,
+            *words,
+            source["remote"],
+            f"{result}:{result}",
+            seconds=SECONDS,
+            as_the_user=True,
+        )
         git(folder, "merge", "--quiet", "--ff-only", commit, seconds=SECONDS, as_the_user=True)
         git(folder, "update-ref", "-d", result)
         self._kept.discard(result)
@@ -64,7 +71,12 @@ class Courier:
     def clean(self) -> None:
         """Take the run's refs off the remote; they have done their work."""
         listed = run_git(
-            self._root, "ls-remote", self.remote(), f"{REFS}/{self._run}/*", seconds=SECONDS, as_the_user=True
+            self._root,
+            "ls-remote",
+            self.remote(),
+            f"{REFS}/{self._run}/*",
+            seconds=SECONDS,
+            as_the_user=True,
         )
         names = [line.partition("\t")[2] for line in listed.output.decode().splitlines()]
         refs = [name for name in names if name and name not in self._kept]

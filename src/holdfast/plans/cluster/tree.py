@@ -68,7 +68,14 @@ class Tree:
         shutil.rmtree(self._path, ignore_errors=True)
         git(self._repository, "worktree", "prune")
         words = ("worktree", "add", "--quiet", "--force", "--detach")
-        git(self._repository, *words, self._path, source["commit"], seconds=SECONDS, as_the_user=True)
+        git(
+            self._repository,
+            *words,
+            self._path,
+            source["commit"],
+            seconds=SECONDS,
+            as_the_user=True,
+        )
 
     def give_back(self) -> str:
         """Commit what was left uncommitted, and push it; the commit."""

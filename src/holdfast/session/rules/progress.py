@@ -83,7 +83,7 @@ def parse(text: str) -> Progress:
     return progress
 
 
-def shortcomings(text: str) -> list[str]:
+def shortcomings(text: str, *, needs_issue: bool = True) -> list[str]:
     """What the protocol requires of the file and this one lacks, whoever wrote it; CCC-23.
 
     Said as warnings only: a checkpoint is never refused for it.
@@ -101,7 +101,8 @@ def shortcomings(text: str) -> list[str]:
         found.append("its header lines are out of order")
     issue, _, title = values.get(ISSUE, "").partition(DASH)
     is_named = is_issue_name(issue) and issue != UNKNOWN_ISSUE
-    if ISSUE in values and not (is_named and title.strip()):
+    needs_issue = needs_issue or issue != UNKNOWN_ISSUE
+    if ISSUE in values and needs_issue and not (is_named and title.strip()):
         found.append("its issue line is not `ID — title`")
     if SESSION in values and not _is_time(values[SESSION].strip()):
         found.append("its session line holds no timestamp")

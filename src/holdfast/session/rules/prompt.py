@@ -18,12 +18,14 @@ TASK, FILES = "Current task: ", "Key files: "
 NO_FILES = "see git status"
 # What is resumed where neither an issue nor a branch has a name.
 NO_ISSUE = "the work here"
+NAMES_NO_ISSUE = "it names no issue"
 
 
 def compose(
     issue: str, position: tuple[int, int] | None, files: Sequence[str], next_action: str
 ) -> str:
     """The two lines of the protocol."""
+    issue = NO_ISSUE if issue == UNKNOWN_ISSUE else issue
     task = f"task {position[0]} of {position[1]}" if position else "unknown"
     named = ", ".join(one_line(file) for file in files) or NO_FILES
     return f"Resume {issue}. {TASK}{task}. {FILES}{named}.\n{NEXT}{_sentence(next_action)}"
@@ -85,7 +87,7 @@ def weaknesses(prompt: str) -> list[str]:
     issue = first.removeprefix("Resume ").partition(f". {TASK}")[0].partition(". ")[0].rstrip(".")
     is_named = is_issue_name(issue) and issue not in (UNKNOWN_ISSUE, NO_ISSUE)
     if not first.startswith("Resume ") or not is_named:
-        found.append("it names no issue")
+        found.append(NAMES_NO_ISSUE)
     if position_in(first) is None:
         found.append("it does not say which task of how many")
     if not files_in(first):

@@ -63,3 +63,10 @@ def write(steps: Sequence[Step]) -> str:
             consequence = CONSEQUENCES[step["name"]]
             lines.append(f"{word}: {step['name']} ({step['cause']}) — {consequence}.")
     return "\n".join(lines)
+
+
+def tally(steps: Sequence[Step]) -> str:
+    """Which of the steps that count were done and which had nothing to do; empty if all were done."""
+    idle = [step["name"] for step in steps if step["status"] == "skipped" and step["counts"]]
+    finished = sum(step["status"] == "ok" for step in steps)
+    return f"{finished} done, {len(idle)} skipped: {', '.join(idle)}." if idle else ""

@@ -96,9 +96,7 @@ def _stretch(name: str, begin: str, end: str, tone: str) -> figures.WorkSpan:
 def _handoff(workspace: Workspace, state: SessionState, now: int) -> dict[str, str]:
     """The text for the next session. The page runs neither git nor probes for it."""
     try:
-        found = resume.resume(
-            workspace, {"session": state["session"], "look": False, "probe": False}, now=now
-        )
+        found = resume.resume(workspace, {"session": state["session"], "look": False}, now=now)
     except NotFound:  # a pack is made of the newest sessions only
         return {"prompt": state["progress"]["prompt"], "pack": "", "problem": ""}
     except (HoldfastError, OSError) as error:
