@@ -45,7 +45,7 @@ def compaction(payload: dict[str, Any], workspace: Workspace, now: int) -> dict[
     world = world_now(workspace, head_now(workspace))
     observation.record(workspace, session, looked, world, actor=CLIENT, now=now)
     try:
-        pack = resume(workspace, {"session": session, "probe": False, "discover": False}, now=now)
+        pack = resume(workspace, {"session": session, "discover": False}, now=now)
     except NotFound:
         return {"mode": "off"}
     if mode == "instant":
