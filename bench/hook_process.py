@@ -1,5 +1,6 @@
-"""Hook processes against a bare interpreter: a durable record and view, each client's stop, a tool's
-permission; and how long twenty sessions at once wait for each other."""
+"""Hook processes against a bare interpreter, as clients start them: before and after a tool, a stop with
+and without an answer, a session's start; a durable record and view; and how long twenty sessions at once
+wait for each other."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 
 import holdfast
@@ -17,12 +19,15 @@ from bench.harness import (
     Plan,
     Process,
     Row,
+    environment,
     percentile,
     python,
     repository,
     take_turns,
     timed_row,
 )
+from holdfast.clients import launcher
+from holdfast.hooks import pending
 from holdfast.hooks.run import command
 from holdfast.kernel import failures
 from holdfast.kernel.workspace import discover
@@ -55,8 +60,83 @@ print(json.dumps({"waits": waits}))
 """
 
 
+# What each client starts its hooks with, and what tells them whose session it is.
+SHELLS = {"claude": "/bin/sh", "codex": "/bin/bash", "gemini": "/bin/bash"}
+SESSIONS_BY = {"claude": "CLAUDE_CODE_SESSION_ID", "gemini": "GEMINI_SESSION_ID"}
+
+
 def measure(plan: Plan) -> list[Row]:
-    return [_record(plan), *_stops(plan), _tool(plan), _crowd(plan)]
+    os.environ["XDG_DATA_HOME"] = os.path.join(plan.folder, "data")
+    try:
+        launcher.install()
+        rows = [_record(plan), *_tools(plan), _quiet_stop(plan), *_stops(plan), _start(plan)]
+        if launcher.failures():
+            raise RuntimeError(f"a hook could not be started: {launcher.failures()[0]}")
+        return [*rows, _crowd(plan)]
+    finally:
+        del os.environ["XDG_DATA_HOME"]
+
+
+class Hook:
+    """A hook as its client starts it: the line of its settings, in its shell, with the payload in a pipe."""
+
+    def __init__(self, client: str, event: str, folder: str, *words: str, **facts: object) -> None:
+        self.client, self.folder = client, folder
+        self.facts = facts
+        self.answer = b""
+        if client == "opencode":
+            self._words = launcher.command(client, event)
+        else:
+            made = launcher.line if client == "codex" else launcher.sourced_line
+            self._words = [SHELLS[client], "-c", made(client, event, *words)]
+
+    def __call__(self, session: str = "bench") -> float:
+        told = {"session_id": session, "cwd": self.folder, **self.facts}
+        variable = SESSIONS_BY.get(self.client, "OPENCODE_SESSION_ID")
+        taken, self.answer = piped(self._words, self.folder, json.dumps(told), {variable: session})
+        return taken
+
+
+def piped(
+    words: list[str], folder: str, payload: str = "", variables: dict[str, str] | None = None
+) -> tuple[float, bytes]:
+    """The time that a command takes, and what it said."""
+    surroundings = {**environment(), **(variables or {})}
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        words, cwd=folder, env=surroundings, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        process.stdin.write(payload.encode())
+        process.stdin.close()
+    except BrokenPipeError:
+        pass  # what is unread is unread
+    said = process.stdout.read()
+    process.wait()
+    taken = time.perf_counter() - start
+    process.stdout.close()
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(words)} ended with {process.returncode}")
+    return taken, said
+
+
+def _begun(plan: Plan, name: str, client: str) -> str:
+    """A repository with a journal, in which a session of the client has begun."""
+    folder = repository(plan.folder, name)
+    with holdfast.open(folder, actor="bench") as workspace:
+        workspace.note("There is a journal.")
+    Hook(client, "SessionStart", folder, source="startup")()
+    return folder
+
+
+def _floors(folder: str) -> dict[str, Contender]:
+    return {
+        FLOOR: lambda: piped(python("-c", "pass"), folder)[0],
+        "sh -c 'exit 0'": lambda: piped(["/bin/sh", "-c", "exit 0"], folder)[0],
+        "bash -c 'exit 0'": lambda: piped(["/bin/bash", "-c", "exit 0"], folder)[0],
+    }
 
 
 def _record(plan: Plan) -> Row:
@@ -91,16 +171,97 @@ def _checked(hook: Process) -> float:
     return taken
 
 
+def _tools(plan: Plan) -> list[Row]:
+    """Before and after every tool, with nothing to say: no process but the client's own shell."""
+    used = {"tool_name": "Bash", "tool_input": {"command": "make test"}}
+    names = {"claude": ("PreToolUse", "PostToolUse"), "codex": ("PreToolUse", "PostToolUse")}
+    rows = []
+    for position, when in enumerate(("before", "after")):
+        contenders: dict[str, Contender] = {}
+        hooks = {}
+        for client, events in names.items():
+            folder = _begun(plan, f"{when}-{client}", client)
+            paths = {"transcript_path": f"{folder}/{'x' * 60}.jsonl", "permission_mode": "default"}
+            hooks[client] = Hook(client, events[position], folder, **paths, **used)
+            contenders[client] = hooks[client]
+        contenders.update(_floors(plan.folder))
+        samples = take_turns(f"{when} a tool", contenders, plan.rounds(100, 15))
+        if any(hook.answer for hook in hooks.values()):
+            raise RuntimeError("a hook had something to say")
+        what = f"hook process: {when} a tool, nothing to say"
+        rows.append(timed_row(what, samples, ours="claude", base=FLOOR, bar=0.15))
+    return rows
+
+
+def _quiet_stop(plan: Plan) -> Row:
+    """A stop with nothing to answer: what the client waits. The capture behind it is not timed, but it
+    has to be there."""
+    contenders: dict[str, Contender] = {}
+    folders = {}
+    for client in ("claude", "codex"):
+        folder = folders[client] = _begun(plan, f"quiet-{client}", client)
+        said = "It works now. " * 40
+        stop = Hook(client, "Stop", folder, last_assistant_message=said, stop_hook_active=False)
+        contenders[client] = _QuietStop(stop)
+    contenders.update(_floors(plan.folder))
+    samples = take_turns("a quiet stop", contenders, plan.rounds(60, 10))
+    for client, folder in folders.items():
+        with holdfast.open(folder) as workspace:
+            kinds = {record["kind"] for record in workspace.history(limit=10_000)}
+        if "captured" not in kinds:
+            raise RuntimeError(f"no stop of {client} was captured")
+    what = "hook process: a stop with nothing to answer"
+    return timed_row(what, samples, ours="claude", base=FLOOR, bar=0.25)
+
+
+class _QuietStop:
+    def __init__(self, stop: Hook) -> None:
+        self._stop = stop
+
+    def __call__(self) -> float:
+        taken = self._stop()
+        if self._stop.answer:
+            raise RuntimeError(f"the stop was answered with {self._stop.answer!r}")
+        pending.finish(discover(self._stop.folder, local=True), 30.0)
+        return taken
+
+
+def _start(plan: Plan) -> Row:
+    """A session's start that is given what the last one left."""
+    folder = repository(plan.folder, "start")
+    subprocess.run(
+        [
+            *python("-m", "holdfast", "checkpoint", "--session", "before"),
+            "--next",
+            "keep the quotes",
+        ],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
+    start = Hook("claude", "SessionStart", folder, source="startup")
+    numbers = itertools.count()
+
+    def begin() -> float:
+        taken = start(f"bench-{next(numbers)}")
+        if b"keep the quotes" not in start.answer:
+            raise RuntimeError(f"the start was answered with {start.answer!r}")
+        return taken
+
+    contenders: dict[str, Contender] = {OURS: begin, **_floors(plan.folder)}
+    samples = take_turns("session start", contenders, plan.rounds(60, 10))
+    what = "hook process: session start with a pack"
+    return timed_row(what, samples, ours=OURS, base=FLOOR, bar=2.5)
+
+
 def _stops(plan: Plan) -> list[Row]:
     """A stop in the middle of a loop: captured, counted, and answered with the prompt."""
     contenders: dict[str, Contender] = {}
     folders = {}
     for client, event in STOPS.items():
         folder = folders[client] = repository(plan.folder, f"stop-{client}")
-        payload = json.dumps({"session_id": "bench", "cwd": folder, "hook_event_name": event})
-        stop = Process(folder, command(client, event), payload)
-        contenders[client] = _Stop(stop, folder)
-    contenders[FLOOR] = Process(plan.folder, python("-c", "pass"))
+        contenders[client] = _Stop(Hook(client, event, folder), folder)
+    contenders.update(_floors(plan.folder))
     samples = take_turns("client stops", contenders, plan.rounds(60, 10))
     for client, folder in folders.items():
         with holdfast.open(folder) as workspace:
@@ -108,7 +269,9 @@ def _stops(plan: Plan) -> list[Row]:
         if len(captures) < len(samples[client]):
             raise RuntimeError(f"{len(captures)} captures for {len(samples[client])} stops")
     return [
-        timed_row(f"hook process: {client}'s stop", samples, ours=client, base=FLOOR, bar=2.5)
+        timed_row(
+            f"hook process: {client}'s answered stop", samples, ours=client, base=FLOOR, bar=2.5
+        )
         for client in STOPS
     ]
 
@@ -116,7 +279,7 @@ def _stops(plan: Plan) -> list[Row]:
 class _Stop:
     """Each at another task, as a loop that goes on: the same again would leave no record."""
 
-    def __init__(self, stop: Process, folder: str) -> None:
+    def __init__(self, stop: Hook, folder: str) -> None:
         self._stop = stop
         self._path = os.path.join(folder, ".ccc-state.json")
         self._numbers: Iterator[int] = itertools.count()
@@ -130,27 +293,6 @@ class _Stop:
         if b"Resume CIA-7. Current task: task" not in self._stop.answer:
             raise RuntimeError(f"the stop was answered with {self._stop.answer!r}")
         return taken
-
-
-def _tool(plan: Plan) -> Row:
-    """Before every tool: nothing is opened, and nothing is said."""
-    folder = repository(plan.folder, "tool")
-    with holdfast.open(folder, actor="bench") as workspace:
-        workspace.note("There is a journal.")
-    payload = json.dumps(
-        {
-            "session_id": "bench",
-            "cwd": folder,
-            "tool_name": "Bash",
-            "tool_input": {"command": "make test"},
-        }
-    )
-    contenders: dict[str, Contender] = {
-        OURS: Process(folder, command("claude", "PreToolUse"), payload),
-        FLOOR: Process(folder, python("-c", "pass")),
-    }
-    samples = take_turns("before a tool", contenders, plan.rounds(60, 10))
-    return timed_row("hook process: before a tool", samples, ours=OURS, base=FLOOR, bar=1.5)
 
 
 def _crowd(plan: Plan) -> Row:

@@ -13,11 +13,13 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 import time
 from typing import Any
@@ -161,9 +163,33 @@ def _read(master: int) -> str:
         return ""
 
 
+def spoil(folder: str, how: str) -> None:
+    """Let nobody write into a folder, for as long as this network lives; its content stays."""
+    if how == "read-only":
+        _mount("--bind", folder, folder)
+        _mount("-o", "remount,bind,ro", folder)
+        return
+    with tempfile.TemporaryDirectory() as aside:
+        shutil.copytree(folder, aside, dirs_exist_ok=True)
+        _mount("-t", "tmpfs", "-o", "size=64k", "none", folder)
+        shutil.copytree(aside, folder, dirs_exist_ok=True)
+    try:
+        with open(os.path.join(folder, "full"), "wb", buffering=0) as file:
+            while True:
+                file.write(b"x" * 512)
+    except OSError:
+        return
+
+
+def _mount(*words: str) -> None:
+    subprocess.run(["mount", *words], check=True)
+
+
 def main() -> None:
     job = json.load(sys.stdin)
     raise_loopback()
+    if "spoiled" in job:
+        spoil(**job["spoiled"])
     with Stub(job["script"]) as stub:
         stub.start()
         if "steps" in job:

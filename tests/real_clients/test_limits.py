@@ -60,6 +60,7 @@ def test_what_the_model_cost_sets_the_alert(claude: Client) -> None:
     run = claude.run("think hard", [{"text": "I thought.", "tokens": 250_000}])
     assert run.code == 0, run.told
     wait_for_the_check()
+    assert "No hook failed" in claude.holdfast("doctor"), "the check after a turn needs no payload"
     again = claude.start(
         ["--continue", *claude.words("do it")], [claude.shell(f"touch {MARK}"), {"text": "No."}]
     )

@@ -25,7 +25,7 @@ PATIENCE = 120
 ROOT = Path(__file__).parent.parent.parent
 SERVER = "holdfast"
 # A network with nothing but loopback; whoever is not root makes it in a user namespace of their own.
-NAMESPACE = ("unshare", "--net", *(() if os.geteuid() == 0 else ("--map-root-user",)))
+NAMESPACE = ("unshare", "--net", "--mount", *(() if os.geteuid() == 0 else ("--map-root-user",)))
 PLUGINS = ("holdfast", "ccc", "autopilot")
 
 
@@ -155,6 +155,10 @@ class Client:
 
     def install(self) -> None:
         self.holdfast("init", "--client", self.name)
+        self.furnish()
+
+    def furnish(self) -> None:
+        """Put in place what the client would get from a registry, now that `init` made its folders."""
 
     def install_plugin(self, market: Path) -> None:
         """Our plugin from a marketplace in a folder, as the client itself installs it."""
@@ -368,9 +372,8 @@ class Opencode(Client):
             if not (folder / name).exists():
                 os.symlink(installed / name, folder / name)
 
-    def install(self) -> None:
-        super().install()
-        # What opencode gets from a registry, into each folder of its own that it finds.
+    def furnish(self) -> None:
+        # Into each folder of its own that it finds.
         if (self.project / ".opencode").is_dir():
             self._furnish(self.project / ".opencode")
 

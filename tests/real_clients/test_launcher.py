@@ -1,0 +1,217 @@
+"""Hooks that cannot hurt: whatever happens to holdfast under a real client's feet, the client works, says
+nothing odd, and `doctor` names it afterwards."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import time
+import venv
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+from scripts.clients import FOLDER
+
+import holdfast
+from tests.real_clients.world import Claude, Client, Codex, Run
+
+pytestmark = pytest.mark.clients
+
+MARK = Path("the-tool-ran")
+# What a client says of a hook that failed or blocked, in its output or to its model.
+ODD = ("Traceback", "cannot open", "hook error", "hook failed", "blocked by", "hook.sh")
+PATIENCE = 60.0
+
+
+class Installation:
+    """Holdfast in an environment of its own, as pip or pipx put it there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        venv.create(folder, symlinks=True, with_pip=False)
+        self.packages = next(folder.glob("lib/python3*/site-packages"))
+        self.package = self.packages / "holdfast"
+        shutil.copytree(Path(holdfast.__file__).parent, self.package)
+        libraries = Path(apsw.__file__).parent.parent
+        (self.packages / "apsw").symlink_to(libraries / "apsw")
+        # What the command line needs besides, as it is installed for these tests.
+        (self.packages / "others.pth").write_text(f"{libraries}\n")
+        self.python = folder / "bin" / "python"
+
+    def __call__(self, client: Client, *words: str) -> str:
+        done = subprocess.run(
+            [self.python, "-P", "-m", "holdfast", *words],
+            cwd=client.project,
+            env=client.environment(),
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+
+@pytest.fixture
+def installation(tmp_path: Path) -> Installation:
+    return Installation(tmp_path / "environment")
+
+
+def use_a_tool(client: Client, **job: object) -> Run:
+    """A session that runs a command. Nothing odd is said to its person, nor to its model."""
+    MARK.unlink(missing_ok=True)
+    run = client.run("do it", [client.shell(f": > {MARK}"), {"text": "I did."}], **job)
+    assert run.code == 0, run.told
+    assert len(run.asked) == 2, run.told
+    assert MARK.exists(), run.told
+    refuse_odd(run)
+    return run
+
+
+def refuse_odd(run: Run) -> None:
+    """Of what is odd, the first request has what the client itself tells its model of tools."""
+    first, last = run.asked[0], run.asked[-1]
+    told = [
+        odd for odd in ODD if odd in f"{run.out}{run.err}" or last.count(odd) > first.count(odd)
+    ]
+    assert not told, run.told
+
+
+def without_holdfast(client: Client) -> dict[str, str]:
+    """The client's environment, where no other holdfast is on the path."""
+    environment = {**client.environment(), "PATH": "/usr/bin:/bin"}
+    (client.home / ".profile").unlink(missing_ok=True)
+    return environment
+
+
+def lose_the_package(installation: Installation) -> str:
+    shutil.rmtree(installation.package)
+    return "holdfast is not installed for"
+
+
+def lose_the_environment(installation: Installation) -> str:
+    shutil.rmtree(installation.folder)
+    return "is not there any more"
+
+
+def break_the_package(installation: Installation) -> str:
+    (installation.package / "hooks" / "run.py").write_text("def run(:\n")
+    shutil.rmtree(installation.package / "hooks" / "__pycache__", ignore_errors=True)
+    return "SyntaxError: invalid syntax"
+
+
+STORIES = [lose_the_package, lose_the_environment, break_the_package]
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_without_holdfast_the_client_works_and_doctor_names_it(
+    client: Client, installation: Installation, story: Callable[[Installation], str]
+) -> None:
+    installation(client, "init", "--client", client.name)
+    client.furnish()
+    reason = story(installation)
+    use_a_tool(client, environment=without_holdfast(client))
+    told = client.holdfast("doctor", ends_with=1 if story is not break_the_package else 0)
+    assert "hooks could not be started" in told
+    assert reason in told
+    client.holdfast("estop", "--reason", "the disk is on fire")
+    MARK.unlink()
+    denied = client.run(
+        "do it",
+        [client.shell(f": > {MARK}"), {"text": "I tried."}],
+        environment=without_holdfast(client),
+    )
+    assert not MARK.exists(), denied.told
+    assert "the disk is on fire" in denied.asked[1]
+
+
+@pytest.mark.parametrize("client", [Claude, Codex], indirect=True)
+def test_after_a_reinstall_under_another_python_hooks_go_on(
+    client: Client, installation: Installation
+) -> None:
+    """As `pipx reinstall --python` does: the environment keeps its place, the packages get another."""
+    installation(client, "init", "--client", client.name)
+    packages = installation.folder / "lib" / "python3.99" / "site-packages"
+    shutil.copytree(installation.packages, packages, symlinks=True)
+    shutil.rmtree(installation.package)
+    client.holdfast("checkpoint", "--session", "before", "--next", "keep the quotes")
+    run = use_a_tool(client, environment=without_holdfast(client))
+    assert "keep the quotes" in run.asked[0]
+    assert "could not be started" not in client.holdfast("doctor")
+
+
+@pytest.mark.parametrize("client", [Claude, Codex], indirect=True)
+def test_with_an_empty_path_hooks_go_on(client: Client) -> None:
+    client.install()
+    client.holdfast("checkpoint", "--session", "before", "--next", "keep the quotes")
+    job: dict[str, object] = {"environment": {**client.environment(), "PATH": ""}}
+    if isinstance(client, Codex):  # its starter is a script of Node's, which needs the path
+        (binary,) = (FOLDER / "codex").glob("node_modules/@openai/codex-*/vendor/*/bin/codex")
+        job["command"] = [str(binary), *client.words("do it")]
+    run = use_a_tool(client, **job)
+    assert "keep the quotes" in run.asked[0]
+    wait_for_a_capture(client)
+    assert "No hook failed" in client.holdfast("doctor")
+
+
+@pytest.mark.parametrize("how", ["full", "read-only"])
+@pytest.mark.parametrize("client", [Claude, Codex], indirect=True)
+def test_with_a_full_or_read_only_data_folder_hooks_go_on(client: Client, how: str) -> None:
+    """The client itself still writes elsewhere in its home."""
+    client.install()
+    client.holdfast("checkpoint", "--session", "before", "--next", "keep the quotes")
+    data = client.home / ".local" / "share" / "holdfast"
+    run = use_a_tool(client, spoiled={"folder": str(data), "how": how})
+    assert "keep the quotes" in run.asked[0]
+    wait_for_a_capture(client)
+    assert "No hook failed" in client.holdfast("doctor")
+
+
+def wait_for_a_capture(client: Client) -> None:
+    """A stop is captured by a process that the client does not wait for."""
+    end = time.monotonic() + PATIENCE
+    while not any(
+        record["kind"] == "captured" and record["stream"] != "session:before"
+        for record in json.loads(client.holdfast("history", "--json"))["data"]["records"]
+    ):
+        assert time.monotonic() < end, "no stop was captured"
+        time.sleep(0.1)
+
+
+def test_a_large_payload_that_is_not_read_disturbs_nobody(claude: Client) -> None:
+    claude.install()
+    content = "all work and no play\n" * 15_000
+    path = claude.project / "large.txt"
+    wrote = {"tool": "Write", "input": {"file_path": str(path), "content": content}}
+    run = claude.run("write it", [wrote, claude.read("large.txt"), {"text": "I did."}])
+    assert run.code == 0, run.told
+    assert path.read_text() == content
+    assert len(run.asked) == 3, run.told
+    refuse_odd(run)
+
+
+def test_doctor_knows_which_events_came_in(client: Client) -> None:
+    client.install()
+    told = client.holdfast("doctor")
+    if client.name == "codex":
+        assert "codex runs no hook of this project before you have reviewed it" in told
+    else:
+        assert "no session since `init`" in told
+    use_a_tool(client)
+    (run,) = json.loads(client.holdfast("doctor", "--json"))["data"]["hooks"]
+    seen = {event for event, at in run["events"].items() if at}
+    assert {"SessionStart", "SessionEnd"} <= seen
+    assert run["problem"] == ""
+
+
+def test_doctor_knows_that_codex_ran_no_hook(codex: Client) -> None:
+    """Nobody reviewed them: Codex leaves them out without a word."""
+    codex.install()
+    words = [word for word in codex.words("do it") if word != "--dangerously-bypass-hook-trust"]
+    run = codex.start(words, [{"text": "I did."}])
+    assert run.code == 0, run.told
+    told = codex.holdfast("doctor")
+    assert "codex had 1 session here since `init`, and none of its hooks ran." in told
+    assert "type /hooks" in told
+    assert "none of its hooks ran" in codex.holdfast("init")
