@@ -345,7 +345,7 @@ def test_a_snapshot_restored(world: World) -> None:
 
 
 def test_a_restored_note_and_a_stop(world: World) -> None:
-    """The emergency stop and the way back, as the command line and the library do them."""
+    """The way back and the emergency stop, as the command line and the library do them."""
 
     def by_library(root: Path) -> None:
         workspace = library.open(str(root))
@@ -353,7 +353,6 @@ def test_a_restored_note_and_a_stop(world: World) -> None:
         workspace.note("A mistake.")
         workspace.restore(first["id"])
         workspace.stop("Wait")
-        workspace.release("Go on")
 
     def by_command(root: Path) -> None:
         holdfast = world.command(root)
@@ -361,6 +360,5 @@ def test_a_restored_note_and_a_stop(world: World) -> None:
         holdfast("note", "A mistake.")
         holdfast("restore", first["id"])
         holdfast("estop", "--reason", "Wait")
-        holdfast("release", "--reason", "Go on")
 
     same({"library": world.run(by_library), "cli": world.run(by_command)})

@@ -47,6 +47,9 @@ class Histories(RuleBasedStateMachine):
         self.asked: set[str] = set()
         self.is_stopped = False
         self.limits = DEFAULTS
+        # Alerts that wait, with the session that raised each, and the levels at each session's last check.
+        self.waits: dict[str, str] = {}
+        self.last: dict[str, dict[str, str | None]] = {session: {} for session in SESSIONS}
 
     def obey(self, command: dict[str, Any]) -> list[str]:
         self.now += 1000
@@ -70,6 +73,7 @@ class Histories(RuleBasedStateMachine):
             "checkpoint_at": "",
             "pause": 30 * clock.MINUTE,
             "last_turn": True,
+            "reported": [],
         }
 
     @rule(type=st.sampled_from(TYPES), data=st.data())
@@ -103,7 +107,14 @@ class Histories(RuleBasedStateMachine):
             assert self.state["stopped"]["type"] == stops[0], "the first in order"
         asked = {one["type"] for one in ruling["handled"] if one["how"] == "waiting"}
         assert not asked & self.acknowledged, "asked twice for what was acknowledged"
+        for type, raised_by in self.waits.items():
+            held = raised_by == session or self.last[session].get(type) == "alert"
+            if held and reached.get(type) != STOP:
+                reached[type] = "alert"  # whatever the value is now
         alerts = [type for type in TYPES if reached.get(type) == "alert"]
+        self.last[session] = reached
+        for type in asked:
+            self.waits.setdefault(type, session)
         before = TYPES[: TYPES.index(stops[0])] if stops else TYPES
         assert asked == {type for type in alerts if type in before} - self.acknowledged
         handled = [(one["type"], one["level"]) for one in ruling["handled"]]
@@ -126,6 +137,7 @@ class Histories(RuleBasedStateMachine):
         assert kinds == (["acknowledged"] if waits else [])
         if waits:
             self.acknowledged.add(type)
+            del self.waits[type]
             assert type in self.state["acknowledgments"]
 
     @precondition(lambda self: self.state["pending"] and not self.is_stopped)
@@ -153,6 +165,8 @@ class Histories(RuleBasedStateMachine):
         self.obey({"do": "reset", "by": PERSON, "given": given, "forgiven": {}})
         self.limits = combined(DEFAULTS, given)
         self.acknowledged.clear()
+        self.waits.clear()
+        self.last = {session: {} for session in SESSIONS}
         self.is_stopped = False
         if not higher:
             self.values = dict.fromkeys(TYPES)  # the work begins anew
@@ -166,6 +180,7 @@ class Histories(RuleBasedStateMachine):
         assert (self.state["stopped"] is not None) == self.is_stopped
         assert set(self.state["acknowledgments"]) == self.acknowledged
         assert not set(self.state["pending"]) & self.acknowledged
+        assert set(self.state["pending"]) == set(self.waits), "only a person ends an alert"
 
 
 TestHistories = Histories.TestCase

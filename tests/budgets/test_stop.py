@@ -18,6 +18,7 @@ from holdfast.kernel.writer import Writer
 from tests.budgets.world import SECOND, Scene
 from tests.cli.conftest import Holdfast
 from tests.dying import die_at
+from tests.gates.person import Terminal
 from tests.session.world import holdfast_process
 
 POINTS = {
@@ -64,7 +65,10 @@ def test_an_earlier_record_that_is_restored_lifts_nothing(scene: Scene, holdfast
     scene.check(cost=1)
     scene.check(cost=52.3)
     first = scene.workspace.journal.read("budget:default")[0]["id"]
-    assert holdfast("restore", first).code == 0
+    assert holdfast("restore", first).code == 4, "only a person restores a budget"
+    terminal = Terminal("restore", first)
+    terminal.type_back()
+    assert terminal.leave().code == 0
     assert scene.state["stopped"] is None
     assert holdfast("guard", "check", "--cost", "1").code == 7, "the latch holds"
     assert holdfast("release").code == 4

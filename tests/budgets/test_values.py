@@ -58,9 +58,14 @@ def test_the_context_is_given_or_measured_and_never_guessed(
     assert report["notes"]["context"] == "unknown: no client tells it"
 
 
-def test_what_is_given_beats_what_is_measured(scene: Scene, measured: dict[str, Any]) -> None:
-    report = scene.check(cost=3, context=4, errors=0)
-    assert report["values"] == {"cost": 3, "context": 4, "variance": None, "errors": 0}
+def test_what_is_given_counts_where_it_is_more_than_what_is_measured(
+    scene: Scene, measured: dict[str, Any]
+) -> None:
+    known = scene.check()["values"]
+    low = scene.check(cost=0, context=0, errors=0)
+    assert low["values"] == known, "a report never lowers a figure"
+    high = scene.check(cost=20, context=39, errors=2)
+    assert high["values"] == {"cost": 20, "context": 39, "variance": None, "errors": 2}
 
 
 def test_what_programs_report_is_added(scene: Scene, measured: dict[str, Any]) -> None:

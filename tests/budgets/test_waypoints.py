@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 from holdfast.budgets.rules.waypoint import path_of
+from holdfast.gates.person import at_page
 from holdfast.kernel import clock
+from holdfast.kernel.errors import NotAllowed
+from holdfast.maintenance import purge
 from tests.budgets.world import METRICS, WAYPOINTS, Scene, read
 from tests.cli.conftest import Holdfast
 
@@ -90,17 +93,16 @@ def test_a_file_of_somebody_else_at_a_waypoints_place_is_not_lost(scene: Scene) 
     assert read(WAYPOINTS / "stop-20261115-120001.json")["reason"] == "threshold_stop"
 
 
-def test_a_secret_in_a_waypoint_is_purged(
-    scene: Scene, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_secret_in_a_waypoint_is_purged(scene: Scene, holdfast: Holdfast) -> None:
     holdfast("checkpoint", "--skip-git", "--task", "The word is xyzzy")
     old = Path(scene.check(context=42)["waypoint"])
     new = Path(scene.check(cost=60)["waypoint"])
     assert "xyzzy" in old.read_text()
-    Path("secret").write_text("xyzzy")
-    with Path("secret").open() as file:
-        monkeypatch.setattr("sys.stdin", file)
-        assert holdfast("purge", "--matching", "--yes").code == 0
+    found = purge.find(scene.workspace, text="xyzzy", now=scene.now)
+    person = at_page("/dev/pts/1", now=scene.now)
+    with pytest.raises(NotAllowed):
+        purge.erase(scene.workspace, found, text="xyzzy", actor="ada", now=scene.now)
+    purge.erase(scene.workspace, found, text="xyzzy", actor="ada", now=scene.now, person=person)
     assert "xyzzy" not in old.read_text()
     assert read(new)["next_task"] == "The word is [purged]"
     assert scene.verdict(cost=1) == "stop", "which is no secret"

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.budgets.check import Budget
-from holdfast.budgets.rules.ledger import Witnessed
 from holdfast.budgets.rules.thresholds import STOP
 from holdfast.kernel import clock, latch
+from holdfast.kernel.rules import Person
 from holdfast.kernel.workspace import discover
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ THRESHOLDS = Path(".autopilot/state/thresholds.json")
 METRICS = Path(".autopilot/state/metrics.jsonl")
 WAYPOINTS = Path(".autopilot/waypoints")
 # As the person's channel gives it; that channel has tests of its own.
-PERSON = Witnessed(
+PERSON = Person(
     name="ada", channel="terminal", terminal="/dev/pts/7", at="2026-11-15T12:00:00.000Z"
 )
 

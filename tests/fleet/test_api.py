@@ -9,6 +9,7 @@ import pytest
 
 import holdfast
 from holdfast.estop.stop import release, stop
+from holdfast.gates.person import at_page
 from holdfast.kernel.clock import now
 from holdfast.kernel.errors import FenceLost, NotFound, Stopped
 from holdfast.kernel.workspace import discover
@@ -51,5 +52,6 @@ def test_an_emergency_stop_reaches_programs(repository: Path) -> None:
             me.beat(step="Saved all the same")
         assert told.value.exit_code == 7
         assert _file(repository)["current_step"] == "Saved all the same"
-        release(discover(), "", by="test", now=now())
+        person = at_page("/dev/pts/9", now=now())
+        release(discover(), "", person=person, now=now())
         me.beat(step="On again")

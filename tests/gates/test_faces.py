@@ -138,10 +138,11 @@ OPERATIONS = [
         lambda workspace: workspace.gates.waiting(),
     ),
     Operation(
-        "withdraw",
+        "withdraw without a person",
         asked(),
         ("gate", "withdraw", "page", "--reason", "built anew"),
         library=lambda workspace: workspace.gates.named("page").withdraw("built anew"),
+        fails=True,
     ),
 ]
 

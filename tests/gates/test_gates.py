@@ -30,6 +30,7 @@ from holdfast.kernel.errors import (
     Usage,
     Waiting,
 )
+from holdfast.kernel.rules import Person
 from holdfast.kernel.workspace import discover
 from tests.gates.samples import BOTH, NO_TO_ALL
 
@@ -37,12 +38,7 @@ NOW = 1_794_770_490_000
 VERIFY = words.verify("Dashboard", ["Cards show data"], url="http://localhost:3000")
 DECISION = words.decision("Select a store", BOTH, context="Where the data goes.")  # type: ignore[arg-type]
 ACTION = words.action("Confirm the mail", ["Click it"], why="In your inbox", checklist=NO_TO_ALL)
-PERSON: dict[str, str] = {
-    "name": "ada",
-    "channel": "terminal",
-    "terminal": "/dev/pts/1",
-    "at": clock.precise(NOW),
-}
+PERSON = Person(name="ada", channel="terminal", terminal="/dev/pts/1", at=clock.precise(NOW))
 
 
 def ask(content: words.Content = VERIFY, now: int = NOW, **terms: object) -> str:
@@ -53,8 +49,8 @@ def ask(content: words.Content = VERIFY, now: int = NOW, **terms: object) -> str
 def answer(id: str, text: str, *, no: bool = False) -> rules.GateState:
     """As a person whom the terminal has seen; that itself is tested with real terminals."""
     now = clock.now()
-    person = {**PERSON, "at": clock.precise(now)}
-    request = AnswerRequest(gate=id, text=text, no=no, person=person, saw="what was shown")  # type: ignore[arg-type]
+    person = Person(PERSON, at=clock.precise(now))
+    request = AnswerRequest(gate=id, text=text, no=no, person=person, saw="what was shown")
     return answering(GateContext(discover(), "ada", now), request)
 
 
@@ -409,23 +405,22 @@ def test_whatever_happens_a_gate_has_one_answer_and_it_never_changes(
         "strict": True,
         "asked": {"by": "a", "session": "", "agent": "", "worktree": "/"},
     }
-    subject = rules.Answering("key")
     state = rules.initial("gate:x")
     answered: object = None
     now, told = NOW, []
     for do, value in [("open", 0), *steps]:
         now += 1000 * value if isinstance(value, int) else 0
         one = {
-            "answer": {"do": "answer", "answer": value, "key": "key", "person": PERSON, "saw": ""},
+            "answer": {"do": "answer", "answer": value, "person": PERSON, "saw": ""},
             "notify": {"do": "notify", "interval": clock.HOUR, "addresses": 1},
         }.get(do, command if do == "open" else {"do": do})
         try:
-            decision = subject.decide(state, one, now)
+            decision = rules.decide(state, one, now)
         except HoldfastError:
             continue
         told += [now] * len(decision.effects)
         for kind, body in decision.records:
-            state = subject.apply(
+            state = rules.apply(
                 state, {"id": "", "kind": kind, "body": body, "at": clock.precise(now), "actor": ""}
             )
         if answered is not None:

@@ -241,10 +241,13 @@ def test_purge_takes_them_with_their_gate(
     holdfast("gate", "verify", "--built", "The hidden word is kelp-4711", "--how", "It shows", "--url",
              "http://a", "--name", "look", "--attach", str(picture))  # fmt: skip
     assert len(kept(home)) == 1
+    from holdfast.gates.person import at_page
     from holdfast.maintenance import purge
 
+    person = at_page("/dev/pts/1", now=NOW)
+
     found = purge.find(discover(), text="kelp-4711", now=NOW)
-    purge.erase(discover(), found, text="kelp-4711", actor="me", now=NOW)
+    purge.erase(discover(), found, text="kelp-4711", actor="me", now=NOW, person=person)
     assert kept(home) == []
     assert len(kept(home, "other")) == 1
 

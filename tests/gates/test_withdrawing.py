@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from holdfast.gates import lookup
-from holdfast.gates.ask import AskRequest, WithdrawRequest, ask, withdraw, withdraw_any
+from holdfast.gates.ask import AskRequest, WithdrawRequest, ask, withdraw
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules.content import verify
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, NotAllowed, Usage
+from holdfast.kernel.rules import Person
 from holdfast.kernel.workspace import Workspace, discover
 from tests.cli.conftest import Holdfast
+from tests.gates.person import Terminal
 
+if TYPE_CHECKING:
+    from holdfast.gates.rules.gate import GateState
+
+PERSON = Person(name="ada", channel="terminal", terminal="", at="2026-11-15T12:00:00Z")
 LOOK = ("gate", "verify", "--built", "The page", "--how", "Look at it", "--name", "page")
 
 
@@ -31,34 +38,40 @@ def _by(actor: str, workspace: Workspace) -> GateContext:
     return GateContext(workspace, actor, clock.now())
 
 
+def _withdrawn(workspace: Workspace, id: str) -> GateState:
+    request = WithdrawRequest(gate=id, reason="no need", person=PERSON)
+    return withdraw(_by("agent", workspace), request)
+
+
 def _asked(workspace: Workspace) -> str:
     content = verify("The page", ["Look at it"])
     return ask(_by("agent", workspace), AskRequest(content=content, name="page"))["id"]
 
 
-def test_who_asked_can_withdraw_and_nobody_else(workspace: Workspace) -> None:
+def test_a_person_can_withdraw_and_no_agent(workspace: Workspace) -> None:
     id = _asked(workspace)
-    with pytest.raises(NotAllowed, match="asked by agent"):
-        withdraw(_by("other", workspace), WithdrawRequest(gate=id, reason="no need"))
+    made_up: Any = dict(PERSON)
+    for person in (None, made_up):
+        with pytest.raises(NotAllowed, match="Only a person may withdraw gate page"):
+            withdraw(_by("agent", workspace), WithdrawRequest(gate=id, reason="x", person=person))
     with pytest.raises(Usage):
-        withdraw_any(_by("agent", workspace), id, " ")
+        withdraw(_by("agent", workspace), WithdrawRequest(gate=id, reason=" ", person=PERSON))
     assert [one["id"] for one in lookup.open_gates(workspace)] == [id]
-    state = withdraw(_by("agent", workspace), WithdrawRequest(gate=id, reason="no need"))
+    state = _withdrawn(workspace, id)
     known = rules.withdrawn_of(state)
     assert known is not None
-    assert (known["by"], known["why"], state["answer"]) == ("agent", "no need", None)
+    assert (known["by"], known["why"], state["answer"]) == ("ada", "no need", None)
     assert lookup.open_gates(workspace) == []
 
 
 def test_a_withdrawn_gate_cannot_be_answered_and_is_asked_anew(workspace: Workspace) -> None:
     id = _asked(workspace)
-    state = withdraw_any(_by("agent", workspace), id, "no need")
-    command = {"do": "answer", "answer": "approved", "key": "k", "saw": ""}
-    person = {"name": "ada", "channel": "terminal", "terminal": "", "at": "2026-11-15T12:00:00Z"}
-    with pytest.raises(Conflict, match="was withdrawn by agent"):
-        rules.Answering("k").decide(state, {**command, "person": person}, clock.now())
-    assert not rules.decide(state, {"do": "withdraw", "by": "x", "why": "y"}, 0).records
-    with pytest.raises(Conflict, match="was withdrawn by agent"):
+    state = _withdrawn(workspace, id)
+    command = {"do": "answer", "answer": "approved", "saw": "", "person": PERSON}
+    with pytest.raises(Conflict, match="was withdrawn by ada"):
+        rules.decide(state, command, clock.now())
+    assert not rules.decide(state, {"do": "withdraw", "person": PERSON, "why": "y"}, 0).records
+    with pytest.raises(Conflict, match="was withdrawn by ada"):
         withdraw(_by("agent", workspace), WithdrawRequest(gate=id, reason="again"))
     assert _asked(workspace) == f"{id}.2"
 
@@ -66,8 +79,13 @@ def test_a_withdrawn_gate_cannot_be_answered_and_is_asked_anew(workspace: Worksp
 def test_the_verbs_say_withdrawn(holdfast: Holdfast, repository: Path) -> None:
     assert holdfast(*LOOK).code == 0
     assert holdfast("gate", "withdraw", "page").code == 2, "a reason is needed"
-    answer = holdfast("gate", "withdraw", "page", "--reason", "built anew")
-    assert (answer.code, answer.out) == (0, "Withdrew page: built anew\n")
+    refused = holdfast("gate", "withdraw", "page", "--reason", "built anew")
+    assert refused.code == 4, "no person sits here"
+    terminal = Terminal("gate", "withdraw", "page", "--reason", "built anew")
+    terminal.type_back()
+    seen = terminal.leave()
+    assert seen.code == 0
+    assert "Withdrew page: built anew" in seen.screen
     shown = holdfast("gate", "show", "page").out
     assert "Withdrawn by " in shown
     assert "built anew" in shown

@@ -5,7 +5,16 @@ from __future__ import annotations
 from holdfast.gates import lookup as gates
 from holdfast.gates.rules.gate import withdrawn_of
 from tests.conftest import Git
+from tests.gates.person import Terminal
 from tests.plans.world import VERIFY, World, auto, wait_for
+
+
+def _person(*words: str) -> None:
+    """A person runs a command at a terminal."""
+    terminal = Terminal(*words)
+    terminal.type_back()
+    seen = terminal.leave()
+    assert seen.code == 0, seen.screen
 
 
 def _waits_for_a_person(world: World) -> str:
@@ -18,7 +27,9 @@ def _waits_for_a_person(world: World) -> str:
 def test_an_abandoned_run_waits_for_nobody_and_never_goes_on(world: World) -> None:
     gate = _waits_for_a_person(world)
     code, answer, _ = world.holdfast("plan", "abandon", "--reason", "another way")
-    assert (code, answer["data"]["run"], answer["data"]["gates"]) == (0, world.id, [gate])
+    assert (code, answer["error"]["kind"]) == (4, "no_person"), "its question is a person's"
+    assert world.open_gates() == [gate]
+    _person("plan", "abandon", "--reason", "another way")
     known = withdrawn_of(gates.read(world.workspace, gate))
     assert known is not None
     assert known["why"] == f"the run {world.id} was abandoned"
@@ -41,7 +52,7 @@ def test_an_abandoned_run_waits_for_nobody_and_never_goes_on(world: World) -> No
 def test_the_plans_of_an_abandoned_run_are_free_again(world: World) -> None:
     _waits_for_a_person(world)
     assert world.holdfast("plan", "run", "plans")[0] == 5, "an unfinished run has them"
-    assert world.holdfast("plan", "abandon")[0] == 0
+    _person("plan", "abandon")
     assert world.holdfast("plan", "run", "plans")[0] == 8
     assert world.noted() == ["one", "one"]
 
@@ -71,8 +82,7 @@ def test_the_worktrees_of_an_abandoned_run_are_kept(world: World, git: Git) -> N
 
 def test_a_gate_that_was_withdrawn_under_a_run_is_asked_anew(world: World) -> None:
     gate = _waits_for_a_person(world)
-    code, _, err = world.holdfast("gate", "withdraw", gate, "--reason", "not yet")
-    assert code == 0, err
+    _person("gate", "withdraw", gate, "--reason", "not yet")
     halted = world.halted(begin=False)
     assert (halted.reason, halted.exit_code) == ("issues_reported", 9)
     assert "withdrawn: not yet" in halted.text

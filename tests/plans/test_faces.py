@@ -68,7 +68,7 @@ OPERATIONS = [
     ),
     Operation(
         "abandon",
-        begun(auto("true"), ASK),
+        begun(auto("true"), auto("false")),
         ("plan", "abandon", "--reason", "another way"),
         library=lambda workspace: workspace.plans.abandon(reason="another way"),
     ),

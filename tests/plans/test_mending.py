@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Sequence
 from typing import Any
 
 from holdfast.budgets.rules import boxes
 from holdfast.cli.plan_screen import screen
 from holdfast.cli.terminal import unstyle
 from holdfast.kernel import clock
+from holdfast.kernel.rules import Person
+from holdfast.kernel.workspace import Workspace
 from holdfast.plans.edits import NEW, OLD
 from holdfast.plans.news import Nobody
-from tests.plans.world import PATIENCE, VERIFY, World, auto, wait_for
+from tests.plans.world import PATIENCE, PERSON, VERIFY, World, auto, wait_for
 
 SECRET = "ghp_" + "a1B2" * 9
 
@@ -26,6 +29,9 @@ class Says(Nobody):
     def edited(self, path: str, changes: Any) -> str:
         self.asked.append(list(changes))
         return self.answers.pop(0)
+
+    def person(self, workspace: Workspace, purpose: str, shown: Sequence[str]) -> Person:
+        return PERSON
 
 
 def test_a_task_that_failed_can_be_mended_in_its_file(world: World) -> None:
@@ -56,7 +62,10 @@ def test_a_checkpoint_that_nobody_answered_yet_can_be_written_anew(world: World)
     (old,) = world.open_gates()
     text = auto("true") + VERIFY.replace("The page", "The other page")
     world.plan("1/01", text, autonomous="false")
-    assert world.halted(begin=False, edited=NEW).reason == "waiting_for_person"
+    assert world.halted(begin=False, edited=NEW).exit_code == 4, "an open question is a person's"
+    assert world.open_gates() == [old]
+    halted = world.halted(begin=False, edited=NEW, attendant=Says())
+    assert halted.reason == "waiting_for_person"
     (new,) = world.open_gates()
     assert new != old, "the old question is withdrawn"
     assert "The other page" in world.shown(new)

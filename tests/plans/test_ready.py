@@ -46,7 +46,7 @@ class Machine:
         self.live()
 
     def do(self, what: str, **words: Any) -> list[str]:
-        decision = run.decide(self.state, {"do": what, **words}, NOW)
+        decision = run.decide(self.state, run.RunnerCommand(do=what, **words), NOW)
         events: Any = [
             {"id": "", "kind": name, "body": body, "at": "2026-11-15T12:00:00.000Z", "actor": ""}
             for name, body in decision.records

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+import holdfast as library
 from holdfast.gates import lookup as gates
+from holdfast.kernel import canonical_json, clock
 from holdfast.plans import lookup
 from tests.cli.conftest import Holdfast
 from tests.gates.person import Terminal
@@ -159,3 +161,72 @@ def test_a_new_plan_runs_as_it_is(world: World, holdfast: Holdfast) -> None:
     assert "<task" in dry.out
     assert not (world.root / ".autopilot/phases/004").exists()
     assert holdfast("plan", "run").code == 8, "its checkpoint waits"
+
+
+# A checkpoint is not edited away
+
+
+def _edited(world: World, holdfast: Holdfast, text: str) -> None:
+    """A run that waits at its checkpoint, whose plan file an agent then rewrites."""
+    world.plan(
+        "1/01", auto(world.note("one")) + VERIFY + auto(world.note("two")), autonomous="false"
+    )
+    assert holdfast("plan", "run", "plans").code == 8
+    world.plan("1/01", text, autonomous="false" if "checkpoint" in text else "true")
+
+
+@pytest.mark.parametrize("order", ["taken out", "changed", "put later"])
+def test_no_agent_edits_a_checkpoint_away(world: World, holdfast: Holdfast, order: str) -> None:
+    one, two = auto(world.note("one")), auto(world.note("two"))
+    texts = {
+        "taken out": one + two,
+        "changed": one + VERIFY.replace("and look", "if you like") + two,
+        "put later": one + two + VERIFY,
+    }
+    _edited(world, holdfast, texts[order])
+    answer = holdfast("plan", "resume", "--edited", "new")
+    assert answer.code == 4, answer.err
+    assert "Only a person may go on past 1 checkpoint of 1/01" in answer.err
+    with library.open() as opened:
+        outcome = opened.plans.resume(edited="new")
+    assert outcome["ended"] == "paused"
+    assert world.noted() == ["one"]
+    assert len(world.open_gates()) == 1
+
+
+def test_a_person_goes_on_past_a_checkpoint_that_was_taken_out(
+    world: World, holdfast: Holdfast
+) -> None:
+    _edited(world, holdfast, auto(world.note("one")) + auto(world.note("two")))
+    terminal = Terminal("plan", "resume", "--edited", "new")
+    terminal.type_back()
+    seen = terminal.leave()
+    assert seen.code == 0, seen.screen
+    assert world.noted() == ["one", "two"]
+
+
+def test_what_is_not_a_checkpoint_is_edited_without_a_person(
+    world: World, holdfast: Holdfast
+) -> None:
+    _edited(world, holdfast, auto(world.note("one")) + VERIFY + auto(world.note("three")))
+    assert holdfast("plan", "resume", "--edited", "new").code == 8, "it asks the same question"
+    assert len(world.open_gates()) == 1
+
+
+def test_an_inbox_does_not_answer_for_a_run(world: World, holdfast: Holdfast) -> None:
+    world.plan(
+        "1/01", auto(world.note("one")) + VERIFY + auto(world.note("two")), autonomous="false"
+    )
+    assert holdfast("plan", "run", "plans").code == 8
+    run = lookup.find_run(world.workspace, "")
+    (gate,) = world.open_gates()
+    command = {"do": "answer", "plan": "1/01", "key": "2", "gate": gate}
+    command |= {"verdict": "yes", "answer": "approved", "text": "", "by": "ada"}
+    folder = world.root / ".holdfast" / "inbox"
+    folder.mkdir(parents=True, exist_ok=True)
+    queued = {"id": "f" * 32, "stream": f"run:{run['id']}", "command": command, "actor": "ada"}
+    at = clock.precise(clock.now())
+    (folder / "1.json").write_text(canonical_json.dumps({**queued, "fence": None, "at": at}))
+    assert holdfast("plan", "resume").code == 8
+    assert (folder / "1.json.refused").exists()
+    assert world.noted() == ["one"]

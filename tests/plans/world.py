@@ -17,6 +17,7 @@ from holdfast.gates.answer import AnswerRequest, answer
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules.gate_text import render
 from holdfast.kernel import clock
+from holdfast.kernel.rules import Person
 from holdfast.kernel.workspace import discover
 from holdfast.plans import discovery
 from holdfast.plans import lookup as reading
@@ -30,7 +31,6 @@ from holdfast.streams import open_writer
 from tests.plans.samples import text
 
 if TYPE_CHECKING:
-    from holdfast.gates.person import Person
     from holdfast.journal.interface import Record
     from holdfast.plans.news import RunEvent
     from holdfast.plans.rules.run_model import RunState
@@ -38,12 +38,9 @@ if TYPE_CHECKING:
 # The command line, for the programs of tasks: wherever the tests run, it is the one that is tested.
 HOLDFAST = f"{shlex.quote(sys.executable)} -m holdfast"
 PATIENCE = 120.0  # seconds for what must happen; a loaded machine is slow, not wrong
-PERSON: Person = {
-    "name": "ada",
-    "channel": "terminal",
-    "terminal": "/dev/pts/7",
-    "at": "2026-11-15T12:00:00.000Z",
-}
+PERSON = Person(
+    name="ada", channel="terminal", terminal="/dev/pts/7", at="2026-11-15T12:00:00.000Z"
+)
 VERIFY = """\
 <task type="checkpoint:human-verify" gate="blocking">
   <what-built>The page at http://localhost:3000</what-built>
@@ -154,8 +151,8 @@ class World:
     def answer(self, gate: str, said: str, *, no: bool = False) -> None:
         """As a person who was seen; that they are asked is tested with gates."""
         now = clock.now()
-        person = {**PERSON, "at": clock.precise(now)}
-        request = AnswerRequest(gate=gate, text=said, no=no, person=person)  # type: ignore[arg-type]
+        person = Person(PERSON, at=clock.precise(now))
+        request = AnswerRequest(gate=gate, text=said, no=no, person=person)
         answer(GateContext(self.workspace, "tester", now), request)
 
     # Processes

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.budgets import alerts
 from holdfast.budgets.check import Budget
-from holdfast.kernel import latch
+from holdfast.kernel import canonical_json, clock, latch
 from holdfast.kernel.workspace import discover
 from holdfast.remote.forwarder import ServerLink
 from holdfast.remote.spool import Spool
@@ -38,6 +38,31 @@ def test_a_stop_of_another_machine_holds_here_until_it_is_released_there(
     another.release()
     machine.forward()
     assert latch.read(machine.hooks) is None
+
+
+def test_a_file_in_an_inbox_lifts_no_stop_on_any_machine(
+    machine: Machine, another: Machine, holdfast: Holdfast
+) -> None:
+    another.go()
+    assert holdfast("estop", "--reason", "Wrong branch").code == 0
+    machine.go()
+    machine.forward()
+    person = {"name": "ada", "channel": "terminal", "terminal": "/dev/pts/1", "at": ""}
+    folder = machine.root / ".holdfast" / "inbox"
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, by in enumerate(("ada", person)):
+        queued = {"id": f"{number}" * 32, "stream": "stop:workspace", "actor": "ada", "fence": None}
+        command = {"do": "release", "reason": "over", "by": by}
+        text = canonical_json.dumps(
+            {**queued, "command": command, "at": clock.precise(clock.now())}
+        )
+        (folder / f"{number}.json").write_text(text)
+    assert holdfast("note", "takes the inbox in").code == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["0.json.refused", "1.json.refused"]
+    assert [one["kind"] for one in machine.on_server("stop:workspace")] == ["stopped"]
+    for each in (machine, another):
+        each.forward()
+        assert latch.read(each.hooks) is not None
 
 
 def test_a_stop_that_the_server_has_not_heard_of_is_not_released_by_it(

@@ -10,21 +10,27 @@ from holdfast.budgets.limits import in_force
 from holdfast.budgets.measure import gather
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules.boxes import amount
-from holdfast.budgets.rules.ledger import Witnessed
 from holdfast.budgets.rules.thresholds import ALERT, STOP, TYPES, combined, without
 from holdfast.budgets.rules.units import UNITS
 from holdfast.budgets.rules.waypoint import ALERT_STOP
+from holdfast.budgets.signed import (
+    purpose_of_answer,
+    purpose_of_reset,
+    subject_of_answer,
+    subject_of_reset,
+)
 from holdfast.clients.current_session import own_id
 from holdfast.gates import person as people
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, Usage
 from holdfast.session import sessions
+from holdfast.signatures import sign, text_of
 
 if TYPE_CHECKING:
     from holdfast.budgets.check import Budget
     from holdfast.budgets.rules.ledger import BudgetState, Halt
     from holdfast.budgets.rules.thresholds import Limits
-    from holdfast.gates.person import Person
+    from holdfast.kernel.rules import Person
 
 
 class Answered(TypedDict):
@@ -44,6 +50,8 @@ class Reset(TypedDict):
     limits: Limits
     by: Person | None
     last_reset: str | None
+    # The alerts that still wait for a person.
+    waiting: list[str]
 
 
 # Values that only grow: a new session does not begin them anew, so a higher limit is needed.
@@ -58,8 +66,7 @@ def acknowledge(budget: Budget, type: str, *, until: float | None, now: int) -> 
     if waiting is None:
         return _answered_before(state, type)
     shown = boxes.alert(type, waiting, state["pending"][type]["threshold"], _stop_of(state, type))
-    purpose = f"answer the alert of {type}"
-    person = people.require(budget.workspace, purpose, now=now)
+    person = people.require(budget.workspace, purpose_of_answer(type), now=now)
     people.show(shown)
     goes_on = people.ask(f"{boxes.QUESTION} ").strip().lower() == "ack"
     return _answer(budget, state, type, person, until=until if goes_on else None, goes_on=goes_on)
@@ -72,6 +79,8 @@ def acknowledge_at_page(
     state = budget.state()
     if _waiting(state, type, until) is None:
         return _answered_before(state, type)
+    now = clock.parse(person["at"])
+    person = people.refuse_made_up(budget.workspace, purpose_of_answer(type), person, now=now)
     return _answer(budget, state, type, person, until=until, goes_on=goes_on)
 
 
@@ -106,8 +115,20 @@ def _answer(
     now = clock.parse(person["at"])
     if not goes_on:
         return _halt(budget, state, type, person, now)
-    by = Witnessed(person)
-    command = {"do": "ack", "type": type, "until": until, "by": by, "session": own_id()}
+    alert = state["pending"][type]
+    box = boxes.alert(type, _value(state, type), alert["threshold"], _stop_of(state, type))
+    said = {"answer": "ack", "until": until}
+    subject, saw = subject_of_answer(type, alert), "\n".join(box)
+    person = sign(budget.workspace, person, text_of(purpose_of_answer(type), subject, said, saw))
+    command: dict[str, Any] = {
+        "do": "ack",
+        "type": type,
+        "until": until,
+        "by": person,
+        "session": own_id(),
+    }
+    if type in budget.uncounted():
+        command["alert"] = alert
     outcome = budget.execute_now(command, now=now)
     return {
         "answer": "acknowledged" if outcome["records"] else "already",
@@ -156,7 +177,7 @@ def _halt(budget: Budget, state: BudgetState, type: str, person: Person, now: in
     command = {
         "do": "halt",
         "type": type,
-        "by": Witnessed(person),
+        "by": person,
         "session": own_id(),
         "place": place_of(sessions.at_work(budget.workspace)),
         "last_turn": False,
@@ -181,10 +202,13 @@ def reset(budget: Budget, flags: Limits, *, now: int) -> Reset:
     if halt is None and not flags and not stop.is_held(budget.workspace):
         budget.execute_now({"do": "reset"}, now=now)
         return _after(budget, state, None)
-    shown = _shown(halt)
-    person = people.require(budget.workspace, _purpose(halt), shown, now=now)
+    shown, purpose = _shown(halt), purpose_of_reset(halt)
+    person = people.require(budget.workspace, purpose, shown, now=now)
     now = clock.parse(person["at"])
-    command = {"do": "reset", "by": Witnessed(person), **_new_limits(budget, state, flags, now)}
+    new = _new_limits(budget, state, flags, now)
+    said, subject = {"given": new["given"]}, subject_of_reset(state)
+    person = sign(budget.workspace, person, text_of(purpose, subject, said, "\n".join(shown)))
+    command = {"do": "reset", "by": person, **new, "before": budget.lifted_unsigned()}
     budget.execute_now(command, now=now)
     stop.let_go(budget.workspace)
     return _after(budget, state, person)
@@ -192,10 +216,6 @@ def reset(budget: Budget, flags: Limits, *, now: int) -> Reset:
 
 def _shown(halt: Halt | None) -> list[str]:
     return boxes.stop(halt["type"], halt["value"], halt["threshold"], halt["level"]) if halt else []
-
-
-def _purpose(halt: Halt | None) -> str:
-    return "lift the budget's stop" if halt else "change the budget's limits"
 
 
 def _new_limits(budget: Budget, state: BudgetState, flags: Limits, now: int) -> dict[str, Any]:
@@ -273,4 +293,5 @@ def _after(budget: Budget, before: BudgetState, person: Person | None) -> Reset:
         "limits": in_force(budget.workspace, state["given"], state["lowered"]).limits,
         "by": person,
         "last_reset": state["last_reset"],
+        "waiting": list(state["pending"]),
     }

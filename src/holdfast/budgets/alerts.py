@@ -41,6 +41,19 @@ def keep(
         pass
 
 
+def holds(workspace: Workspace, session: str, type: str) -> bool:
+    """Whether the alert of a type holds a session; a file that cannot be understood still holds."""
+    found = _read(_path(workspace, session))
+    return type in found or "" in found
+
+
+def add(workspace: Workspace, session: str, type: str, words: str) -> None:
+    """Let the alert of a type hold a session, besides those that hold it."""
+    path = _path(workspace, session)
+    os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+    write_synced(path, canonical_json.dumps({**_read(path), type: words}).encode())
+
+
 def read(workspace: Workspace, session: str) -> dict[str, str]:
     """The alerts that hold a session. A file that cannot be understood still holds."""
     found = dict(_read(_path(workspace, ANYBODY)))

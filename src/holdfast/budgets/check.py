@@ -5,15 +5,17 @@ from __future__ import annotations
 from holdfast.budgets import alerts, last_turn, side_files, stop
 from holdfast.budgets.limits import InForce, in_force
 from holdfast.budgets.measure import gather
+from holdfast.budgets.missing import put_back
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules import budget as rules
-from holdfast.budgets.rules.ruling import judge
+from holdfast.budgets.rules.ruling import judge, risen
 from holdfast.budgets.rules.waypoint import THRESHOLD_STOP
 from holdfast.clients.current_session import own_id
 from holdfast.estop.stop import refuse_stopped
 from holdfast.kernel import config, latch
 from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import HoldfastError, StoreAway
+from holdfast.kernel.rules import Person
 from holdfast.kernel.state import load
 from holdfast.session import sessions
 from holdfast.streams import open_writer
@@ -88,10 +90,31 @@ class Budget:
         return config.load(self.workspace, journal)
 
     def state(self) -> BudgetState:
+        """What the budget has on record, as far as it counts."""
+        return self._counted()[0]
+
+    def lifted_unsigned(self) -> dict[str, Any] | None:
+        """What a reset without the signature that is asked for changed, when there was one."""
+        state, _, is_unsigned = self._counted()
+        names = ("stopped", "given", "lowered", "last_reset", "pending")
+        return {name: state[name] for name in names} if is_unsigned else None  # type: ignore[literal-required]
+
+    def uncounted(self) -> list[str]:
+        """The types whose acknowledgment lacks the signature that is asked for."""
+        return self._counted()[1]
+
+    def _counted(self) -> tuple[BudgetState, list[str], bool]:
+        """The state, the types whose acknowledgment does not count, and whether the records say that
+        a stop was lifted by one who did not sign."""
         if not self.workspace.exists():
-            return rules.initial(self.stream)
-        state: BudgetState = load(self.workspace.journal, rules, self.stream)[0]
-        return state
+            return rules.initial(self.stream), [], False
+        recorded: BudgetState = load(self.workspace.journal, rules, self.stream)[0]
+        if not self.settings["gate.signers"]:
+            return recorded, [], False
+        from holdfast.budgets.signed import count
+
+        state, uncounted = count(self.workspace, recorded)
+        return state, uncounted, state["stopped"] != recorded["stopped"]
 
     def in_force(self, flags: Limits | None = None) -> InForce:
         state = self.state()
@@ -110,7 +133,7 @@ class Budget:
         """Let hooks use tools again, after a person's word."""
         if command["do"] == "ack":
             alerts.settle(self.workspace, command["type"])
-        elif command["do"] == "reset":
+        elif command["do"] == "reset" and isinstance(command.get("by"), Person):
             alerts.clear(self.workspace)
 
     def execute_now(self, command: Any, *, now: int) -> Outcome:
@@ -142,7 +165,9 @@ class Budget:
         by default, where the session at work is. `measure` finds the values of a run. A caller that
         `tells` the agent also uses up its last turn."""
         try:
-            state = self.state()
+            if not dry_run:
+                put_back(self.workspace, now=now)
+            state, uncounted, is_unsigned = self._counted()
         except HoldfastError:
             refuse_stopped(self.workspace)  # which holds without the journal
             raise
@@ -153,9 +178,14 @@ class Budget:
             session = session or own_id()
             known = gather(self.workspace, state, given or {}, session=session, now=now)
         check = self._command(held, known, flags or {}, place)
+        check["values"] = known["values"] = risen(state, check)
+        if uncounted:
+            check["uncounted"] = uncounted
         ruling = judge(state, check, now)
-        if dry_run:
-            report = self._report(state, check, ruling, known, dry_run=True)
+        if is_unsigned and state["stopped"] is not None:
+            stop.engage(self.workspace, {**state["stopped"], "last_turn": False}, now=now)
+        if dry_run or is_unsigned:
+            report = self._report(state, check, ruling, known, dry_run=dry_run)
         else:
             report = self._obey(state, check, ruling, known, now)
         if report["verdict"] != "stop":
@@ -181,6 +211,7 @@ class Budget:
             "checkpoint_at": last["at"] if last else "",
             "pause": held.pause,
             "last_turn": self.settings["guard.last_turn"],
+            "reported": known["reported"],
         }
 
     def _obey(

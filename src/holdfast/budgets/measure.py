@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         session: str
         started_at: str
         measured_errors: int
+        reported: list[str]
 
 
 NAMES = ("cost", "context", "estimated", "actual", "errors")
@@ -66,18 +67,17 @@ def gather(
     spent = _measured(workspace, session, now)
     session = session or (spent["session"] if spent else "")
     notes: dict[str, str] = {}
-    cost = given.get("cost")
-    if cost is None:
-        cost, notes["cost"] = _cost(state, spent)
-    context = given.get("context")
-    if context is None:
-        context = spent["context_percent"] if spent else None
-        notes["context"] = "" if context is not None else "unknown: no client tells it"
+    # What is reported counts where it is more than what is measured.
+    cost, notes["cost"] = _cost(state, spent)
+    cost = _more(given.get("cost"), cost)
+    context = _more(given.get("context"), spent["context_percent"] if spent else None)
+    if "cost" in given:
+        notes["cost"] = ""
+    notes["context"] = "" if context is not None else "unknown: no client tells it"
     variance, notes["variance"] = _variance(given, cost)
     measured = spent["errors"] if spent else 0
-    errors = given.get("errors")
-    if errors is None:
-        errors = _since(measured, state["forgiven"].get(session, 0)) + state["added"]["errors"]
+    counted = _since(measured, state["forgiven"].get(session, 0)) + state["added"]["errors"]
+    errors = _more(given.get("errors"), counted) or 0
     values: Values = {
         "cost": cost,
         "context": context,
@@ -92,7 +92,15 @@ def gather(
         "session": session,
         "started_at": _time(spent["started_at"]) if spent else "",
         "measured_errors": measured,
+        "reported": [type for type in TYPES if type in given]
+        + (["variance"] if "estimated" in given else []),
     }
+
+
+def _more(reported: float | None, measured: float | None) -> float | None:
+    """The larger of the two that are known."""
+    known = [value for value in (reported, measured) if value is not None]
+    return max(known, default=None)
 
 
 def _measured(workspace: Workspace, session: str, now: int) -> Spending | None:

@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.budgets.rules.ledger import BudgetState, Halt, Ruling
+    from holdfast.budgets.rules.ledger import BudgetState, Halt, Pending, Ruling
     from holdfast.kernel.workspace import Workspace
 
 
@@ -49,10 +49,15 @@ def describe_alerts(state: BudgetState, ruling: Ruling) -> dict[str, str]:
     for one in ruling["handled"]:
         if one["how"] == "waiting":
             found[one["type"]] = (one["value"], one["threshold"])
-    return {
-        type: f"{name_of(type)} at {amount(type, value)}, the alert is at {amount(type, threshold)}"
-        for type, (value, threshold) in found.items()
-    }
+    return {type: _reached(type, *numbers) for type, numbers in found.items()}
+
+
+def describe_pending(type: str, pending: Pending) -> str:
+    return _reached(type, pending["value"], pending["threshold"])
+
+
+def _reached(type: str, value: float, threshold: float) -> str:
+    return f"{name_of(type)} at {amount(type, value)}, the alert is at {amount(type, threshold)}"
 
 
 def is_held(workspace: Workspace) -> bool:

@@ -114,6 +114,7 @@ class Call:
 
     def answer(self, verb: Callable[..., Reply], **arguments: Any) -> int:
         """Run a verb and print what it replies; the exit code."""
+        self._put_back()
         try:
             reply = verb(self, **arguments)
         except HoldfastError as error:
@@ -148,6 +149,19 @@ class Call:
                 kind="not_printed",
             ) from error
         return reply.exit_code
+
+    def _put_back(self) -> None:
+        """Set a stop or an alert again that the records say holds and whose file is gone."""
+        try:
+            workspace = self.workspace
+            if workspace.url or not os.path.exists(workspace.journal_path):
+                return
+            from holdfast.budgets.missing import put_back
+
+            for what in put_back(workspace, now=self.now):
+                warn(f"The file of {what} was removed. It is set again, and recorded.")
+        except HoldfastError:
+            return  # the verb says what is wrong with the workspace
 
     def _forward(self) -> None:
         """Start the forwarder when something waits for the server."""

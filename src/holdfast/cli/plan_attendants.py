@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from holdfast.budgets.check import Budget
     from holdfast.cli.plan_watch import PlanWatch
+    from holdfast.kernel.rules import Person
     from holdfast.kernel.workspace import Workspace
     from holdfast.plans.news import Interrupts
 
@@ -95,6 +96,10 @@ class AtTerminal(Patient):
             echo("Go on with the old text, or plan anew what has not begun? [old/new] ", error=True)
             typed = sys.stdin.readline().strip().lower()
         return typed if typed in ("old", "new") else ""
+
+    def person(self, workspace: Workspace, purpose: str, shown: Sequence[str]) -> Person:
+        with self._watch.aside():
+            return super().person(workspace, purpose, shown)
 
     def _wants_to(self, interrupts: Interrupts) -> bool:
         found = select.select([0, interrupts.descriptor], [], [], LOOK_SECONDS)[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.estop.rules.stop import STREAM
+from holdfast.estop.stop import holding
 from holdfast.kernel import clock, latch
 
 if TYPE_CHECKING:
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
 
 def follow(workspace: Workspace, state: StopState, server: Journal) -> None:
     """Set or lift the latch as the server's stream says."""
-    held = latch.read(workspace)
-    if state["stopped"]:
+    held, stopped = latch.read(workspace), holding(workspace, state)
+    if stopped is not None:
         if held is None:
-            latch.engage(workspace, state["reason"], by=state["by"], now=clock.now())
+            latch.engage(workspace, stopped["reason"], by=stopped["by"], now=clock.now())
         return
     # Only the stop that was lifted: one that the server never heard of holds on.
     lifted = server.latest(stream=STREAM, kind="stopped", limit=1)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from holdfast.kernel import latch
+from holdfast.kernel import config, latch
 from holdfast.kernel.errors import HoldfastError, NotAllowed, Stopped, StoreAway
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from holdfast.estop.rules.stop import StopState
     from holdfast.kernel.latch import Latch
+    from holdfast.kernel.rules import Person
     from holdfast.kernel.workspace import Workspace
 
 # Who sets the latch when a budget's limit is reached; `guard reset` lifts it, and asks a person.
 BUDGET = "guard"
 BUDGET_LIFTED_BY = "holdfast guard reset"
+# What a person does who lifts it, in a signature and in the record of a refused attempt.
+LIFT = "lift the emergency stop"
 
 
 def stop(workspace: Workspace, reason: str, *, by: str, now: int) -> tuple[bool, list[str]]:
@@ -27,8 +31,16 @@ def stop(workspace: Workspace, reason: str, *, by: str, now: int) -> tuple[bool,
     return _record(workspace, "stop", reason, by=by, now=now), missed
 
 
-def release(workspace: Workspace, reason: str, *, by: str, now: int) -> bool:
-    """Lift the stop; whether there was one. A budget's stop is not lifted here."""
+def release(workspace: Workspace, reason: str, *, person: Person, now: int) -> bool:
+    """Lift the stop as a person who was seen; whether there was one. The record comes first: without
+    it, the next command would set the latch again. A budget's stop is not lifted here."""
+    held = refuse_budget(workspace)
+    recorded = _record(workspace, "release", reason, by=person, now=now)
+    return latch.release(workspace) if held else recorded
+
+
+def refuse_budget(workspace: Workspace) -> Latch | None:
+    """The latch that holds, if it is not a budget's."""
     held = latch.read(workspace)
     if held is not None and held["by"] == BUDGET:
         raise NotAllowed(
@@ -36,24 +48,61 @@ def release(workspace: Workspace, reason: str, *, by: str, now: int) -> bool:
             hint=f"A person lifts it with: {BUDGET_LIFTED_BY}",
             kind="budget_stop",
         )
-    if not latch.release(workspace):
-        return False
-    _record(workspace, "release", reason, by=by, now=now)
-    return True
+    return held
 
 
-def _record(workspace: Workspace, what: str, reason: str, *, by: str, now: int) -> bool:
+def is_recorded(workspace: Workspace) -> StopState | None:
+    """The stop that holds by the records, if one does."""
+    from holdfast.estop.rules import stop as rules
+    from holdfast.kernel.state import load
+
+    if not workspace.exists():
+        return None
+    state: StopState = load(workspace.journal, rules, rules.STREAM)[0]
+    return holding(workspace, state)
+
+
+def holding(workspace: Workspace, state: StopState) -> StopState | None:
+    """The stop of a state. One that was lifted without the signature that `gate.signers` asks for
+    still holds."""
+    if state["stopped"]:
+        return state
+    lifted = state.get("lifted")
+    if lifted is None or not config.load(workspace, workspace.journal)["gate.signers"]:
+        return None
+    from holdfast.signatures import counts
+
+    subject = {"reason": lifted["reason"], "by": lifted["by"]}
+    if counts(workspace, lifted["person"], LIFT, subject, {"reason": state["reason"]}):
+        return None
+    return {"stopped": True, "reason": lifted["reason"], "by": lifted["by"]}
+
+
+def _record(workspace: Workspace, what: str, reason: str, *, by: str | Person, now: int) -> bool:
+    """Whether it was recorded. Only a stop can wait for a server that is away; a release cannot."""
     from holdfast.estop.rules.stop import STREAM
+    from holdfast.kernel.commit import Order, commit
     from holdfast.streams import open_writer
 
-    command = {"do": what, "reason": reason, "by": by}
+    command: dict[str, Any] = {"do": what, "reason": reason, "by": by}
+    if what == "release":
+        command["holds"] = is_recorded(workspace) is not None
+    actor = by if isinstance(by, str) else by["name"]
+    order = Order(STREAM, command)
+    can_wait = what == "stop"
     try:
-        outcome = open_writer(workspace).execute(STREAM, command, actor=by, now=now)
+        (outcome,) = commit(
+            open_writer(workspace), [order], actor=actor, now=now, can_wait=can_wait
+        )
     except StoreAway:
-        return _leave_for_server(workspace, command, by=by, now=now)
+        if not can_wait:
+            raise
+        return _leave_for_server(workspace, command, by=actor, now=now)
+    except NotAllowed:
+        raise
     except HoldfastError:
         return False
-    return not outcome["queued"]
+    return bool(outcome["records"])
 
 
 def _leave_for_server(workspace: Workspace, command: Any, *, by: str, now: int) -> bool:

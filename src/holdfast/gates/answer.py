@@ -13,19 +13,18 @@ from holdfast.gates.rules import people as refusal
 from holdfast.gates.rules.answer import declined, hint_for, understood
 from holdfast.gates.rules.gate_text import inert, render
 from holdfast.gates.rules.picture import described
-from holdfast.kernel import clock
+from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.commit import Order, commit
-from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, Usage
 from holdfast.kernel.state import load
-from holdfast.streams import open_writer, rules_of
+from holdfast.signatures import sign, text_of
+from holdfast.streams import open_writer
 
 if TYPE_CHECKING:
-    from holdfast.gates.person import Person
     from holdfast.gates.rules.answer import GateAnswer
     from holdfast.gates.rules.gate import GateState
     from holdfast.gates.rules.people import PeopleState, Refused
-    from holdfast.kernel.rules import Rules
+    from holdfast.kernel.rules import Person
     from holdfast.kernel.workspace import Workspace
 
 # How often an answer that is none of the options is asked for again.
@@ -51,22 +50,23 @@ class AnswerRequest:
     saw: str = ""
 
 
-def purpose_of(id: str) -> str:
-    """What a refused attempt is recorded as."""
-    return f"answer gate {id}"
-
-
 def answer(context: GateContext, request: AnswerRequest) -> GateState:
     """Record a person's answer to a gate."""
     found = lookup.find_gate(context.workspace, request.gate)
     state = lookup.read_now(context.workspace, found, now=context.now)
     if rules.is_over(state):
         raise rules.already(state)
+    if "uncounted" in state:
+        raise Conflict(
+            f"Gate {state['id']} has an answer without a valid signature, which does not count.",
+            hint="The agent asks again; then it is a new gate.",
+            kind="gate_unsigned",
+        )
     read = None if request.text is None else _read(state, request.text, request.no)
     shown = [*facts(state, context.now), *attached(state), "", *_rendered(state)]
     text, person = request.text, request.person
     if person is None:
-        purpose = purpose_of(state["id"])
+        purpose = lookup.purpose_of(state["id"])
         if read is None:
             person = people.require(context.workspace, purpose, now=context.now)
             people.show(shown)
@@ -76,6 +76,9 @@ def answer(context: GateContext, request: AnswerRequest) -> GateState:
             shown = [line for line in shown if not line.startswith(WHAT_TO_TYPE)]
             shown += [f"Your answer: {_said(read)}"]
             person = people.require(context.workspace, purpose, shown, now=context.now)
+    else:
+        purpose = lookup.purpose_of(state["id"])
+        person = people.refuse_made_up(context.workspace, purpose, person, now=context.now)
     saw = request.saw or "\n".join(shown)
     return _record(context.workspace, state, text or "", request, person, saw)
 
@@ -124,7 +127,7 @@ def refused_attempts(workspace: Workspace, id: str) -> list[Refused]:
     if not workspace.exists() or workspace.journal.head(refusal.STREAM) is None:
         return []
     state: PeopleState = load(workspace.journal, refusal, refusal.STREAM)[0]
-    return [one for one in state["latest"] if one["purpose"] == purpose_of(id)]
+    return [one for one in state["latest"] if one["purpose"] == lookup.purpose_of(id)]
 
 
 def _ask_for_text(state: GateState) -> str:
@@ -149,12 +152,16 @@ def _record(
     person: Person,
     saw: str,
 ) -> GateState:
-    key, stream, now = new_id(), rules.stream_of(state["id"]), clock.parse(person["at"])
-    answering: Rules = rules.Answering(key)
+    stream, now = rules.stream_of(state["id"]), clock.parse(person["at"])
     writer = open_writer(workspace)
-    writer.rules_of = lambda name: answering if name == stream else rules_of(name)
-    command = {"do": "answer", "answer": text, "no": request.no, "note": request.note, "key": key}
-    command |= {"person": person, "saw": saw}
+    command = {"do": "answer", "answer": text, "no": request.no, "note": request.note, "saw": saw}
+    # Cleaned here: what is signed has to be what is kept.
+    command = writer.redactor.value(command, canonical_json.dumps(command))
+    assert state["content"] is not None
+    said = rules.said_of(rules.read_answer(state["content"], command))
+    purpose = lookup.purpose_of(state["id"])
+    signed = text_of(purpose, rules.subject_of(state), said, command["saw"])
+    command["person"] = sign(workspace, person, signed)
     try:
         # Not through `execute`: an answer is never left in an inbox.
         commit(writer, [Order(stream, command)], actor=person["name"], now=now)

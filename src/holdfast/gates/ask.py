@@ -13,19 +13,21 @@ from holdfast.clients.current_session import own_id
 from holdfast.estop.stop import refuse_stopped
 from holdfast.fleet.current_life import lives_of_session
 from holdfast.gates import lookup, notices, pictures
+from holdfast.gates import person as people
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules.lint import findings
 from holdfast.kernel import clock
 from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.digest import id_of
-from holdfast.kernel.errors import HoldfastError, NotAllowed, NotFound, Usage
+from holdfast.kernel.errors import HoldfastError, NotFound, Usage
 from holdfast.session.spending import measured
 from holdfast.streams import open_writer
 
 if TYPE_CHECKING:
     from holdfast.gates.rules.content import Content
     from holdfast.gates.rules.gate import GateState
+    from holdfast.kernel.rules import Person
     from holdfast.kernel.workspace import Workspace
 
 SHORT = 12
@@ -64,10 +66,12 @@ class AskResult(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class WithdrawRequest:
-    """The gate to withdraw, by its id or name, and why."""
+    """The gate to withdraw, by its id or name, and why. Without a `person`, the one at the terminal
+    of this process is asked to identify themselves."""
 
     gate: str
     reason: str
+    person: Person | None = None
 
 
 def ask(context: GateContext, request: AskRequest) -> AskResult:
@@ -114,28 +118,27 @@ def ask(context: GateContext, request: AskRequest) -> AskResult:
 
 
 def withdraw(context: GateContext, request: WithdrawRequest) -> GateState:
-    """Withdraw a gate as the one who asked it: by name, or from the same session."""
+    """Withdraw a gate, as a person: an agent that could would get past every question."""
+    if not request.reason.strip():
+        raise Usage("Why is it withdrawn?", hint="--reason says it to the agent that asked.")
     found = lookup.find_gate(context.workspace, request.gate)
     state = lookup.read_now(context.workspace, found, now=context.now)
-    asked = state["asked"]
-    assert asked is not None
     if rules.is_over(state):
         raise rules.already(state)
-    if asked["by"] != context.actor and (not own_id() or asked["session"] != own_id()):
-        raise NotAllowed(
-            f"Gate {state['id']} was asked by {asked['by']}, who alone can withdraw it.",
-            hint=f"A person can say no: holdfast gate answer {state['id']} --no WHY",
-            kind="not_yours",
-        )
-    return withdraw_any(context, state["id"], request.reason)
+    person = request.person
+    purpose = f"withdraw gate {state['id']}"
+    if person is None:
+        shown = [f"Gate {state['id']}: {lookup.title_of(state)}", f"Because: {request.reason}"]
+        person = people.require(context.workspace, purpose, shown, now=context.now)
+    else:
+        person = people.refuse_made_up(context.workspace, purpose, person, now=context.now)
+    return withdraw_as(context, state["id"], request.reason, person)
 
 
-def withdraw_any(context: GateContext, id: str, reason: str) -> GateState:
-    """Withdraw a gate, whoever asked it. Not through the inbox: a caller who is told that nobody waits
-    must be right."""
-    if not reason.strip():
-        raise Usage("Why is it withdrawn?", hint="--reason says it to whoever was asked.")
-    command = {"do": "withdraw", "by": context.actor, "why": reason.strip()}
+def withdraw_as(context: GateContext, id: str, reason: str, person: Person) -> GateState:
+    """Withdraw a gate as a person who was seen. Not through the inbox: the caller must know that it
+    is done."""
+    command = {"do": "withdraw", "person": person, "why": reason.strip()}
     order = Order(rules.stream_of(id), command)
     commit(open_writer(context.workspace), [order], actor=context.actor, now=context.now)
     lookup.close(context.workspace, id, now=context.now)
@@ -181,7 +184,7 @@ def _id_for(workspace: Workspace, content: Content, name: str) -> str:
 
 def _present(workspace: Workspace, id: str) -> GateState:
     try:
-        return lookup.read(workspace, id)
+        return lookup.read_recorded(workspace, id)
     except NotFound:
         return rules.initial(rules.stream_of(id))
 

@@ -33,7 +33,35 @@ class GateContext:
 
 
 def read(workspace: Workspace, id: str) -> GateState:
-    """A gate by its whole id; NotFound when nobody asked it."""
+    """A gate by its whole id, with the answer that counts; NotFound when there is no such gate."""
+    return counted(workspace, read_recorded(workspace, id))
+
+
+def counted(workspace: Workspace, state: GateState) -> GateState:
+    """A gate without an answer that lacks the signature which `gate.signers` asks for."""
+    answer = state["answer"]
+    if answer is None or answer["person"] is None:
+        return state
+    from holdfast.kernel import config
+
+    if not config.load(workspace, workspace.journal)["gate.signers"]:
+        return state
+    from holdfast.signatures import counts
+
+    purpose = purpose_of(state["id"])
+    subject, said = rules.subject_of(state), rules.said_of(answer)
+    if counts(workspace, answer["person"], purpose, subject, said):
+        return state
+    return {**state, "answer": None, "uncounted": answer}
+
+
+def purpose_of(id: str) -> str:
+    """What a person does who answers, in a signature and in the record of a refused attempt."""
+    return f"answer gate {id}"
+
+
+def read_recorded(workspace: Workspace, id: str) -> GateState:
+    """A gate as its records say it, whether its answer counts or not."""
     stream = rules.stream_of(id)
     state: GateState = rules.initial(stream)
     if workspace.exists():
@@ -114,7 +142,7 @@ def every_gate(workspace: Workspace) -> Iterator[GateState]:
     for head in _heads(workspace):
         state: GateState = load(workspace.journal, rules, head["stream"])[0]
         if state["content"] is not None:
-            yield state
+            yield counted(workspace, state)
 
 
 def answered_since(workspace: Workspace, at: str, *, limit: int) -> list[GateState]:
@@ -125,7 +153,7 @@ def answered_since(workspace: Workspace, at: str, *, limit: int) -> list[GateSta
     found: list[GateState] = []
     for head in sorted(heads, key=lambda head: head["seen_at"], reverse=True):
         state: GateState = load(workspace.journal, rules, head["stream"])[0]
-        if state["answer"] is not None:
+        if counted(workspace, state)["answer"] is not None:
             found.append(state)
         if len(found) == limit:
             break

@@ -13,12 +13,14 @@ import pwd
 import termios
 import time
 from secrets import choice
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 from unicodedata import east_asian_width
 
+from holdfast.gates.rules.gate import ELICITATION
 from holdfast.gates.rules.people import STREAM
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, NotAllowed
+from holdfast.kernel.rules import Person
 from holdfast.kernel.text import safe
 from holdfast.streams import actor, open_writer
 
@@ -26,15 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from holdfast.kernel.workspace import Workspace
-
-
-class Person(TypedDict):
-    """Who spoke, through what, from which terminal, and when."""
-
-    name: str
-    channel: str
-    terminal: str
-    at: str
 
 
 # How the variables begin that clients give to what they start, and that our own agents have.
@@ -77,12 +70,19 @@ def require(workspace: Workspace, purpose: str, shown: Sequence[str] = (), *, no
     finally:
         os.close(terminal)
     elapsed = int((time.monotonic() - began) * 1000)
-    return {
-        "name": _user(),
-        "channel": "terminal",
-        "terminal": name,
-        "at": clock.precise(now + elapsed),
-    }
+    at = clock.precise(now + elapsed)
+    return Person(name=_user(), channel="terminal", terminal=name, at=at)
+
+
+def refuse_made_up(workspace: Workspace, purpose: str, person: object, *, now: int) -> Person:
+    """The person who was seen elsewhere, as at the page; a refusal of one that a program made up."""
+    if not isinstance(person, Person):
+        raise _refused(workspace, purpose, now, "no person was seen")
+    seen = agent_environment(os.environ) if person["channel"] != ELICITATION else []
+    if seen:
+        why = f"an agent's environment ({', '.join(seen)})"
+        raise _refused(workspace, purpose, now, why, seen=seen)
+    return person
 
 
 def _types_back(terminal: int, purpose: str) -> bool:
@@ -127,14 +127,14 @@ def tell(lines: Sequence[str]) -> None:
 
 def at_page(terminal: str, *, now: int) -> Person:
     """Whoever signed in to the page with what was shown on a terminal."""
-    return {"name": _user(), "channel": "page", "terminal": terminal, "at": clock.precise(now)}
+    return Person(name=_user(), channel="page", terminal=terminal, at=clock.precise(now))
 
 
 def by_elicitation(client: str, *, now: int) -> Person:
     """The one who answered in a client's dialogue. No terminal showed a person, so the client's own name
     stands here, and the rules accept the answer only for a gate that holds nothing up."""
     name = f"{' '.join(safe(client).split())[:LONGEST_CLIENT] or 'a client'}, by elicitation"
-    return {"name": name, "channel": "elicitation", "terminal": "", "at": clock.precise(now)}
+    return Person(name=name, channel=ELICITATION, terminal="", at=clock.precise(now))
 
 
 def refuse(workspace: Workspace, purpose: str, why: str, *, now: int) -> NotAllowed:

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 # Words after `holdfast` that are a person's. This is a fence, which a shell can get around; the wall
 # behind it is the terminal that `people` demands.
-_PERSONS = (("gate", "answer"), ("guard", "ack"), ("guard", "reset"), ("release",))
+_PERSONS = (
+    *(("gate", "answer"), ("gate", "withdraw"), ("guard", "ack"), ("guard", "reset")),
+    ("release",),
+)
 # The same as tools of a server.
 _PERSONS_TOOLS = ("gate_answer", "guard_ack", "guard_reset", "release")
 # What ends a word in any shell.

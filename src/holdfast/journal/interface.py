@@ -186,8 +186,9 @@ if TYPE_CHECKING:
         def erase(self, ids: Sequence[str]) -> int:
             """Remove the bodies of these records for good; their hashes stay."""
 
-        def collect(self, *, before: str, keep: int) -> Collected:
-            """Remove what is older than `before`, keeping `keep` of each stream and its state."""
+        def collect(self, *, before: str, keep: int, spared: Sequence[str] = ()) -> Collected:
+            """Remove what is older than `before`, keeping `keep` of each stream and its state. Streams
+            whose names begin with one of `spared` are left alone."""
 
         def acknowledged(self) -> list[Marked]:
             """The newest records that were acknowledged, as kept outside of the store."""

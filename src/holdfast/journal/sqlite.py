@@ -360,11 +360,11 @@ class SqliteJournal:
             )
             return connection.total_changes() - before
 
-    def collect(self, *, before: str, keep: int) -> Collected:
+    def collect(self, *, before: str, keep: int, spared: Sequence[str] = ()) -> Collected:
         from holdfast.journal import upkeep
 
         with self.transaction() as connection:
-            return upkeep.collect(connection, before, keep)
+            return upkeep.collect(connection, before, keep, tuple(spared))
 
     def scrub(self, text: str, mark: str) -> int:
         from holdfast.journal import upkeep

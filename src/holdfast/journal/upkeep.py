@@ -27,7 +27,9 @@ FIXED_SINCE = (3, 51, 3)
 FIXED_BRANCHES = ((3, 44, 6), (3, 50, 7))
 
 
-def collect(connection: apsw.Connection, before: str, keep: int) -> Collected:
+def collect(
+    connection: apsw.Connection, before: str, keep: int, spared: tuple[str, ...] = ()
+) -> Collected:
     """Remove old records from the front of each stream, and leave the anchor of its chain.
 
     Kept are the records that a state is made of, the newest `keep`, and the newest of all: its
@@ -36,10 +38,12 @@ def collect(connection: apsw.Connection, before: str, keep: int) -> Collected:
     collected: Collected = {"records": 0, "streams": 0}
     newest: Any = connection.execute("SELECT max(seq) FROM records").fetchone()
     streams: Any = connection.execute(
-        "SELECT s.number, s.version, s.closed_at, coalesce(n.version, 0) FROM streams s"
+        "SELECT s.number, s.version, s.closed_at, coalesce(n.version, 0), s.name FROM streams s"
         " LEFT JOIN snapshots n ON n.stream = s.number"
     ).fetchall()
-    for number, version, closed_at, snapshot_version in streams:
+    for number, version, closed_at, snapshot_version, name in streams:
+        if name.startswith(spared):
+            continue
         long_ended = closed_at is not None and closed_at < before
         last = version if long_ended else min(version - keep, snapshot_version)
         first_kept: Any = connection.execute(

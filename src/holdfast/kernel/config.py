@@ -112,6 +112,14 @@ SETTINGS: dict[str, tuple[Any, str]] = {
         {},
         "What a bootstrap reads on entering a phase: a table of phases and lists of paths.",
     ),
+    "gate.signers": (
+        "",
+        "An allowed-signers file, as git uses it: what people decide counts only with their SSH signature.",
+    ),
+    "gate.key": (
+        "",
+        "The SSH key that a person signs with; by default ~/.ssh/id_ed25519.",
+    ),
     "notify.urls": (
         "",
         "Where people are told that a gate waits: apprise addresses, separated by blanks.",

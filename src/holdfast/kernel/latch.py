@@ -90,8 +90,10 @@ def _worktrees(workspace: Workspace) -> list[Workspace]:
 
 
 def read(workspace: Workspace) -> Latch | None:
-    """The latch that holds, if one does. A file that cannot be understood still holds."""
-    for place in places(workspace):
+    """The latch that holds, if one does. A file that cannot be understood still holds. The usual place
+    is looked at, too, where HOLDFAST_HOME names another: an agent could name one."""
+    usual = os.path.join(workspace.git_dir, "holdfast", "latch") if workspace.git_dir else ""
+    for place in dict.fromkeys((*places(workspace), *((usual,) if usual else ()))):
         try:
             with open(place, encoding="utf-8", errors="replace") as file:
                 text = file.read(65536)

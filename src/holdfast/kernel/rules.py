@@ -54,5 +54,14 @@ class Decision:
         self.moves = moves
 
 
+class Person(dict[str, str]):
+    """A person whom this process saw: `name`, `channel`, `terminal` and `at`, and their `signature`
+    where one is asked for.
+
+    What only a person may do is decided by rules that ask for this class. A command may come from an
+    inbox, or from a program that made a person up: it is plain JSON then, and that is no such thing.
+    """
+
+
 class Unparsable(Exception):
     """A view's text that its protocol cannot read, and why."""

@@ -10,6 +10,7 @@ from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel import clock
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError
+from holdfast.maintenance.decisions import find_decisions, require_person
 from holdfast.maintenance.history import require_journal
 from holdfast.remote.move import copy_to_file
 from holdfast.version import __version__
@@ -56,6 +57,8 @@ def restore_copy(
             'HOLDFAST_URL= holdfast backup FILE --restore, then holdfast journal move --to "$URL"',
             kind="on_a_server",
         )
+    if workspace.exists():
+        require_person(workspace, "restore a backup", _decided(workspace, file), now=now)
     aside = ""
     with workspace.lock():
         if workspace.exists():
@@ -63,6 +66,22 @@ def restore_copy(
             aside = _keep_present(workspace, f"{stamp}-{new_id()[:8]}")
         upkeep.restore(workspace.file(), file)
     return {"file": file, "aside": aside}
+
+
+def _decided(workspace: Workspace, file: str) -> list[str]:
+    """The streams of what people decided that a copy does not have as they are now. Of a journal that
+    is too damaged to be read, none: a person's decisions cannot be read from it either."""
+    try:
+        present = {head["stream"]: head["version"] for head in workspace.journal.heads()}
+    except HoldfastError:
+        return []
+    copy = SqliteJournal(file, read_only=True)
+    try:
+        kept = {head["stream"]: head["version"] for head in copy.heads()}
+    finally:
+        copy.close()
+    changed = [name for name, version in present.items() if kept.get(name) != version]
+    return find_decisions([*changed, *(name for name in kept if name not in present)])
 
 
 def _keep_present(workspace: Workspace, stamp: str) -> str:

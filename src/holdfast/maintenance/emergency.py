@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from holdfast.budgets.check import latched_again
 from holdfast.estop import stop as estop
-from holdfast.kernel import latch
+from holdfast.estop.stop import LIFT
+from holdfast.gates import person as people
+from holdfast.kernel import clock, latch
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.redact import Redactor
+from holdfast.signatures import sign, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypedDict
 
+    from holdfast.kernel.rules import Person
     from holdfast.kernel.workspace import Workspace
 
     class StopResult(TypedDict):
@@ -45,9 +50,25 @@ def stop(workspace: Workspace, reason: str = "", *, by: str, now: int) -> StopRe
     return {"reason": held["reason"] if held else reason, "recorded": recorded, "warning": warning}
 
 
-def release(workspace: Workspace, reason: str = "", *, by: str, now: int) -> bool:
-    """Lift the emergency stop; whether there was one. A budget's stop that it hid holds again."""
-    lifted = estop.release(workspace, reason, by=by, now=now)
+def release(
+    workspace: Workspace, reason: str = "", *, by: str, now: int, person: Person | None = None
+) -> bool:
+    """Lift the emergency stop, as a person; whether there was one. A budget's stop that it hid holds
+    again. Without a `person`, the one at the terminal of this process is asked."""
+    held, known = estop.refuse_budget(workspace), estop.is_recorded(workspace)
+    if held is None and known is None:
+        return False
+    stopped = held["reason"] if held is not None else known["reason"] if known else ""
+    if person is None:
+        person = people.require(workspace, LIFT, [f"Stopped: {stopped}"], now=now)
+    else:
+        person = people.refuse_made_up(workspace, LIFT, person, now=now)
+    reason = Redactor().text(reason)
+    if known is not None:
+        subject = {"reason": known["reason"], "by": known["by"]}
+        said = {"reason": reason}
+        person = sign(workspace, person, text_of(LIFT, subject, said, f"Stopped: {stopped}"))
+    lifted = estop.release(workspace, reason, person=person, now=clock.parse(person["at"]))
     if latched_again(workspace, actor=by, now=now):
         estop.refuse_stopped(workspace, "The emergency stop is lifted, a budget's stop is not.")
     return lifted

@@ -6,6 +6,7 @@ import os
 
 from holdfast.kernel import clock, config
 from holdfast.kernel.state import load
+from holdfast.maintenance.decisions import REFUSALS, STREAMS, require_person
 from holdfast.streams import rules_of
 
 TYPE_CHECKING = False
@@ -29,9 +30,12 @@ if TYPE_CHECKING:
 LEFTOVER_AGE = clock.DAY
 
 
-def collect(workspace: Workspace, now: int, *, dry_run: bool = False) -> Freed:
+def collect(
+    workspace: Workspace, now: int, *, dry_run: bool = False, decisions: bool = False
+) -> Freed:
     """Remove old records and give space back. States are saved first, so they outlive their
-    records."""
+    records. Records of gates, budgets and stops go only with `decisions`, which needs a person; those
+    of refused attempts never go."""
     from holdfast.gates import pictures
     from holdfast.kernel.views import quarantine
     from holdfast.loop import history as loop_history
@@ -41,16 +45,22 @@ def collect(workspace: Workspace, now: int, *, dry_run: bool = False) -> Freed:
     oldest = now - settings["retention.days"] * clock.DAY
     before = clock.precise(oldest)
     keep = settings["retention.keep"]
+    spared = (REFUSALS,) if decisions else STREAMS
     if dry_run:
-        return _would_free(journal, before, keep)
+        return _would_free(journal, before, keep, spared)
+    if decisions:
+        purpose = "remove old records of what people decided"
+        require_person(workspace, purpose, STREAMS, now=now)
     with workspace.lock():
         for head in journal.heads():
+            if head["stream"].startswith(spared):
+                continue
             first = journal.read(head["stream"], after=head["anchor_version"], limit=1)
             is_old = bool(first) and first[0]["at"] < before
             if is_old and head["version"] - head["anchor_version"] > keep:
                 state, _ = load(journal, rules_of(head["stream"]), head["stream"])
                 journal.snapshot(head["stream"], head["version"], state)
-        collected = journal.collect(before=before, keep=keep)
+        collected = journal.collect(before=before, keep=keep, spared=spared)
         removed = quarantine.clear(workspace, now - settings["quarantine.days"] * clock.DAY)
         leftovers = _remove_leftovers(workspace, now)
         leftovers += loop_history.remove_old(workspace, oldest)
@@ -79,9 +89,11 @@ def _prune_snapshots(workspace: Workspace, keep: int) -> int:
         return 0
 
 
-def _would_free(journal: Journal, before: str, keep: int) -> Freed:
+def _would_free(journal: Journal, before: str, keep: int, spared: tuple[str, ...]) -> Freed:
     records = streams = 0
     for head in journal.heads():
+        if head["stream"].startswith(spared):
+            continue
         old = 0
         for record in journal.read(head["stream"], after=head["anchor_version"]):
             if record["at"] >= before or record["version"] > head["version"] - keep:

@@ -8,8 +8,9 @@ from holdfast.journal.interface import find_record
 from holdfast.kernel.commit import REPAIR, Order, commit
 from holdfast.kernel.errors import NotFound, Usage
 from holdfast.kernel.rules import Decision
-from holdfast.kernel.state import RESTORED, at_version, load
+from holdfast.kernel.state import RESTORED, at_version, fold, has_everything, load
 from holdfast.loop.track import prepare_restore
+from holdfast.maintenance.decisions import find_decisions, require_person
 from holdfast.maintenance.record_text import describe_all
 from holdfast.streams import open_writer, rules_of
 
@@ -165,6 +166,8 @@ def restore(
     done["changed"] = done["present"] != done["wanted"] or version != newest_version
     if dry_run:
         return done
+    if done["changed"]:
+        require_person(workspace, f"restore {stream}", [stream], now=now)
     writer = open_writer(workspace)
     with prepare_restore(workspace, writer, stream, actor=actor, now=now) as aside:
         decision = REPAIR
@@ -198,6 +201,23 @@ def change_of(journal: Journal, record: Record) -> tuple[str, str]:
     stream, version = record["stream"], record["version"]
     before = picture(stream, state_at(journal, stream, version - 1)) if version > 1 else ""
     return before, picture(stream, state_at(journal, stream, version))
+
+
+def find_false_snapshots(journal: Journal) -> list[str]:
+    """Streams of what people decided whose snapshot does not follow from their records."""
+    found = []
+    for name in find_decisions(head["stream"] for head in journal.heads()):
+        loaded, subject = journal.load(name), rules_of(name)
+        version, head = loaded["snapshot_version"], loaded["head"]
+        if loaded["snapshot"] is None or head is None or head["anchor_version"] > 0:
+            continue
+        records = journal.read(name, limit=version)
+        if version > head["version"] or (
+            has_everything(records)
+            and fold(subject, subject.initial(name), records) != loaded["snapshot"]
+        ):
+            found.append(name)
+    return found
 
 
 def _after(journal: Journal, record: Record) -> StateAfter:

@@ -37,6 +37,7 @@ from holdfast.kernel.state import PURGED, fold, load
 from holdfast.kernel.views.files import target_of
 from holdfast.kernel.workspace import TOOL_FOLDER, user_folder, worktrees
 from holdfast.loop import history as loop_history
+from holdfast.maintenance.decisions import require_person
 from holdfast.maintenance.salvage import COMPLETE, UNFINISHED
 from holdfast.maintenance.status import PURGE_FILE
 from holdfast.session import observation
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.journal.interface import Journal, Record
+    from holdfast.kernel.rules import Person
     from holdfast.kernel.workspace import Workspace
 
 
@@ -73,6 +75,7 @@ class Purged(TypedDict):
 
 
 MARK = "[purged]"
+PURPOSE = "purge what people decided"
 SHORTEST_TEXT = 4
 SURE_TEXT = 12
 SESSIONS = stream_of("")
@@ -131,8 +134,18 @@ def _look(workspace: Workspace, *, id: str, text: str) -> Purged:
     }
 
 
-def erase(workspace: Workspace, found: Purged, *, text: str = "", actor: str, now: int) -> Purged:
-    """Erase what `find` found, look again, and leave a record of it."""
+def erase(
+    workspace: Workspace,
+    found: Purged,
+    *,
+    text: str = "",
+    actor: str,
+    now: int,
+    person: Person | None = None,
+) -> Purged:
+    """Erase what `find` found, look again, and leave a record of it. Where it touches what people
+    decided, only a person can."""
+    require_person(workspace, PURPOSE, found["streams"], now=now, person=person)
     finish(workspace, now=now)
     intent = {"text": text, "records": found["records"], "actor": actor, "at": clock.stamp(now)}
     path = os.path.join(workspace.home, INTENT)
@@ -153,6 +166,8 @@ def finish(workspace: Workspace, *, now: int) -> bool:
         found = find(workspace, text=text, now=now)
     else:
         found = _look(workspace, id=intent["records"][0], text="")
+    # A program could have written the file of the intent.
+    require_person(workspace, PURPOSE, found["streams"], now=now)
     _carry_out(workspace, found, text=text, actor=intent["actor"], now=now)
     os.unlink(os.path.join(workspace.home, INTENT))
     return True

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 
 from holdfast.estop.stop import lifted_by
-from holdfast.kernel import config, failures, inbox, latch
+from holdfast.gates.rules import people
+from holdfast.kernel import clock, config, failures, inbox, latch
 from holdfast.kernel.errors import HoldfastError, StoreAway
+from holdfast.kernel.state import load
 from holdfast.kernel.views import quarantine
 from holdfast.kernel.workspace import MOVED_FILE, worktrees
 from holdfast.session.ccc_files import broken_progress
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TypedDict
 
+    from holdfast.gates.rules.people import PeopleState
     from holdfast.journal.interface import Head
     from holdfast.kernel.workspace import Workspace
     from holdfast.remote.facts import SpoolFacts
@@ -128,6 +131,8 @@ def attention(workspace: Workspace) -> list[Attention]:
     if stopped is not None:
         by = f" by {stopped['by']}" if stopped["by"] else ""
         add(f"Stopped{by}: {stopped['reason']}", lifted_by(stopped))
+    for what in _lately_removed(workspace):
+        add(what, "holdfast history people:workspace")
     if workspace.exists() and workspace.journal.heads("gate:"):
         from holdfast.gates.lookup import open_gates, title_of
 
@@ -173,6 +178,19 @@ def attention(workspace: Workspace) -> list[Attention]:
         if failing:
             add(f"{_count(failing, 'effect')} could not be delivered yet", "holdfast doctor")
     return found
+
+
+def _lately_removed(workspace: Workspace) -> list[str]:
+    """Files of stops and alerts that a program removed in the last day, and that were set again."""
+    if not workspace.exists() or workspace.journal.head(people.STREAM) is None:
+        return []
+    state: PeopleState = load(workspace.journal, people, people.STREAM)[0]
+    since = clock.precise(clock.now() - clock.DAY)
+    return [
+        f"A program tried to {one['purpose']} ({one['at']}): {one['why']}"
+        for one in state["latest"]
+        if one["at"] >= since and one["purpose"].startswith("lift ") and "removed" in one["why"]
+    ]
 
 
 def _astray(workspace: Workspace) -> str:

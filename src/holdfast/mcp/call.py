@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_types import CallToolResult, TextContent
 
+from holdfast.budgets.missing import put_back
 from holdfast.estop.stop import refuse_stopped
 from holdfast.hooks.pending import finish_here
 from holdfast.kernel import canonical_json, clock, config, latch
@@ -118,6 +119,7 @@ def answered(
     """Run a tool. A failure is a result with `is_error`, a message and a hint."""
     with call:
         try:
+            put_back(call.workspace, now=call.now)
             answer = work(call, **arguments)
             said = [away_message(call.away)] if call.away else []
             envelope = {"schema": SCHEMA, "ok": True, "data": answer.data, "next": answer.next}

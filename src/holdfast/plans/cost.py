@@ -66,6 +66,7 @@ class Spent:
             "session": own or f"run-{self._run}",
             "started_at": self._begun_at,
             "measured_errors": measured_errors,
+            "reported": [],
         }
 
     def _look(self, own: str) -> None:

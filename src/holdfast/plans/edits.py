@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from holdfast.gates.ask import withdraw_any
+from holdfast.gates.ask import withdraw_as
 from holdfast.gates.lookup import GateContext
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.errors import Conflict, FenceLost, HoldfastError, NotFound, StoreAway
@@ -14,10 +14,11 @@ from holdfast.plans import discovery
 from holdfast.plans.news import Halted
 from holdfast.plans.rules import document, waves
 from holdfast.plans.rules.kind import kind_of
-from holdfast.plans.rules.run import refuse_rewritten
+from holdfast.plans.rules.run import passed_over, refuse_rewritten
 from holdfast.plans.rules.run_model import EDITED, OPEN, rewritten_gates
 
 if TYPE_CHECKING:
+    from holdfast.kernel.rules import Person
     from holdfast.plans.news import Attendant
     from holdfast.plans.rules.model import Plan
     from holdfast.plans.rules.run_model import PlanRun
@@ -118,17 +119,24 @@ class Edited:
             raise new
         kept = self._as_kept(new)
         refuse_rewritten(plan, kept)
-        for key in rewritten_gates(plan, kept):
-            self._withdraw(plan["gates"][key]["gate"])
+        past = passed_over(plan, kept)
+        if past:
+            person = self._attendant.person(
+                self._stream.writer.workspace,
+                f"go on past {len(past)} checkpoint{'' if len(past) == 1 else 's'} of {id}",
+                [f"Edited: {plan['plan']['path']}", *_changes(plan["plan"], kept)],
+            )
+            for key in rewritten_gates(plan, kept):
+                self._withdraw(plan["gates"][key]["gate"], person)
         self._stream.execute({"do": "replan", "plan_text": kept, **kind_of(new)})
         self._texts[id] = new
 
-    def _withdraw(self, gate: str) -> None:
+    def _withdraw(self, gate: str, person: Person) -> None:
         """Before the new text is the run's: after a crash in between, the old question is asked anew."""
         writer, actor = self._stream.writer, self._stream.actor
         why = "its plan asks something else now"
         try:
-            withdraw_any(GateContext(writer.workspace, actor, clock.now()), gate, why)
+            withdraw_as(GateContext(writer.workspace, actor, clock.now()), gate, why, person)
         except NotFound:
             return  # a crash came before it was asked
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypedDict
 
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules.thresholds import STOP
+from holdfast.gates import person as people
 from holdfast.kernel import clock
 from holdfast.plans import lookup
 from holdfast.plans.rules.ready import wave_at
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from holdfast.budgets.check import Budget, BudgetReport
+    from holdfast.kernel.rules import Person
+    from holdfast.kernel.workspace import Workspace
     from holdfast.plans.rules.run_model import RunState
     from holdfast.plans.run_stream import RunStream
 
@@ -51,6 +54,9 @@ class Attendant(Protocol):
     def edited(self, path: str, changes: Sequence[str]) -> str:
         """`old` or `new`, or nothing when nobody is there to say."""
 
+    def person(self, workspace: Workspace, purpose: str, shown: Sequence[str]) -> Person:
+        """The person at the terminal, who wants `purpose`; or NotAllowed."""
+
 
 INTERRUPTED = 130
 SIGNS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -67,6 +73,9 @@ class Nobody:
 
     def edited(self, path: str, changes: Sequence[str]) -> str:
         return ""
+
+    def person(self, workspace: Workspace, purpose: str, shown: Sequence[str]) -> Person:
+        return people.require(workspace, purpose, shown, now=clock.now())
 
 
 class Halted(Exception):

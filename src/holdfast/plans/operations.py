@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.gates import lookup as gates
-from holdfast.gates.ask import withdraw_any
+from holdfast.gates import person as people
+from holdfast.gates.ask import withdraw_as
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import gate as gate_rules
 from holdfast.kernel import clock, config
@@ -29,6 +30,7 @@ from holdfast.processes.lease import Lease
 
 if TYPE_CHECKING:
     from holdfast.budgets.rules.thresholds import Limits
+    from holdfast.kernel.rules import Person
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
     from holdfast.plans.cluster.link import Link
@@ -93,10 +95,11 @@ class ResumeRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class AbandonRequest:
-    """The run to abandon, and why."""
+    """The run to abandon, and why. A run that asks people is abandoned by a person alone."""
 
     run: str = ""
     reason: str
+    person: Person | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,7 +203,7 @@ def abandon(context: RunContext, request: AbandonRequest) -> Abandoned:
     with Lease(place.lease, f"The run {id}", hint):
         state = lookup.read(workspace, id)
         LocalExecutor(place, writer.redactor).end_leftovers([])
-        withdrawn = _withdraw(workspace, state, f"the run {id} was abandoned", actor)
+        withdrawn = _withdraw(workspace, state, request, actor)
         command = {"do": "abandon", "by": actor, "why": request.reason}
         execute_now(writer, Order(place.stream, command, grant=True), actor=actor)
     state = lookup.read(workspace, id)
@@ -212,16 +215,27 @@ def abandon(context: RunContext, request: AbandonRequest) -> Abandoned:
     return {"state": state, "gates": withdrawn, "worktrees": kept}
 
 
-def _withdraw(workspace: Workspace, state: RunState, why: str, actor: str) -> list[str]:
-    """Withdraw what the run asked and no person answered; before the run's own end, so that a crash in
-    between leaves a run that can be abandoned again."""
-    withdrawn = []
+def _withdraw(
+    workspace: Workspace, state: RunState, request: AbandonRequest, actor: str
+) -> list[str]:
+    """Withdraw what the run asked and no person answered, as a person; before the run's own end, so
+    that a crash in between leaves a run that can be abandoned again."""
+    waiting = []
     for plan in state["plans"].values():
         for gate in plan["gates"].values():
             try:
                 if gate["gate"] and gate_rules.is_open(gates.read(workspace, gate["gate"])):
-                    withdraw_any(GateContext(workspace, actor, clock.now()), gate["gate"], why)
-                    withdrawn.append(gate["gate"])
+                    waiting.append(gate["gate"])
             except NotFound:
                 continue  # a crash came before it was asked
-    return withdrawn
+    if not waiting:
+        return []
+    purpose, now = f"abandon the run {state['id']}, which asks a person", clock.now()
+    if request.person is None:
+        person = people.require(workspace, purpose, [f"Gate {id}" for id in waiting], now=now)
+    else:
+        person = people.refuse_made_up(workspace, purpose, request.person, now=now)
+    for id in waiting:
+        context = GateContext(workspace, actor, clock.now())
+        withdraw_as(context, id, f"the run {state['id']} was abandoned", person)
+    return waiting

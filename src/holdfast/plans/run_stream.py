@@ -80,7 +80,11 @@ class RunStream:
     def execute(self, command: dict[str, Any]) -> Sequence[Record]:
         """Write down what happened; the records. FenceLost when another runner has the run."""
         outcome = self.writer.execute(
-            self.place.stream, command, actor=self.actor, now=clock.now(), fence=self.fence
+            self.place.stream,
+            rules.RunnerCommand(command),
+            actor=self.actor,
+            now=clock.now(),
+            fence=self.fence,
         )
         _refuse_queued(outcome["queued"])
         self.state = fold(rules, self.state, outcome["records"])
@@ -89,6 +93,7 @@ class RunStream:
 
 def execute_now(writer: Writer, order: Order, *, actor: str) -> Outcome:
     """Now or not at all: left in the inbox, a run would begin long after the person asked for it."""
+    order.command = rules.RunnerCommand(order.command)  # type: ignore[arg-type]
     try:
         (outcome,) = commit(writer, [order], actor=actor, now=clock.now())
     except StoreAway as error:

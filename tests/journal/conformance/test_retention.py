@@ -140,3 +140,11 @@ def test_a_removed_record_is_not_found_by_its_id(journal: Journal) -> None:
 
     assert journal.find(written[0]) == []
     assert ids(journal.find(written[9])) == [written[9]]
+
+
+def test_streams_that_are_spared_keep_everything(journal: Journal) -> None:
+    written = given_a_long_stream(journal)
+
+    assert journal.collect(before=at(999), keep=0, spared=("note:",))["records"] == 0
+    assert ids(journal.read("note:a")) == written
+    assert journal.collect(before=at(999), keep=0, spared=("gate:", "people:"))["records"] == 8

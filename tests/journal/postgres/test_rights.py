@@ -11,9 +11,13 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 import pytest
 
+from holdfast.gates.rules import gate
 from holdfast.journal.interface import SNAPSHOT_FLOOR, Append
 from holdfast.journal.postgres.journal import PostgresJournal
+from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import NotAllowed
+from holdfast.kernel.state import load, load_all
+from holdfast.maintenance.history import find_false_snapshots
 from tests.cli.conftest import Holdfast
 from tests.journal.conformance.examples import at, draft, drafts, effect, view, write
 
@@ -133,3 +137,30 @@ def test_a_role_without_any_grant_is_told_whom_to_ask(
 @pytest.mark.parametrize("name", ["", "x" * 64, "a\nb"])
 def test_a_name_that_is_none_is_refused(name: str, holdfast: Holdfast) -> None:
     assert holdfast("admin", "grant", name).code == 2
+
+
+def test_a_snapshot_that_a_writer_makes_up_answers_no_gate(
+    role: Callable[..., str], open_journal: Open
+) -> None:
+    """The writer's role may write snapshots: they save reading. What people decided is not read there."""
+    opened = {
+        "content": {"title": "Deploy?"},
+        "asked": {"at": "2026-11-15T12:00:00Z"},
+        "batch": False,
+    }
+    writer = open_journal(at=role())
+    write(writer, "gate:deploy", draft(kind="opened", body=opened))
+    answered = {**gate.initial("gate:deploy"), **opened, "answer": {"verdict": "yes"}}
+    with psycopg.connect(writer.url, autocommit=True) as connection:
+        connection.execute(
+            "INSERT INTO holdfast.snapshots (stream, version, state)"
+            " SELECT number, version, %s FROM holdfast.streams WHERE name = 'gate:deploy'"
+            " AND workspace = %s",
+            (canonical_json.dumps(answered), writer.number()),
+        )
+    reader = open_journal("two")
+    assert reader.load("gate:deploy")["snapshot"]["answer"] == {"verdict": "yes"}
+    assert load(reader, gate, "gate:deploy")[0]["answer"] is None
+    ((state, _),) = load_all(reader, gate, "gate:")
+    assert state["answer"] is None
+    assert find_false_snapshots(reader) == ["gate:deploy"]

@@ -11,13 +11,13 @@ from holdfast.budgets.rules import waypoint
 from holdfast.budgets.rules.boxes import amount
 from holdfast.budgets.rules.edits import absorb
 from holdfast.budgets.rules.fold import apply
-from holdfast.budgets.rules.ledger import LONGEST_ERROR, Witnessed, initial
-from holdfast.budgets.rules.ruling import judge
+from holdfast.budgets.rules.ledger import LONGEST_ERROR, initial
+from holdfast.budgets.rules.ruling import judge, risen
 from holdfast.budgets.rules.thresholds import ALERT, LEVELS, STOP, TYPES, combined
 from holdfast.budgets.rules.units import is_amount, is_number
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, NotAllowed, NotFound, Usage
-from holdfast.kernel.rules import Decision
+from holdfast.kernel.rules import Decision, Person
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = ["STREAM", "absorb", "apply", "decide", "initial", "render"]
 
+# Its state is made from records alone; see `kernel.state`.
+PROVEN = True
 DEFAULT = "default"
 STREAM = f"budget:{DEFAULT}"
 LIFT = "holdfast guard reset"
@@ -59,7 +61,7 @@ def decide(state: BudgetState, command: Any, now: int) -> Decision:
 
 
 def _refuse_unseen(command: Any, what: str) -> None:
-    if not isinstance(command.get("by"), Witnessed):
+    if not isinstance(command.get("by"), Person):
         raise NotAllowed(
             f"Only a person {what}.", hint="In a terminal of theirs.", kind="no_person"
         )
@@ -94,10 +96,12 @@ def _check(state: BudgetState, check: BudgetCheck, now: int) -> Decision:
     body: dict[str, Any] = {
         "at": clock.stamp(now),
         "session": check["session"],
-        "values": check["values"],
+        "values": risen(state, check),
         "levels": ruling["levels"],
         "handled": ruling["handled"],
         "summary": _told(ruling["handled"]),
+        # Since this version, only a person ends an alert; records before it are read as they were.
+        "alerts_stay": True,
     }
     if check["limits"] != state["limits"]:
         body["limits"] = check["limits"]
@@ -190,10 +194,11 @@ def _waypoint(
 
 
 def _acknowledge(state: BudgetState, command: Any, now: int) -> Decision:
-    type = _waiting(state, command["type"])
+    type = command["type"] if command.get("alert") else _waiting(state, command["type"])
     if type is None:
         return Decision()
-    pending = state["pending"][type]
+    # `alert`: it was acknowledged before, without the signature that is asked for.
+    pending: Pending = command.get("alert") or state["pending"][type]
     value: float = state["values"][type] or pending["value"]  # type: ignore[literal-required]
     until = command.get("until")
     if until is not None and until <= value:
@@ -209,6 +214,7 @@ def _acknowledge(state: BudgetState, command: Any, now: int) -> Decision:
         "session": pending["session_id"] or command["session"],
         "by": command["by"],
         "summary": f"{type} at {amount(type, value)}",
+        "alert": pending,
     }
     return Decision([("acknowledged", body)])
 
@@ -261,14 +267,20 @@ def _halt(state: BudgetState, command: Any, now: int) -> Decision:
 
 
 def _reset(state: BudgetState, command: Any, now: int) -> Decision:
-    """Clearing acknowledgments is anybody's; lifting a stop and raising a limit is a person's."""
-    lifts, given = state["stopped"] is not None, command.get("given")
+    """Anybody may clear acknowledgments: alerts ask again. Only a person lifts a stop, ends an alert
+    that waits, or raises a limit."""
+    before = command.get("before")
+    lifts, given = bool(state["stopped"] or before), command.get("given")
+    by = command.get("by")
+    by = by if isinstance(by, Person) else None
     if lifts or given is not None:
         _refuse_unseen(command, "lifts a stop or raises a limit")
     body = {
         "at": clock.stamp(now),
-        "by": command.get("by"),
+        "by": by,
         "lifted": lifts,
+        "alerts_stay": by is None,
+        "before": before,
         "summary": "the stop is lifted" if lifts else "acknowledgments cleared",
         "given": state["given"] if given is None else given,
         "lowered": command.get("lowered", state["lowered"])

@@ -79,7 +79,11 @@ def _checked(state: BudgetState, body: Any) -> BudgetState:
     )
     levels = {type: level for type, level in body["levels"].items() if level is not None}
     suggested = body["at"] if "elapsed" in body else seen["suggested_at"]
-    entry = {**seen, "levels": levels, "suggested_at": suggested}
+    highest = {**seen.get("highest", {})}
+    for type, value in body["values"].items():
+        if value is not None:
+            highest[type] = max(value, highest.get(type, value))
+    entry = {**seen, "levels": levels, "suggested_at": suggested, "highest": highest}
     return {
         **state,
         "values": body["values"],
@@ -93,8 +97,8 @@ def _checked(state: BudgetState, body: Any) -> BudgetState:
 
 
 def _pending(state: BudgetState, body: Any) -> dict[str, Pending]:
-    """Alerts that wait. One that waits already stays the same one; one whose value has fallen below
-    its level waits no more."""
+    """Alerts that wait. One that waits already stays the same one, until a person ends it. In records
+    of earlier versions, one whose value had fallen below its level waited no more."""
     waiting = {one["type"]: one for one in body["handled"] if one["how"] == "waiting"}
     pending: dict[str, Pending] = {}
     for type in TYPES:
@@ -105,7 +109,9 @@ def _pending(state: BudgetState, body: Any) -> dict[str, Pending]:
                 "since": body["at"],
                 "session_id": body["session"],
             }
-        elif type in state["pending"] and not _has_fallen(state["pending"][type], type, body):
+        elif type in state["pending"] and (
+            "alerts_stay" in body or not _has_fallen(state["pending"][type], type, body)
+        ):
             pending[type] = state["pending"][type]
     return pending
 
@@ -128,6 +134,7 @@ def _acknowledged(state: BudgetState, body: Any) -> BudgetState:
         "until": body["until"],
         "by": body["by"],
         "extra": {},
+        "alert": body.get("alert"),
     }
     pending = {type: one for type, one in state["pending"].items() if type != body["type"]}
     known = {**state["acknowledgments"], body["type"]: entry}
@@ -135,10 +142,18 @@ def _acknowledged(state: BudgetState, body: Any) -> BudgetState:
 
 
 def _was_reset(state: BudgetState, body: Any) -> BudgetState:
+    if body["by"] is not None:
+        names = ("stopped", "given", "lowered", "last_reset", "pending")
+        before = body.get("before") or {name: state[name] for name in names}  # type: ignore[literal-required]
+        sessions = {
+            name: {**one, "levels": {}, "highest": {}} for name, one in state["sessions"].items()
+        }
+        lift = {"by": body["by"], "before": before}
+        state = {**state, "lift": lift, "sessions": sessions}  # type: ignore[typeddict-item]
     state = {
         **state,
         "acknowledgments": {},
-        "pending": {},
+        "pending": state["pending"] if body.get("alerts_stay") else {},
         "last_reset": body["at"],
         "given": body["given"],
         "lowered": body["lowered"],

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
         levels: dict[str, str]
         first_at: str
         suggested_at: str
+        # The highest value of each type, since a person last lifted a stop.
+        highest: NotRequired[dict[str, float]]
 
     class Pending(TypedDict):
         """An alert that waits for a person."""
@@ -70,6 +72,14 @@ if TYPE_CHECKING:
         until: float | None
         by: Any
         extra: dict[str, Any]
+        # The alert that it answers; none in records of earlier versions.
+        alert: NotRequired[Pending | None]
+
+    class Lift(TypedDict):
+        """A person's latest reset, and what they changed with it."""
+
+        by: dict[str, Any]
+        before: dict[str, Any]
 
     class Halt(TypedDict):
         """A stop that holds until a person lifts it."""
@@ -122,6 +132,7 @@ if TYPE_CHECKING:
         # Errors of a session that a person has put behind it, by session.
         forgiven: dict[str, int]
         extra: dict[str, dict[str, Any]]
+        lift: NotRequired[Lift]
 
     class BudgetCheck(TypedDict):
         """The command that asks whether work may go on."""
@@ -137,6 +148,10 @@ if TYPE_CHECKING:
         checkpoint_at: str
         pause: int
         last_turn: bool
+        # The types whose values the caller reported; the others were measured.
+        reported: NotRequired[list[str]]
+        # The types whose acknowledgment lacks the signature that is asked for.
+        uncounted: NotRequired[list[str]]
 
     class Ruling(TypedDict):
         """What a check comes to."""
@@ -152,14 +167,6 @@ if TYPE_CHECKING:
 SESSIONS_KEPT = 64
 ERRORS_KEPT = 5
 LONGEST_ERROR = 500
-
-
-class Witnessed(dict[str, object]):
-    """A person whom this process saw.
-
-    A command may come from an inbox, and whoever can write into a worktree can put one there. It is
-    plain JSON then, and plain JSON is no such thing.
-    """
 
 
 def initial(stream: str) -> BudgetState:

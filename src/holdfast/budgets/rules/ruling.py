@@ -13,7 +13,9 @@ if TYPE_CHECKING:
         BudgetState,
         Handled,
         How,
+        Pending,
         Ruling,
+        Values,
         Verdict,
     )
 
@@ -26,9 +28,14 @@ def judge(state: BudgetState, check: BudgetCheck, now: int) -> Ruling:
     levels: dict[str, str | None] = {}
     verdict: Verdict = "go"
     seen = state["sessions"].get(check["session"])
+    values = risen(state, check)
     for type in TYPES:
-        value: float | None = check["values"][type]  # type: ignore[literal-required]
+        value: float | None = values[type]  # type: ignore[literal-required]
         level = level_of(check["limits"], type, value) if value is not None else None
+        waiting = _waits_here(state, check, type)
+        if waiting is not None and level in (None, WARNING):
+            # Only a person ends an alert: neither a lower figure nor a higher limit does.
+            value, level = max(value or 0.0, waiting["value"]), ALERT
         levels[type] = level
         if value is None or level is None or verdict == "stop":
             continue
@@ -39,7 +46,9 @@ def judge(state: BudgetState, check: BudgetCheck, now: int) -> Ruling:
                 "type": type,
                 "level": level,
                 "value": value,
-                "threshold": check["limits"][level][type],
+                "threshold": min(check["limits"][level][type], waiting["threshold"])
+                if waiting is not None and level == ALERT
+                else check["limits"][level][type],
                 "how": how,
                 "entered": seen is None or seen["levels"].get(type) != level,
             }
@@ -50,12 +59,37 @@ def judge(state: BudgetState, check: BudgetCheck, now: int) -> Ruling:
     return {"verdict": verdict, "handled": handled, "levels": levels, "elapsed": elapsed}
 
 
+def risen(state: BudgetState, check: BudgetCheck) -> Values:
+    """The values of a check. A figure that was reported never lowers one that was measured or reported
+    before in that session. Where a check does not say which were, as in an inbox, all were."""
+    seen = state["sessions"].get(check["session"])
+    highest = seen.get("highest", {}) if seen else {}
+    values = check["values"].copy()
+    for type in check.get("reported", TYPES):
+        value: float | None = values[type]  # type: ignore[literal-required]
+        if type in highest and (value is None or value < highest[type]):
+            values[type] = highest[type]  # type: ignore[literal-required]
+    return values
+
+
+def _waits_here(state: BudgetState, check: BudgetCheck, type: str) -> Pending | None:
+    """The alert of a type that holds the session of a check: one that it raised or was at when it was
+    last checked. An alert or a check without a session holds, and is held, always."""
+    pending, session = state["pending"].get(type), check["session"]
+    if pending is None or session in (pending["session_id"], "") or not pending["session_id"]:
+        return pending
+    seen = state["sessions"].get(session)
+    return pending if seen is not None and seen["levels"].get(type) == ALERT else None
+
+
 def _how(state: BudgetState, check: BudgetCheck, type: str, level: str, value: float) -> How:
     if level == STOP or check["actions"][level][type] in STOPPING:
         return "stopped"
     if level == WARNING:
         return "warned"
     known = state["acknowledgments"].get(type)
+    if type in check.get("uncounted", ()):
+        return "waiting"
     if known is not None and covers(known, value, check["limits"][ALERT][type]):
         return "acknowledged"
     return "waiting"

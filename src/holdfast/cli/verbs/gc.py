@@ -12,15 +12,21 @@ from holdfast.maintenance.gc import collect
 
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Say what would be removed; remove nothing.")
+@click.option(
+    "--decisions",
+    is_flag=True,
+    help="Also remove old records of gates, budgets and stops. Only a person can.",
+)
 @verb
-def command(call: Call, dry_run: bool) -> Reply:
+def command(call: Call, dry_run: bool, decisions: bool) -> Reply:
     """Remove the records that are older than the retention settings, and give unused space back.
 
-    Every stream keeps its state, and an anchor with which its hash chain still verifies.
+    Every stream keeps its state, and an anchor with which its hash chain still verifies. Records of
+    attempts that were refused stay.
     """
     if not call.workspace.exists():
         return Reply({"dry_run": dry_run}, ["Nothing was written yet."])
-    freed = collect(call.workspace, call.now, dry_run=dry_run)
+    freed = collect(call.workspace, call.now, dry_run=dry_run, decisions=decisions)
     removed = f"{plural(freed['records'], 'record')} of {plural(freed['streams'], 'stream')}"
     if dry_run:
         return Reply({**freed, "dry_run": True}, [f"Would remove {removed}."])

@@ -13,7 +13,11 @@ from holdfast.maintenance.emergency import release
 @click.option("--reason", default="", metavar="TEXT", help="Why the agents may go on.")
 @verb
 def command(call: Call, reason: str) -> Reply:
-    """Lift the emergency stop, so that the agents go on."""
+    """Lift the emergency stop, so that the agents go on.
+
+    Only a person at a terminal can: holdfast shows a word there, and the person types it. An agent gets
+    exit code 4, and holdfast records the attempt.
+    """
     lifted = release(call.workspace, reason, by=call.actor, now=call.now)
     line = "Released: the agents may go on." if lifted else "There was no stop."
     return Reply({"released": lifted}, [line])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.terminal import plural, safe, style
 from holdfast.journal import chain
+from holdfast.maintenance.history import find_false_snapshots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +28,10 @@ def answer(call: Call) -> Reply:
     journal = call.workspace.journal
     findings = list(chain.verify(journal))
     damage = journal.damage()
+    damage += [
+        f"the snapshot of {stream} does not follow from its records"
+        for stream in find_false_snapshots(journal)
+    ]
     lost = journal.lost()
     ok = not damage and not lost and not any(finding["broken"] for finding in findings)
     data = {"ok": ok, "streams": findings, "damage": damage, "lost": lost}

@@ -6,21 +6,32 @@ is its record.
 
 from __future__ import annotations
 
-from holdfast.kernel.rules import Decision
+from holdfast.kernel.errors import NotAllowed
+from holdfast.kernel.rules import Decision, Person
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypedDict
+    from typing import Any, NotRequired, TypedDict
 
     from holdfast.journal.interface import Event
     from holdfast.kernel.views.reconcile import Change
+
+    class Lifted(TypedDict):
+        """A stop that a person lifted, and the person; no person in records of earlier versions."""
+
+        reason: str
+        by: str
+        person: dict[str, Any] | None
 
     class StopState(TypedDict):
         stopped: bool
         reason: str
         by: str
+        lifted: NotRequired[Lifted]
 
 
+# Its state is made from records alone; see `kernel.state`.
+PROVEN = True
 STREAM = "stop:workspace"
 
 
@@ -29,14 +40,31 @@ def initial(stream: str) -> StopState:
 
 
 def decide(state: StopState, command: Any, now: int) -> Decision:
-    """`{"do": "stop" | "release", "reason": why, "by": who}`"""
-    body = {"reason": command["reason"], "by": command["by"]}
-    return Decision([("stopped" if command["do"] == "stop" else "released", body)])
+    """`{"do": "stop", "reason": why, "by": who}`; `{"do": "release", "reason": why, "by": a person}`"""
+    if command["do"] == "stop":
+        body = {"reason": command["reason"], "by": command["by"]}
+        return Decision([("stopped", body)])
+    person = command["by"]
+    if not isinstance(person, Person):
+        raise NotAllowed("Only a person may lift the emergency stop.", kind="no_person")
+    body = {"reason": command["reason"], "by": person["name"], "person": person}
+    # `holds`: it was lifted before, without the signature that is asked for.
+    return Decision([("released", body)] if state["stopped"] or command.get("holds") else [])
 
 
 def apply(state: StopState, event: Event) -> StopState:
     body = event["body"]
-    return {"stopped": event["kind"] == "stopped", "reason": body["reason"], "by": body["by"]}
+    if event["kind"] == "stopped":
+        return {"stopped": True, "reason": body["reason"], "by": body["by"]}
+    if event["kind"] != "released":
+        return state
+    before = state if state["stopped"] else state.get("lifted", state)
+    lifted: Lifted = {
+        "reason": before["reason"],
+        "by": before["by"],
+        "person": body.get("person"),
+    }
+    return {"stopped": False, "reason": body["reason"], "by": body["by"], "lifted": lifted}
 
 
 def absorb(state: StopState, base: StopState, change: Change, now: int) -> list[tuple[str, Any]]:

@@ -10,11 +10,11 @@ from holdfast.gates.rules.content import DECISION, is_sound
 from holdfast.gates.rules.picture import are_sound
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, HoldfastError, NotAllowed, Usage
-from holdfast.kernel.rules import Decision
+from holdfast.kernel.rules import Decision, Person
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypedDict
+    from typing import Any, NotRequired, TypedDict
 
     from holdfast.gates.rules.answer import GateAnswer
     from holdfast.gates.rules.content import Content
@@ -33,11 +33,12 @@ if TYPE_CHECKING:
         at: str
 
     class Withdrawn(TypedDict):
-        """Who took a question back, and why."""
+        """Who took a question back, and why. Records of earlier versions have no `person`."""
 
         by: str
         why: str
         at: str
+        person: NotRequired[dict[str, str]]
 
     class GateState(TypedDict):
         """One gate. `phase` collects it for the end of that phase when it is a `batch` one;
@@ -59,8 +60,12 @@ if TYPE_CHECKING:
         notified_at: str
         answer: GateAnswer | None
         withdrawn: Withdrawn | None
+        # An answer that lacks the signature which `gate.signers` asks for; set by readers.
+        uncounted: NotRequired[GateAnswer]
 
 
+# Its state is made from records alone; see `kernel.state`.
+PROVEN = True
 NOTICE = "gate_notice"
 # A client's dialogue. Programs can answer those, too.
 ELICITATION = "elicitation"
@@ -68,6 +73,8 @@ LONGEST_ID = 64
 LARGEST_CONTENT = 100_000
 NOTICE_TITLE = 120
 LONGEST_WHY = 500
+# What only a person does to a gate.
+PERSONS = ("answer", "withdraw")
 
 
 def stream_of(id: str) -> str:
@@ -128,54 +135,26 @@ def is_blocking(state: GateState) -> bool:
 
 
 def decide(state: GateState, command: Any, now: int) -> Decision:
-    """`open`, `present`, `notify`, `expire`, `withdraw`. An `answer` only through `Answering`."""
+    """`open`, `present`, `notify`, `expire`; and as a person: `answer`, `withdraw`."""
     if command["do"] == "open":
         return _open(state, command, now)
+    if command["do"] in PERSONS and not isinstance(command.get("person"), Person):
+        raise NotAllowed(f"Only a person may {command['do']} a gate.", kind="no_person")
     if command["do"] == "answer":
-        raise NotAllowed("Only a person may answer a gate.", kind="no_person")
+        return _answer(state, command, now)
     if command["do"] == "withdraw" and state["answer"] is not None:
         raise already(state)
     if not is_open(state):
         return Decision()
     if command["do"] == "withdraw":
-        why, by = str(command["why"])[:LONGEST_WHY], str(command["by"])
-        return Decision([("withdrawn", {"by": by, "why": why, "at": clock.stamp(now)})])
+        why, person = str(command["why"])[:LONGEST_WHY], command["person"]
+        body = {"by": person["name"], "why": why, "at": clock.stamp(now), "person": person}
+        return Decision([("withdrawn", body)])
     if command["do"] == "present":
         return Decision([] if state["presented_at"] else [("presented", {"at": clock.stamp(now)})])
     if command["do"] == "notify":
         return _notify(state, command, now)
     return _expire(state, now)
-
-
-class Answering:
-    """The rules for the one answer of a person who was seen.
-
-    The rules above refuse every answer: a command may come from an inbox, and whoever can write into a
-    worktree can put one there. Only the process that saw the person has the `key`, and no longer than
-    it runs.
-    """
-
-    def __init__(self, key: str) -> None:
-        self._key = key
-
-    def decide(self, state: GateState, command: Any, now: int) -> Decision:
-        if command["do"] != "answer" or command.get("key") != self._key:
-            return decide(state, command, now)
-        return _answer(state, command, now)
-
-    def initial(self, stream: str) -> GateState:
-        return initial(stream)
-
-    def apply(self, state: GateState, event: Event) -> GateState:
-        return apply(state, event)
-
-    def absorb(
-        self, state: GateState, base: GateState, change: Change, now: int
-    ) -> list[tuple[str, Any]]:
-        return absorb(state, base, change, now)
-
-    def render(self, state: GateState) -> dict[str, str]:
-        return render(state)
 
 
 def _open(state: GateState, command: Any, now: int) -> Decision:
@@ -269,17 +248,37 @@ def _answer(state: GateState, command: Any, now: int) -> Decision:
         raise already(state)
     if command["person"]["channel"] == ELICITATION and is_blocking(state):
         raise beyond_elicitation(state["id"])
-    no = command.get("no")
-    read = declined(command["answer"]) if no else understood(content, command["answer"])
-    if read["verdict"] == "yes" and command.get("note"):
-        read["text"] = command["note"]
     answer: GateAnswer = {
-        **read,
+        **read_answer(content, command),
         "person": command["person"],
         "saw": command["saw"],
         "at": clock.stamp(now),
     }
     return Decision([("answered", answer)])
+
+
+def read_answer(content: Content, command: Any) -> GateAnswer:
+    """What a person's command answers."""
+    no = command.get("no")
+    read = declined(command["answer"]) if no else understood(content, command["answer"])
+    if read["verdict"] == "yes" and command.get("note"):
+        read["text"] = command["note"]
+    return read
+
+
+def subject_of(state: GateState) -> dict[str, object]:
+    """Which question a signature is about: another round, a changed text and another workspace are
+    others."""
+    from holdfast.kernel import canonical_json
+    from holdfast.kernel.digest import id_of
+
+    content = id_of(canonical_json.dumps(state["content"]))
+    return {"gate": state["id"], "asked": state["asked"], "content": content}
+
+
+def said_of(answer: GateAnswer) -> dict[str, str]:
+    """What a signature says about the question."""
+    return {"verdict": answer["verdict"], "answer": answer["answer"], "text": answer["text"]}
 
 
 def beyond_elicitation(id: str) -> NotAllowed:

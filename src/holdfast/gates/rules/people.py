@@ -25,6 +25,8 @@ if TYPE_CHECKING:
         latest: list[Refused]
 
 
+# Its state is made from records alone; see `kernel.state`.
+PROVEN = True
 STREAM = "people:workspace"
 # So many of the latest attempts stay in the state; all of them are in the records.
 KEPT = 20

@@ -307,11 +307,11 @@ class PostgresJournal(Sessions):
             *(self.number(), list(ids)),
         )
 
-    def collect(self, *, before: str, keep: int) -> Collected:
+    def collect(self, *, before: str, keep: int, spared: Sequence[str] = ()) -> Collected:
         number = self.number()
         return self.steadily(
             "applying the retention",
-            lambda session: upkeep.collect(session, number, before, keep),
+            lambda session: upkeep.collect(session, number, before, keep, spared),
         )
 
     def scrub(self, text: str, mark: str) -> int:

@@ -6,6 +6,7 @@ from holdfast.kernel import canonical_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     import psycopg
@@ -20,7 +21,7 @@ WITH ends AS (
  SELECT s.number, s.version, CASE WHEN s.closed_at < %(before)s THEN s.version
   ELSE least(s.version - %(keep)s, coalesce(n.version, 0)) END AS last
  FROM holdfast.streams s LEFT JOIN holdfast.snapshots n ON n.stream = s.number
- WHERE s.workspace = %(workspace)s
+ WHERE s.workspace = %(workspace)s AND NOT s.name LIKE ANY(%(spared)s)
 ), kept AS (
  SELECT e.number, coalesce((
   SELECT min(r.version) - 1 FROM holdfast.records r WHERE r.stream = e.number
@@ -40,13 +41,20 @@ SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM moved)
 """
 
 
-def collect(connection: psycopg.Connection, workspace: int, before: str, keep: int) -> Collected:
+def collect(
+    connection: psycopg.Connection,
+    workspace: int,
+    before: str,
+    keep: int,
+    spared: Sequence[str] = (),
+) -> Collected:
     """Remove old records from the front of each stream, and leave the anchor of its chain."""
     with connection.transaction():
         newest: Any = connection.execute(
             "SELECT max(seq) FROM holdfast.records WHERE workspace = %s", (workspace,)
         ).fetchone()
         values = {"workspace": workspace, "before": before, "keep": keep, "newest": newest[0]}
+        values["spared"] = [f"{prefix}%" for prefix in spared]
         row: Any = connection.execute(_COLLECT, values).fetchone()
     return {"records": row[0], "streams": row[1]}
 

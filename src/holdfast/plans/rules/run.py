@@ -6,7 +6,7 @@ completion that names it is accepted: the effect of a task is at-least-once, its
 
 from __future__ import annotations
 
-from holdfast.kernel.errors import Conflict, Usage
+from holdfast.kernel.errors import Conflict, NotAllowed, Usage
 from holdfast.kernel.rules import Decision
 from holdfast.plans.rules.ready import is_done, ready
 from holdfast.plans.rules.run_model import (
@@ -37,8 +37,14 @@ LONGEST_SAID = 500
 EVERYBODY = 1 << 30
 # A task whose worker dies so often is itself what kills it.
 LOST_MOST = 20
+
 # What a new text of the plan may not change.
 PAST = (DONE, RUNNING, SKIPPED, PASSED)
+
+
+class RunnerCommand(dict[str, object]):
+    """A command of a process that runs plans. One from an inbox is plain JSON, and could say that a
+    person answered."""
 
 
 def stream_of(id: str) -> str:
@@ -52,6 +58,8 @@ def decide(state: RunState, command: Any, now: int) -> Decision:
     """`begin`, `live`, `start`, `place`, `finish`, `fail`, `lose`, `ask`, `answer`, `mend`, `close`, `verify`,
     `replan`, `keep_text`, `pause`, `end`, `abandon`."""
     what = command["do"]
+    if not isinstance(command, RunnerCommand):
+        raise NotAllowed(f"Only a runner may {what!r:.40} in a run.", kind="no_runner")
     if what == "begin":
         return _begin(state, command)
     if state["status"] == "":
@@ -233,6 +241,36 @@ def refuse_rewritten(known: PlanRun, new: Any) -> None:
                 hint="Go on with the old text (--edited old), or begin a new run.",
                 kind="plan_edited",
             )
+
+
+def passed_over(known: PlanRun, new: Any) -> list[str]:
+    """The checkpoints that a new text takes out, changes, or puts behind more tasks than before, and
+    that no person has passed: their keys. One that a person found issues with may ask anew."""
+    asked = _asked_after(new["tasks"]).values()
+    found = []
+    for key, (gate, after) in _asked_after(known["plan"]["tasks"]).items():
+        status = known["gates"][key]["status"]
+        # A resume makes it open again, and keeps what the person found.
+        has_issues = status != ASKED and bool(known["gates"][key]["issues"])
+        same = [
+            other == gate or (has_issues and other["type"] == gate["type"])
+            for other, place in asked
+            if place <= after
+        ]
+        if status not in (PASSED, SKIPPED) and not any(same):
+            found.append(key)
+    return found
+
+
+def _asked_after(tasks: Any) -> dict[str, tuple[Any, int]]:
+    """By key, what each checkpoint asks, and how many tasks come before it."""
+    found, before = {}, 0
+    for task in tasks:
+        if task["gate"] is None:
+            before += 1
+        else:
+            found[task["key"]] = (task["gate"], before)
+    return found
 
 
 def _keep_text(state: RunState, command: Any) -> Decision:

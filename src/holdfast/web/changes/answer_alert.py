@@ -13,7 +13,7 @@ from holdfast.budgets.rules.units import UNITS
 from holdfast.kernel.errors import Usage
 
 if TYPE_CHECKING:
-    from holdfast.gates.person import Person
+    from holdfast.kernel.rules import Person
     from holdfast.kernel.workspace import Workspace
 
 

@@ -17,7 +17,7 @@ from holdfast.kernel.errors import NotFound, Usage
 from holdfast.remote import server_time
 
 if TYPE_CHECKING:
-    from holdfast.gates.person import Person
+    from holdfast.kernel.rules import Person
     from holdfast.kernel.workspace import Workspace
 
 OPERATIONS = {"defer": defer, "absorb": absorb}

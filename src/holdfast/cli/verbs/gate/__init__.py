@@ -14,7 +14,7 @@ command = Verbs(
         "show": "Show one gate and its answer.",
         "wait": "Wait for the answer: exit 0 yes, 8 not yet, 9 no.",
         "answer": "Answer a gate at a terminal.",
-        "withdraw": "Withdraw a question that you asked.",
+        "withdraw": "Withdraw a question, as a person.",
         "lint": "Find requests in a text that a machine can do.",
     },
     name="gate",

@@ -60,6 +60,8 @@ def _about(state: GateState, paths: list[str], refused: list[Refused], now: int)
         who += f" at {person['terminal']}" if person and person["terminal"] else ""
         colour = "green" if answer["verdict"] == "yes" else "red"
         yield f"{style('Answered ' + safe(who), colour, bold=True)}, {answer['at']}: {safe(what)}"
+    if "uncounted" in state:
+        yield style("An answer without a valid signature does not count (gate.signers).", "red")
     known = withdrawn_of(state)
     if known is not None:
         who = style(f"Withdrawn by {safe(known['by'])}", "yellow", bold=True)

@@ -19,10 +19,9 @@ from holdfast.gates.rules.gate import withdrawn_of
 )
 @verb
 def command(call: Call, id: str, reason: str) -> Reply:
-    """Withdraw gate ID, a question that you asked. It then has no answer and approves nothing.
+    """Withdraw gate ID. It then has no answer and approves nothing.
 
-    Only the agent that asked can withdraw it, under the same name or in the same session. The same
-    question, asked again, is a new gate.
+    Only a person at a terminal can withdraw it. The same question, asked again, is a new gate.
     """
     state = withdraw(context_of(call), WithdrawRequest(gate=id, reason=reason))
     known = withdrawn_of(state)

@@ -27,6 +27,7 @@ from holdfast.cli.parser import verb
 def command(call: Call, given: tuple[str, ...]) -> Reply:
     """Clear all acknowledgments, so that alerts ask again (--reset-alerts in the protocol).
 
+    An alert that waits still waits: a person answers it with `guard ack`.
     After a stop, this lifts the stop: a person at a terminal says how high the cost may go now.
     """
     budget = Budget(call.workspace, actor=call.actor)
@@ -37,4 +38,6 @@ def command(call: Call, given: tuple[str, ...]) -> Reply:
         type = done["lifted"]["type"]
         limit = boxes.amount(type, done["limits"][STOP][type])
         lines.append(f"The stop is lifted; {boxes.name_of(type)} stops at {limit}.")
+    for type in done["waiting"]:
+        lines.append(f"The alert of {type} still waits: holdfast guard ack {type}")
     return Reply(data, lines, next=["holdfast guard check"])
