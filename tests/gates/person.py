@@ -96,3 +96,10 @@ def answers(*words: str, columns: int = 80) -> Seen:
     terminal = Terminal("gate", "answer", *words, columns=columns)
     terminal.type_back()
     return terminal.leave()
+
+
+def does(*words: str) -> Seen:
+    """A person runs a command at a terminal and types back the word."""
+    terminal = Terminal(*words)
+    terminal.type_back()
+    return terminal.leave()

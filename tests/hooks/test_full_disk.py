@@ -12,6 +12,7 @@ import pytest
 from holdfast.hooks.run import CLIENTS
 from holdfast.kernel import failures, latch
 from holdfast.kernel.workspace import discover
+from tests.gates.person import does
 from tests.hooks.test_limits import bash
 from tests.hooks.world import STOP, TOOL, ask, context, denied, given, said, send
 from tests.session import world as session_world
@@ -53,7 +54,7 @@ def test_everybody_can_be_stopped(full: Path, holdfast: Holdfast) -> None:
     for client in CLIENTS:
         assert latch.WITHOUT_REASON in denied(client, ask(client, TOOL[client], **bash("make")))
     os.unlink(full.parent / "filler")
-    assert holdfast("release").code == 0
+    assert does("release").code == 0
     assert ask("claude", "PreToolUse", **bash("make")) == {}
 
 

@@ -20,6 +20,7 @@ from holdfast.kernel import clock, latch
 from holdfast.kernel.workspace import discover
 from tests.budgets.world import Scene, configure
 from tests.clients.usage.conftest import answer as spent_line
+from tests.gates.person import does
 from tests.hooks import world
 from tests.hooks.test_entry import ALLOWED, STARTUP
 from tests.hooks.world import PROMPT, STOP, TOOL, USED, ask, denied, driven
@@ -85,8 +86,9 @@ def test_another_session_that_is_below_does_not_lift_an_alert(scene: Scene) -> N
     assert scene.verdict(cost=1, session="s2") == "go"
     assert "cost" in scene.state["pending"], "so that a person can acknowledge it"
     assert denied("claude", ask("claude", "PreToolUse", **bash("make")))
-    scene.check(cost=1, session="s1")
-    assert scene.state["pending"] == {}
+    assert scene.verdict(cost=1, session="s1") == "wait", "nor does a lower figure of its own"
+    assert denied("claude", ask("claude", "PreToolUse", **bash("make")))
+    scene.ack("cost")
     assert ask("claude", "PreToolUse", **bash("make")) == {}
 
 
@@ -189,7 +191,7 @@ def test_an_emergency_stop_freezes(repository: Path, holdfast: Holdfast, client:
         "",
         "Stop now, checkpoint: Everybody out (tester)",
     )
-    holdfast("release")
+    assert does("release").code == 0
     assert ask(client, TOOL[client], **bash("make")) == {}
 
 

@@ -10,11 +10,10 @@ from mcp.client.client import Client
 from mcp_types import ElicitResult
 
 from holdfast.gates import lookup
-from holdfast.gates import person as person_module
 from holdfast.gates.answer import AnswerRequest
 from holdfast.gates.answer import answer as answer_gate
 from holdfast.gates.lookup import GateContext
-from holdfast.gates.person import by_elicitation
+from holdfast.gates.person import at_page, by_elicitation
 from holdfast.gates.wait import present
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotAllowed
@@ -144,26 +143,22 @@ def test_a_hostile_clients_name_is_one_short_line(either: Face) -> None:
     assert not {"\n", "\x1b"} & set(given["person"]["name"])
 
 
-def test_who_answered_at_a_terminal_meanwhile_was_first(
-    either: Face, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_person_who_answered_meanwhile_was_first(either: Face) -> None:
     either.call("gate_open", {**STORE, "batch": True})
 
     def first(_: object) -> ElicitResult:
         workspace = discover()
-        at = clock.precise(clock.now())
-        person = {"name": "dev", "channel": "terminal", "terminal": "/dev/pts/3", "at": at}
-        monkeypatch.setattr(person_module, "require", lambda *_, **__: person)
+        person = at_page("/dev/pts/3", now=clock.now())
         answer_gate(
             GateContext(workspace, "tester", clock.now()),
-            AnswerRequest(gate="store", text="lite"),
+            AnswerRequest(gate="store", text="lite", person=person),
         )
         workspace.close()
         return ElicitResult(action="accept", content={"answer": "pg"})
 
     answer = either.call("gate_status", ASK, elicit=first)
     assert answer.data["answer"]["answer"] == "lite"
-    assert answer.data["answer"]["person"]["name"] == "dev"
+    assert answer.data["answer"]["person"]["channel"] == "page"
 
 
 def test_no_dialogue_acknowledges_an_alert_or_lifts_a_stop(

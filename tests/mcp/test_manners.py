@@ -14,6 +14,7 @@ from mcp.client.client import Client
 from holdfast.kernel.workspace import discover
 from tests.cli.conftest import Holdfast
 from tests.conftest import Git
+from tests.gates.person import does
 from tests.mcp.test_tools import ANSWERS, WORK, begin, plan
 from tests.mcp.world import DASHBOARD, STORE, Face
 from tests.session.world import every_byte_under
@@ -244,7 +245,7 @@ def test_under_an_emergency_stop_every_answer_is_that(
     assert not saved.failed
     assert either.call("resume").text.startswith("STOPPED: Wrong branch")
 
-    holdfast("release")
+    assert does("release").code == 0
     assert "The last word" in Path("agent_checkpoints/secondary_a.json").read_text("utf-8")
     assert either.call("step", {"do": "show"}).data["next_task"] == "1.2"
     assert "Firm about SQLite" in either.call("reason", {"do": "bootstrap"}).text

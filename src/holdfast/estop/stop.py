@@ -52,14 +52,19 @@ def refuse_budget(workspace: Workspace) -> Latch | None:
 
 
 def is_recorded(workspace: Workspace) -> StopState | None:
-    """The stop that holds by the records, if one does."""
+    """The stop that holds by the records, if one does. Of a journal that is damaged nothing is known."""
     from holdfast.estop.rules import stop as rules
     from holdfast.kernel.state import load
 
     if not workspace.exists():
         return None
-    state: StopState = load(workspace.journal, rules, rules.STREAM)[0]
-    return holding(workspace, state)
+    try:
+        state: StopState = load(workspace.journal, rules, rules.STREAM)[0]
+        return holding(workspace, state)
+    except StoreAway:
+        raise
+    except HoldfastError:
+        return None
 
 
 def holding(workspace: Workspace, state: StopState) -> StopState | None:
