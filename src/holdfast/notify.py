@@ -1,8 +1,9 @@
-"""Notifications to people through apprise, which is an extra: `pip install 'holdfast[notify]'`."""
+"""Notifications to people through apprise, which is the extra `notify`."""
 
 from __future__ import annotations
 
 from holdfast.kernel.errors import HoldfastError
+from holdfast.processes.distribution import install_command
 
 
 class NotifyError(HoldfastError):
@@ -17,7 +18,7 @@ def send(address: str, title: str, text: str) -> None:
         import apprise
     except ImportError:
         raise NotifyError(
-            "Notifications need the package apprise.", hint="pip install 'holdfast[notify]'"
+            "Notifications need the package apprise.", hint=install_command("notify")
         ) from None
     service = apprise.Apprise()
     kind = address.partition("://")[0] if "://" in address else "?"

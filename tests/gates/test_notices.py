@@ -171,4 +171,4 @@ def test_a_missing_extra_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "apprise", None)
     with pytest.raises(notify.NotifyError) as missing:
         notify.send("json://a", "b", "c")
-    assert "holdfast[notify]" in missing.value.hint
+    assert "[notify]'" in missing.value.hint

@@ -20,6 +20,7 @@ from holdfast.clients.gemini import install as gemini
 from holdfast.clients.installation import CLIENTS
 from holdfast.clients.opencode import install as opencode
 from holdfast.clients.settings import files, text_edit
+from holdfast.processes.distribution import install_command
 from tests.hooks import world
 from tests.session import world as session_world
 from tests.session.world import Holdfast
@@ -187,7 +188,7 @@ def test_without_its_library_no_server_is_registered(
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     words = [word for client in CLIENTS for word in ("--client", client)]
     answer = holdfast("init", *words)
-    assert "No MCP server is registered: pip install 'holdfast[mcp]'" in answer.out
+    assert f"No MCP server is registered: {install_command('mcp')}" in answer.out
     for path in (".mcp.json", ".codex/config.toml", "opencode.json"):
         assert not Path(path).exists()
     assert "enabledMcpjsonServers" not in settings()
@@ -335,8 +336,8 @@ def test_what_cannot_be_understood_is_refused_and_nothing_is_written(
     assert everything(repository) == found, "also none of the client's other files"
 
 
-def test_a_link_and_a_mode_stay(repository: Path, holdfast: Holdfast, tmp_path: Path) -> None:
-    shared = tmp_path / "shared.json"
+def test_a_link_and_a_mode_stay(repository: Path, holdfast: Holdfast) -> None:
+    shared = repository / "shared.json"
     shared.write_text("{}")
     shared.chmod(0o600)
     SETTINGS.parent.mkdir()

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from holdfast.kernel.workspace import discover
+from holdfast.processes.distribution import install_command
 from tests.cli.conftest import Holdfast
 from tests.mcp.test_tools import WORK
 from tests.mcp.world import COMMAND, PATIENCE, Face, Process, request, tool_call
@@ -212,7 +213,7 @@ sys.exit(run(["mcp"]))
     )
     assert done.returncode == 1
     assert done.stdout == ""
-    assert "pip install 'holdfast[mcp]'" in done.stderr
+    assert install_command("mcp") in done.stderr
 
 
 def test_with_its_standard_input_closed_it_ends_with_an_envelope(repository: Path) -> None:

@@ -16,6 +16,7 @@ from holdfast.clients.opencode import install as opencode
 from holdfast.clients.settings import files
 from holdfast.kernel.errors import HoldfastError
 from holdfast.processes import relaunch
+from holdfast.processes.distribution import install_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +54,6 @@ _MODULES: dict[str, Any] = {
     "opencode": opencode,
 }
 CLIENTS = tuple(_MODULES)
-NO_SERVER = "No MCP server is registered: pip install 'holdfast[mcp]', then run this again."
 
 
 def modules() -> dict[str, Any]:
@@ -66,6 +66,10 @@ def server() -> list[str]:
     from importlib.util import find_spec
 
     return relaunch.command("mcp") if find_spec("mcp") else []
+
+
+def _no_server() -> str:
+    return f"No MCP server is registered: {install_command('mcp')}, then run this again."
 
 
 def detect() -> list[Found]:
@@ -103,7 +107,7 @@ def install(
                 "notes": [
                     *(note for change in ours for note in change["notes"]),
                     *_MODULES[client].notes(workspace),
-                    *([] if server else [NO_SERVER]),
+                    *([] if server else [_no_server()]),
                 ],
             }
         )

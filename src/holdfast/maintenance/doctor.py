@@ -22,8 +22,10 @@ from holdfast.kernel.workspace import TOOL_FOLDER, worktrees
 from holdfast.maintenance import purge
 from holdfast.maintenance.gc import leftovers
 from holdfast.maintenance.salvage import describe, salvage
+from holdfast.processes.distribution import FOREIGN, NAME, find_foreign_package
 from holdfast.session.handover_text import how_long
 from holdfast.streams import open_writer, rules_of
+from holdfast.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +68,7 @@ def diagnose(workspace: Workspace, now: int, *, fix: bool = False) -> Diagnosis:
     settings = _clients(workspace, fix)
     runs = hook_runs(workspace, server())
     started = _launcher(fix) if runs else []
-    checks = [*checks, *started, settings, *(_runs(one, now) for one in runs)]
+    checks = [*checks, *started, settings, *(_runs(one, now) for one in runs), _package()]
     return {"checks": checks, "refused": refused, "hooks": runs}
 
 
@@ -162,6 +164,20 @@ def _sqlite() -> Check:
             fix="Install apsw from its wheel: pip install --upgrade --only-binary apsw apsw",
         )
     return _check("sqlite", f"SQLite {version}, apsw {apsw.apsw_version()}")
+
+
+def _package() -> Check:
+    """Another project's package has our import name: the two overwrite each other's files."""
+    foreign = find_foreign_package()
+    if foreign:
+        return _check(
+            "package",
+            f"Another project's package `{FOREIGN}` is installed here: {foreign}",
+            status="problem",
+            why=f"It has the same import name. This project is {NAME}.",
+            fix=f"pip uninstall {FOREIGN}, then pip install --force-reinstall {NAME}",
+        )
+    return _check("package", f"{NAME} {__version__}")
 
 
 def _filesystem(workspace: Workspace) -> Check:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 from holdfast.kernel import config
 from holdfast.kernel.errors import HoldfastError
 from holdfast.plans.cluster import address as addresses
+from holdfast.processes.distribution import install_command
 from holdfast.processes.programs import Programs, end_leftovers
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def open_cluster(
     except ModuleNotFoundError as error:
         raise HoldfastError(
             f"--on {on} needs Dask, which is not installed ({error}).",
-            hint="pip install 'holdfast[cluster]'",
+            hint=install_command("cluster"),
             kind="not_installed",
         ) from error
     try:

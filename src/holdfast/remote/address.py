@@ -6,6 +6,7 @@ import os
 
 from holdfast.journal.postgres.url import has_password, without_password
 from holdfast.kernel.errors import HoldfastError, NotAllowed, Usage
+from holdfast.processes.distribution import install_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def open_journal(workspace: Workspace, url: str) -> PostgresJournal:
     except ImportError as error:
         raise HoldfastError(
             f"A journal on PostgreSQL needs psycopg, which is missing: {error}.",
-            hint="pip install 'holdfast[postgres]'",
+            hint=install_command("postgres"),
             kind="missing_extra",
         ) from error
     return PostgresJournal(

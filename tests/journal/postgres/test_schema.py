@@ -148,5 +148,5 @@ def test_an_unreadable_psycopg_is_named(
     monkeypatch.setenv("HOLDFAST_URL", url)
     answer = holdfast("note", "x", "--json")
     assert (answer.code, answer.envelope["error"]["kind"]) == (1, "missing_extra")
-    assert "holdfast[postgres]" in answer.envelope["error"]["hint"]
+    assert "[postgres]'" in answer.envelope["error"]["hint"]
     assert isinstance(HoldfastError("x"), Exception)

@@ -10,6 +10,7 @@ import pytest
 
 from holdfast.kernel.errors import Usage
 from holdfast.plans.cluster.address import Certificates, read
+from holdfast.processes.distribution import install_command
 from tests.cli.conftest import Holdfast
 from tests.plans.world import World, auto
 
@@ -129,4 +130,4 @@ def test_without_dask_it_says_what_to_install(repository: Path) -> None:
     words = [sys.executable, "-c", code]
     done = subprocess.run(words, cwd=repository, capture_output=True, text=True)
     assert done.returncode == 1
-    assert "pip install 'holdfast[cluster]'" in done.stderr
+    assert install_command("cluster") in done.stderr

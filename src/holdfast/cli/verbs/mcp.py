@@ -12,6 +12,7 @@ from holdfast.cli.frame import INTERRUPTED, Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import echo
 from holdfast.kernel.errors import HoldfastError
+from holdfast.processes.distribution import install_command
 
 GONE = (BrokenPipeError, ConnectionResetError)
 
@@ -36,7 +37,7 @@ def command(call: Call) -> Reply:
             raise
         raise HoldfastError(
             f"The MCP server needs the package {missing.name}, which is not installed.",
-            hint="pip install 'holdfast[mcp]'",
+            hint=install_command("mcp"),
             kind="not_installed",
         ) from None
     if sys.stdin is None:

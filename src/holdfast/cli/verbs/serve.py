@@ -10,6 +10,7 @@ from holdfast.cli.terminal import plural, safe
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.workspace import discover
 from holdfast.maintenance import registry
+from holdfast.processes.distribution import install_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def command(
     except ImportError as error:
         raise HoldfastError(
             f"The page needs a package that is not installed: {error.name}.",
-            hint="pip install 'holdfast[web]'",
+            hint=install_command("web"),
             kind="not_installed",
         ) from None
     from holdfast.gates import person

@@ -1,0 +1,64 @@
+"""How this copy of holdfast was installed: the command that adds an extra to it.
+
+The distribution is `holdfast-agents`. On PyPI the name `holdfast` belongs to another project, whose
+package has the same import name.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+NAME = "holdfast-agents"
+FOREIGN = "holdfast"
+# What installed the environment, by a file in it, and its command.
+_TOOLS = {
+    "pipx_metadata.json": "pipx install --force",
+    "uv-receipt.toml": "uv tool install --force",
+}
+
+
+def install_command(extra: str, *, prefix: str = "") -> str:
+    """The command that installs an extra beside this copy, by the tool that installed the copy."""
+    prefix = prefix or sys.prefix
+    wanted = f"'{NAME}[{extra}]'"
+    for file, command in _TOOLS.items():
+        if os.path.exists(os.path.join(prefix, file)):
+            return f"{command} {wanted}"
+    if f"{os.sep}archive-v0{os.sep}" in prefix + os.sep:  # where `uvx` keeps its environments
+        return f"uvx --from {wanted} holdfast"
+    checkout = _checkout()
+    if checkout:
+        return f"pip install -e '{checkout}[{extra}]'"
+    return f"{'uv pip' if _is_of_uv(prefix) else 'pip'} install {wanted}"
+
+
+def _is_of_uv(prefix: str) -> bool:
+    """Whether uv made the environment; then there is often no pip in it."""
+    try:
+        with open(os.path.join(prefix, "pyvenv.cfg"), encoding="utf-8") as file:
+            return any(line.partition("=")[0].strip() == "uv" for line in file)
+    except OSError:
+        return False
+
+
+def _checkout() -> str:
+    """The folder of the source that this copy runs from; empty when it was installed."""
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    source, top = os.path.dirname(package), os.path.dirname(os.path.dirname(package))
+    is_source = os.path.basename(source) == "src"
+    return top if is_source and os.path.isfile(os.path.join(top, "pyproject.toml")) else ""
+
+
+def find_foreign_package(path: list[str] | None = None) -> str:
+    """The version and folder of another project's package `holdfast` in this environment; empty when
+    there is none."""
+    from importlib.metadata import distributions
+
+    for found in distributions(name=FOREIGN, path=sys.path if path is None else path):
+        if str(found.metadata["Name"]).lower() != FOREIGN:
+            continue
+        # A copy of ours from before the name was changed has our own command.
+        if not any(entry.value == "holdfast.cli:main" for entry in found.entry_points):
+            return f"{found.version} in {found.locate_file('')}"
+    return ""

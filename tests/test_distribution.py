@@ -1,0 +1,71 @@
+"""The name under which holdfast is installed, and the commands that add to it."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from holdfast.processes import distribution
+
+TOP = Path(__file__).parent.parent
+
+
+def test_the_distribution_has_a_name_of_its_own() -> None:
+    project = tomllib.loads((TOP / "pyproject.toml").read_text())["project"]
+    assert project["name"] == distribution.NAME == "holdfast-agents"
+    assert project["scripts"] == {"holdfast": "holdfast.cli:main"}
+    assert project["optional-dependencies"]["all"][0].startswith("holdfast-agents[")
+
+
+def test_no_page_and_no_hint_names_the_package_of_the_other_project() -> None:
+    pages = [*(TOP / "docs").rglob("*.md"), TOP / "README.md", *(TOP / "src").rglob("*.py")]
+    wrong = (
+        "pip install 'holdfast[",
+        "pip install holdfast\n",
+        "pip install holdfast ",
+        "uvx holdfast",
+    )
+    for page in pages:
+        text = page.read_text()
+        assert not [word for word in wrong if word in text], page
+
+
+@pytest.mark.parametrize(
+    ("file", "command"),
+    [
+        ("pipx_metadata.json", "pipx install --force 'holdfast-agents[mcp]'"),
+        ("uv-receipt.toml", "uv tool install --force 'holdfast-agents[mcp]'"),
+    ],
+)
+def test_the_tool_that_installed_it_is_named(tmp_path: Path, file: str, command: str) -> None:
+    (tmp_path / file).write_text("")
+    assert distribution.install_command("mcp", prefix=str(tmp_path)) == command
+
+
+def test_a_trial_with_uvx_is_a_trial_again(tmp_path: Path) -> None:
+    prefix = tmp_path / "archive-v0" / "x1"
+    command = distribution.install_command("mcp", prefix=str(prefix))
+    assert command == "uvx --from 'holdfast-agents[mcp]' holdfast"
+
+
+def test_a_checkout_is_installed_from_where_it_is() -> None:
+    assert distribution.install_command("mcp") == f"pip install -e '{TOP}[mcp]'"
+
+
+def package(folder: Path, name: str, script: str) -> None:
+    about = folder / f"{name}-1.2.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.2\n")
+    (about / "entry_points.txt").write_text(f"[console_scripts]\nholdfast = {script}\n")
+
+
+def test_the_package_of_the_other_project_is_noticed(tmp_path: Path) -> None:
+    package(tmp_path / "ours", "holdfast_agents", "holdfast.cli:main")
+    package(tmp_path / "before", "holdfast", "holdfast.cli:main")
+    package(tmp_path / "other", "holdfast", "holdfast.main:run")
+    find = distribution.find_foreign_package
+    assert find([str(tmp_path / "ours")]) == ""
+    assert find([str(tmp_path / "before")]) == "", "ours, from before the name was changed"
+    assert find([str(tmp_path / "other")]).startswith("1.2 in ")
