@@ -36,7 +36,7 @@ $(DEMO)/.ready: pyproject.toml requirements/dev.lock $(shell git ls-files src 2>
 demo: $(DEMO)/.ready ## the main story, in a temporary repository; FAST=1 does not pause
 	@$(DEMO)/bin/holdfast demo $(if $(FAST),--fast)
 
-test: $(READY) ## all tests, five to seven minutes on two cores
+test: $(READY) ## all tests but the slow proofs and the real clients; the ten slowest at the end
 	@scripts/need chromium || test -z "$(CI)"
 	@scripts/need ip iproute2 || test -z "$(CI)"
 	@$(BIN)/python -m pytest -n 3 --dist worksteal --durations=10 -m "not proof and not clients"

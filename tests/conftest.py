@@ -32,7 +32,7 @@ IDENTITY = (
 
 # A loaded machine is slow, not wrong. `make proof` looks at many more examples.
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("usual", UNHURRIED, max_examples=30)
+settings.register_profile("usual", UNHURRIED, max_examples=20)
 settings.register_profile("thorough", UNHURRIED, max_examples=1000)
 settings.load_profile("usual")
 

@@ -184,7 +184,7 @@ class Histories(RuleBasedStateMachine):
 
 
 TestHistories = Histories.TestCase
-TestHistories.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+TestHistories.settings = settings(stateful_step_count=40)
 TestHistories = pytest.mark.clause("PILOT-47", "PILOT-65", "AMB-PILOT-05", "AMB-PILOT-31")(
     TestHistories
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.journal import interface
@@ -53,7 +53,6 @@ def obey(journal: Journal, command: Any, position: int) -> list[Any]:
 
 
 @pytest.mark.parametrize("store", STORES, ids=lambda store: str(store.name))
-@settings(max_examples=25)
 @given(commands=commands, floor=st.sampled_from([0, 100, 400, interface.SNAPSHOT_FLOOR]))
 def test_a_state_is_the_same_with_and_without_its_snapshot(
     store: Store, commands: list[Any], floor: int

@@ -23,7 +23,7 @@ FIELDS = st.dictionaries(
     ),
     max_size=5,
 )
-FUZZED = settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 PATHS = st.sampled_from([row.path for row in (*PAGES, *CHANGES)])
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.clients import conversation
@@ -269,7 +269,6 @@ JSON = st.recursive(
 FIELDS = ("id", "timestamp", "type", "content", "toolCalls", "$set", "messages", "displayContent")
 
 
-@settings(max_examples=30)
 @given(st.dictionaries(st.sampled_from(FIELDS), JSON))
 def test_no_record_breaks_the_reader(record: dict[str, Any]) -> None:
     gemini_transcript.parse(record, new_state(), [])
@@ -285,7 +284,6 @@ def test_a_field_of_another_kind_is_no_error(odd: Any) -> None:
         gemini_transcript.parse(message(1, "gemini", "", toolCalls=[odd_call]), new_state(), [])
 
 
-@settings(max_examples=30)
 @given(st.dictionaries(st.sampled_from(("id", "args", "result", "status", "resultDisplay")), JSON))
 def test_no_tool_call_breaks_the_reader(given_call: dict[str, Any]) -> None:
     for tool in ("replace", "run_shell_command", "write_todos", "ask_user", "tracker_update_task"):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.clients.conversation import Event
@@ -311,7 +311,6 @@ JSON = st.recursive(
 FIELDS = ("status", "input", "output", "error", "metadata", "time")
 
 
-@settings(max_examples=25)
 @given(
     st.dictionaries(st.sampled_from(FIELDS), JSON),
     st.sampled_from(("bash", "edit", "apply_patch", "todowrite", "question", "task", "x")),

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.clients import lines as transcript_lines
@@ -152,7 +152,6 @@ def test_bytes_that_are_no_text_are_passed_over(home: Home) -> None:
     assert home.spent()["cost"] == close_to(2 * ONE_ANSWER)
 
 
-@settings(max_examples=60)
 @given(
     numbers=st.lists(st.integers(0, 12), min_size=1, max_size=20),
     cuts=st.lists(st.integers(0, 100_000), max_size=8),
