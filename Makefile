@@ -41,8 +41,8 @@ test: $(READY) ## all tests but the slow proofs and the real clients; the ten sl
 	@scripts/need ip iproute2 || test -z "$(CI)"
 	@$(BIN)/python -m pytest -n 3 --dist worksteal --durations=10 -m "not proof and not clients"
 
-test-pythons: $(READY) ## a smoke set on Python 3.11, 3.12 and 3.13, as far as they are installed
-	@$(BIN)/python -m scripts.pythons
+test-pythons: $(READY) ## a smoke set on Python 3.11, 3.12 and 3.13, as far as they are installed; PYTHONS=--others leaves ours out
+	@$(BIN)/python -m scripts.pythons $(PYTHONS)
 
 check: $(READY) ## ruff, mypy --strict, import-linter
 	@$(BIN)/ruff check .

@@ -1,7 +1,9 @@
-"""Run a smoke set on each Python that we support: `python -m scripts.pythons`.
+"""Run a smoke set on each Python that we support: `python -m scripts.pythons [--others]`.
 
-Hooks, kernel, journal and the basics of the command line. Each interpreter gets an environment under
-`build/`, with what the smoke set needs and no more, at the versions of requirements/dev.lock.
+Hooks, kernel, journal and the basics of the command line, on all interpreters at once. Each gets an
+environment under `build/`, with what the smoke set needs and no more, at the versions of
+requirements/dev.lock. The Python of this environment needs no other; `--others` leaves it out, for a
+machine that has run all tests on it.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 VERSIONS = ("3.11", "3.12", "3.13")
+THIS = f"{sys.version_info.major}.{sys.version_info.minor}"
 LOCK = ROOT / "requirements" / "dev.lock"
 NEEDED = ("hatchling", "editables", "pytest", "pytest-xdist", "hypothesis", "graphql-core")
 SMOKE = (
@@ -43,6 +46,8 @@ def find(version: str) -> str:
 
 def prepare(version: str, python: str) -> Path:
     """The Python of an environment that has what the smoke set needs."""
+    if version == THIS:
+        return Path(sys.executable)
     folder = ROOT / "build" / f"python-{version}"
     ready, inside = folder / ".ready", folder / "bin" / "python"
     newest = max(path.stat().st_mtime for path in (LOCK, ROOT / "pyproject.toml", Path(__file__)))
@@ -59,24 +64,32 @@ def prepare(version: str, python: str) -> Path:
     return inside
 
 
-def main() -> int:
-    found = {version: find(version) for version in VERSIONS}
+def start(python: Path) -> subprocess.Popen[str]:
+    """The smoke set, on one interpreter."""
+    words = [str(python), "-m", "pytest", "-k", "not postgres", "-m", "not proof", *SMOKE]
+    return subprocess.Popen(
+        words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def main(arguments: list[str]) -> int:
+    wanted = [version for version in VERSIONS if arguments != ["--others"] or version != THIS]
+    found = {version: find(version) for version in wanted}
     for version, python in found.items():
         print(f"Python {version}: {python or 'not found, so not tested'}", flush=True)
+    ready = {version: prepare(version, python) for version, python in found.items() if python}
+    begun = time.monotonic()
+    running = {version: start(python) for version, python in ready.items()}
     failed = []
-    for version, python in found.items():
-        if python:
-            inside = prepare(version, python)
-            begun = time.monotonic()
-            words = ["-n", "2", "-k", "not postgres", "-m", "not proof", *SMOKE]
-            done = subprocess.run([str(inside), "-m", "pytest", *words], cwd=ROOT)
-            print(f"Python {version}: {time.monotonic() - begun:.0f} s", flush=True)
-            if done.returncode:
-                failed.append(version)
+    for version, process in running.items():
+        said = process.communicate()[0]
+        print(f"Python {version}: ended after {time.monotonic() - begun:.0f} s\n{said}", flush=True)
+        if process.returncode:
+            failed.append(version)
     if failed:
         print(f"The smoke set fails on Python {', '.join(failed)}.", file=sys.stderr)
     return 1 if failed or not any(found.values()) else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
