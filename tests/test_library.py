@@ -30,7 +30,7 @@ PARTS = {
     "snapshot": {"create", "list", "show", "restore"},
     "gates": {"verify", "decide", "act", "named", "waiting"},
     "budgets": {"state", "limits", "check", "add", "report", "acknowledge", "reset"},
-    "plans": {"run", "resume", "abandon", "show"},
+    "plans": {"new", "run", "resume", "abandon", "show"},
 }
 
 
