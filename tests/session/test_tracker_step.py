@@ -238,6 +238,32 @@ def test_the_decisions_are_those_since_the_last_checkpoint(
     assert field(linear, "Decisions") == "None"
 
 
+@pytest.mark.clause("CCC-45")
+def test_a_decision_whose_comment_failed_reaches_the_issue_with_the_next_one(
+    repository: Path, holdfast: Holdfast, linear: FakeLinear
+) -> None:
+    linear.fail(faults.status(503))
+    lost = holdfast("checkpoint", *WORK, "--decision", "No regex: too slow", "--json")
+    assert step_of(lost)["status"] == "failed"
+    holdfast("checkpoint", "--decision", "UTC only: simple")
+    assert field(linear, "Decisions") == "No regex: too slow; UTC only: simple"
+    holdfast("checkpoint", "--status", "nothing decided")
+    assert field(linear, "Decisions") == "None"
+
+
+@pytest.mark.clause("CCC-44", "AMB-CCC-20")
+def test_a_checkpoint_after_go_says_resuming_and_the_next_no_more(
+    repository: Path, holdfast: Holdfast, linear: FakeLinear
+) -> None:
+    holdfast("checkpoint", *WORK)
+    holdfast("go")
+    assert field(linear, "Status") == "In Progress"
+    holdfast("checkpoint", "--status", "again at work")
+    assert field(linear, "Status") == "Resuming"
+    holdfast("checkpoint", "--status", "further")
+    assert field(linear, "Status") == "In Progress"
+
+
 @pytest.mark.clause("CCC-46", "AMB-CCC-20")
 def test_blockers_are_listed_and_the_status_says_so(
     repository: Path, holdfast: Holdfast, linear: FakeLinear

@@ -241,14 +241,16 @@ def test_killed_between_githubs_comment_and_the_record_of_its_id(
     assert state()["checkpointCommentId"] == str(comment.id)
 
 
-def test_two_checkpoints_at_once_leave_one_comment(repository: Path, linear: FakeLinear) -> None:
+def test_six_checkpoints_at_once_leave_one_comment_and_none_fails(
+    repository: Path, linear: FakeLinear
+) -> None:
     words = [sys.executable, "-m", "holdfast", "checkpoint", *WORK, "--skip-git", "--json"]
-    both = [
-        subprocess.Popen([*words, "--status", name], stdout=subprocess.PIPE)
-        for name in ("left", "right")
+    all = [
+        subprocess.Popen([*words, "--status", f"of {number}"], stdout=subprocess.PIPE)
+        for number in range(6)
     ]
-    for process in both:
+    for process in all:
         output, _ = process.communicate(timeout=world.PATIENCE)
-        assert json.loads(output)["ok"]
+        assert [step["cause"] for step in json.loads(output)["data"]["steps"]] == [""] * 4
     (comment,) = linear.on("ENG-12")
     assert state()["checkpointCommentId"] == comment.id

@@ -15,7 +15,7 @@ from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
 from holdfast.remote.offline import works_offline
-from holdfast.session import ccc_files, sessions
+from holdfast.session import ccc_files, session_files, sessions
 from holdfast.session.rules import progress, report
 from holdfast.session.rules import session as rules
 from holdfast.session.rules.model import (
@@ -380,6 +380,7 @@ def _persist(run: CheckpointRun, claims: list[Any]) -> Step:
     if outcome["queued"]:
         run.queued = True
         return report.done(report.PERSIST, "Progress queued: the journal cannot be written here.")
+    session_files.drop(run.workspace, run.session, session_files.RESUMED)
     _say_where_broken_files_are(run, stream, before)
     for view in outcome["views"]:
         if view["status"] == "failed":
@@ -434,6 +435,7 @@ def _command(run: CheckpointRun, claims: list[Any]) -> dict[str, Any]:
         "profile": run.profile,
         "reason": run.request.get("reason", ""),
         "adopts": run.adopted["session"] if run.adopted else "",
+        "resumed": bool(session_files.read(run.workspace, run.session, session_files.RESUMED)),
         "world": _world(run),
         "claims": claims,
         "inherits": _inherited(source),
@@ -498,6 +500,8 @@ def _weaknesses(run: CheckpointRun, prompt: str) -> list[str]:
 def _git(run: CheckpointRun) -> Step:
     if run.request.get("skip_git"):
         return report.skipped(report.SNAPSHOT, "Git snapshot skipped (--skip-git).")
+    if not run.workspace.git_dir:
+        return report.skipped(report.SNAPSHOT, "Git snapshot skipped — no git repository.")
     from holdfast.session import git_step
 
     files, exclude = _files(run), _control_files(run)
@@ -514,6 +518,8 @@ def _git(run: CheckpointRun) -> Step:
 
 
 def _keep_work_tree(run: CheckpointRun) -> None:
+    if not run.workspace.git_dir:
+        return
     from holdfast.session.git_step import keep_work_tree
 
     largest = int(run.settings["snapshot.largest_mb"])

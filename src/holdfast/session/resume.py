@@ -12,7 +12,7 @@ from holdfast.clients.current_session import own_id
 from holdfast.kernel import clock, config
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
-from holdfast.session import handover_text, pack, sessions
+from holdfast.session import handover_text, pack, session_files, sessions
 from holdfast.session.ccc_files import broken_progress, folder_of, read_state
 from holdfast.session.rules import progress
 from holdfast.session.rules import session as rules
@@ -48,7 +48,8 @@ if TYPE_CHECKING:
         """What is to be resumed. Without `session` and `transcript`: the newest session here.
 
         `look` asks git about the work tree, `recheck` runs the recorded probes again as far as they
-        are known to be the user's own, `discover` looks through the clients' own stores.
+        are known to be the user's own, `discover` looks through the clients' own stores. `begin` says
+        that the caller goes on with the session: its next checkpoint is one of a resumed session.
         """
 
         session: str
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
         budget: int
         look: bool
         recheck: bool
+        begin: bool
         discover: bool
 
     class Resumption(TypedDict):
@@ -307,6 +309,8 @@ def _resumed(
         verdict = reasons[0]["verdict"]
     if last is not None and claims:
         state = {**state, "last": {**last, "claims": claims}}
+    if request.get("begin") and last is not None and workspace.exists():
+        _begin(workspace, state["session"], now)
     budget = request.get("budget") or int(settings["session.pack_characters"])
     parts: pack.Parts = {
         "verdict": handover_text.verdict_lines(state, verdict, why=_why_unknown(reasons), now=now),
@@ -333,6 +337,14 @@ def _resumed(
         "client": source[0],
         "transcript": source[1],
     }
+
+
+def _begin(workspace: Workspace, session: str, now: int) -> None:
+    """Leave a mark for the next checkpoint; where it cannot be written, there is none."""
+    try:
+        session_files.keep(workspace, session, session_files.RESUMED, {"at": clock.stamp(now)})
+    except (OSError, HoldfastError):
+        pass
 
 
 def _checked(state: SessionState, not_run: dict[str, str], *, recheck: bool) -> list[CheckedClaim]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 FOLDER = "slots"
 # Where the client writes the session down.
 TRANSCRIPT = "transcript"
+# A person or a program read the session's pack to go on with it.
+RESUMED = "resumed"
 # A slot that nobody touched for so long belongs to a session that was killed.
 FORGOTTEN_AFTER = 7 * clock.DAY
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 # A checkpoint waits at most this long for the tracker.
 PATIENCE_SECONDS = 5.0
+PAUSE_SECONDS = 0.05
 # One comment an issue and workspace, whichever session writes.
 KEY = "checkpoint-status"
 
@@ -51,17 +52,33 @@ def deliver_now(
     if not waiting:
         why = "nothing new to say" if is_set_up(settings) else "no tracker configured"
         return report.skipped(report.TRACKER, f"Linear update skipped — {why}.")
-    mine = waiting[-1]
-    for delivery in deliver(workspace, writer, settings, now, current=issue, first=mine["id"]):
-        if delivery["id"] != mine["id"]:
+    mine = waiting[-1]["id"]
+    for delivery in deliver(workspace, writer, settings, now, current=issue, first=mine):
+        if delivery["id"] != mine:
             continue
         if delivery["delivered"]:
             return report.done(report.TRACKER)
         if delivery["error"] == NOT_SET_UP:
-            workspace.journal.settle(mine["id"])
+            workspace.journal.settle(mine)
             return report.skipped(report.TRACKER, "Linear update skipped — no tracker configured.")
         return report.failed(report.TRACKER, delivery["error"].rstrip("."))
-    return report.failed(report.TRACKER, (mine["error"] or "waits for its turn").rstrip("."))
+    error = _await_another(workspace, mine, waiting[-1]["error"])
+    return (
+        report.failed(report.TRACKER, error.rstrip(".")) if error else report.done(report.TRACKER)
+    )
+
+
+def _await_another(workspace: Workspace, id: str, before: str) -> str:
+    """Wait for an effect that another checkpoint delivers at this moment; why it did not arrive."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        effects = workspace.journal.effects(kinds=[rules.TRACKER])
+        mine = next((effect for effect in effects if effect["id"] == id), None)
+        if mine is None:
+            return ""  # delivered, or told by a later checkpoint in its place
+        if mine["error"] or before or time.monotonic() > deadline:
+            return mine["error"] or before or "waits for its turn"
+        time.sleep(PAUSE_SECONDS)
 
 
 NOT_SET_UP = "no tracker is set up"

@@ -93,6 +93,7 @@ def command(
         return _listing(call, workspace)
     request: ResumeRequest = {"session": session, "issue": issue, "budget": budget or 0}
     request["recheck"] = recheck
+    request["begin"] = True
     if transcript:
         request["transcript"] = os.path.join(call.folder, transcript)
     if workspace is None:

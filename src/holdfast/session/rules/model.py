@@ -100,6 +100,8 @@ if TYPE_CHECKING:
         last: Capture | None
         captures: int
         fresh: list[Decision]
+        # Whether the comment that told of `fresh` has not arrived yet.
+        owed: NotRequired[bool]
         resumed: bool
         resuming: bool
         comment: Comment | None

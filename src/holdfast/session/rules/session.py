@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from holdfast.journal.interface import Event
     from holdfast.kernel.views.reconcile import Change
-    from holdfast.session.rules.model import Blocker, Progress, SessionState, Stated
+    from holdfast.session.rules.model import Blocker, Comment, Progress, SessionState, Stated
     from holdfast.session.rules.model import Decision as Made
 
 # The kind of effect that a capture asks for.
@@ -175,6 +175,7 @@ def _capture(state: SessionState, command: Any, now: int) -> dict[str, Any]:
         "world": command["world"],
         "claims": command["claims"],
         **({"inherits": command["inherits"]} if command.get("inherits") else {}),
+        **({"resumed": True} if command.get("resumed") else {}),
     }
 
 
@@ -284,7 +285,8 @@ def apply(state: SessionState, event: Event) -> SessionState:
     if kind == "surveyed" and state["last"] is not None:
         return {**state, "last": {**state["last"], "world": body["world"]}}
     if kind == "commented":
-        return {**state, "comment": {"id": body["id"], "issue": body["issue"]}}
+        comment: Comment = {"id": body["id"], "issue": body["issue"]}
+        return {**state, "comment": comment, "owed": False}
     if kind == "ended":
         return {**state, "ended_at": body["at"]}
     if kind == "resumed":
@@ -333,14 +335,19 @@ def _captured(state: SessionState, event: Event) -> SessionState:
         claims = claims or body["inherits"]["claims"]
     after: Progress = {**state["progress"], **body["set"]}
     known = state["progress"]["decisions"]
+    # Decisions of a comment that has not arrived belong to the next one.
+    owed = state["fresh"] if state.get("owed") else []
+    fresh = [one for one in after["decisions"] if one not in known or one in owed]
+    resumed = state["resumed"] or "resumed" in body
     return {
         **state,
         "folder": body["folder"],
         "begun_at": state["begun_at"] or body["at"],
         "progress": after,
-        "fresh": [one for one in after["decisions"] if one not in known],
+        "fresh": fresh,
+        "owed": "told" in body or bool(state.get("owed")),
         # The first checkpoint after a resume says so, the next no more; AMB-CCC-20.
-        "resuming": state["resumed"] or (bool(body["adopts"]) and state["captures"] == 0),
+        "resuming": resumed or (bool(body["adopts"]) and state["captures"] == 0),
         "resumed": False,
         "adopts": body["adopts"] or state["adopts"],
         "told": body.get("told") or state["told"],
