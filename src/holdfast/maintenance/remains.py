@@ -6,6 +6,7 @@ import os
 import shlex
 from typing import TYPE_CHECKING, TypedDict
 
+from holdfast.clients.launcher import folder_of_user
 from holdfast.git.errors import GitError
 from holdfast.git.run import git
 from holdfast.git.snapshot import REFS
@@ -51,6 +52,9 @@ def list_remains(workspace: Workspace) -> list[Remain]:
     if os.path.isdir(user_folder()):
         what = "what holdfast keeps for all your projects"
         found.append(_folder_or_file(what, user_folder()))
+    if os.path.isdir(folder_of_user()):
+        what = "the launcher of the hooks, for all your projects"
+        found.append(_folder_or_file(what, folder_of_user()))
     return found
 
 
