@@ -128,7 +128,8 @@ def git() -> Git:
     def run(*words: str, at: Path | str | None = None) -> str:
         # Submodules from a folder of this machine are refused by default (CVE-2022-39253).
         command = ["git", *IDENTITY, "-c", "protocol.file.allow=always", *words]
-        done = subprocess.run(command, cwd=at, check=True, capture_output=True, text=True)
+        done = subprocess.run(command, cwd=at, capture_output=True, text=True)
+        assert done.returncode == 0, f"git {' '.join(words)}: {done.stderr}"
         return done.stdout
 
     return run
