@@ -11,7 +11,8 @@ from hypothesis import strategies as some
 
 from holdfast.clients.conversation import CUT, Event, task_of
 from holdfast.session import observe as observation
-from holdfast.session.observe import LARGEST, ROOM, names_in, observe, same_command
+from holdfast.session.mentions import names_in
+from holdfast.session.observe import LARGEST, ROOM, observe, same_command
 
 if TYPE_CHECKING:
     from holdfast.session.observe import Observation

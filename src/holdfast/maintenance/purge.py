@@ -41,7 +41,7 @@ from holdfast.maintenance.decisions import require_person
 from holdfast.maintenance.salvage import COMPLETE, UNFINISHED
 from holdfast.maintenance.status import PURGE_FILE
 from holdfast.session import observation
-from holdfast.session.observe import names_in
+from holdfast.session.mentions import names_in
 from holdfast.session.rules.session import stream_of
 from holdfast.streams import open_writer, rules_of
 

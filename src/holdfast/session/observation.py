@@ -18,7 +18,8 @@ from holdfast.clients.usage.tally_file import in_memory, open_tally
 from holdfast.kernel import config
 from holdfast.kernel.errors import StoreAway
 from holdfast.session import session_files, spending
-from holdfast.session.observe import is_empty, names_in, observe
+from holdfast.session.mentions import names_in
+from holdfast.session.observe import is_empty, observe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import json
 import re
-from functools import lru_cache
 from math import log2
 
-from holdfast.clients.conversation import CUT, TOOL_CALLS
+from holdfast.clients.conversation import TOOL_CALLS
+from holdfast.session.mentions import names_in, paths_in, whole_words
 from holdfast.session.outcome import covers, outcome
 
 TYPE_CHECKING = False
@@ -128,7 +128,6 @@ ROOM = {
 }
 # What an entry of a table takes beside its texts, at most: numbers and the names of fields.
 ENTRY = 84
-MOST_NAMES_OF_A_TEXT = 300
 # A longer prompt is pasted text; what it forbids, the person did not.
 LONGEST_RULED = 3000
 
@@ -144,7 +143,6 @@ NAMED_IN = {
     "output": 0.2,
 }
 GLIMPSED_IN = {"output": 0.05, "report": 0.5, "said": 0.5, "prompt": 0.5, "edit": 0.1}
-LONGEST_SCAN = 16_000
 
 _RULING = re.compile(
     r"(?i)\b(don'?t|do not|never|always|must|instead|only|should ?n[o']t|shouldn'?t|no need|rather|"
@@ -161,72 +159,7 @@ _PASTED = re.compile(
 )
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _SENTENCE = re.compile(r"(?<=[.!?\n])\s+")
-_ENDINGS = frozenset(
-    [
-        "go",
-        "py",
-        "pyi",
-        "ts",
-        "tsx",
-        "js",
-        "jsx",
-        "mjs",
-        "cjs",
-        "md",
-        "mdx",
-        "rst",
-        "json",
-        "jsonl",
-        "sh",
-        "bash",
-        "toml",
-        "yaml",
-        "yml",
-        "mod",
-        "sum",
-        "txt",
-        "rs",
-        "sql",
-        "html",
-        "css",
-        "scss",
-        "c",
-        "h",
-        "cc",
-        "cpp",
-        "hpp",
-        "java",
-        "kt",
-        "rb",
-        "php",
-        "swift",
-        "proto",
-        "lua",
-        "ex",
-        "exs",
-        "zig",
-        "vue",
-        "svelte",
-        "tf",
-        "cfg",
-        "ini",
-        "xml",
-        "ipynb",
-        "lock",
-        "csv",
-        "gradle",
-    ]
-)
 _ELSEWHERE = ("/tmp/", "/private/", "/var/", "/dev/", "http", "path/to/")  # noqa: S108
-_SHAPE = re.compile(rb"[a-z][A-Z]|_|[0-9]")
-_NO_NAME = re.compile(rb"[0-9]|[0-9a-f]{7,}$|_+$|toolu_|call_")
-_WORDS_ONLY = bytes(
-    code if (chr(code).isalnum() and code < 128) or code == 95 else 32 for code in range(256)
-)
-_OF_PATHS = bytes(
-    code if (chr(code).isalnum() and code < 128) or chr(code) in "_./@+-$" else 32
-    for code in range(256)
-)
 _SETTING = re.compile(r"^(?:set [-+]\S+(?: pipefail)?[;\s]+)+")
 _INTO_FOLDER = re.compile(r"^\s*cd\s+(\"[^\"]+\"|'[^']+'|[^\s;&|]+)\s*(?:&&|;)\s*")
 _PIPED_AWAY = re.compile(
@@ -254,8 +187,6 @@ _NOTHING_TO_DO = re.compile(r"nothing to commit|nothing added to commit|Everythi
 # Programs that show a file: a name without a folder among their words is a file here.
 _SHOWS = re.compile(r"(?:^|[;&|]\s*)(?:cat|head|tail|nl|wc|bat|sed -n)\b([^;&|<>\n]*)")
 _REMOVES = re.compile(r"^(?:sudo\s+)?(?:git\s+)?rm\s+(.+)$")
-_ESCAPES = re.compile(r"\\(?:[nrt]|u[0-9a-fA-F]{4})")
-_TORN = re.compile(rf"\S*{re.escape(CUT)}\S*")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f]")
 _MOVES = re.compile(r"^(?:git\s+)?mv\s+(?:-\w+\s+)*(\S+)\s+(\S+)$")
 
@@ -327,7 +258,7 @@ def _prompted(seen: Observation, event: Event) -> None:
         seen["earlier"] = _newest([*seen["earlier"], before], 8, ROOM["earlier"])
     seen["request"] = said
     _rule(seen, event.text)
-    scanned = _whole_words(event.text)
+    scanned = whole_words(event.text)
     _name(seen, scanned, NAMED_IN["prompt"], -1)
     _glimpse(seen, scanned, GLIMPSED_IN["prompt"])
 
@@ -376,7 +307,7 @@ def _answered(seen: Observation, event: Event) -> None:
 
 def _spoke(seen: Observation, event: Event) -> None:
     seen["said"] = [_said(seen, event.text, ROOM["said"] - 200, end=True)]
-    scanned = _whole_words(event.text)
+    scanned = whole_words(event.text)
     _name(seen, scanned, NAMED_IN["said"], -1)
     _glimpse(seen, scanned, GLIMPSED_IN["said"])
 
@@ -465,7 +396,7 @@ def _edited(seen: Observation, event: Event) -> None:
     elif file["state"] != "created":
         file["state"] = "edited"
     _name(seen, event.text, NAMED_IN["edit"], file["number"])
-    _glimpse(seen, _whole_words(event.text), GLIMPSED_IN["edit"])
+    _glimpse(seen, whole_words(event.text), GLIMPSED_IN["edit"])
     _wait(seen, event.id, "edit", path)
 
 
@@ -504,13 +435,6 @@ def _relative(seen: Observation, path: str) -> str:
     if path.startswith(_ELSEWHERE) or "\n" in path or len(path) > 240 or path == cwd:
         return ""
     return path
-
-
-def _whole_words(text: str) -> str:
-    """The beginning of a text, without words that were cut in two."""
-    if len(text) > LONGEST_SCAN:
-        text = text[: max(text.rfind(" ", 0, LONGEST_SCAN), text.rfind("\n", 0, LONGEST_SCAN))]
-    return _TORN.sub("\n", text) if CUT in text else text
 
 
 def _touch(seen: Observation, path: str, use: float) -> SeenFile:
@@ -601,38 +525,6 @@ def _name(seen: Observation, text: str, use: float, number: int) -> None:
             break
         kept[name] = names[name]
     seen["names"] = kept
-
-
-def paths_in(text: str) -> list[str]:
-    """What looks like a file of source or text, by its ending."""
-    found = []
-    words = _unescaped(text).encode("ascii", "replace").translate(_OF_PATHS).split()
-    for word in dict.fromkeys([word for word in words if b"." in word]):
-        if len(word) < 250:
-            path = word.decode().rstrip(".")
-            stem, _, ending = path.rpartition(".")
-            if ending in _ENDINGS and stem[-1:] not in ("", "/", ".") and "$" not in path:
-                found.append(path)
-    return found
-
-
-def _unescaped(text: str) -> str:
-    """Text without escapes, whose letters would be taken for the beginning of a word."""
-    return _ESCAPES.sub(" ", text) if "\\" in text else text
-
-
-def names_in(text: str) -> list[str]:
-    """The identifiers of code in a text: those that could not be plain words."""
-    if not text:
-        return []
-    words = _unescaped(text).encode("ascii", "replace").translate(_WORDS_ONLY).split()
-    long = dict.fromkeys([word for word in words if 6 < len(word) < 52])
-    return [name for name in map(_name_of, long) if name][:MOST_NAMES_OF_A_TEXT]
-
-
-@lru_cache(maxsize=8192)
-def _name_of(word: bytes) -> str:
-    return word.decode() if _SHAPE.search(word) and not _NO_NAME.match(word) else ""
 
 
 # Commands
@@ -760,7 +652,7 @@ def _ended(seen: Observation, event: Event) -> None:
     # A command that failed names what is wrong; any other call says only that it was called wrongly.
     if event.text and (kind == "run" or not event.failed):
         source = "report" if kind == "agent" else "output"
-        scanned = _whole_words(event.text)
+        scanned = whole_words(event.text)
         _name(seen, scanned, NAMED_IN[source], number)
         _glimpse(seen, scanned, GLIMPSED_IN[source])
 

@@ -1,0 +1,54 @@
+"""A work tree from elsewhere: checkpoint, resume, snapshots and hooks run nothing of it."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Git
+from tests.session import world
+from tests.session.world import WORK, Holdfast
+
+SESSION = "3f2a0000-0000-4000-8000-000000000001"
+
+
+@pytest.fixture
+def ran(repository: Path, tmp_path: Path, git: Git) -> Path:
+    """A repository inside the work tree, and a submodule, that name a program. The file that the program
+    writes when it is run."""
+    marker, program = tmp_path / "ran", tmp_path / "program"
+    program.write_text(f'#!/bin/sh\necho "$0" >> "{marker}"\ncat\n')
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    for name in ("loose", "module"):
+        inner = repository / name
+        git("init", "--quiet", str(inner))
+        (inner / "a.txt").write_text("one")
+        (inner / ".gitattributes").write_text("*.txt filter=evil\n")
+        git("add", ".", at=inner)
+        git("commit", "--quiet", "--message", "one", at=inner)
+        for key in ("core.fsmonitor", "filter.evil.clean", "core.hooksPath"):
+            git("config", key, str(program), at=inner)
+        (inner / "a.txt").write_text("two")
+    git("add", "module")
+    git("commit", "--quiet", "--message", "module")
+    marker.unlink(missing_ok=True)
+    return marker
+
+
+def test_no_command_and_no_hook_runs_what_a_nested_repository_names(
+    repository: Path, holdfast: Holdfast, ran: Path
+) -> None:
+    (repository / "README.md").write_text("changed")
+    assert holdfast("checkpoint", *WORK, "--file", "README.md").code == 0
+    assert holdfast("resume").code == 0
+    assert holdfast("resume", "--recheck").code == 0
+    assert holdfast("snapshot", "create").code == 0
+    assert holdfast("snapshot", "list").code == 0
+    world.said(world.hook("SessionStart", "SessionStart.startup", session_id=SESSION))
+    holdfast("checkpoint", "--session", SESSION, "--auto")
+    world.said(world.hook("Stop", "Stop", session_id=SESSION))
+    world.said(world.hook("SessionEnd", "SessionEnd.other", session_id=SESSION))
+    assert holdfast("status").code == 0
+    assert not ran.exists()
