@@ -14,6 +14,7 @@ from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.state import load
+from holdfast.kernel.views.files import Unreadable, read_file, text_of
 from holdfast.kernel.workspace import TOOL_FOLDER, worktrees
 from holdfast.remote import server_time
 
@@ -89,10 +90,9 @@ def _read_folder(folder: str) -> list[AgentLives]:
 
 def _read(path: str) -> AgentLives:
     try:
-        with open(path, encoding="utf-8") as file:
-            kept = canonical_json.loads(file.read())
+        kept = canonical_json.loads(text_of(read_file(path)[1]))
         return {"stream": str(kept["stream"]), "lives": dict(kept["lives"])}
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, Unreadable, ValueError, KeyError, TypeError):
         return {"stream": "", "lives": {}}
 
 

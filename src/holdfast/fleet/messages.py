@@ -114,7 +114,8 @@ def inbox(context: FleetContext, request: InboxRequest) -> InboxResult:
         path = message_path(PRIMARY, id)
         existed = os.path.lexists(epic.file(path))
         outcomes.append(open_channel(epic, PRIMARY, id, **options))
-        if not existed and not outcomes[0]["queued"]:
+        is_made = all(view["status"] != "failed" for view in outcomes[0]["views"])
+        if not existed and is_made and not outcomes[0]["queued"]:
             warnings.append(f"{path} was missing; it is there now.")
         found = read_inbox(epic, id)
     only_unread = request.get("unread", False)

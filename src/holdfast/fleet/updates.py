@@ -213,7 +213,11 @@ def update(
         if agent.state["life"] is None:
             raise agent.lost(caller["session"])
         if backup and content:
-            command["backup"] = backups.renew(agent.epic, agent.state, content, context.now)
+            try:
+                command["backup"] = backups.renew(agent.epic, agent.state, content, context.now)
+            except HoldfastError as error:
+                # A heartbeat does not fail for its backup: the journal has every version.
+                result.warnings.append(f"No backup was made: {error.message}")
     command["readme"] = (
         agent.readme_worktree() if has_news(agent.state, command, context.now) else ""
     )

@@ -37,10 +37,13 @@ def harmless(text: str) -> str:
     return ends.replace("\r", "\N{SYMBOL FOR CARRIAGE RETURN}").replace("\0", "\r\n")
 
 
-def without_controls(text: str) -> str:
-    """A text for a file that a person may show on a terminal: no control characters but line ends and
-    tabs."""
-    return "".join(letter if letter in "\n\t" or letter >= " " else UNKNOWN for letter in text)
+# JSON escapes the first 32 by itself.
+_ESCAPES = {code: f"\\u{code:04x}" for code in _CONTROLS if code >= 0x20}
+
+
+def harmless_json(text: str) -> str:
+    """The same for a JSON text: its control characters are escaped, so that it means what it meant."""
+    return text if text.isascii() and "\x7f" not in text else text.translate(_ESCAPES)
 
 
 def without_nul(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.kernel.errors import NotFound
 from holdfast.kernel.jsonl import LineFile
-from holdfast.kernel.views.files import target_of
+from holdfast.kernel.views.files import Unreadable, read_file, target_of
 from holdfast.loop.rules.model import HISTORY, METADATA
 from holdfast.processes.outputs import outputs
 
@@ -139,9 +139,8 @@ def read_log(track: Track, number: int | None) -> tuple[Attempt, str]:
     chosen = fitting[-1]
     path = os.path.join(track.place.logs, chosen["log"])
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return chosen, file.read()
-    except FileNotFoundError:
+        return chosen, read_file(path)[1].decode("utf-8", "replace").replace("\r\n", "\n")
+    except (FileNotFoundError, Unreadable):
         raise NotFound(
             f"The output of attempt {chosen['number']} is not there any more.",
             hint="`holdfast gc` removes outputs that are older than `retention.days`.",
@@ -171,5 +170,7 @@ def holding(workspace: Workspace, streams: list[str], text: str) -> list[str]:
 
 
 def _holds(path: str, wanted: bytes) -> bool:
-    with open(path, "rb") as file:
-        return wanted in file.read()
+    try:
+        return wanted in read_file(path)[1]
+    except (OSError, Unreadable):
+        return False

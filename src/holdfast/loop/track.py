@@ -178,11 +178,7 @@ class Track:
 
     def unread(self) -> list[UnreadLine]:
         """The lines of the track's plan that look like tasks, and cannot be read as such."""
-        try:
-            with open(os.path.join(self.place.root, "plan.md"), "rb") as file:
-                content = file.read()
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            return []
+        content = self._content("plan.md")
         try:
             return unread(content.decode("utf-8"))
         except UnicodeDecodeError as error:
@@ -194,12 +190,21 @@ class Track:
         return sum(issue["mark"] != DONE for issue in self._boxes("evaluation-report.md"))
 
     def _boxes(self, name: str) -> list[TrackTask]:
+        return tasks_of(self._content(name).decode("utf-8", "replace"))
+
+    def _content(self, name: str) -> bytes:
+        """The content of a file that the track's author writes, perhaps behind a link; empty without it."""
         try:
-            path = os.path.join(self.place.root, name)
-            with open(path, encoding="utf-8", errors="replace") as file:
-                return tasks_of(file.read())
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            return []
+            return read_file(os.path.realpath(os.path.join(self.place.root, name)))[1]
+        except (FileNotFoundError, NotADirectoryError):
+            return b""
+        except Unreadable as problem:
+            path = f"{self.place.folder}/{name}"
+            raise HoldfastError(
+                f"{path} cannot be read: {problem}.",
+                hint="Put a text file in its place, or remove it.",
+                kind="unreadable",
+            ) from None
 
     # Changing
 

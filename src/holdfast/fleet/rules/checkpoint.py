@@ -160,7 +160,12 @@ def write(checkpoint: dict[str, Any]) -> str:
     state = ordered.get("coordination_state")
     if isinstance(state, dict):
         ordered["coordination_state"] = _ordered(state, COORDINATION_FIELDS)
-    return canonical_json.indented(ordered) + "\n"
+    text = canonical_json.indented(ordered) + "\n"
+    if text.isascii() and "\x7f" not in text:
+        return text
+    from holdfast.kernel.text import harmless_json
+
+    return harmless_json(text)
 
 
 def _ordered(value: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:

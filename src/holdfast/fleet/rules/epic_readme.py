@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from holdfast.fleet.rules.merge import joined, lines_of, newline_of
 from holdfast.fleet.rules.names import short_of
-from holdfast.kernel.text import without_controls
+from holdfast.kernel.text import harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,4 +93,4 @@ def _with_blank_end(lines: list[str], newline: str) -> list[str]:
 
 
 def _one_line(text: str) -> str:
-    return without_controls(" ".join(text.split()))
+    return harmless(" ".join(text.split()))

@@ -14,7 +14,7 @@ from holdfast.fleet.rules.model import CADENCE, STALE_AFTER, WARNING_AFTER
 from holdfast.fleet.rules.model import UNREAD as UNREAD
 from holdfast.fleet.rules.names import short_of
 from holdfast.kernel import clock
-from holdfast.kernel.text import without_controls
+from holdfast.kernel.text import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -75,7 +75,7 @@ def compose(number: int, at_ms: int, fields: Mapping[str, str]) -> str:
 
 
 def _harmless(line: str) -> str:
-    return without_controls(line.rstrip()).replace(UNREAD, _QUOTED_UNREAD)
+    return harmless(line.rstrip()).replace(UNREAD, _QUOTED_UNREAD)
 
 
 def _without_blank_ends(lines: list[str]) -> list[str]:
@@ -209,7 +209,7 @@ def merge(base: str, ours: str, theirs: str) -> str:
 
 
 def with_unseen(known: str, theirs: str, text: str) -> str:
-    """The text, with the unread messages put back on top that the author of `theirs` has not seen.
+    """The text, with the unread messages put back that the author of `theirs` has not seen.
 
     A shell that read the file before a message came in writes the file back without that message, and with
     what it changed; a script that begins writes an empty file. A person who deletes messages changes
@@ -217,11 +217,20 @@ def with_unseen(known: str, theirs: str, text: str) -> str:
     """
     if _is_removal(known, theirs):
         return text
-    there = split(text)[1]
-    lost = [block for block in split(known)[1] if UNREAD in block and not _is_in(block, there)]
-    for block in reversed(lost):
-        text = insert(text, block.rstrip("\n") + "\n")
+    blocks = split(known)[1]
+    for position in reversed(range(len(blocks))):
+        block = blocks[position]
+        there = split(text)[1]
+        if UNREAD in block and not _is_in(block, there):
+            below = any(_is_in(each, there) for each in blocks[position + 1 :])
+            text = _put_back(text, block, is_last=bool(there) and not below)
     return text
+
+
+def _put_back(text: str, block: str, *, is_last: bool) -> str:
+    if is_last:
+        return f"{text.rstrip()}\n\n{block.rstrip()}\n"
+    return insert(text, block.rstrip("\n") + "\n")
 
 
 def _is_removal(known: str, theirs: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from holdfast.kernel.text import harmless
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,4 +79,4 @@ def _lines(value: object) -> list[str]:
 
 
 def _one_line(value: object) -> str:
-    return "" if value is None else " ".join(str(value).split())
+    return "" if value is None else harmless(" ".join(str(value).split()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.kernel import canonical_json
+from holdfast.kernel.text import harmless_json
 from holdfast.loop.rules.model import RANK
 
 TYPE_CHECKING = False
@@ -144,7 +145,7 @@ def write(document: dict[str, Any], order: Order) -> str:
 
     if document:
         put(document, "", "")
-    return "".join(parts) + "\n" if parts else "{}\n"
+    return harmless_json("".join(parts)) + "\n" if parts else "{}\n"
 
 
 def _keys(value: dict[str, Any], stored: list[str] | None) -> list[str]:
