@@ -15,6 +15,7 @@ import pytest
 
 from holdfast.clients import launcher
 from holdfast.clients.claude import install as claude
+from holdfast.clients.events import PERSONS_COMMANDS
 from holdfast.clients.settings import files
 from holdfast.clients.settings.json_part import JsonPart
 from holdfast.hooks import pending
@@ -351,7 +352,7 @@ def test_what_a_tool_without_a_command_is_given_stays_unread(hooks: Hooks) -> No
 @pytest.mark.parametrize(
     "line",
     [
-        "holdfast gate answer 3f2a approved",
+        *(f"holdfast {' '.join(words)} x" for words in PERSONS_COMMANDS),
         "hold''fast gate ans\"wer\" 3f2a",
         "hold\\fast guard a\\ck cost",
         "sh -c 'holdfast release'",

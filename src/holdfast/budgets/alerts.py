@@ -52,6 +52,7 @@ def add(workspace: Workspace, session: str, type: str, words: str) -> None:
     path = _path(workspace, session)
     os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
     write_synced(path, canonical_json.dumps({**_read(path), type: words}).encode())
+    latch.disturb(workspace)
 
 
 def read(workspace: Workspace, session: str) -> dict[str, str]:

@@ -53,6 +53,14 @@ if TYPE_CHECKING:
         def answer(self, event: Event, outcome: Outcome) -> dict[str, Any]: ...
 
 
+# Words after `holdfast` that are a person's. Hooks and their launcher deny them to an agent. This is a
+# fence, which a shell can get around; the wall behind it is the terminal that `gates.person` demands.
+PERSONS_COMMANDS = (
+    *(("gate", "answer"), ("gate", "withdraw"), ("guard", "ack"), ("guard", "reset")),
+    ("release",),
+)
+
+
 class Event:
     """One event: what it means, and the facts of it that matter to us."""
 

@@ -204,7 +204,7 @@ tool)
     line="$*"
     IFS=' '
     case $line in
-    *holdfast*gate*answer* | *holdfast*guard*ack* | *holdfast*guard*reset* | *holdfast*release*) ask ;;
+    @PERSONS@) ask ;;
     esac
   fi
   # opencode tells nobody that a tool was used, so that its sessions are looked at here.

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 
+from holdfast.clients.events import PERSONS_COMMANDS
 from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.errors import from_os_error
 from holdfast.version import __version__
@@ -114,6 +115,8 @@ def text(folder: str) -> str:
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), NAME)
     with open(source, encoding="utf-8") as file:
         written = file.read()
+    persons = " | ".join(f"*holdfast*{'*'.join(words)}*" for words in PERSONS_COMMANDS)
+    written = written.replace("@PERSONS@", persons)
     written = written.replace("here=@HERE@", f"here={quote(folder)}")
     return written.replace("version=@VERSION@", f"version={quote(__version__)}")
 

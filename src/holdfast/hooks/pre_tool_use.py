@@ -6,19 +6,14 @@ This runs before every single tool, so it looks at small files alone, and opens 
 from __future__ import annotations
 
 from holdfast.budgets import alerts
+from holdfast.clients.events import PERSONS_COMMANDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.clients.events import Client, Event, Outcome
     from holdfast.kernel.workspace import Workspace
 
-# Words after `holdfast` that are a person's. This is a fence, which a shell can get around; the wall
-# behind it is the terminal that `people` demands.
-_PERSONS = (
-    *(("gate", "answer"), ("gate", "withdraw"), ("guard", "ack"), ("guard", "reset")),
-    ("release",),
-)
-# The same as tools of a server.
+# `PERSONS_COMMANDS` as tools of a server.
 _PERSONS_TOOLS = ("gate_answer", "guard_ack", "guard_reset", "release")
 # What ends a word in any shell.
 _WITHOUT_QUOTES = str.maketrans(
@@ -112,7 +107,7 @@ def _persons_words(words: list[str]) -> str:
         if word.rpartition("/")[2] != _PROGRAM:
             continue
         after = [each for each in words[position + 1 : position + 12] if each[:1] != "-"]
-        for wanted in _PERSONS:
+        for wanted in PERSONS_COMMANDS:
             # An option's value may stand between: `holdfast gate -C folder answer`.
             if after[:1] == [wanted[0]] and set(wanted[1:]) <= set(after[1:4]):
                 return " ".join(wanted)
