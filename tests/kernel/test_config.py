@@ -6,7 +6,7 @@ import os
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import pytest
 
@@ -176,13 +176,13 @@ class CountsParses:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.count = 0
-        parse = tomllib.load
+        parse = tomllib.loads
 
-        def counted(file: BinaryIO) -> dict[str, Any]:
+        def counted(text: str) -> dict[str, Any]:
             self.count += 1
-            return parse(file)
+            return parse(text)
 
-        monkeypatch.setattr(tomllib, "load", counted)
+        monkeypatch.setattr(tomllib, "loads", counted)
 
 
 def test_the_parsed_file_is_kept_in_the_journal(

@@ -309,3 +309,20 @@ def test_a_reader_who_cannot_migrate_reads_an_older_journal(path: str) -> None:
     write(writer, "note:a", draft(4))
     assert_sound(writer)
     writer.close()
+
+
+@pytest.mark.parametrize("version", [0, 1, 7])
+def test_a_database_of_another_program_is_not_taken_over(path: str, version: int) -> None:
+    other = apsw.Connection(path)
+    other.execute("CREATE TABLE records (a); INSERT INTO records VALUES (1)").fetchall()
+    other.execute(f"PRAGMA user_version = {version}").fetchall()
+    other.close()
+    before = Path(path).read_bytes()
+
+    for read_only in (False, True):
+        with pytest.raises(HoldfastError) as refused:
+            SqliteJournal(path, read_only=read_only)
+        assert refused.value.kind in ("not_a_journal", "newer_format")
+        assert refused.value.hint
+
+    assert Path(path).read_bytes() == before

@@ -9,9 +9,9 @@ never ahead of what was acknowledged.
 from __future__ import annotations
 
 import os
-import stat
 
 from holdfast.kernel import canonical_json
+from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,11 +44,14 @@ class Mark:
     __slots__ = ("_descriptor", "path")
 
     def __init__(self, journal_path: str) -> None:
-        self.path = f"{journal_path}-mark"
+        # A journal in memory has nothing beside it.
+        self.path = "" if journal_path == ":memory:" else f"{journal_path}-mark"
         self._descriptor = -1
 
     def note(self, records: Iterable[Record]) -> None:
         """Note records that were committed."""
+        if not self.path:
+            return
         try:
             if self._descriptor < 0:
                 self._descriptor = os.open(self.path, os.O_WRONLY | _FLAGS, 0o600)
@@ -129,14 +132,6 @@ def lost_records(lost_mark: str) -> list[Marked]:
 
 def _lines(path: str) -> list[bytes]:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        return read_plain(path, SLOTS * SLOT, follow=False).splitlines()
     except OSError:
         return []
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return []
-        return os.pread(descriptor, SLOTS * SLOT, 0).splitlines()
-    except OSError:
-        return []
-    finally:
-        os.close(descriptor)

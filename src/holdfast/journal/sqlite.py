@@ -113,6 +113,18 @@ def _newest(connection: apsw.Connection, number: int) -> Any:
     return None
 
 
+def is_journal(connection: apsw.Connection) -> bool:
+    """Whether a file is a journal, or empty and to become one."""
+    application_id: Any = connection.execute("PRAGMA application_id").fetchone()
+    if application_id[0] == APPLICATION_ID:
+        return True
+    if connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is None:
+        return True
+    # A dump that was read in again has lost the number.
+    columns = connection.execute("SELECT name FROM pragma_table_info('streams')").fetchall()
+    return ("anchor_hash",) in columns
+
+
 class SqliteJournal:
     """One file; a connection for each thread of each process that uses it."""
 
@@ -155,6 +167,13 @@ class SqliteJournal:
                 f"The journal has format {version}; this holdfast knows formats up to {FORMAT}.",
                 hint="Install the newer holdfast that wrote it. Nothing was changed.",
                 kind="newer_format",
+            )
+        if not is_journal(connection):
+            connection.close()
+            raise HoldfastError(
+                f"{self.path} is a database of another program.",
+                hint="Move it away; holdfast makes a new journal. Nothing was changed.",
+                kind="not_a_journal",
             )
         if version < FORMAT:
             from holdfast.journal.migrate import migrate, stand_in

@@ -10,6 +10,7 @@ import os
 
 from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.workspace import CONFIG_FILE
 
 TYPE_CHECKING = False
@@ -271,26 +272,41 @@ def from_file(workspace: Workspace, journal: Journal | None) -> dict[str, Any]:
     return settings
 
 
+# No setting has so many names between its dots.
+DEEPEST = 100
+
+
 def _parse(path: str) -> dict[str, Any]:
     import tomllib
 
     try:
-        with open(path, "rb") as file:
-            document = tomllib.load(file)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        text = read_plain(path).decode()
+        # The parser's time grows with the square of the depth.
+        if any(line.partition("=")[0].count(".") > DEEPEST for line in text.splitlines()):
+            raise RecursionError
+        document = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else error
         raise HoldfastError(
-            f"{path} is not TOML: {error}.", hint="Correct that line.", kind="bad_config"
+            f"{path} is not TOML: {why}.", hint="Correct that line.", kind="bad_config"
         ) from error
     except OSError as error:
         raise HoldfastError(
-            f"{path} cannot be read: {error.strerror}.", kind="bad_config"
+            f"{path} cannot be read: {error.strerror}.",
+            hint="Put a file with settings in its place, or remove it.",
+            kind="bad_config",
         ) from error
     if os.path.basename(path) == "pyproject.toml":
         for key in ("tool", "holdfast"):
             document = document.get(key, {})
             if not isinstance(document, dict):
                 raise HoldfastError(f"{path}: {key} must be a table.", kind="bad_config")
-    return check(_flatten(document), path)
+    try:
+        return check(_flatten(document), path)
+    except RecursionError:
+        raise HoldfastError(
+            f"{path} is nested too deeply.", hint="No setting needs that.", kind="bad_config"
+        ) from None
 
 
 def _flatten(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

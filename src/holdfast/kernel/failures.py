@@ -6,6 +6,7 @@ import errno
 import os
 
 from holdfast.kernel import canonical_json, clock
+from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,8 +94,7 @@ def _places(workspace: Workspace) -> list[str]:
 
 def _lines(path: str) -> list[str]:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.readlines()
+        return read_plain(path).decode(errors="replace").splitlines(keepends=True)
     except OSError:
         return []
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 
+from holdfast.kernel.plain_file import read_plain
+
 LARGEST = 1 << 28
 _HEADER = 12
 # Times, device, inode, mode, owner and size of an entry; its object id and flags follow.
@@ -35,11 +37,9 @@ def _read_index(root: str) -> bytes:
     entry = os.path.join(root, ".git")
     try:
         if os.path.isfile(entry):
-            with open(entry, encoding="utf-8", errors="surrogateescape") as file:
-                pointer = file.read(4096).strip().removeprefix("gitdir: ")
+            pointer = os.fsdecode(read_plain(entry, 4096)).strip().removeprefix("gitdir: ")
             entry = os.path.join(root, pointer)
-        with open(os.path.join(entry, "index"), "rb") as file:
-            return file.read(LARGEST)
+        return read_plain(os.path.join(entry, "index"), LARGEST)
     except OSError:
         return b""
 

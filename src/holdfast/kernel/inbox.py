@@ -12,11 +12,11 @@ with the repository do not count at all; `holdfast doctor` names them.
 from __future__ import annotations
 
 import os
-import stat
 
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.errors import from_os_error
+from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.workspace import TOOL_FOLDER
 
 TYPE_CHECKING = False
@@ -94,8 +94,9 @@ def _files(root: str, ending: str) -> list[str]:
 
 def read(path: str, root: str) -> Queued | None:
     """The command in a file of this worktree; None when it is not one (its file is then set aside)."""
-    content = _read(path)
-    if content is None:
+    try:
+        content = read_plain(path, LARGEST, follow=False)
+    except OSError:
         return None
     try:
         value = canonical_json.loads(content.decode())
@@ -109,24 +110,6 @@ def read(path: str, root: str) -> Queued | None:
     if not is_sound or not (fence is None or isinstance(fence, int)):
         return None
     return _as_of_an_agent(queued, root, clock.now())
-
-
-def _read(path: str) -> bytes | None:
-    """The content of a regular file that is not too large. Opening waits for no other process."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
-            return None
-        content = b""
-        while chunk := os.read(descriptor, LARGEST):
-            content += chunk
-        return content
-    finally:
-        os.close(descriptor)
 
 
 def _as_of_an_agent(queued: Queued, root: str, now: int) -> Queued:

@@ -14,6 +14,7 @@ import os
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.atomic import FULL, write_synced
 from holdfast.kernel.errors import from_os_error
+from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         at: str
 
 
+LARGEST = 1 << 20
 WITHOUT_REASON = "The latch is set without a reason; the disk was probably full."
 
 
@@ -95,8 +97,7 @@ def read(workspace: Workspace) -> Latch | None:
     usual = os.path.join(workspace.git_dir, "holdfast", "latch") if workspace.git_dir else ""
     for place in dict.fromkeys((*places(workspace), *((usual,) if usual else ()))):
         try:
-            with open(place, encoding="utf-8", errors="replace") as file:
-                text = file.read(65536)
+            text = read_plain(place, LARGEST).decode(errors="replace")
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 
 from holdfast.kernel.errors import HoldfastError, NotFound
+from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ MOVED_FILE = "moved.json"
 # Beside the journal's file: what this machine is called on a server that several share.
 MACHINE_FILE = "machine"
 HOOK_PATIENCE = 2.0
+# A `.git` file holds one path.
+LARGEST_POINTER = 65536
 
 
 class Workspace:
@@ -276,8 +279,7 @@ def _is_marked(folder: str) -> bool:
 def _has_table(folder: str) -> bool:
     """Whether a pyproject.toml speaks of holdfast; a look at its text, the parser comes later."""
     try:
-        with open(os.path.join(folder, "pyproject.toml"), "rb") as file:
-            return b"[tool.holdfast" in file.read()
+        return b"[tool.holdfast" in read_plain(os.path.join(folder, "pyproject.toml"))
     except OSError:
         return False
 
@@ -320,8 +322,7 @@ def worktrees(workspace: Workspace) -> list[str]:
 
 def _pointer(file: str, prefix: str, base: str) -> str:
     try:
-        with open(file, encoding="utf-8", errors="surrogateescape") as opened:
-            text = opened.read().strip()
+        text = os.fsdecode(read_plain(file, LARGEST_POINTER)).strip()
     except OSError as error:
         raise HoldfastError(
             f"{file} cannot be read: {error.strerror}.", kind="broken_git"

@@ -6,6 +6,7 @@ import os
 
 from holdfast.journal.postgres.url import has_password, without_password
 from holdfast.kernel.errors import HoldfastError, NotAllowed, Usage
+from holdfast.kernel.plain_file import read_plain
 from holdfast.processes.distribution import install_command
 
 TYPE_CHECKING = False
@@ -91,8 +92,14 @@ def setting(workspace: Workspace, name: str) -> str:
     if not path:
         return ""
     # The parser costs as much as a bare interpreter, so only for a file that may speak of it.
-    with open(path, "rb") as file:
-        text = file.read()
+    try:
+        text = read_plain(path)
+    except OSError as error:
+        raise HoldfastError(
+            f"{path} cannot be read: {error.strerror}.",
+            hint="Put a file with settings in its place, or remove it.",
+            kind="bad_config",
+        ) from error
     if b"journal" not in text or name.partition(".")[2].encode() not in text:
         return ""
     found = from_file(workspace, None)

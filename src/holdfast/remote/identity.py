@@ -11,6 +11,7 @@ import os
 
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Usage
+from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.workspace import MACHINE_FILE
 from holdfast.remote.address import setting
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 NAME_FILE = "workspace"
 LONGEST_NAME = 200
+LARGEST_NAME = 4096
 
 
 def name_of(workspace: Workspace) -> str:
@@ -122,8 +124,7 @@ def _write_machine(workspace: Workspace, machine: str) -> None:
 def _read(workspace: Workspace, name: str) -> str:
     try:
         path = os.path.join(workspace.home, name)
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read().strip()
+        return read_plain(path, LARGEST_NAME).decode(errors="replace").strip()
     except OSError:
         return ""
 

@@ -10,6 +10,7 @@ from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.workspace import MOVED_FILE
 from holdfast.remote.address import check
 from holdfast.remote.spool import Spool
@@ -185,8 +186,7 @@ def _mark_moved(workspace: Workspace, source: Journal, target: Journal, now: int
 def astray(workspace: Workspace) -> Astray | None:
     """Records in this machine's file though the journal is on a server, or the other way round."""
     try:
-        with open(os.path.join(workspace.home, MOVED_FILE), encoding="utf-8") as file:
-            moved = canonical_json.loads(file.read())
+        moved = canonical_json.loads(read_plain(os.path.join(workspace.home, MOVED_FILE)).decode())
     except (OSError, ValueError):
         moved = {}
     if not workspace.url:

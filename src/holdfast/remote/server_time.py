@@ -12,6 +12,7 @@ import time
 
 from holdfast.kernel import clock
 from holdfast.kernel.clock import Anchor
+from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,8 +78,8 @@ def keep(workspace: Workspace, anchor: Anchor) -> None:
 def _kept(workspace: Workspace) -> Anchor | None:
     """The last answer, if it was given since this machine's boot."""
     try:
-        with open(os.path.join(workspace.home, FILE), encoding="ascii") as file:
-            server, elapsed, boot = file.read(200).split()
+        kept = read_plain(os.path.join(workspace.home, FILE), 200).decode("ascii")
+        server, elapsed, boot = kept.split()
         return Anchor(int(server), int(elapsed)) if boot == _boot() else None
     except (OSError, ValueError):
         return None

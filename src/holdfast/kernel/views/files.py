@@ -7,6 +7,7 @@ import stat
 
 from holdfast.kernel.digest import digest
 from holdfast.kernel.errors import NotAllowed
+from holdfast.kernel.plain_file import open_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,14 +66,14 @@ def content_digest(content: bytes) -> str:
 def read_file(place: str) -> tuple[str, bytes]:
     """Identity and content of a regular file; Unreadable says what else it is."""
     try:
-        # O_NONBLOCK: opening a pipe must not wait for a writer.
-        descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = open_plain(place)
     except FileNotFoundError:
         raise
     except OSError as error:
-        kind = os.lstat(place).st_mode
-        if stat.S_ISLNK(kind):
+        status = os.lstat(place)
+        if stat.S_ISLNK(status.st_mode):
             raise Unreadable(f"a link to {os.readlink(place)}") from None
+        _refuse_unlike_a_view(status)
         raise Unreadable(f"cannot be read ({error.strerror})") from None
     try:
         for _ in range(READS):
