@@ -476,7 +476,7 @@ def _commands(seen: Observation, most: int, shown: str, *, tight: bool) -> list[
         starts.append(_line(start))
         most -= len(start) + 2
     if starts:
-        lines.append(f"- commands to look around began with: {'; '.join(starts)}")
+        lines.append(f"- looked around with: {'; '.join(starts)}")
     return lines
 
 
