@@ -55,13 +55,6 @@ def test_wrong_words_are_usage_errors(holdfast: Holdfast, words: list[str]) -> N
     assert answer.envelope["error"]["hint"].startswith("See `holdfast")
 
 
-def test_no_words_print_the_help(holdfast: Holdfast) -> None:
-    answer = holdfast()
-    assert answer.code == 0
-    for name in VERBS:
-        assert f"  {name} " in answer.out
-
-
 @pytest.mark.parametrize("name", VERBS)
 def test_every_verb_has_help_and_json(holdfast: Holdfast, name: str) -> None:
     answer = holdfast(name, "--help")

@@ -11,7 +11,7 @@ import click
 
 from holdfast.cli.frame import INTERRUPTED, Reply
 from holdfast.cli.plain_options import EVERYWHERE, arguments_of, options_of
-from holdfast.cli.verb_list import VERBS
+from holdfast.cli.verb_list import GROUPS, VERBS
 from holdfast.kernel.errors import Usage
 from holdfast.version import __version__
 
@@ -56,10 +56,17 @@ def from_table(name: str, module: ModuleType) -> click.Command:
 class Verbs(click.Group):
     """A group whose commands are modules, imported when they are called."""
 
-    def __init__(self, package: str, names: dict[str, str], **options: Any) -> None:
+    def __init__(
+        self,
+        package: str,
+        names: dict[str, str],
+        groups: dict[str, dict[str, str]] | None = None,
+        **options: Any,
+    ) -> None:
         super().__init__(**options)
         self._package = package
         self._names = names
+        self._groups = groups
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(self._names)
@@ -91,29 +98,37 @@ class Verbs(click.Group):
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of verbs from their one-line descriptions, without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(self._names.items()))
+        for heading, names in (self._groups or {"Commands": self._names}).items():
+            with formatter.section(heading):
+                formatter.write_dl(list(names.items()))
 
 
 @click.command(
     cls=Verbs,
     package="holdfast.cli.verbs",
     names=VERBS,
+    groups=GROUPS,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, message="holdfast %(version)s")
 def root() -> None:
     """Keep what coding agents know about their work.
 
-    The result is printed to stdout, everything else to stderr. Every command takes --json.
+    Without a command, it says where you are and what to do next. The result is printed to stdout,
+    everything else to stderr. Every command takes --json.
     """
 
 
 def parse(arguments: list[str]) -> Parsed | int:
     """The verb that the words name, and its arguments, or the exit code where click has answered.
     Click's own complaints become ours."""
+    command: click.Command = root
+    if not arguments or arguments[0] in ("--json", "-C"):
+        from holdfast.cli.verbs.overview import command as overview
+
+        command = overview
     try:
-        result: Parsed | int | None = root.main(
+        result: Parsed | int | None = command.main(
             arguments, prog_name="holdfast", standalone_mode=False
         )
         return 0 if result is None else result

@@ -1,0 +1,86 @@
+"""Where you are, and what to do next: the sessions found here, what waits, and one command."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+from holdfast.clients.installation import detect
+from holdfast.git.head import read_head
+from holdfast.kernel.errors import HoldfastError
+from holdfast.maintenance import registry
+from holdfast.maintenance.status import attention
+from holdfast.session.session_list import list_sessions
+
+if TYPE_CHECKING:
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.maintenance.status import Attention
+    from holdfast.session.session_list import ListedSession
+
+MOST_SESSIONS = 3
+
+
+class Overview(TypedDict):
+    """`branch` is empty without git. `set_up` says whether `init` was run here. `next` is the one
+    command to type, `why` says what it does."""
+
+    folder: str
+    is_workspace: bool
+    branch: str
+    set_up: bool
+    sessions: list[ListedSession]
+    attention: list[Attention]
+    next: str
+    why: str
+
+
+def gather(workspace: Workspace | None, folder: str, *, now: int) -> Overview:
+    """What holdfast sees here. Nothing is written."""
+    sessions = list_sessions(
+        workspace.root if workspace else folder, workspace, most=MOST_SESSIONS, now=now
+    )
+    waits = _waits(workspace)
+    has_init = workspace is not None and workspace.root in registry.roots()
+    next, why = _next(workspace is not None, sessions, waits, has_init)
+    return {
+        "folder": workspace.root if workspace else folder,
+        "is_workspace": workspace is not None,
+        "branch": _branch(workspace),
+        "set_up": has_init,
+        "sessions": sessions,
+        "attention": waits,
+        "next": next,
+        "why": why,
+    }
+
+
+def _waits(workspace: Workspace | None) -> list[Attention]:
+    if workspace is None:
+        return []
+    try:
+        return attention(workspace)
+    except HoldfastError as error:
+        return [{"what": error.message, "next": "holdfast doctor"}]
+
+
+def _branch(workspace: Workspace | None) -> str:
+    if workspace is None or not workspace.git_dir:
+        return ""
+    try:
+        return read_head(workspace.root)["branch"] or ""
+    except (HoldfastError, OSError):
+        return ""
+
+
+def _next(
+    is_workspace: bool, sessions: list[ListedSession], waits: list[Attention], has_init: bool
+) -> tuple[str, str]:
+    """One command, and what it does. What waits for a person comes first."""
+    if waits:
+        return waits[0]["next"], "look at what waits for you"
+    if any(one["alive"] != "alive" for one in sessions):
+        return "holdfast resume", "continue the work that was left here"
+    if not is_workspace:
+        return "holdfast demo", "see what holdfast does; in a git repository it works for you"
+    if not has_init and any(found["because"] for found in detect()):
+        return "holdfast init", "let the clients of your agents call holdfast by themselves"
+    return 'holdfast checkpoint --task "what you work on"', "save where you are"

@@ -1,0 +1,69 @@
+"""`holdfast` alone: where you are, and one command to type."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holdfast.cli.verb_list import GROUPS, VERBS
+from tests.cli.conftest import Holdfast
+
+
+def test_a_saved_session_is_resumed(holdfast: Holdfast, repository: Path) -> None:
+    holdfast("checkpoint", "--task", "Renderer", "--status", "half done", "--skip-git")
+    answer = holdfast()
+    assert answer.code == 0
+    assert f"{repository}, branch main" in answer.out
+    assert "saved" in answer.out
+    assert "Renderer" in answer.out
+    assert answer.out.splitlines()[-2] == "  holdfast resume"
+    assert holdfast("resume").code == 0, "the command runs as it stands there"
+
+
+def test_what_waits_comes_first(holdfast: Holdfast, repository: Path) -> None:
+    holdfast("checkpoint", "--task", "Renderer", "--skip-git")
+    holdfast("gate", "verify", "--built", "Dashboard", "--how", "look")
+    data = holdfast("--json").data
+    assert data["next"] == "holdfast gate list"
+    assert "1 gate waits for a person; longest: Dashboard" in holdfast().out
+
+
+def test_an_empty_repository_is_set_up_first(
+    holdfast: Holdfast, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "home" / ".claude").mkdir(parents=True)
+    data = holdfast("--json").data
+    assert (data["next"], data["set_up"], data["sessions"]) == ("holdfast init", False, [])
+    assert not Path(".git/holdfast").exists(), "a look writes nothing"
+    holdfast("init", "--client", "claude")
+    assert holdfast("--json").data["next"].startswith("holdfast checkpoint")
+
+
+def test_outside_of_a_project(
+    holdfast: Holdfast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "nothing"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    answer = holdfast()
+    assert answer.code == 0
+    assert "is in no project yet" in answer.out
+    assert "holdfast demo" in answer.out
+
+
+def test_another_folder(
+    holdfast: Holdfast, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repository.parent)
+    assert holdfast("-C", str(repository), "--json").data["folder"] == str(repository)
+
+
+def test_the_help_has_six_verbs_first_and_the_rest_under_headings(holdfast: Holdfast) -> None:
+    first = next(iter(GROUPS.values()))
+    assert list(first) == ["resume", "checkpoint", "status", "init", "serve", "doctor"]
+    out = holdfast("--help").out
+    places = [out.index(f"\n{heading}:") for heading in GROUPS]
+    assert places == sorted(places)
+    for name in VERBS:
+        assert f"\n  {name} " in out
