@@ -20,6 +20,7 @@ from holdfast.kernel.workspace import Workspace, discover
 from holdfast.streams import open_writer
 from tests.cli.conftest import Holdfast
 from tests.gates.person import QUESTION, Seen, Terminal
+from tests.trusting import trust_settings
 
 pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="no ssh-keygen here")
 LOOK = ("gate", "verify", "--built", "Dashboard", "--how", "Cards show data")
@@ -52,6 +53,7 @@ class Keys:
     def use(self, key: Path) -> None:
         text = f'[gate]\nsigners = "{self.signers}"\nkey = "{key}"\n'
         (self.repository / "holdfast.toml").write_text(text)
+        trust_settings(discover(str(self.repository)))
 
 
 @pytest.fixture

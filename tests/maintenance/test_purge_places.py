@@ -8,16 +8,18 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 
 from holdfast.kernel import clock, failures, inbox
 from holdfast.kernel.workspace import discover
+from holdfast.maintenance import purge as operation
 from tests.cli.conftest import Answer, Holdfast
 from tests.conftest import Git
 from tests.dying import die_at
-from tests.gates.test_gates import answer, ask, look
+from tests.gates.test_gates import PERSON, answer, ask, look
 
 pytestmark = pytest.mark.usefixtures("repository")
 
@@ -28,6 +30,13 @@ Place = Callable[[Holdfast, Git], None]
 def purge(holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch, *words: str) -> Answer:
     monkeypatch.setattr(sys, "stdin", io.StringIO(f"{SECRET}\n"))
     return holdfast("purge", "--matching", "--yes", *words)
+
+
+def purge_as_person(*, id: str = "", text: str = "") -> operation.Purged:
+    """As a person whom the terminal has seen: what people decided, no other may purge."""
+    workspace, now = discover(), clock.now()
+    found = operation.find(workspace, id=id, text=text, now=now)
+    return operation.erase(workspace, found, text=text, actor="ada", now=now, person=PERSON)
 
 
 def holders(*roots: Path) -> list[str]:
@@ -207,6 +216,9 @@ PLACES: list[Place] = [
 ]
 
 
+DECIDED = (stop_reason, gate_question, answered_gate)
+
+
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
 def test_a_purged_text_is_gone_from(
     place: Place,
@@ -217,12 +229,17 @@ def test_a_purged_text_is_gone_from(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     place(holdfast, git)
-    answer = purge(holdfast, monkeypatch, "--json")
-    assert answer.code == 0, answer.out + answer.err
-    if answer.data["snapshots"]:
+    if place in DECIDED:
+        assert purge(holdfast, monkeypatch).code == 4, "no agent purges what people decided"
+        done: Any = purge_as_person(text=SECRET)
+    else:
+        answered = purge(holdfast, monkeypatch, "--json")
+        assert answered.code == 0, answered.out + answered.err
+        done = answered.data
+    if done["snapshots"]:
         git("reflog", "expire", "--expire=now", "--all")
         git("gc", "-q", "--prune=now")
-    assert answer.data["left"] == []
+    assert done["left"] == []
     assert holders(repository, tmp_path / "state", tmp_path / "home") == []
     assert holdfast("verify").code == 0
     again = purge(holdfast, monkeypatch, "--json").data
@@ -250,7 +267,7 @@ def test_a_purge_that_was_killed_goes_on(
     repository: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for place in (note, edited_view, quarantine_only, hook_failure, killed_write, answered_gate):
+    for place in (note, edited_view, quarantine_only, hook_failure, killed_write):
         place(holdfast, git)
     die_at(point, "purge", "--matching", "--yes", typed=f"{SECRET}\n")
     assert "purge was interrupted" in holdfast("status").out
@@ -268,7 +285,8 @@ def test_the_erased_answer_of_a_gate_stays_an_answer(holdfast: Holdfast) -> None
     id = ask()
     answer(id, f"it says {SECRET}")
     (record,) = holdfast("history", "--kind", "answered", "--json").data["records"]
-    assert holdfast("purge", record["id"], "--yes").code == 0
+    assert holdfast("purge", record["id"], "--yes").code == 4
+    purge_as_person(id=record["id"])
     assert holders(Path()) == []
     state = look(id, clock.now())
     assert state["answer"] is not None
@@ -277,11 +295,9 @@ def test_the_erased_answer_of_a_gate_stays_an_answer(holdfast: Holdfast) -> None
     assert holdfast("verify").code == 0
 
 
-def test_the_erased_reason_of_a_stop_lets_the_stop_hold(
-    holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stop_reason(holdfast, None)  # type: ignore[arg-type]
-    assert purge(holdfast, monkeypatch).code == 0
+def test_the_erased_reason_of_a_stop_lets_the_stop_hold(holdfast: Holdfast, git: Git) -> None:
+    stop_reason(holdfast, git)
+    purge_as_person(text=SECRET)
     assert "because of [purged]" in holdfast("status").out
     assert holdfast("show", "stop:workspace", "--json").data["state"]["stopped"] is True
 

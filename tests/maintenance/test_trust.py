@@ -75,6 +75,8 @@ linear_url = "http://127.0.0.1:{port}"
 github_url = "http://127.0.0.1:{port}"
 github_repository = "stranger/target"
 key_variable = "MY_SECRET"
+[gate]
+key = "~/.ssh/another"
 [notify]
 urls = "json://127.0.0.1:{port}/"
 [redact.rules]
@@ -124,6 +126,7 @@ def test_every_setting_that_names_something_is_guarded() -> None:
         "tracker.kind",
         "rfc.references",  # read inside of the workspace only
         "claude.compaction",
+        "gate.signers",  # asks for more; without it, gates would need no signature
     }
     named = {
         name for name, (default, _) in config.SETTINGS.items() if isinstance(default, (str, dict))

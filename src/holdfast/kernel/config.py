@@ -174,6 +174,7 @@ GUARDED: dict[str, str] = {
     "tracker.github_url": "send your GitHub token and the status comments to this address",
     "tracker.github_repository": "write the status comments into this repository, as you",
     "tracker.key_variable": "send this variable of your environment to the tracker, as its key",
+    "gate.key": "sign what you decide with this key",
     "notify.urls": "send the titles of gates to these addresses",
     "plan.agent": "run this command for each task of a plan",
     "plan.fix": "run this command after a person found something at a checkpoint",

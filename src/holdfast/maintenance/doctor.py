@@ -12,7 +12,7 @@ from holdfast.journal import chain, upkeep
 from holdfast.journal.mark import lost_marks
 from holdfast.kernel import clock, config, failures, filesystem, inbox, latch, lock
 from holdfast.kernel.commit import REPAIR, Order, commit, take_in
-from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.errors import HoldfastError, NotAllowed
 from holdfast.kernel.git_index import tracked_below
 from holdfast.kernel.state import load
 from holdfast.kernel.views import quarantine
@@ -275,14 +275,18 @@ def _chains(workspace: Workspace) -> Check:
 def _purge(workspace: Workspace, now: int, fix: bool) -> Check:
     if purge.pending(workspace) is None:
         return _check("purge", "No purge was interrupted")
+    why = "The text that it was to erase is not gone yet."
     if fix:
-        purge.finish(workspace, now=now)
-        return _check("purge", "No purge is open", fixed="the purge was finished")
+        try:
+            purge.finish(workspace, now=now)
+            return _check("purge", "No purge is open", fixed="the purge was finished")
+        except NotAllowed as refused:
+            why = refused.message
     return _check(
         "purge",
         "A purge was interrupted.",
         status="problem",
-        why="The text that it was to erase is not gone yet.",
+        why=why,
         fix="holdfast doctor --fix",
     )
 
