@@ -232,6 +232,16 @@ def test_an_acknowledgment_and_a_lifted_stop_need_a_signature(
     assert holdfast("guard", "check", "--cost", "53", "--session", "s1").code == 8
 
 
+def test_a_setting_that_was_taken_out_is_told(
+    keys: Keys, holdfast: Holdfast, repository: Path
+) -> None:
+    assert holdfast(*LOOK, "--name", "dash").code == 0
+    assert person("gate", "answer", "dash", "approved").code == 0
+    assert "gate.signers is not set" not in holdfast("status").out
+    (repository / "holdfast.toml").write_text("")
+    assert "gate.signers is not set any more" in holdfast("status").out
+
+
 def test_the_page_and_a_dialogue_cannot_sign(
     keys: Keys, holdfast: Holdfast, workspace: Workspace
 ) -> None:

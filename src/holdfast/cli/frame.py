@@ -156,6 +156,9 @@ class Call:
             workspace = self.workspace
             if workspace.url or not os.path.exists(workspace.journal_path):
                 return
+            # Most workspaces have neither; the rules of budgets take a while to import.
+            if not any(map(workspace.journal.head, ("stop:workspace", "budget:default"))):
+                return
             from holdfast.budgets.missing import put_back
 
             for what in put_back(workspace, now=self.now):
