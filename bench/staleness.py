@@ -53,7 +53,7 @@ def measure(plan: Plan) -> list[Row]:
         samples,
         ours=OURS,
         base=FLOOR,
-        bar=1.5,
+        bar=1.3,
     )
     ours = median(samples[OURS]) / AGENTS
     row.peers["the protocol's jq loop, an agent"] = _loop(few, median(samples[FLOOR]) / AGENTS)

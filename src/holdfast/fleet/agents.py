@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from holdfast.fleet import backups, machines, transfer
+from holdfast.fleet import backups, transfer
+from holdfast.fleet.epic import machine_name, own_machine_of
 from holdfast.fleet.messages import open_channel, tell_primary
 from holdfast.fleet.operation import AgentResult, changes_life
 from holdfast.fleet.roster import listing
@@ -173,7 +174,7 @@ def begin(result: AgentResult, command: Any, life: AgentLife, others: list[Order
 def whereabouts(agent: FleetAgent) -> dict[str, Any]:
     """Where an agent's files are from now on."""
     workspace = agent.epic.workspace
-    return {"worktree": workspace.root, "machine": machines.own(workspace)}
+    return {"worktree": workspace.root, "machine": own_machine_of(workspace)}
 
 
 def epic_files(agent: FleetAgent, feature: str) -> dict[str, Any]:
@@ -307,7 +308,7 @@ def _refuse_living(agent: FleetAgent) -> None:
         age = age_of(agent.state["checkpoint"] or {}, agent.context.now)
         if liveness(age, "") == "ACTIVE":
             raise Conflict(
-                f"{agent.id} is alive on {machines.name_of(agent.state)}: "
+                f"{agent.id} is alive on {machine_name(agent.state)}: "
                 f"its last word is {age} min old.",
                 hint=hint,
                 kind="agent_lives",

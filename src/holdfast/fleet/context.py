@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from holdfast.estop.stop import refuse_stopped
-from holdfast.fleet import backups, current_life, machines
-from holdfast.fleet.epic import find
+from holdfast.fleet import backups, current_life
+from holdfast.fleet.epic import Sight, find, own_machine_of
 from holdfast.fleet.rules import agent as rules
 from holdfast.fleet.rules import checkpoint as file
 from holdfast.fleet.rules.model import PRIMARY, README
@@ -59,7 +59,7 @@ class FleetContext:
         self.now = now
         self.fence = fence
         self.folder = folder
-        self.sight = machines.Sight(worktree)
+        self.sight = Sight(worktree)
         # One writer for each worktree that this context writes to.
         self.writers: dict[str, Writer] = {}
 
@@ -175,7 +175,7 @@ class FleetAgent:
             if not saved:
                 return
             workspace = self.epic.workspace
-            place = {"worktree": workspace.root, "machine": machines.own(workspace)}
+            place = {"worktree": workspace.root, "machine": own_machine_of(workspace)}
             self.execute({"do": "adopt", "text": text_of(content), **place})
         else:
             repair = Order(self.stream, REPAIR)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from holdfast.fleet import machines, signals
+from holdfast.fleet import signals
 from holdfast.fleet.backups import archived_by_hand
+from holdfast.fleet.epic import Sight, machine_labels
 from holdfast.fleet.rules import agent as rules
 from holdfast.fleet.rules.liveness import age_minutes, instant_of, liveness
 from holdfast.fleet.rules.model import PRIMARY
@@ -63,7 +64,7 @@ class AgentEntry(TypedDict):
     next: str
 
 
-def judge(state: AgentState, now: int, seen_at: str, *, sight: machines.Sight) -> Verdict:
+def judge(state: AgentState, now: int, seen_at: str, *, sight: Sight) -> Verdict:
     """The verdict on one agent, from its checkpoint's age and from all other signals."""
     saved = state["checkpoint"] or {}
     last = _last_word(state, saved, now, seen_at, sight)
@@ -75,7 +76,7 @@ def judge(state: AgentState, now: int, seen_at: str, *, sight: machines.Sight) -
 
 
 def _last_word(
-    state: AgentState, saved: dict[str, Any], now: int, seen_at: str, sight: machines.Sight
+    state: AgentState, saved: dict[str, Any], now: int, seen_at: str, sight: Sight
 ) -> int | None:
     """When an agent's last checkpoint was, by the clock that all machines share.
 
@@ -109,8 +110,8 @@ def listing(epic: Epic, now: int) -> list[AgentEntry]:
     inclusive = is_inclusive(epic.workspace)
     files = _files(epic)
     states = _states(epic)
-    sight = machines.Sight(epic.workspace)
-    named = machines.labels(state.get("machine") for state, _ in states.values())
+    sight = Sight(epic.workspace)
+    named = machine_labels(state.get("machine") for state, _ in states.values())
     entries = []
     for stem in sorted(files.keys() | states.keys(), key=lambda each: (each != "primary", each)):
         state, head = states.get(stem) or (rules.initial(epic.stream("agent", stem)), None)
@@ -208,7 +209,7 @@ def _entry(
     seen: CheckpointFile | None,
     now: int,
     inclusive: bool,
-    sight: machines.Sight,
+    sight: Sight,
 ) -> AgentEntry | None:
     known = state["checkpoint"]
     if seen is None and known is None:
@@ -304,7 +305,7 @@ def _is_late(seen: CheckpointFile, state: AgentState) -> bool:
     return isinstance(session, str) and rules.is_over(state, session)
 
 
-def _is_ahead(seen: CheckpointFile, state: AgentState, sight: machines.Sight) -> bool:
+def _is_ahead(seen: CheckpointFile, state: AgentState, sight: Sight) -> bool:
     """Whether a file is newer than the journal's state."""
     said, known = seen.checkpoint or {}, state["checkpoint"] or {}
     last = instant_of(known.get("last_checkpoint"))

@@ -19,7 +19,7 @@ from holdfast.processes.agent_process import process_state as process_state
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.fleet.machines import Sight
+    from holdfast.fleet.epic import Sight
     from holdfast.fleet.rules.model import AgentState
     from holdfast.fleet.rules.verdict import Signals
 

@@ -97,7 +97,7 @@ def _wishes(state: AgentState, command: Any, checkpoint: dict[str, Any], now: in
     """The edits of EPIC_README.md after an update, if the file exists; a heartbeat seldom has any."""
     if not command.get("readme"):
         return []
-    from holdfast.fleet.rules.wishes import of_update
+    from holdfast.fleet.rules.epic_readme import of_update
 
     return of_update(state, command, checkpoint, now)
 
@@ -105,7 +105,7 @@ def _wishes(state: AgentState, command: Any, checkpoint: dict[str, Any], now: in
 def _last_wishes(state: AgentState, command: Any) -> list[Wish]:
     if not command.get("readme"):
         return []
-    from holdfast.fleet.rules.wishes import of_ending
+    from holdfast.fleet.rules.epic_readme import of_ending
 
     return of_ending(state, command)
 
