@@ -224,11 +224,12 @@ def _sections(parts: Parts, seen: Observation | None, room: int) -> tuple[list[S
         *("changes", "request", "rulings", "answers", "plan", "tasks", "failures", "stated"),
         *beside,
         "said",
+        # A client may cut what it is given: the few commands stand before the long lists of files.
         *(
             "edited",
+            "commands",
             "read",
             "glimpsed",
-            "commands",
             "commits",
             "names",
             "earlier",
