@@ -369,12 +369,27 @@ def refuse_unless_current(append: Append, head: Head | None) -> None:
             f"{append.stream} was ended at {head['closed_at']}; a late write does not reopen it.",
             hint="What was tried is kept; `holdfast doctor` lists it.",
         )
-    if append.fence is not None and append.fence != head["fence"]:
+    if (
+        append.fence is not None
+        and append.fence != head["fence"]
+        and not is_newer_life(append, head)
+    ):
         raise FenceLost(
             f"{append.stream} was taken over: fence {head['fence']} holds it now, "
             f"this writer has {append.fence}.",
             hint="This life can write no more. What it tried is kept; `holdfast doctor` lists it.",
         )
+
+
+# Fences that a machine gives without the server begin here (ADR 0027).
+GIVEN_APART = 10**12
+
+
+def is_newer_life(append: Append, head: Head) -> bool:
+    """Whether a writer's fence was given by a server that failed, and the copy that took its place
+    does not have it. Fences only grow, so the larger one is the later life."""
+    fence = append.fence or 0
+    return head["fence"] < fence < GIVEN_APART
 
 
 def is_expected(append: Append, version: int, head_hash: bytes) -> bool:

@@ -84,6 +84,8 @@ APPLICATION_ID = 0x486F6C64  # "Hold"
 CHECKPOINT_PAGES = 16
 # Bytes of the WAL that are kept when it begins anew; a commit that was larger gives the rest back.
 LARGEST_LOG = 128 * 1024
+# How many fences are passed over when some may have been given that the file does not know.
+FENCES_AHEAD = 1_000
 # Seconds between two looks of a reader who waits for the next record.
 WAIT_PAUSE = 0.05
 
@@ -198,6 +200,11 @@ class SqliteJournal:
         ).fetchone()
         if marked > row[0]:
             self.mark.keep_lost(row[0])
+            # The fences that were given in the lost records must not be given again.
+            connection.execute(
+                "UPDATE meta SET value = CAST(value AS INTEGER) + ? WHERE key = 'fence'",
+                (FENCES_AHEAD,),
+            )
 
     def close(self) -> None:
         process = os.getpid()
@@ -272,8 +279,8 @@ class SqliteJournal:
         if not is_expected(append, version, previous):
             lost_to = self.read(stream, after=append.expected or 0, limit=1)
             raise version_conflict(append, version, lost_to[0] if lost_to else None)
-        if append.grant:
-            held = next_fence(connection)
+        if append.grant or (append.fence or 0) > held:
+            held = next_fence(connection) if append.grant else append.fence
             connection.execute("UPDATE streams SET fence = ? WHERE number = ?", (held, number))
         fence = held if append.grant else append.fence
         written: list[Record] = []

@@ -92,7 +92,7 @@ def append_all(
     count = sum(len(append.drafts) for append in appends)
     grants = sum(append.grant for append in appends)
     with connection.pipeline(), connection.transaction():
-        counted = connection.execute(rows.COUNT, (count, grants, workspace))
+        counted = connection.execute(rows.COUNT, (count, grants, grants, workspace))
         names = sorted({append.stream for append in appends})
         found = connection.execute(rows.STREAMS, (workspace, names))
         counter: Any = counted.fetchone()
@@ -109,6 +109,8 @@ def append_all(
             if append.grant:
                 fence += 1
                 stream.fence = fence
+            else:
+                stream.fence = max(stream.fence, append.fence or 0)
             written = _write(cursor, workspace, append, stream, seq)
             seq += len(written)
             receipts.append(

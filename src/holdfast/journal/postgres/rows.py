@@ -39,8 +39,16 @@ LOAD = (
 )
 # The counter first, and everything else behind the lock of its row: the order of the numbers is the
 # order of the commits. A workspace that is being moved gives no numbers.
+# A server that took over from another begins a new timeline, and may lack the last fences of the old
+# one: each timeline has fences of its own, so none is given twice.
+FENCES_OF_A_TIMELINE = 10**9
+_FIRST_FENCE = (
+    "(('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint - 1)"
+    f" * {FENCES_OF_A_TIMELINE}"
+)
 COUNT = (
-    "UPDATE holdfast.workspaces SET seq = seq + %s, fence = fence + %s"
+    "UPDATE holdfast.workspaces SET seq = seq + %s, fence = CASE WHEN %s > 0"
+    f" THEN greatest(fence, {_FIRST_FENCE}) + %s ELSE fence END"
     " WHERE number = %s AND held = '' RETURNING seq, fence"
 )
 ALONE = "SELECT FROM holdfast.workspaces WHERE number = %s FOR UPDATE"

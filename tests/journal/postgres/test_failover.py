@@ -1,0 +1,89 @@
+"""A copy of the server takes over without its last records."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from holdfast.journal.interface import Append
+from holdfast.journal.postgres.journal import PostgresJournal
+from holdfast.kernel.errors import FenceLost
+from tests.journal.conformance.examples import drafts
+from tests.journal.postgres.serve import Server
+
+
+def lead(server: Server) -> PostgresJournal:
+    return PostgresJournal(server.url("postgres"), "team", "here")
+
+
+def begin(journal: PostgresJournal) -> int:
+    [receipt] = journal.commit([Append("agent:a", drafts(1), expected=None, grant=True)])
+    return receipt["fence"]
+
+
+def beat(journal: PostgresJournal, fence: int) -> None:
+    journal.commit([Append("agent:a", drafts(1), expected=None, fence=fence)])
+
+
+@pytest.fixture
+def servers() -> Iterator[tuple[Server, Server]]:
+    """A server, and one whose data will be a copy of it."""
+    with tempfile.TemporaryDirectory(prefix="holdfast-failover-") as folder:
+        Path(folder).chmod(0o755)
+        first, second = Server(Path(folder) / "first"), Server(Path(folder) / "second")
+        first.make()
+        first.start()
+        yield first, second
+        first.stop()
+        second.stop()
+
+
+def copy_of(first: Server, second: Server) -> None:
+    """The data as it is now, as a copy that follows another server has it."""
+    first.stop()
+    second.folder.mkdir()
+    shutil.copytree(first.data, second.data)
+    (second.data / "standby.signal").touch()
+    owner = first.data.stat()
+    for path in (second.folder, second.data, *second.data.rglob("*")):
+        os.chown(path, owner.st_uid, owner.st_gid)
+    first.start()
+
+
+def take_over(first: Server, second: Server) -> None:
+    first.stop()
+    second.start()
+    with psycopg.connect(second.url("postgres"), autocommit=True) as connection:
+        connection.execute("SELECT pg_promote()")
+
+
+def test_a_fence_is_not_given_again_and_the_later_life_goes_on(
+    servers: tuple[Server, Server],
+) -> None:
+    first, second = servers
+    journal = lead(first)
+    old = begin(journal)
+    journal.close()
+    copy_of(first, second)
+    journal = lead(first)
+    new = begin(journal)
+    assert new > old
+    journal.close()
+
+    take_over(first, second)
+    journal = lead(second)
+
+    beat(journal, new)
+    with pytest.raises(FenceLost):
+        beat(journal, old)
+    beat(journal, new)
+    [other] = journal.commit([Append("agent:b", drafts(1), expected=None, grant=True)])
+    assert other["fence"] not in (old, new)
+    assert other["fence"] > new
+    journal.close()
