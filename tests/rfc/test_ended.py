@@ -48,7 +48,7 @@ def test_a_deleted_folder_is_gone_for_every_command(failed: Rfc, holdfast: Holdf
     for words in COMMANDS:
         answer = failed(*words, given=DISCOVER)
         assert (answer.code, ID in answer.err) == (3, True), words
-        assert "holdfast rfc init" in answer.err
+        assert f"holdfast rfc init {ID}" in answer.err
     assert "RFC" not in holdfast("resume").out
     assert not FOLDER.exists()
     # The same id may begin again, and nothing of the old one is in it.

@@ -123,7 +123,9 @@ class Reader:
         if found:
             raise NotFound(f"{len(found)} {what}.", hint=f"Name one: {', '.join(found[:10])}.")
         where = f"with the id {prefix}" if prefix else "here"
-        raise NotFound(f"There is no RFC {where}.", hint="Begin one: holdfast rfc init ID")
+        raise NotFound(
+            f"There is no RFC {where}.", hint=f"Begin one: holdfast rfc init {prefix or 'ID'}"
+        )
 
     # The state
 
