@@ -246,7 +246,7 @@ def test_a_verified_claim_outlives_the_stop_hook(client: Client, project: Path) 
     stated = section(told, "Stated")
     assert stated[0].startswith("- Claim: [verified] the check passes"), "nothing was done since"
     (project / "words.py").write_text(WORDS)
-    found = json.loads(client.holdfast("resume", "--json"))["data"]
+    found = json.loads(client.holdfast("resume", "--recheck", "--json"))["data"]
     assert found["verdict"] == "DRIFTED"
     reasons = [reason["what"] for reason in found["reasons"]]
     assert "the check passes: was verified, is unverified" in reasons, "its probe was run again"
