@@ -24,14 +24,13 @@ SETTLED = 10_000
 
 def put_back(workspace: Workspace, *, now: int) -> list[str]:
     """Set what is missing; what it was, in words. Nothing here fails a command."""
-    if not workspace.exists() or workspace.journal.read_only:
-        return []
+    if workspace.url or not workspace.exists() or workspace.journal.read_only:
+        return []  # of a server's streams, the forwarder brings this machine's files up to date
     try:
         if workspace.local and config.load(workspace, workspace.journal)["journal.url"]:
             return []  # a copy of the server's, which the forwarder brings up to date
         found = _put_back(workspace, now)
-        # Where there is a server, another machine's stop may not have arrived here yet.
-        if found and not workspace.url:
+        if found:
             _record(workspace, found, now)
     except (HoldfastError, OSError):
         return []
