@@ -265,7 +265,8 @@ class Workspace:
         return stop(self._workspace, reason, by=self._actor, now=clock.now())
 
     def release(self, reason: str = "") -> bool:
-        """Lift the emergency stop; whether there was one."""
+        """Lift the emergency stop; whether there was one. NotAllowed unless a person sits at the
+        terminal of this program and types back a word."""
         from holdfast.maintenance.emergency import release
 
         return release(self._workspace, reason, by=self._actor, now=clock.now())
