@@ -181,6 +181,7 @@ def new_repository(folder: Path) -> Path:
 def open_to_all() -> Path:
     """A temporary folder that another user can get to, unlike pytest's own."""
     folder = Path(tempfile.mkdtemp(prefix="holdfast-test-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     folder.chmod(0o755)
     return folder
 
