@@ -355,8 +355,12 @@ class Append:
         self.state = state
 
 
-def refuse_unless_current(append: Append, head: Head | None) -> None:
-    """Whether this writer may write at all: the stream lives, and so does the writer."""
+def refuse_unless_current(append: Append, head: Head | None, *, lost_up_to: int = 0) -> None:
+    """Whether this writer may write at all: the stream lives, and so does the writer.
+
+    Fences up to `lost_up_to` may have been given by a server that failed, without the copy that took
+    its place knowing. Fences only grow, so that the larger one of those is the later life.
+    """
     if head is None:
         if append.fence is not None:
             raise FenceLost(
@@ -369,27 +373,14 @@ def refuse_unless_current(append: Append, head: Head | None) -> None:
             f"{append.stream} was ended at {head['closed_at']}; a late write does not reopen it.",
             hint="What was tried is kept; `holdfast doctor` lists it.",
         )
-    if (
-        append.fence is not None
-        and append.fence != head["fence"]
-        and not is_newer_life(append, head)
-    ):
+    fence = append.fence
+    is_later_life = fence is not None and head["fence"] < fence <= lost_up_to
+    if fence is not None and fence != head["fence"] and not is_later_life:
         raise FenceLost(
             f"{append.stream} was taken over: fence {head['fence']} holds it now, "
-            f"this writer has {append.fence}.",
+            f"this writer has {fence}.",
             hint="This life can write no more. What it tried is kept; `holdfast doctor` lists it.",
         )
-
-
-# Fences that a machine gives without the server begin here (ADR 0027).
-GIVEN_APART = 10**12
-
-
-def is_newer_life(append: Append, head: Head) -> bool:
-    """Whether a writer's fence was given by a server that failed, and the copy that took its place
-    does not have it. Fences only grow, so the larger one is the later life."""
-    fence = append.fence or 0
-    return head["fence"] < fence < GIVEN_APART
 
 
 def is_expected(append: Append, version: int, head_hash: bytes) -> bool:

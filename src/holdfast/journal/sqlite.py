@@ -279,8 +279,8 @@ class SqliteJournal:
         if not is_expected(append, version, previous):
             lost_to = self.read(stream, after=append.expected or 0, limit=1)
             raise version_conflict(append, version, lost_to[0] if lost_to else None)
-        if append.grant or (append.fence or 0) > held:
-            held = next_fence(connection) if append.grant else append.fence
+        if append.grant:
+            held = next_fence(connection)
             connection.execute("UPDATE streams SET fence = ? WHERE number = ?", (held, number))
         fence = held if append.grant else append.fence
         written: list[Record] = []

@@ -87,3 +87,14 @@ def test_a_fence_is_not_given_again_and_the_later_life_goes_on(
     assert other["fence"] not in (old, new)
     assert other["fence"] > new
     journal.close()
+
+
+def test_without_a_failover_no_writer_names_itself_a_later_life(
+    servers: tuple[Server, Server],
+) -> None:
+    journal = lead(servers[0])
+    held = begin(journal)
+    with pytest.raises(FenceLost):
+        beat(journal, held + 1)
+    beat(journal, held)
+    journal.close()

@@ -105,7 +105,7 @@ def append_all(
         cursor = connection.cursor()
         for append in appends:
             tried.append(append)
-            stream = _admit(connection, workspace, append, streams)
+            stream = _admit(connection, workspace, append, streams, lost_up_to=counter[2])
             if append.grant:
                 fence += 1
                 stream.fence = fence
@@ -145,7 +145,12 @@ def _held(why: str) -> HoldfastError:
 
 
 def _admit(
-    connection: psycopg.Connection, workspace: int, append: Append, streams: dict[str, _Stream]
+    connection: psycopg.Connection,
+    workspace: int,
+    append: Append,
+    streams: dict[str, _Stream],
+    *,
+    lost_up_to: int,
 ) -> _Stream:
     """The stream, if this writer may add to it."""
     stream = streams.get(append.stream)
@@ -158,7 +163,7 @@ def _admit(
             append.stream, (new[0], 0, ORIGIN, 0, "", None, 0, 0)
         )
     head = (stream.name, stream.version, stream.fence, stream.seen_at, stream.closed_at, 0)
-    refuse_unless_current(append, head_of(head))
+    refuse_unless_current(append, head_of(head), lost_up_to=lost_up_to)
     if not is_expected(append, stream.version, stream.hash):
         lost_to = connection.execute(
             f"{rows.RECORD} WHERE r.stream = %s AND r.version > %s ORDER BY r.version LIMIT 1",

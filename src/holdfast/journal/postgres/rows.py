@@ -49,7 +49,7 @@ _FIRST_FENCE = (
 COUNT = (
     "UPDATE holdfast.workspaces SET seq = seq + %s, fence = CASE WHEN %s > 0"
     f" THEN greatest(fence, {_FIRST_FENCE}) + %s ELSE fence END"
-    " WHERE number = %s AND held = '' RETURNING seq, fence"
+    f" WHERE number = %s AND held = '' RETURNING seq, fence, {_FIRST_FENCE}"
 )
 ALONE = "SELECT FROM holdfast.workspaces WHERE number = %s FOR UPDATE"
 HELD = "SELECT held FROM holdfast.workspaces WHERE number = %s"
