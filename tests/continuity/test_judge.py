@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from holdfast.clients.conversation import Event
+from holdfast.clients.conversation import SessionEvent
 from holdfast.maintenance import continuity
 from holdfast.maintenance.continuity import (
     CARRIED,
@@ -73,8 +73,8 @@ def test_needs_had_all_occurred_before_the_cut(short: Recording) -> None:
 def test_needs_end_with_the_twenty_fifth_call(short: Recording) -> None:
     cut = cuts_of(short)[0]
     ahead = [place for place in short.calls if place >= cut.place]
-    far = Event("read", path=f"{short.folder}/tally/far_away.py")
-    history = Event("said", text="tally/far_away.py is not needed yet")
+    far = SessionEvent("read", path=f"{short.folder}/tally/far_away.py")
+    history = SessionEvent("said", text="tally/far_away.py is not needed yet")
     for number, needed in ((24, True), (26, False)):
         events = [*short.events]
         events.insert(ahead[number], far)
@@ -175,8 +175,8 @@ def test_a_pack_of_an_earlier_cut_makes_false_claims_at_a_later_one(
     "line", ["rm -r scratch", "git rm -q scratch/a.py", "cd x && rm scratch/a.py", "mv scratch y"]
 )
 def test_a_removed_file_is_gone_until_it_is_made_again(line: str) -> None:
-    made = Event("edit", path="/p/scratch/a.py", change="created")
-    removed = Event("run", text=line)
+    made = SessionEvent("edit", path="/p/scratch/a.py", change="created")
+    removed = SessionEvent("run", text=line)
     assert gone_files([made, removed], "/p") == ["scratch/a.py"]
     assert gone_files([made, removed, made], "/p") == []
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.git.status import Change, digest_of, read_status
+from holdfast.git.status import StatusChange, digest_of, read_status
 from tests.conftest import Git
 from tests.git.conftest import Untouched
 
@@ -169,7 +169,7 @@ class TestDigest:
         assert digest(repository) != first
 
     def test_order_does_not_count(self, repository: Path) -> None:
-        changes: list[Change] = [
+        changes: list[StatusChange] = [
             {"path": name, "index": "?", "worktree": "?", "origin": ""} for name in "ab"
         ]
         assert digest_of(str(repository), changes) == digest_of(str(repository), changes[::-1])

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from holdfast.budgets import alerts, last_turn
-from holdfast.clients.events import Event
+from holdfast.clients.events import HookEvent
 from holdfast.fleet import current_life
 from holdfast.hooks import activity
 from holdfast.hooks.pre_tool_use import is_way_out, persons_alone
@@ -39,8 +39,8 @@ def bash(command: str) -> dict[str, Any]:
     return {"tool_name": "Bash", "tool_input": {"command": command}}
 
 
-def event(tool: str = "Bash", command: str = "") -> Event:
-    one = Event("PreToolUse", "tool")
+def event(tool: str = "Bash", command: str = "") -> HookEvent:
+    one = HookEvent("PreToolUse", "tool")
     one.tool, one.command = tool, command
     return one
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from holdfast.clients.conversation import CUT, Event, task_of
+from holdfast.clients.conversation import CUT, SessionEvent, task_of
 from holdfast.session import observe as observation
 from holdfast.session.mentions import names_in
 from holdfast.session.observe import LARGEST, ROOM, observe, same_command
@@ -20,23 +20,25 @@ if TYPE_CHECKING:
 CWD = "/home/dev/shop"
 
 
-def seen(*events: Event) -> Observation:
-    return observe(None, [Event("place", path=CWD), *events])
+def seen(*events: SessionEvent) -> Observation:
+    return observe(None, [SessionEvent("place", path=CWD), *events])
 
 
-def run(id: str, command: str, *, failed: bool | None = False, output: str = "") -> list[Event]:
+def run(
+    id: str, command: str, *, failed: bool | None = False, output: str = ""
+) -> list[SessionEvent]:
     return [
-        Event("run", id=id, text=command),
-        Event("result", id=id, text=output, failed=failed),
+        SessionEvent("run", id=id, text=command),
+        SessionEvent("result", id=id, text=output, failed=failed),
     ]
 
 
-def tasks(*pairs: tuple[str, str]) -> Event:
-    return Event("tasks", tasks=[task_of(text, text, state) for text, state in pairs])
+def tasks(*pairs: tuple[str, str]) -> SessionEvent:
+    return SessionEvent("tasks", tasks=[task_of(text, text, state) for text, state in pairs])
 
 
 def test_the_first_and_the_last_request_are_kept_whole() -> None:
-    found = seen(*(Event("prompt", text=f"Request {number}.") for number in range(30)))
+    found = seen(*(SessionEvent("prompt", text=f"Request {number}.") for number in range(30)))
     assert found["first"] is not None
     assert found["first"]["text"] == "Request 0."
     assert found["request"] is not None
@@ -47,8 +49,10 @@ def test_the_first_and_the_last_request_are_kept_whole() -> None:
 
 def test_rulings_are_sentences_of_the_person() -> None:
     found = seen(
-        Event("prompt", text="Fix it. Don't touch the schema of orders! Use Decimal instead."),
-        Event("said", text="I must never forget this sentence of mine."),
+        SessionEvent(
+            "prompt", text="Fix it. Don't touch the schema of orders! Use Decimal instead."
+        ),
+        SessionEvent("said", text="I must never forget this sentence of mine."),
     )
     assert [one["text"] for one in found["rulings"]] == [
         "Don't touch the schema of orders!",
@@ -69,9 +73,9 @@ def test_a_task_that_is_done_is_not_open() -> None:
 
 def test_a_task_changes_by_its_key_and_keeps_its_words() -> None:
     found = seen(
-        Event("task", tasks=[task_of("7", "Renderer", "pending")]),
-        Event("task", tasks=[task_of("7", None, "completed")]),
-        Event("task", tasks=[task_of("8", None, "completed")]),
+        SessionEvent("task", tasks=[task_of("7", "Renderer", "pending")]),
+        SessionEvent("task", tasks=[task_of("7", None, "completed")]),
+        SessionEvent("task", tasks=[task_of("8", None, "completed")]),
     )
     assert found["tasks"] == [{"key": "7", "text": "Renderer", "state": "done"}]
 
@@ -158,43 +162,45 @@ basket_test.go:80: total should NOT be rounded, only the tax
 do not retry()
 ```
 """
-    assert [one["text"] for one in seen(Event("prompt", text=prompt))["rulings"]] == [
+    assert [one["text"] for one in seen(SessionEvent("prompt", text=prompt))["rulings"]] == [
         "Never change the schema."
     ]
 
 
 def test_words_that_were_cut_in_two_name_nothing() -> None:
     text = f"see src/basket.py and internal/sy{CUT}t-sync/internal/tax.py and src/total.py"
-    found = seen(Event("said", text=text))
+    found = seen(SessionEvent("said", text=text))
     assert sorted(found["glimpsed"]) == ["src/basket.py", "src/total.py"]
 
 
 def test_escapes_and_variables_are_no_part_of_a_path_or_a_name() -> None:
     text = "one\\nsrc/basket.py two $ROOT/src/gone.py \\u003ctaxTable\\u003e \\ttotalOf"
-    found = seen(Event("said", text=text))
+    found = seen(SessionEvent("said", text=text))
     assert list(found["glimpsed"]) == ["src/basket.py"]
     assert sorted(found["names"]) == ["taxTable", "totalOf"]
 
 
 def test_a_folder_that_moved_away_leaves_no_path_behind() -> None:
     found = seen(
-        Event("said", text="look at pkg/shop/basket.py and src/tax.py"),
+        SessionEvent("said", text="look at pkg/shop/basket.py and src/tax.py"),
         *run("1", "git mv pkg/shop shop"),
     )
     assert list(found["glimpsed"]) == ["src/tax.py"]
 
 
 def test_a_tools_own_name_is_no_name_in_play() -> None:
-    found = seen(Event("call", text="wait_agent total_of the basket"))
+    found = seen(SessionEvent("call", text="wait_agent total_of the basket"))
     assert list(found["names"]) == ["total_of"]
 
 
 def test_a_command_that_still_runs_has_neither_passed_nor_failed() -> None:
     failing = run("1", "make test", failed=True)
-    found = seen(*failing, Event("run", id="2", text="make test"))
+    found = seen(*failing, SessionEvent("run", id="2", text="make test"))
     assert found["commands"]["make test"]["failed"] is None
     assert len(found["failures"]) == 1
-    later = observe(found, [Event("result", id="2"), Event("result", id="2", failed=False)])
+    later = observe(
+        found, [SessionEvent("result", id="2"), SessionEvent("result", id="2", failed=False)]
+    )
     assert later["failures"] == []
 
 
@@ -211,10 +217,10 @@ def test_the_same_command_is_known_in_its_variations() -> None:
 
 def test_a_file_is_counted_by_its_path_in_the_sessions_folder() -> None:
     found = seen(
-        Event("read", path=f"{CWD}/src/basket.py"),
-        Event("edit", path=f"{CWD}/src/basket.py"),
-        Event("edit", path="src/basket.py"),
-        Event("edit", path="src/tax.py", change="created"),
+        SessionEvent("read", path=f"{CWD}/src/basket.py"),
+        SessionEvent("edit", path=f"{CWD}/src/basket.py"),
+        SessionEvent("edit", path="src/basket.py"),
+        SessionEvent("edit", path="src/tax.py", change="created"),
     )
     files = {
         path: (one["state"], one["edits"], one["reads"]) for path, one in found["files"].items()
@@ -224,14 +230,16 @@ def test_a_file_is_counted_by_its_path_in_the_sessions_folder() -> None:
 
 
 def test_an_edit_that_failed_did_not_happen() -> None:
-    found = seen(Event("edit", id="1", path="src/a.py"), Event("result", id="1", failed=True))
+    found = seen(
+        SessionEvent("edit", id="1", path="src/a.py"), SessionEvent("result", id="1", failed=True)
+    )
     assert found["edits"] == 0
     assert found["files"]["src/a.py"]["state"] == "read"
 
 
 def test_what_was_moved_away_is_gone_however_long_its_command() -> None:
     names = [f"lib/module_number_{n}.py" for n in range(12)]
-    reads = [Event("read", id=name, path=name) for name in names]
+    reads = [SessionEvent("read", id=name, path=name) for name in names]
     moves = " && ".join(f"git mv {name} ." for name in names)
     listing = "\n".join(f"renamed: {name}" for name in names)
     found = seen(*reads, *run("1", moves), *run("2", "git status", output=listing))
@@ -252,7 +260,7 @@ def test_a_folder_that_was_moved_away_is_gone_until_it_is_moved_back() -> None:
 
 
 def test_a_file_is_removed_in_the_folder_that_the_command_entered() -> None:
-    reads = [Event("read", id=path, path=path) for path in ("a.py", "web/a.py")]
+    reads = [SessionEvent("read", id=path, path=path) for path in ("a.py", "web/a.py")]
     found = seen(*reads, *run("1", "cd web && rm -f a.py"))
     assert found["files"]["web/a.py"]["state"] == "deleted"
     assert found["files"]["a.py"]["state"] == "read"
@@ -261,8 +269,8 @@ def test_a_file_is_removed_in_the_folder_that_the_command_entered() -> None:
 def test_the_report_of_a_subagent_names_what_it_found() -> None:
     report = "The tax is taken in src/tax.py by taxOfBasket."
     found = seen(
-        Event("agent", id="1", text="Find where the tax is taken"),
-        Event("result", id="1", text=report, failed=False),
+        SessionEvent("agent", id="1", text="Find where the tax is taken"),
+        SessionEvent("result", id="1", text=report, failed=False),
     )
     assert "src/tax.py" in found["glimpsed"]
     assert "taxOfBasket" in found["names"]
@@ -282,9 +290,9 @@ def test_a_file_of_the_root_that_a_command_shows_was_read() -> None:
 
 
 def test_a_deleted_file_is_not_shown_as_present() -> None:
-    made = [Event("edit", path=f"src/{name}.py", change="created") for name in "abcd"]
+    made = [SessionEvent("edit", path=f"src/{name}.py", change="created") for name in "abcd"]
     gone = [
-        Event("edit", path="src/a.py", change="deleted"),
+        SessionEvent("edit", path="src/a.py", change="deleted"),
         *run("1", "rm src/b.py"),
         *run("2", "git mv src/c.py src/e.py"),
         *run("3", "rm src/d.py", failed=True),
@@ -296,7 +304,7 @@ def test_a_deleted_file_is_not_shown_as_present() -> None:
         "src/c.py": "deleted",
         "src/d.py": "created",
     }
-    again = seen(*made, *gone, Event("edit", path="src/a.py"))
+    again = seen(*made, *gone, SessionEvent("edit", path="src/a.py"))
     assert again["files"]["src/a.py"]["state"] == "edited"
 
 
@@ -307,7 +315,7 @@ def test_commits_are_read_from_what_git_prints() -> None:
 
 
 def test_names_belong_to_the_file_they_were_used_in() -> None:
-    found = seen(Event("edit", path="src/basket.py", text="def total_of(basketLines): ..."))
+    found = seen(SessionEvent("edit", path="src/basket.py", text="def total_of(basketLines): ..."))
     number = found["files"]["src/basket.py"]["number"]
     assert {name: file for name, (_, file) in found["names"].items()} == {
         "total_of": number,
@@ -316,20 +324,26 @@ def test_names_belong_to_the_file_they_were_used_in() -> None:
 
 
 def test_what_was_used_lately_weighs_more_than_what_was_used_often() -> None:
-    old = [Event("read", path="old.py") for _ in range(4)]
-    found = seen(*old, *(Event("call") for _ in range(200)), Event("read", path="new.py"))
+    old = [SessionEvent("read", path="old.py") for _ in range(4)]
+    found = seen(
+        *old, *(SessionEvent("call") for _ in range(200)), SessionEvent("read", path="new.py")
+    )
     assert found["files"]["new.py"]["weight"] > found["files"]["old.py"]["weight"]
     assert observation.weight_now(found["files"]["new.py"]["weight"], found) == 1.0
 
 
 def test_a_subagent_is_out_until_it_ends() -> None:
-    found = seen(Event("agent", id="1", text="Look"), Event("agent", id="2", text="Find"))
+    found = seen(
+        SessionEvent("agent", id="1", text="Look"), SessionEvent("agent", id="2", text="Find")
+    )
     assert list(found["agents"].values()) == ["Look", "Find"]
-    assert list(observe(found, [Event("agent_end", id="1")])["agents"].values()) == ["Find"]
+    assert list(observe(found, [SessionEvent("agent_end", id="1")])["agents"].values()) == ["Find"]
 
 
 def test_the_plan_is_its_headings_and_the_last_one_counts() -> None:
-    found = seen(Event("plan", text="# Old"), Event("plan", text="# Tax\nwords\n## Rates\n"))
+    found = seen(
+        SessionEvent("plan", text="# Old"), SessionEvent("plan", text="# Tax\nwords\n## Rates\n")
+    )
     assert found["plan"] == ["Tax", "Rates"]
 
 
@@ -351,7 +365,7 @@ texts = some.text(max_size=60) | some.sampled_from(
     )
 )
 events = some.builds(
-    Event,
+    SessionEvent,
     some.sampled_from(sorted(observation._STEPS)),
     id=some.sampled_from(("", "1", "2", "3")),
     text=texts,
@@ -369,7 +383,7 @@ events = some.builds(
 
 
 @given(some.lists(events, max_size=40), some.integers(0, 40))
-def test_folding_in_two_parts_equals_folding_at_once(all_: list[Event], cut: int) -> None:
+def test_folding_in_two_parts_equals_folding_at_once(all_: list[SessionEvent], cut: int) -> None:
     at_once = json.dumps(observe(None, all_))
     half: Any = json.loads(json.dumps(observe(None, all_[:cut])))
     assert json.dumps(observe(half, all_[cut:])) == at_once
@@ -390,19 +404,19 @@ def test_the_observation_stays_bounded_whatever_comes_in() -> None:
         state = observe(
             state,
             [
-                Event("prompt", text=text),
-                Event("prompt", text=f"{text[:200]} don't do {number}."),
-                Event("said", text=text),
-                Event("edit", path=path, text=text, id=id),
-                Event("read", path=f"src/{number}.py", id=id),
-                Event("run", text=f"{text} {number}", id=id),
-                Event("result", text=text, failed=number % 2 == 0, id=id),
-                Event("run", text=f"make {text[:300]}{number}", id=id),
-                Event("plan", text=f"# {text}\n" * 40),
-                Event("task", tasks=[task_of(text[:50] + str(number), text, "pending")]),
-                Event("answer", text=text, about=text),
-                Event("agent", text=text, id=text[:200] + str(number)),
-                Event("result", text=f"[main 1a2b3c4] {text}", failed=False, id=id),
+                SessionEvent("prompt", text=text),
+                SessionEvent("prompt", text=f"{text[:200]} don't do {number}."),
+                SessionEvent("said", text=text),
+                SessionEvent("edit", path=path, text=text, id=id),
+                SessionEvent("read", path=f"src/{number}.py", id=id),
+                SessionEvent("run", text=f"{text} {number}", id=id),
+                SessionEvent("result", text=text, failed=number % 2 == 0, id=id),
+                SessionEvent("run", text=f"make {text[:300]}{number}", id=id),
+                SessionEvent("plan", text=f"# {text}\n" * 40),
+                SessionEvent("task", tasks=[task_of(text[:50] + str(number), text, "pending")]),
+                SessionEvent("answer", text=text, about=text),
+                SessionEvent("agent", text=text, id=text[:200] + str(number)),
+                SessionEvent("result", text=f"[main 1a2b3c4] {text}", failed=False, id=id),
             ],
         )
         if number % 100 == 0 or number > 1490:

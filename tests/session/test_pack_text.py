@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.clients.conversation import Event, task_of
+from holdfast.clients.conversation import SessionEvent, task_of
 from holdfast.session.handover_text import as_it_is
 from holdfast.session.observe import observe
 from holdfast.session.pack import INTRODUCTION, NAMES_OF_A_FILE, render
@@ -19,29 +19,31 @@ if TYPE_CHECKING:
 CWD = "/home/dev/shop"
 
 
-def seen(*events: Event) -> Parts:
-    return {"seen": observe(None, [Event("place", path=CWD), *events])}
+def seen(*events: SessionEvent) -> Parts:
+    return {"seen": observe(None, [SessionEvent("place", path=CWD), *events])}
 
 
-def run(id: str, command: str, *, failed: bool = False, output: str = "") -> list[Event]:
+def run(id: str, command: str, *, failed: bool = False, output: str = "") -> list[SessionEvent]:
     return [
-        Event("run", id=id, text=command),
-        Event("result", id=id, text=output, failed=failed),
+        SessionEvent("run", id=id, text=command),
+        SessionEvent("result", id=id, text=output, failed=failed),
     ]
 
 
 SESSION = [
-    Event("prompt", text="Add tax to the basket total. Don't touch the schema."),
-    Event("prompt", text="Now round to cents."),
-    Event("answer", about="Which rounding?", text="half even"),
-    Event("plan", text="# Tax\n## Rates"),
-    Event("tasks", tasks=[task_of(1, "Rates", "completed"), task_of(2, "Rounding", "in_progress")]),
-    Event("edit", path=f"{CWD}/src/basket.py", text="def total_of(basketLines): ..."),
-    Event("read", path=f"{CWD}/src/money.py"),
+    SessionEvent("prompt", text="Add tax to the basket total. Don't touch the schema."),
+    SessionEvent("prompt", text="Now round to cents."),
+    SessionEvent("answer", about="Which rounding?", text="half even"),
+    SessionEvent("plan", text="# Tax\n## Rates"),
+    SessionEvent(
+        "tasks", tasks=[task_of(1, "Rates", "completed"), task_of(2, "Rounding", "in_progress")]
+    ),
+    SessionEvent("edit", path=f"{CWD}/src/basket.py", text="def total_of(basketLines): ..."),
+    SessionEvent("read", path=f"{CWD}/src/money.py"),
     *run("1", "pytest -q tests/basket", failed=True, output="E  assert 3 == 4\n1 failed"),
     *run("2", "git commit -m x", output="[main 1a2b3c4] Rates of tax"),
-    Event("agent", id="9", text="Look for other roundings"),
-    Event("said", text="Next I use quantize in total_of."),
+    SessionEvent("agent", id="9", text="Look for other roundings"),
+    SessionEvent("said", text="Next I use quantize in total_of."),
 ]
 
 
@@ -101,7 +103,7 @@ def test_with_no_knowledge_there_is_no_text() -> None:
 
 
 def test_a_section_without_content_is_absent() -> None:
-    text = render(seen(Event("prompt", text="Hello.")), 6000)
+    text = render(seen(SessionEvent("prompt", text="Hello.")), 6000)
     assert [line for line in text.split("\n") if line.startswith("##")] == ["## Request under way"]
 
 
@@ -113,8 +115,8 @@ def test_a_task_that_is_done_is_never_shown_as_open() -> None:
 
 
 def test_a_list_of_tasks_that_are_all_done_is_not_shown() -> None:
-    done = Event("tasks", tasks=[task_of(1, "Rates", "completed")])
-    assert "Tasks" not in render(seen(Event("prompt", text="x"), done), 6000)
+    done = SessionEvent("tasks", tasks=[task_of(1, "Rates", "completed")])
+    assert "Tasks" not in render(seen(SessionEvent("prompt", text="x"), done), 6000)
 
 
 def test_a_failure_that_passed_since_is_not_shown() -> None:
@@ -132,13 +134,15 @@ def test_a_deleted_file_is_marked_as_deleted() -> None:
 @pytest.mark.parametrize("budget", [400, 800, 2500, 6000, 10_000])
 def test_a_pack_keeps_its_budget_and_says_what_it_left_out(budget: int) -> None:
     many = [
-        Event(
+        SessionEvent(
             "edit", path=f"src/part_{number}/file_{number}.py", text=f"def name_of_{number}(): ..."
         )
         for number in range(200)
     ]
-    long = Event("prompt", text="Please look at this. " * 400)
-    out = [Event("agent", id=f"a{number}", text="Look for more. " * 9) for number in range(9)]
+    long = SessionEvent("prompt", text="Please look at this. " * 400)
+    out = [
+        SessionEvent("agent", id=f"a{number}", text="Look for more. " * 9) for number in range(9)
+    ]
     text = render(seen(long, *many, *SESSION, *out), budget)
     assert len(text) <= budget
     assert text.split("\n").count("```") == 1 or budget == 400
@@ -164,17 +168,17 @@ HOSTILE = [
 @pytest.mark.parametrize("words", HOSTILE)
 def test_foreign_text_cannot_close_the_fence_or_forge_a_heading(words: str) -> None:
     events = [
-        Event("prompt", text=words),
-        Event("prompt", text=f"don't {words}"),
-        Event("said", text=words),
-        Event("answer", about=words, text=words),
-        Event("plan", text=f"# {words}"),
-        Event("tasks", tasks=[task_of(1, words, "pending")]),
-        Event("edit", path=f"src/{words}.py"),
-        Event("read", path=f"x/{words}"),
+        SessionEvent("prompt", text=words),
+        SessionEvent("prompt", text=f"don't {words}"),
+        SessionEvent("said", text=words),
+        SessionEvent("answer", about=words, text=words),
+        SessionEvent("plan", text=f"# {words}"),
+        SessionEvent("tasks", tasks=[task_of(1, words, "pending")]),
+        SessionEvent("edit", path=f"src/{words}.py"),
+        SessionEvent("read", path=f"x/{words}"),
         *run("1", f"make {words}", failed=True, output=words),
         *run("2", "git commit", output=f"[main 1a2b3c4] {words}"),
-        Event("agent", id="7", text=words),
+        SessionEvent("agent", id="7", text=words),
     ]
     parts: Parts = {
         **seen(*events),
@@ -219,14 +223,14 @@ def test_the_same_parts_give_the_same_text() -> None:
 
 def test_files_without_names_share_a_line_with_their_folder() -> None:
     paths = ("internal/tax/rates.go", "internal/tax/table.go", "internal/shop/cart.go", "go.mod")
-    text = render(seen(*(Event("read", path=path) for path in paths)), 6000)
+    text = render(seen(*(SessionEvent("read", path=path) for path in paths)), 6000)
     assert "- internal/: shop/cart.go, tax/table.go, tax/rates.go" in text
     assert "- go.mod" in text
 
 
 def test_a_file_with_many_names_has_the_most_used_beside_it() -> None:
     names = " ".join(f"name_of_{number}" for number in range(40))
-    edits = [Event("edit", path="src/shop/basket.py", text=names)]
+    edits = [SessionEvent("edit", path="src/shop/basket.py", text=names)]
     lines = render(seen(*edits), 6000).split("\n")
     first = next(line for line in lines if line.startswith("- src/shop/basket.py: "))
     assert first.count(", ") == NAMES_OF_A_FILE - 1
@@ -235,13 +239,17 @@ def test_a_file_with_many_names_has_the_most_used_beside_it() -> None:
 
 def test_a_path_that_is_the_end_of_a_known_one_is_not_shown_again() -> None:
     found = seen(
-        Event("read", path="internal/tax/rates.go"), Event("said", text="see tax/rates.go")
+        SessionEvent("read", path="internal/tax/rates.go"),
+        SessionEvent("said", text="see tax/rates.go"),
     )
     assert "named but not opened" not in render(found, 6000)
 
 
 def test_a_file_named_in_a_listing_is_no_name_in_play() -> None:
-    found = seen(Event("said", text="a/rates_test.go"), Event("search", text="rates_test taxTable"))
+    found = seen(
+        SessionEvent("said", text="a/rates_test.go"),
+        SessionEvent("search", text="rates_test taxTable"),
+    )
     text = render(found, 6000)
     assert "## Other names in play\ntaxTable" in text
 
@@ -249,8 +257,8 @@ def test_a_file_named_in_a_listing_is_no_name_in_play() -> None:
 def test_where_the_client_wrote_its_own_summary() -> None:
     events = [
         *SESSION,
-        Event("compact"),
-        Event("summary", at="2026-11-16T10:00:00Z", text="secret"),
+        SessionEvent("compact"),
+        SessionEvent("summary", at="2026-11-16T10:00:00Z", text="secret"),
     ]
     parts: Parts = {**seen(*events), "transcript": "/home/dev/one.jsonl"}
     text = render(parts, 6000)
@@ -262,7 +270,7 @@ def test_where_the_client_wrote_its_own_summary() -> None:
 def test_the_room_is_used() -> None:
     names = [f"basket_of_{number}" for number in range(400)]
     edits = [
-        Event("edit", path=f"src/shop/part{number % 9}.py", text=" ".join(names[number::9]))
+        SessionEvent("edit", path=f"src/shop/part{number % 9}.py", text=" ".join(names[number::9]))
         for number in range(9)
     ]
     for budget in (2500, 4000):
@@ -274,9 +282,9 @@ def test_a_path_that_was_named_but_does_not_exist_is_left_out(tmp_path: Path) ->
     for name in ("src/here.py", "src/named.py"):
         (tmp_path / name).write_text("")
     events = [
-        Event("place", path=str(tmp_path)),
-        Event("read", path="src/here.py"),
-        Event("said", text="See src/named.py and src/never.py."),
+        SessionEvent("place", path=str(tmp_path)),
+        SessionEvent("read", path="src/here.py"),
+        SessionEvent("said", text="See src/named.py and src/never.py."),
     ]
     seen = as_it_is(observe(None, events), str(tmp_path))
     assert list(seen["glimpsed"]) == ["src/named.py"]

@@ -20,7 +20,7 @@ from tests.trackers.faults import Fault
 from tests.trackers.fixtures import github, linear, soon
 
 if TYPE_CHECKING:
-    from holdfast.trackers.port import Receipt, Tracker
+    from holdfast.trackers.port import CommentReceipt, Tracker
 
 SHORT = 0.4  # seconds until the deadline, where it is meant to pass
 GRACE = 2.0  # one small timeout more; each of the faults would go on for longer than this
@@ -35,7 +35,7 @@ class Service:
     issue: str
     secret: str
 
-    def upsert(self, comment: str = "", deadline: float | None = None) -> Receipt:
+    def upsert(self, comment: str = "", deadline: float | None = None) -> CommentReceipt:
         return self.tracker.upsert(
             self.issue, "body", comment=comment, key="key", deadline=deadline or soon()
         )

@@ -15,13 +15,13 @@ from tests.trackers.fake_github import OURSELVES, REPOSITORY, FakeGitHub
 from tests.trackers.fixtures import github, soon
 
 if TYPE_CHECKING:
-    from holdfast.trackers.port import Receipt
+    from holdfast.trackers.port import CommentReceipt
 
 KEY = "workspace/session"
 WRITERS = 16
 
 
-def upsert(server: FakeGitHub, body: str, comment: str = "", issue: str = "#12") -> Receipt:
+def upsert(server: FakeGitHub, body: str, comment: str = "", issue: str = "#12") -> CommentReceipt:
     return github(server).upsert(issue, body, comment=comment, key=KEY, deadline=soon())
 
 
@@ -86,7 +86,7 @@ def test_an_answer_lost_twice_leaves_one_comment(github_server: FakeGitHub, page
 
 
 def test_sixteen_writers_at_once_leave_one_comment(github_server: FakeGitHub) -> None:
-    receipts: list[Receipt] = []
+    receipts: list[CommentReceipt] = []
     start = threading.Barrier(WRITERS)
 
     def write(number: int) -> None:

@@ -16,13 +16,15 @@ from tests.trackers.fake_linear import LINEAR_OAUTH_TOKEN, Comment, FakeLinear, 
 from tests.trackers.fixtures import linear, soon
 
 if TYPE_CHECKING:
-    from holdfast.trackers.port import Receipt
+    from holdfast.trackers.port import CommentReceipt
 
 KEY = "workspace/session"
 WRITERS = 16
 
 
-def upsert(server: FakeLinear, body: str, comment: str = "", issue: str = "ENG-12") -> Receipt:
+def upsert(
+    server: FakeLinear, body: str, comment: str = "", issue: str = "ENG-12"
+) -> CommentReceipt:
     return linear(server).upsert(issue, body, comment=comment, key=KEY, deadline=soon())
 
 
@@ -78,7 +80,7 @@ def test_sixteen_writers_at_once_leave_one_comment(
     linear_server: FakeLinear, error_status: int
 ) -> None:
     linear_server.error_status = error_status
-    receipts: list[Receipt] = []
+    receipts: list[CommentReceipt] = []
     start = threading.Barrier(WRITERS)
 
     def write(number: int) -> None:

@@ -86,13 +86,15 @@ if TYPE_CHECKING:
         def is_quiet(self, line: bytes) -> bool:
             """Whether a line that tells nothing is known to be one; others are counted."""
 
-        def peek(self, line: bytes, state: ReaderState, events: list[Event]) -> bool:
+        def peek(self, line: bytes, state: ReaderState, events: list[SessionEvent]) -> bool:
             """Read a long line without decoding it; False where it must be decoded after all."""
 
-        def parse(self, record: dict[str, Any], state: ReaderState, events: list[Event]) -> None:
+        def parse(
+            self, record: dict[str, Any], state: ReaderState, events: list[SessionEvent]
+        ) -> None:
             """Append the events of one decoded object."""
 
-        def skim(self, line: bytes, state: ReaderState, events: list[Event]) -> None:
+        def skim(self, line: bytes, state: ReaderState, events: list[SessionEvent]) -> None:
             """Append what stays important for a whole session: prompts, answers, plans, tasks,
             compactions; and of other tool calls only that there was one."""
 
@@ -142,7 +144,7 @@ _STATES: dict[str, TaskState] = {
 }
 
 
-class Event:
+class SessionEvent:
     """One thing that happened. See the table above for which field says what."""
 
     __slots__ = (
@@ -181,7 +183,7 @@ class Event:
         return f"Event({said})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Event) and all(
+        return isinstance(other, SessionEvent) and all(
             getattr(self, name) == getattr(other, name) for name in self.__slots__
         )
 
@@ -189,7 +191,7 @@ class Event:
 
 
 # A tool call of which only that matters; no code changes an event, so one serves all.
-COUNTED_CALL = Event("call")
+COUNTED_CALL = SessionEvent("call")
 
 
 def new_state() -> ReaderState:
@@ -198,13 +200,13 @@ def new_state() -> ReaderState:
 
 def read(
     transcript: Transcript, lines: Iterable[bytes], state: ReaderState, *, size: int = 0
-) -> Iterator[Event]:
+) -> Iterator[SessionEvent]:
     """What new whole lines say. `state` goes in and out. A torn last line waits outside.
 
     `size` is how many bytes there are to read. All but the last stretch of very many is only
     skimmed: what was named hundreds of calls ago has no weight any more.
     """
-    events: list[Event] = []
+    events: list[SessionEvent] = []
     to_skim = size - transcript.READ_WHOLE
     for line in lines:
         if to_skim > 0:
@@ -222,7 +224,7 @@ def read_line(
     transcript: Transcript,
     line: bytes,
     state: ReaderState,
-    events: list[Event],
+    events: list[SessionEvent],
     *,
     decoded: bool = False,
 ) -> list[dict[str, Any]]:

@@ -57,7 +57,7 @@ _SQLITE = b"SQLite format 3\0"
 
 def sessions_in(folder: str, *, enough: int = ENOUGH) -> list[FoundSession]:
     """The sessions that worked in a folder, the newest first, at most `enough` of each client."""
-    place = Place(folder)
+    place = SessionPlace(folder)
     found = [
         session
         for finder in (_claude, _codex, _gemini, _opencode)
@@ -122,7 +122,7 @@ def _writer_of(record: dict[str, Any]) -> ClientName | Literal[""]:
     return ""
 
 
-class Place:
+class SessionPlace:
     """The folder that is asked for, and whether another one belongs to it."""
 
     def __init__(self, folder: str) -> None:
@@ -164,7 +164,7 @@ def claude_home() -> str:
     return os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
 
 
-def _claude(place: Place) -> Iterator[FoundSession]:
+def _claude(place: SessionPlace) -> Iterator[FoundSession]:
     """Projects have one folder each. Its name stands for several paths: `/a/b-c` and `/a/b/c`."""
     names = [_claude_name(path) for path in place.spellings]
     folders = [
@@ -217,7 +217,7 @@ def codex_home() -> str:
     return os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
 
 
-def _codex(place: Place) -> Iterator[FoundSession]:
+def _codex(place: SessionPlace) -> Iterator[FoundSession]:
     """Sorted by the day that they began on; a session that was taken up again is newer than that."""
     for modified, path in _newest_first(_rollouts()):
         head = head_of(path, FIRST_BYTES)
@@ -269,7 +269,7 @@ def gemini_home() -> str:
     return os.path.join(home, ".gemini")
 
 
-def _gemini(place: Place) -> Iterator[FoundSession]:
+def _gemini(place: SessionPlace) -> Iterator[FoundSession]:
     """A folder per project: by a name, with the path in `.project_root`, or by the path's digest."""
     digests = {digest(path.encode()).hex(): path for path in place.spellings}
     roots: dict[str, str] = {}
@@ -299,7 +299,7 @@ def _is_chat(name: str) -> bool:
 # opencode
 
 
-def _opencode(place: Place) -> Iterator[FoundSession]:
+def _opencode(place: SessionPlace) -> Iterator[FoundSession]:
     known: set[str] = set()
     for path in opencode_transcript.databases():
         for session in _in_database(path, place):
@@ -310,7 +310,7 @@ def _opencode(place: Place) -> Iterator[FoundSession]:
             yield session
 
 
-def _in_database(path: str, place: Place | None) -> Iterator[FoundSession]:
+def _in_database(path: str, place: SessionPlace | None) -> Iterator[FoundSession]:
     """The sessions of a database, without those that another session started."""
     try:
         with opencode_transcript.opened(path) as store:
@@ -327,7 +327,7 @@ def _in_database(path: str, place: Place | None) -> Iterator[FoundSession]:
             yield _session("opencode", id, path, updated, cwd)
 
 
-def _in_files(place: Place) -> Iterator[FoundSession]:
+def _in_files(place: SessionPlace) -> Iterator[FoundSession]:
     """Before 1.2: `storage/session/<project>/<session>.json`."""
     storage = os.path.join(opencode_transcript.data_folder(), "storage", "session")
     files = [

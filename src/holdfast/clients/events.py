@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         "unknown",
     ]
 
-    class Outcome(TypedDict, total=False):
+    class HookOutcome(TypedDict, total=False):
         """What a client is to do: each key in the client's own words, where it has any for it."""
 
         context: str  # for the agent to read
@@ -46,11 +46,11 @@ if TYPE_CHECKING:
         # Whether a process of the client's runs one session at a time.
         ALONE: bool
 
-        def read(self, name: str, payload: dict[str, Any]) -> Event: ...
+        def read(self, name: str, payload: dict[str, Any]) -> HookEvent: ...
 
         def length(self, text: str) -> int: ...
 
-        def answer(self, event: Event, outcome: Outcome) -> dict[str, Any]: ...
+        def answer(self, event: HookEvent, outcome: HookOutcome) -> dict[str, Any]: ...
 
 
 # Words after `holdfast` that are a person's. Hooks and their launcher deny them to an agent. This is a
@@ -61,7 +61,7 @@ PERSONS_COMMANDS = (
 )
 
 
-class Event:
+class HookEvent:
     """One event: what it means, and the facts of it that matter to us."""
 
     __slots__ = (
@@ -105,9 +105,9 @@ def command_of(given: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def common(name: str, means: Means, payload: dict[str, Any]) -> Event:
+def common(name: str, means: Means, payload: dict[str, Any]) -> HookEvent:
     """The fields that Claude Code named, and that others took over from it."""
-    event = Event(name, means)
+    event = HookEvent(name, means)
     event.session = text_of(payload, "session_id")
     event.folder = text_of(payload, "cwd")
     event.source = text_of(payload, "source") or text_of(payload, "reason")

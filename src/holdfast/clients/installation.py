@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any, TypedDict
 
-    from holdfast.clients.settings.files import Change, Part, Status
+    from holdfast.clients.settings.files import Part, SettingsChange, Status
     from holdfast.kernel.workspace import Workspace
 
     class FileDone(TypedDict):
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         files: list[FileDone]
         notes: list[str]
 
-    class Found(TypedDict):
+    class FoundClient(TypedDict):
         """A client, and by what it was noticed; empty when it was not."""
 
         client: str
@@ -72,9 +72,9 @@ def _no_server() -> str:
     return f"No MCP server is registered: {install_command('mcp')}, then run this again."
 
 
-def detect() -> list[Found]:
+def detect() -> list[FoundClient]:
     """Which clients this user has."""
-    found: list[Found] = []
+    found: list[FoundClient] = []
     for name, module in _MODULES.items():
         program, home = shutil.which(module.PROGRAM), module.home()
         because = program or (home if os.path.isdir(home) else "")
@@ -152,9 +152,9 @@ def parts_of(
 def _change(
     workspace: Workspace,
     parts: dict[str, list[Part]],
-    plan: Callable[[Workspace, Part], Change],
+    plan: Callable[[Workspace, Part], SettingsChange],
     dry_run: bool,
-) -> dict[str, list[Change]]:
+) -> dict[str, list[SettingsChange]]:
     """Do as planned. A file that cannot be understood is refused before any client's is written."""
     planned = {client: [plan(workspace, part) for part in ours] for client, ours in parts.items()}
     if dry_run:
@@ -175,5 +175,5 @@ def _change(
     return planned
 
 
-def _shown(changes: list[Change]) -> list[FileDone]:
+def _shown(changes: list[SettingsChange]) -> list[FileDone]:
     return [{"path": change["path"], "status": change["status"]} for change in changes]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, TypedDict
 
-    class Mark(TypedDict):
+    class LineMark(TypedDict):
         """How far a file was read. `identity` changes with every write to it."""
 
         identity: str
@@ -43,7 +43,7 @@ class Unread(Exception):
 class NewLines:
     """Iterate for the new whole lines; `mark` is valid once the iteration has ended."""
 
-    def __init__(self, path: str, mark: Mark | None) -> None:
+    def __init__(self, path: str, mark: LineMark | None) -> None:
         self.mark = mark
         self.restarted = False
         self.skipped = 0

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any, TypedDict
 
-    from holdfast.clients.conversation import Event, ReaderState, Transcript
+    from holdfast.clients.conversation import ReaderState, SessionEvent, Transcript
     from holdfast.clients.discovery import FoundSession
     from holdfast.clients.liveness import ClientProcess, Liveness
 
-    class Progress(TypedDict):
+    class ReadProgress(TypedDict):
         """How far a session was read. Plain JSON, to be kept for the next time."""
 
         mark: Any
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     class NewEvents(TypedDict):
         """What happened since. `restarted`: the transcript was replaced, and these are all events."""
 
-        events: list[Event]
-        progress: Progress
+        events: list[SessionEvent]
+        progress: ReadProgress
         restarted: bool
 
     class Description(TypedDict):
@@ -59,11 +59,11 @@ _LINES: dict[str, Transcript] = {
 LONGEST_REQUEST = 200
 
 
-def read_new(found: FoundSession, progress: Progress | None = None) -> NewEvents:
+def read_new(found: FoundSession, progress: ReadProgress | None = None) -> NewEvents:
     """What happened in a session since `progress`; `Unread` when its transcript cannot be read."""
     mark = progress["mark"] if progress else None
     state = progress["state"] if progress else conversation.new_state()
-    events: list[Event] = []
+    events: list[SessionEvent] = []
     restarted = False
     path = found["path"]
     if found["client"] == "opencode":
@@ -115,19 +115,19 @@ def describe(
     }
 
 
-def _first_request(events: Iterable[Event]) -> str:
+def _first_request(events: Iterable[SessionEvent]) -> str:
     text = next((event.text for event in events if event.kind == "prompt"), "")
     # Enough for the line, however long the request is.
     line = " ".join(text[: 4 * LONGEST_REQUEST].split())
     return line if len(line) <= LONGEST_REQUEST else f"{line[: LONGEST_REQUEST - 3]}..."
 
 
-def _count_edits(events: Sequence[Event]) -> int:
+def _count_edits(events: Sequence[SessionEvent]) -> int:
     failed = {event.id for event in events if event.kind == "result" and event.failed and event.id}
     return sum(1 for event in events if event.kind == "edit" and event.id not in failed)
 
 
-def _open_tasks(events: Iterable[Event]) -> list[str]:
+def _open_tasks(events: Iterable[SessionEvent]) -> list[str]:
     """Tasks by their key: a list replaces all, one task changes what it names."""
     tasks: dict[str, tuple[str, str]] = {}
     for event in events:

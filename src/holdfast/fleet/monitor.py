@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from holdfast.fleet.roster import AgentEntry
 
 
-class CheckRequest(TypedDict, total=False):
+class AgentCheckRequest(TypedDict, total=False):
     """With `primary`, the Primary's own checkpoint is looked at too."""
 
     primary: bool
@@ -42,7 +42,7 @@ class CheckResult(TypedDict):
     decide: list[str]
 
 
-def check(context: FleetContext, request: CheckRequest) -> CheckResult:
+def check(context: FleetContext, request: AgentCheckRequest) -> CheckResult:
     """Scan all secondaries; warn the silent and report the stale. FLEET-41 to FLEET-58"""
     epic = context.epic
     inclusive = is_inclusive(epic.workspace)

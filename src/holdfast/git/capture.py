@@ -22,7 +22,7 @@ FORGET = ("update-index", "--force-remove", "-z", "--stdin")
 GIVE_UP_AFTER = 20
 
 
-class Capture(TypedDict):
+class TreeCapture(TypedDict):
     """The work tree as a tree object."""
 
     tree: str
@@ -34,7 +34,7 @@ class Capture(TypedDict):
 
 def capture(
     shadow: Shadow, limit: int = LIMIT, meanwhile: Callable[[], None] = lambda: None
-) -> Capture:
+) -> TreeCapture:
     """Bring the index up to the work tree, and write it as a tree.
 
     `meanwhile` is called once git is busy with its look at the work tree.
@@ -54,7 +54,7 @@ def capture(
         raise from_os_error(error, "taking a snapshot") from error
 
 
-def _capture(shadow: Shadow, limit: int, meanwhile: Callable[[], None]) -> Capture:
+def _capture(shadow: Shadow, limit: int, meanwhile: Callable[[], None]) -> TreeCapture:
     seen = shadow.look()
     moved = seen != shadow.facts["seen"]
     candidates = Candidates(shadow.place.top, limit)

@@ -19,7 +19,7 @@ from holdfast.git.head import head_of
 from holdfast.git.repository import Place, locate
 from holdfast.git.run import Finished, git, run
 from holdfast.git.safety import without_submodules
-from holdfast.git.status import UNTRACKED, Change, covered, read_status
+from holdfast.git.status import UNTRACKED, StatusChange, covered, read_status
 from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import Usage
 
@@ -106,7 +106,7 @@ def _report(outcome: Outcome, commit: str | None = None) -> CommitOutcome:
     }
 
 
-def _in_scope(changes: Sequence[Change], scope: Sequence[str]) -> tuple[list[str], list[str]]:
+def _in_scope(changes: Sequence[StatusChange], scope: Sequence[str]) -> tuple[list[str], list[str]]:
     """Tracked and untracked changes among the wanted paths.
 
     A file that was only taken out of the index (`git rm --cached`) has two entries; committing it

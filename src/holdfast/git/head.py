@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypedDict
 
-    class Head(TypedDict):
+    class GitHead(TypedDict):
         commit: str | None
         """None on a branch without a commit, and when it is not known."""
         branch: str | None
@@ -33,12 +33,12 @@ OBJECT_NAME = frozenset("0123456789abcdef")
 PRIVATE = ("refs/bisect/", "refs/worktree/", "refs/rewritten/")
 
 
-def read_head(root: str) -> Head:
+def read_head(root: str) -> GitHead:
     """HEAD of the worktree that a folder is in."""
     return head_of(locate(root))
 
 
-def head_of(place: Place) -> Head:
+def head_of(place: Place) -> GitHead:
     """HEAD of a worktree whose place is known."""
     text = _read(os.path.join(place.git_dir, "HEAD"))
     if text is None or os.path.isdir(os.path.join(place.common_dir, "reftable")):
@@ -53,7 +53,7 @@ def head_of(place: Place) -> Head:
     return {"commit": commit, "branch": branch, "detached": False, "known": known}
 
 
-def _unknown() -> Head:
+def _unknown() -> GitHead:
     return {"commit": None, "branch": None, "detached": False, "known": False}
 
 

@@ -19,7 +19,7 @@ from holdfast.git.shadow_index import GITLINK, Shadow
 from holdfast.git.snapshot import find, record
 from holdfast.git.status import covered
 from holdfast.git.trailers import Snapshot
-from holdfast.git.tree_diff import Entry, entries, names
+from holdfast.git.tree_diff import TreeEntry, entries, names
 from holdfast.kernel.errors import HoldfastError, NotFound
 
 NAMED = 5
@@ -94,8 +94,8 @@ def _selected(top: str, snapshot: Snapshot, wanted: list[str]) -> set[str]:
 
 
 def _plan(
-    found: list[Entry], selected: set[str], snapshot: Snapshot, *, everything: bool
-) -> tuple[list[Entry], list[str]]:
+    found: list[TreeEntry], selected: set[str], snapshot: Snapshot, *, everything: bool
+) -> tuple[list[TreeEntry], list[str]]:
     """The entries to carry out, and the submodules that differ."""
     left_out = [skipped["path"] for skipped in snapshot["skipped"]]
     changes, submodules = [], []
@@ -112,7 +112,7 @@ def _plan(
     return changes, submodules
 
 
-def _target(shadow: Shadow, changes: list[Entry]) -> str:
+def _target(shadow: Shadow, changes: list[TreeEntry]) -> str:
     """The tree of the present with these changes made."""
     scratch = shadow.copy("scratch")
     try:
@@ -127,7 +127,7 @@ def _target(shadow: Shadow, changes: list[Entry]) -> str:
         os.unlink(scratch)
 
 
-def _refuse_loss(top: str, changes: list[Entry]) -> None:
+def _refuse_loss(top: str, changes: list[TreeEntry]) -> None:
     """Nothing is overwritten that the snapshot of the present does not hold."""
     held = {entry.path for entry in changes if entry.old_mode not in (NOTHING, GITLINK)}
     lost: set[str] = set()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from holdfast.git.capture import LIMIT, Capture, capture
+from holdfast.git.capture import LIMIT, TreeCapture, capture
 from holdfast.git.head import head_of
 from holdfast.git.object_writer import Scribe
 from holdfast.git.repository import Place, locate
@@ -59,7 +59,7 @@ def create(
 def record(
     shadow: Shadow,
     scribe: Scribe,
-    present: Capture,
+    present: TreeCapture,
     *,
     session: str = "",
     id: str = "",

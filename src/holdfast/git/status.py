@@ -24,7 +24,7 @@ BETWEEN = (
 )
 
 
-class Change(TypedDict):
+class StatusChange(TypedDict):
     """One entry of `git status --porcelain`, paths seen from the asked folder."""
 
     path: str
@@ -36,7 +36,7 @@ class Change(TypedDict):
     """The earlier path of what was renamed or copied, otherwise empty."""
 
 
-def read_status(root: str, exclude: Iterable[str] = ()) -> list[Change]:
+def read_status(root: str, exclude: Iterable[str] = ()) -> list[StatusChange]:
     """All changes of the work tree but the excluded files and folders.
 
     A submodule counts as changed when its commit is another one. What is dirty in it is not looked at:
@@ -52,10 +52,10 @@ def read_status(root: str, exclude: Iterable[str] = ()) -> list[Change]:
     ]
 
 
-def parse(output: bytes) -> list[Change]:
+def parse(output: bytes) -> list[StatusChange]:
     """The entries of `git status --porcelain -z`: a rename's origin is a field of its own."""
     fields = iter(os.fsdecode(output).split("\0"))
-    changes: list[Change] = []
+    changes: list[StatusChange] = []
     for field in fields:
         if len(field) < 4:
             continue
@@ -73,7 +73,7 @@ def covered(path: str, names: Sequence[str]) -> bool:
     )
 
 
-def digest_of(root: str, changes: Sequence[Change]) -> str:
+def digest_of(root: str, changes: Sequence[StatusChange]) -> str:
     """The same for the same dirty state: entries, types, contents. Of a clean tree, a constant."""
     parts = []
     for change in sorted(changes, key=lambda change: (change["path"], change["index"])):
@@ -95,7 +95,7 @@ def files_between(root: str, before: str, after: str) -> list[str]:
     return [place.from_root(name) for name in names]
 
 
-def _origin(place: Place, change: Change) -> str:
+def _origin(place: Place, change: StatusChange) -> str:
     return place.from_root(change["origin"]) if change["origin"] else ""
 
 

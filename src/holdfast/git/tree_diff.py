@@ -17,7 +17,7 @@ class Difference(TypedDict):
     path: str
 
 
-class Entry(NamedTuple):
+class TreeEntry(NamedTuple):
     """One path that differs, with what the second tree has there."""
 
     status: str
@@ -27,7 +27,7 @@ class Entry(NamedTuple):
     object: str
 
 
-def entries(top: str, old: str, new: str) -> list[Entry]:
+def entries(top: str, old: str, new: str) -> list[TreeEntry]:
     """From one tree to another, in full."""
     return _parse(git(top, *RAW, old, new))
 
@@ -66,10 +66,10 @@ def names(top: str, tree: str) -> list[str]:
     return [name for name in os.fsdecode(output).split("\0") if name]
 
 
-def _parse(output: bytes) -> list[Entry]:
+def _parse(output: bytes) -> list[TreeEntry]:
     fields = os.fsdecode(output).split("\0")
     found = []
     for facts, path in zip(fields[::2], fields[1::2], strict=False):
         old_mode, mode, _, name, status = facts.removeprefix(":").split(" ")
-        found.append(Entry(status[0], path, old_mode, mode, name))
+        found.append(TreeEntry(status[0], path, old_mode, mode, name))
     return found

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.clients.events import Client, Event, Outcome
+    from holdfast.clients.events import Client, HookEvent, HookOutcome
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.checkpoint import Request, Result
 
@@ -27,7 +27,9 @@ LONGEST_END = 0.7
 _POLL = 0.005
 
 
-def act(event: Event, client: Client, workspace: Workspace, now: int, may_leave: bool) -> Outcome:
+def act(
+    event: HookEvent, client: Client, workspace: Workspace, now: int, may_leave: bool
+) -> HookOutcome:
     if event.means in ("start", "stop", "compacting", "end"):
         session_files.remember_transcript(workspace, event.session, event.transcript)
     if event.means == "start":
@@ -49,7 +51,7 @@ def act(event: Event, client: Client, workspace: Workspace, now: int, may_leave:
     return _compacting(event, client, workspace, now)
 
 
-def _prompt(event: Event, workspace: Workspace, now: int) -> Outcome:
+def _prompt(event: HookEvent, workspace: Workspace, now: int) -> HookOutcome:
     from holdfast.budgets import alerts
     from holdfast.hooks import stop
     from holdfast.hooks.activity import look
@@ -64,7 +66,7 @@ def _prompt(event: Event, workspace: Workspace, now: int) -> Outcome:
     return outcome
 
 
-def _reminded(outcome: Outcome, reminder: str) -> Outcome:
+def _reminded(outcome: HookOutcome, reminder: str) -> HookOutcome:
     """What a hook says, and below it what the agent has forgotten."""
     if not reminder:
         return outcome
@@ -76,7 +78,7 @@ def _reminded(outcome: Outcome, reminder: str) -> Outcome:
     }
 
 
-def _compacting(event: Event, client: Client, workspace: Workspace, now: int) -> Outcome:
+def _compacting(event: HookEvent, client: Client, workspace: Workspace, now: int) -> HookOutcome:
     if event.means == "may compact" and not session_files.is_due(
         workspace, event.session, "captured", MAY_COMPACT_EVERY, now
     ):
@@ -92,7 +94,7 @@ def _compacting(event: Event, client: Client, workspace: Workspace, now: int) ->
     return _reminded({}, _seen(event, workspace, now))
 
 
-def _stop(event: Event, client: Client, workspace: Workspace, now: int) -> Outcome:
+def _stop(event: HookEvent, client: Client, workspace: Workspace, now: int) -> HookOutcome:
     from holdfast.hooks import stop
     from holdfast.session.checkpoint import checkpoint
 
@@ -100,7 +102,7 @@ def _stop(event: Event, client: Client, workspace: Workspace, now: int) -> Outco
     request = automated(event.session, "handoff", at_gate=ruling["why"] == "gate")
     result = checkpoint(workspace, request, actor=client.NAME, now=now)
     note_failures(workspace, client, result, now)
-    outcome: Outcome = {}
+    outcome: HookOutcome = {}
     if ruling["blocks"]:
         stop.count(workspace, event.session, loop.get("taskIndex"), result["prompt"])
         outcome["prompt"] = result["prompt"]
@@ -111,7 +113,7 @@ def _stop(event: Event, client: Client, workspace: Workspace, now: int) -> Outco
     return _reminded(outcome, _seen(event, workspace, now))
 
 
-def _seen(event: Event, workspace: Workspace, now: int) -> str:
+def _seen(event: HookEvent, workspace: Workspace, now: int) -> str:
     """That the session's agents are at work; what to remind them of. Most sessions are no agents."""
     if not os.path.isdir(os.path.join(workspace.tool_folder, "lives")):
         return ""
@@ -125,7 +127,7 @@ def has_budget(workspace: Workspace) -> bool:
     return os.path.isdir(os.path.join(workspace.root, BUDGET_FOLDER))
 
 
-def _observe_later(event: Event, client: Client, workspace: Workspace) -> None:
+def _observe_later(event: HookEvent, client: Client, workspace: Workspace) -> None:
     """Leave the reading of the transcript, the look at the work tree and the budget's check to
     another process: the client does not wait for it."""
     from holdfast.hooks.run import command
@@ -146,7 +148,7 @@ ASK = (
 )
 
 
-def _asked(event: Event, workspace: Workspace, outcome: Outcome) -> Outcome:
+def _asked(event: HookEvent, workspace: Workspace, outcome: HookOutcome) -> HookOutcome:
     """Ask once for what cannot be observed, when the context has become so full."""
     ask = session_files.read(workspace, event.session, "ask") if event.session else {}
     if "percent" not in ask or ask.get("asked"):
@@ -155,7 +157,7 @@ def _asked(event: Event, workspace: Workspace, outcome: Outcome) -> Outcome:
     return _reminded(outcome, ASK.format(percent=ask.get("percent")))
 
 
-def _asked_before_stop(event: Event, workspace: Workspace) -> Outcome:
+def _asked_before_stop(event: HookEvent, workspace: Workspace) -> HookOutcome:
     """Ask a second and last time before the agent stops, unless it has stated something since."""
     ask = session_files.read(workspace, event.session, "ask") if event.session else {}
     if "percent" not in ask or ask.get("asked", 0) > 1:
@@ -169,7 +171,7 @@ def _asked_before_stop(event: Event, workspace: Workspace) -> Outcome:
     return {"prompt": ASK.format(percent=ask.get("percent"))}
 
 
-def _end(event: Event, client: Client, workspace: Workspace, now: int) -> None:
+def _end(event: HookEvent, client: Client, workspace: Workspace, now: int) -> None:
     from holdfast.session.checkpoint import checkpoint
     from holdfast.session.rules import session as rules
     from holdfast.streams import open_writer
@@ -213,7 +215,11 @@ def note_failures(workspace: Workspace, client: Client, result: Result, now: int
 
 
 def _finish(
-    work: Callable[[], None], event: Event, client: Client, workspace: Workspace, may_leave: bool
+    work: Callable[[], None],
+    event: HookEvent,
+    client: Client,
+    workspace: Workspace,
+    may_leave: bool,
 ) -> None:
     """Do it, within the client's patience; what takes longer is finished by a process that the client
     does not know."""
@@ -236,7 +242,7 @@ def _finish(
 
 
 def _work_alone(
-    work: Callable[[], None], event: Event, client: Client, workspace: Workspace
+    work: Callable[[], None], event: HookEvent, client: Client, workspace: Workspace
 ) -> None:
     """In a session of its own: a client that ends kills its own group of processes, and waits for
     whoever holds its pipes."""

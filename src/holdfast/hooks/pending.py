@@ -77,7 +77,7 @@ def _lock(descriptor: int, deadline: float) -> bool:
             time.sleep(_POLL)
 
 
-def _finish_one(workspace: Workspace, kept: Kept) -> None:
+def _finish_one(workspace: Workspace, kept: PendingEvent) -> None:
     from holdfast.hooks.run import respond_to, understood
 
     now = clock.now()
@@ -110,7 +110,7 @@ def _finish_one(workspace: Workspace, kept: Kept) -> None:
     os.unlink(tried)
 
 
-class Kept:
+class PendingEvent:
     """A file of the launcher's, by its name: CLIENT.EVENT.SESSION.PID, and a ~ for each attempt."""
 
     __slots__ = ("at", "attempts", "client", "event", "path", "session")
@@ -127,11 +127,11 @@ class Kept:
             self.at = 0
 
 
-def _kept(folder: str) -> list[Kept]:
+def _kept(folder: str) -> list[PendingEvent]:
     """The oldest first."""
     try:
         names = os.listdir(folder)
     except OSError:
         return []
-    found = [Kept(folder, name) for name in names if name != _LOCK]
+    found = [PendingEvent(folder, name) for name in names if name != _LOCK]
     return sorted((kept for kept in found if kept.at), key=lambda kept: kept.at)

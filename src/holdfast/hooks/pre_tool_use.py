@@ -10,7 +10,7 @@ from holdfast.clients.events import PERSONS_COMMANDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.clients.events import Client, Event, Outcome
+    from holdfast.clients.events import Client, HookEvent, HookOutcome
     from holdfast.kernel.workspace import Workspace
 
 # `PERSONS_COMMANDS` as tools of a server.
@@ -39,7 +39,7 @@ _CARRIERS = frozenset(
 _CARRIERS_BY_NAME = ("python", "pypy")
 
 
-def before(event: Event, client: Client, workspace: Workspace, now: int) -> Outcome:
+def before(event: HookEvent, client: Client, workspace: Workspace, now: int) -> HookOutcome:
     """Let it be used, or say why not."""
     wanted = persons_alone(event)
     if wanted:
@@ -70,7 +70,7 @@ def words(waiting: dict[str, str]) -> str:
     )
 
 
-def persons_alone(event: Event) -> str:
+def persons_alone(event: HookEvent) -> str:
     """The person's command that a tool would run, or nothing."""
     for name in _PERSONS_TOOLS:
         if _is_our_tool(event.tool, name):
@@ -86,9 +86,9 @@ def persons_alone(event: Event) -> str:
 def _only_speaks_of_it(command: str) -> bool:
     """Whether a person's words stand in a command, but run nothing: in a message, or to be searched
     for. Where that is not clear, they run."""
-    from holdfast.hooks.shell_words import Line
+    from holdfast.hooks.shell_words import ShellLine
 
-    line = Line(command)
+    line = ShellLine(command)
     if not line.is_clear:
         return False
     for words in line.commands:
@@ -114,13 +114,13 @@ def _persons_words(words: list[str]) -> str:
     return ""
 
 
-def is_way_out(event: Event) -> bool:
+def is_way_out(event: HookEvent) -> bool:
     """Whether a tool only keeps the agent's work, or looks: exactly one plain command of ours."""
     if any(_is_our_tool(event.tool, name) for name in _TOOLS_OUT):
         return True
-    from holdfast.hooks.shell_words import Line
+    from holdfast.hooks.shell_words import ShellLine
 
-    line = Line(event.command.strip())
+    line = ShellLine(event.command.strip())
     if not line.is_plain:
         return False
     (words,) = line.commands

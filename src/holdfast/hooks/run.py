@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-    from holdfast.clients.events import Client, Event, Outcome
+    from holdfast.clients.events import Client, HookEvent, HookOutcome
     from holdfast.kernel.workspace import Workspace
 
 # More than this is no payload; a hook must not fill the memory of its host.
@@ -100,7 +100,7 @@ def respond_to(
     event = client.read(name, payload)
     event.session = safe_id(event.session)
     event.is_deferred = kept_as is not None
-    outcome: Outcome = {}
+    outcome: HookOutcome = {}
     now = clock.now()
     if project is None:
         project = os.environ.get(PROJECT_VARIABLES.get(client_name, ""), "")
@@ -148,7 +148,7 @@ def respond_to(
     return client.answer(event, outcome)
 
 
-def _finish_pending(workspace: Workspace, event: Event) -> None:
+def _finish_pending(workspace: Workspace, event: HookEvent) -> None:
     """Finish what the launcher kept and no process has finished. A session's start waits for it: what
     the session before left has to be there."""
     if not os.path.isdir(f"{workspace.tool_folder}/pending"):
@@ -159,7 +159,7 @@ def _finish_pending(workspace: Workspace, event: Event) -> None:
 
 
 def _leave_marks(
-    event: Event, client: str, workspace: Workspace, now: int, *, is_at_home: bool, key: str
+    event: HookEvent, client: str, workspace: Workspace, now: int, *, is_at_home: bool, key: str
 ) -> None:
     """Let the launcher know whether it needs Python for the next events of this session."""
     from holdfast.hooks import marks
@@ -191,7 +191,9 @@ def forward(workspace: Workspace) -> None:
         _note_failure(workspace, "forwarder", error, clock.now())
 
 
-def _act(event: Event, client: Client, workspace: Workspace, now: int, may_leave: bool) -> Outcome:
+def _act(
+    event: HookEvent, client: Client, workspace: Workspace, now: int, may_leave: bool
+) -> HookOutcome:
     if event.means == "nothing":
         return {}
     if event.means == "unknown":

@@ -12,7 +12,7 @@ from holdfast.streams import open_writer
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.clients.discovery import FoundSession
-    from holdfast.clients.events import Client, Event, Outcome
+    from holdfast.clients.events import Client, HookEvent, HookOutcome
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.resume import ResumeRequest
 
@@ -31,7 +31,7 @@ TIP = (
 )
 
 
-def start(event: Event, client: Client, workspace: Workspace, now: int) -> Outcome:
+def start(event: HookEvent, client: Client, workspace: Workspace, now: int) -> HookOutcome:
     from holdfast.fleet.current_life import record_activity
 
     session = event.session
@@ -42,7 +42,7 @@ def start(event: Event, client: Client, workspace: Workspace, now: int) -> Outco
         _begin_stretch(workspace, session, now)
     reminder = record_activity(workspace, session, now)
     told = [line for line in (_failed(workspace), reminder) if line]
-    outcome: Outcome = {"tell": "\n".join(told)} if told else {}
+    outcome: HookOutcome = {"tell": "\n".join(told)} if told else {}
     after = "\n\n".join([*told, TIP])
     if event.source == "compact" and _has_the_pack(workspace, session, now):
         outcome["context"] = after
@@ -96,7 +96,7 @@ def _failed(workspace: Workspace) -> str:
     )
 
 
-def _pack(event: Event, client: Client, workspace: Workspace, now: int, *, room: int) -> str:
+def _pack(event: HookEvent, client: Client, workspace: Workspace, now: int, *, room: int) -> str:
     """The text to continue from, and who else is at work here; empty when there is nothing."""
     own = sessions.read_or_new(workspace, event.session)
     beside = ""
@@ -120,7 +120,7 @@ def _pack(event: Event, client: Client, workspace: Workspace, now: int, *, room:
 
 
 def _fitted(
-    event: Event, client: Client, workspace: Workspace, whose: str, room: int, now: int
+    event: HookEvent, client: Client, workspace: Workspace, whose: str, room: int, now: int
 ) -> str:
     """The pack, as long as this client lets it be."""
     from holdfast.session.resume import resume

@@ -16,7 +16,7 @@ _KEYWORDS = frozenset(
 )
 
 
-class Line:
+class ShellLine:
     """`commands` are the simple commands of a line, each as its words. It `is_plain` when it is one
     command of which a shell makes nothing else, and `is_clear` when we can tell its commands at all."""
 

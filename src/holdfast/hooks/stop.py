@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from holdfast.clients.events import Event, Outcome
+    from holdfast.clients.events import HookEvent, HookOutcome
     from holdfast.kernel.latch import Latch
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.rules.stop_gate import StopRuling
@@ -95,7 +95,9 @@ def _number(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-def held(outcome: Outcome, event: Event, workspace: Workspace, stopped: Latch, now: int) -> Outcome:
+def held(
+    outcome: HookOutcome, event: HookEvent, workspace: Workspace, stopped: Latch, now: int
+) -> HookOutcome:
     """What a hook would have said, and on top of it that the agent has to stop: at once, or after the
     one turn that a budget leaves it to checkpoint in."""
     if event.means in ("nothing", "unknown"):
@@ -117,7 +119,7 @@ def held(outcome: Outcome, event: Event, workspace: Workspace, stopped: Latch, n
     if goes_on and last_turn.is_open(workspace, now=now):
         return {**outcome, "tell": last}
     context = outcome.get("context", "")
-    left: Outcome = {"halt": text}
+    left: HookOutcome = {"halt": text}
     if event.means in ("start", "prompt", "used"):
         left["context"] = f"{text}\n\n{context}" if context else text
     return left

@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from statistics import mean
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from holdfast.clients.conversation import TOOL_CALLS, Event, decode, flat, table_of, text_of
+from holdfast.clients.conversation import TOOL_CALLS, SessionEvent, decode, flat, table_of, text_of
 from holdfast.clients.discovery import session_at, sessions_in
 from holdfast.clients.lines import Unread
 from holdfast.clients.transcripts import read_new
@@ -84,7 +84,7 @@ class Recording:
 
     name: str
     client: str
-    events: list[Event]
+    events: list[SessionEvent]
     # The client's own summaries, whole: the readers shorten them.
     summaries: list[str] = field(default_factory=list)
 
@@ -224,7 +224,7 @@ def _summaries_in(path: str) -> Iterator[str]:
 # Cutting
 
 
-def is_call(event: Event) -> bool:
+def is_call(event: SessionEvent) -> bool:
     return event.kind in TOOL_CALLS and not event.again
 
 
@@ -243,7 +243,7 @@ def _is_fair(cut: Cut, calls: Sequence[int]) -> bool:
     return ahead >= FEWEST_CALLS_AHEAD and cut.place >= FEWEST_EVENTS_BEFORE
 
 
-def before(recording: Recording, cut: Cut) -> list[Event]:
+def before(recording: Recording, cut: Cut) -> list[SessionEvent]:
     """What was known at the cut, without the client's own summaries."""
     return [event for event in recording.events[: cut.place] if event.kind != "summary"]
 
@@ -281,9 +281,9 @@ def needs_at(recording: Recording, cut: Cut, common: frozenset[str] = frozenset(
     )
 
 
-def _calls_ahead(recording: Recording, cut: Cut) -> list[Event]:
+def _calls_ahead(recording: Recording, cut: Cut) -> list[SessionEvent]:
     """The next tool calls, with all parts of each."""
-    found: list[Event] = []
+    found: list[SessionEvent] = []
     count = 0
     for event in recording.events[cut.place :]:
         if event.kind not in TOOL_CALLS:
@@ -295,7 +295,7 @@ def _calls_ahead(recording: Recording, cut: Cut) -> list[Event]:
     return found
 
 
-def files_of(event: Event, folder: str) -> list[str]:
+def files_of(event: SessionEvent, folder: str) -> list[str]:
     """The files that a call names, relative to the session's folder."""
     if event.kind == "run":
         paths = [path for path in _PATH.findall(event.text) if "/" in path]
@@ -322,14 +322,14 @@ def _begin(command: str) -> str:
     return " ".join(command.split()[:3])
 
 
-def _request_words(history: Sequence[Event]) -> list[str]:
+def _request_words(history: Sequence[SessionEvent]) -> list[str]:
     prompts = [event.text for event in history if event.kind == "prompt"]
     if not prompts:
         return []
     return list(dict.fromkeys(word.lower() for word in _REQUEST_WORD.findall(prompts[-1][:1200])))
 
 
-def rulings_in(history: Iterable[Event]) -> list[str]:
+def rulings_in(history: Iterable[SessionEvent]) -> list[str]:
     """Sentences in which the person ruled something in or out, the newest last."""
     found: dict[str, None] = {}
     for event in history:
@@ -342,7 +342,7 @@ def rulings_in(history: Iterable[Event]) -> list[str]:
     return list(found)[-MOST_RULINGS:]
 
 
-def _plan_headings(history: Sequence[Event]) -> list[str]:
+def _plan_headings(history: Sequence[SessionEvent]) -> list[str]:
     plans = [event.text for event in history if event.kind == "plan"]
     if not plans:
         return []
@@ -350,7 +350,7 @@ def _plan_headings(history: Sequence[Event]) -> list[str]:
     return [" ".join(line.lstrip("# ").split()) for line in lines][:MOST_HEADINGS]
 
 
-def tasks_at(history: Iterable[Event]) -> dict[str, str]:
+def tasks_at(history: Iterable[SessionEvent]) -> dict[str, str]:
     """The state of each task of the client's list, by its text."""
     tasks: dict[str, tuple[str, str]] = {}
     for event in history:
@@ -363,7 +363,7 @@ def tasks_at(history: Iterable[Event]) -> dict[str, str]:
     return {text: state for text, state in tasks.values() if text}
 
 
-def _passed_since(history: Iterable[Event]) -> list[str]:
+def _passed_since(history: Iterable[SessionEvent]) -> list[str]:
     """Commands that failed once and passed when they were last run."""
     running: dict[str, str] = {}
     last: dict[str, bool] = {}
@@ -379,7 +379,7 @@ def _passed_since(history: Iterable[Event]) -> list[str]:
     return [command for command in last if command in failed and not last[command]]
 
 
-def gone_files(history: Iterable[Event], folder: str) -> list[str]:
+def gone_files(history: Iterable[SessionEvent], folder: str) -> list[str]:
     """Files that the session named and deleted or moved away, and did not make again."""
     known: set[str] = set()
     gone: dict[str, None] = {}

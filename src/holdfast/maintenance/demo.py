@@ -51,14 +51,14 @@ _TOOL = json.dumps(
 )
 
 
-class Line(NamedTuple):
+class StoryLine(NamedTuple):
     """One thing that happened, and how to show it."""
 
     kind: Kind
     text: str
 
 
-def tell() -> Iterator[Line]:
+def tell() -> Iterator[StoryLine]:
     """Play the story in a temporary repository, and yield a line for each thing that happened."""
     with tempfile.TemporaryDirectory(prefix="holdfast-demo-") as folder:
         stage = _Stage(os.path.realpath(folder))
@@ -66,22 +66,22 @@ def tell() -> Iterator[Line]:
         yield from _resumed(stage)
         yield from _asked_a_person(stage)
         yield from _stopped_by_a_budget(stage)
-        yield Line("end", "In a repository of your own: holdfast resume")
+        yield StoryLine("end", "In a repository of your own: holdfast resume")
 
 
-def _killed_in_the_middle(stage: _Stage) -> Iterator[Line]:
+def _killed_in_the_middle(stage: _Stage) -> Iterator[StoryLine]:
     stage.write("parser.py", PARSER)
     stage.write("test_parser.py", TEST)
     stage.write("README.md", "parse() splits a text into words.\n")
     stage.git("init", "--quiet", "--initial-branch", "quotes")
     stage.git("add", ".")
     stage.git(*_IDENTITY, "commit", "--quiet", "--message", "A parser")
-    yield Line("chapter", "1. An agent works, and dies in the middle")
-    yield Line(
+    yield StoryLine("chapter", "1. An agent works, and dies in the middle")
+    yield StoryLine(
         "text",
         "A stand-in for Claude Code: no model, but real edits, a real test, and the same transcript.",
     )
-    yield Line("does", f"The person: {demo_agent.REQUEST}")
+    yield StoryLine("does", f"The person: {demo_agent.REQUEST}")
     agent = stage.start_agent()
     assert agent.stdout is not None
     for _ in range(_DEEDS):
@@ -89,47 +89,51 @@ def _killed_in_the_middle(stage: _Stage) -> Iterator[Line]:
         if not deed:
             agent.wait()
             raise HoldfastError("The stand-in ended too early.", kind="demo_failed")
-        yield Line("does", f"The agent {deed}")
+        yield StoryLine("does", f"The agent {deed}")
     agent.send_signal(signal.SIGKILL)
     agent.wait()
     agent.stdout.close()
-    yield Line("does", f"kill -9 {agent.pid}: no hook ran, nothing was saved, nothing was set up")
+    yield StoryLine(
+        "does", f"kill -9 {agent.pid}: no hook ran, nothing was saved, nothing was set up"
+    )
 
 
-def _resumed(stage: _Stage) -> Iterator[Line]:
-    yield Line("chapter", "2. The next session, of any client, knows what it needs")
-    yield Line("command", "holdfast resume")
+def _resumed(stage: _Stage) -> Iterator[StoryLine]:
+    yield StoryLine("chapter", "2. The next session, of any client, knows what it needs")
+    yield StoryLine("command", "holdfast resume")
     pack = stage.holdfast("resume")
     for known in ("shlex", "Don't change the signature", demo_agent.TEST, "Next I pass"):
         if known not in pack:
             raise HoldfastError(f"The text does not hold {known!r}.", kind="demo_failed")
-    yield from (Line("output", line) for line in pack.splitlines())
-    yield Line("text", "The request, the ruling, the failing test with its error, the next step.")
+    yield from (StoryLine("output", line) for line in pack.splitlines())
+    yield StoryLine(
+        "text", "The request, the ruling, the failing test with its error, the next step."
+    )
 
 
-def _asked_a_person(stage: _Stage) -> Iterator[Line]:
-    yield Line("chapter", "3. A question waits for a person, and an agent cannot answer it")
+def _asked_a_person(stage: _Stage) -> Iterator[StoryLine]:
+    yield StoryLine("chapter", "3. A question waits for a person, and an agent cannot answer it")
     built = "parse() keeps quoted words"
-    yield Line("command", f'holdfast gate verify --built "{built}" --name quotes')
+    yield StoryLine("command", f'holdfast gate verify --built "{built}" --name quotes')
     said = stage.holdfast("gate", "verify", "--built", built, *_HOW, "--name", "quotes")
-    yield Line("output", said.splitlines()[-1])
-    yield Line("command", "holdfast gate answer quotes approved      # typed by the agent")
+    yield StoryLine("output", said.splitlines()[-1])
+    yield StoryLine("command", "holdfast gate answer quotes approved      # typed by the agent")
     refused = stage.refused("gate", "answer", "quotes", "approved", code=4, CLAUDECODE="1")
-    yield Line("output", refused.splitlines()[0])
+    yield StoryLine("output", refused.splitlines()[0])
 
 
-def _stopped_by_a_budget(stage: _Stage) -> Iterator[Line]:
-    yield Line("chapter", "4. A budget really stops")
+def _stopped_by_a_budget(stage: _Stage) -> Iterator[StoryLine]:
+    yield StoryLine("chapter", "4. A budget really stops")
     os.mkdir(os.path.join(stage.folder, ".autopilot"))
-    yield Line("command", "holdfast guard check --cost 55")
+    yield StoryLine("command", "holdfast guard check --cost 55")
     stopped = stage.refused("guard", "check", "--cost", "55", code=7)
-    yield Line("output", stopped.splitlines()[0])
-    yield Line("text", "The hook that the agent's client calls refuses the next tool:")
-    yield Line("command", "holdfast hook claude PreToolUse           # called by the client")
+    yield StoryLine("output", stopped.splitlines()[0])
+    yield StoryLine("text", "The hook that the agent's client calls refuses the next tool:")
+    yield StoryLine("command", "holdfast hook claude PreToolUse           # called by the client")
     answer = json.loads(stage.holdfast("hook", "claude", "PreToolUse", given=_TOOL))
     ruling = answer["hookSpecificOutput"]
     said = f"{ruling['permissionDecision']}: {ruling['permissionDecisionReason']}"
-    yield from (Line("output", line) for line in said.splitlines())
+    yield from (StoryLine("output", line) for line in said.splitlines())
 
 
 class _Stage:

@@ -33,7 +33,7 @@ LAST_WORDS = (
 )
 
 
-class Transcript:
+class DemoTranscript:
     """The file that Claude Code keeps of a session; a line is in it as soon as it happened."""
 
     def __init__(self, home: str, folder: str) -> None:
@@ -79,7 +79,7 @@ def _message(content: list[dict[str, Any]]) -> dict[str, Any]:
 
 def work(home: str, folder: str) -> None:
     """Begin the work, and say on standard output what happens; never end it."""
-    transcript = Transcript(home, folder)
+    transcript = DemoTranscript(home, folder)
     parser = os.path.join(folder, "parser.py")
     transcript.asked(REQUEST)
     todos = [{"content": text, "status": status} for text, status in TASKS]

@@ -11,7 +11,7 @@ from holdfast.plans.begin import check_plans
 from holdfast.plans.operations import (
     AbandonRequest,
     Execution,
-    ResumeRequest,
+    PlanResumeRequest,
     RunContext,
     RunOutcome,
     RunRequest,
@@ -93,7 +93,7 @@ class Plans:
     ) -> PlanResult:
         """Go on exactly where a run stopped; without an id, with the newest that is not finished."""
         execution = Execution(jobs=jobs, edited=edited, on=on, on_goals=on_goals)
-        request = ResumeRequest(run=run, execution=execution)
+        request = PlanResumeRequest(run=run, execution=execution)
         return _result(operations.resume(self._context(), request), [])
 
     def abandon(self, run: str = "", *, reason: str) -> RunState:

@@ -86,7 +86,7 @@ class RunRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResumeRequest:
+class PlanResumeRequest:
     """The run to go on with, by a unique beginning of its id; by default the newest unfinished one."""
 
     run: str = ""
@@ -141,7 +141,7 @@ def run(context: RunContext, request: RunRequest) -> RunOutcome:
         return _carry_out(context, execution, link)
 
 
-def resume(context: RunContext, request: ResumeRequest) -> RunOutcome:
+def resume(context: RunContext, request: PlanResumeRequest) -> RunOutcome:
     """Go on with a run exactly where it stopped, until it ends or stands still."""
     state = lookup.find_run(context.workspace, request.run)
     context.run = state["id"]

@@ -23,7 +23,7 @@ _START_WORDS = 5
 _own: dict[int, str] = {}
 
 
-class Entry:
+class ProcessEntry:
     """What the system says of one process. `started` is its start time in the system's own words: of
     two processes with one number, no two have the same."""
 
@@ -59,7 +59,7 @@ def has_proc() -> bool:
     return os.path.exists(f"{PROC}/self/stat")
 
 
-def entry(process: int) -> Entry | None:
+def entry(process: int) -> ProcessEntry | None:
     """What is known of a process; None when there is none, or when nothing tells."""
     try:
         # Python's own files take longer than the kernel does, and this is asked of every process.
@@ -73,7 +73,7 @@ def entry(process: int) -> Entry | None:
         # The name is in parentheses, and may hold blanks and parentheses of its own.
         before, _, after = stat.rpartition(")")
         fields = after.split()
-        return Entry(
+        return ProcessEntry(
             process,
             name=before.partition("(")[2],
             state=fields[0],
@@ -86,13 +86,13 @@ def entry(process: int) -> Entry | None:
         os.close(descriptor)
 
 
-def _from_ps(process: int) -> Entry | None:
+def _from_ps(process: int) -> ProcessEntry | None:
     columns = ("-o", "ppid=", "-o", "stat=", "-o", "lstart=", "-o", "args=")
     fields = _said([PS, "-ww", *columns, "-p", str(process)]).split()
     start, words = fields[2 : 2 + _START_WORDS], fields[2 + _START_WORDS :]
     if not words or not fields[0].isdigit():
         return None
-    return Entry(
+    return ProcessEntry(
         process,
         name=os.path.basename(words[0]).lstrip("-"),
         state=fields[1][0],

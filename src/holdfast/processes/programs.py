@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LISTEN_SECONDS = 0.1
 
 
-class Kept:
+class KeptProgram:
     """One keeper, from our side. `ended` is set once its program is done; it may still keep what that
     left in the background."""
 
@@ -102,7 +102,7 @@ class Programs:
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
-        self._kept: dict[str, Kept] = {}
+        self._kept: dict[str, KeptProgram] = {}
         self._ended: list[Ended] = []
         kernel.adopt_orphans()
 
@@ -123,7 +123,7 @@ class Programs:
         return [*self._kept, *(one["mark"] for one in self._ended)]
 
     def start(self, job: Job) -> None:
-        self._kept[job["mark"]] = Kept(job, self._redactor)
+        self._kept[job["mark"]] = KeptProgram(job, self._redactor)
 
     def last_line(self, mark: str) -> str:
         kept = self._kept.get(mark)
@@ -142,7 +142,7 @@ class Programs:
             if found in reports:
                 self._hear(reports[found])
 
-    def _hear(self, kept: Kept) -> None:
+    def _hear(self, kept: KeptProgram) -> None:
         known = kept.ended is not None
         if not kept.hear():
             kept.bury()

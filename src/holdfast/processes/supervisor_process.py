@@ -176,7 +176,7 @@ def ended_of(mark: str, code: int, why: str) -> Ended:
     }
 
 
-class _Keeping:
+class _Supervision:
     """The side of the other process: orders come in on one descriptor, ends go out on another."""
 
     def __init__(self, orders: int, words: int) -> None:
@@ -237,7 +237,7 @@ def main() -> None:
         signal.signal(sign, signal.SIG_IGN)  # whoever started us decides when we end
     words = os.dup(1)
     os.dup2(2, 1)
-    _Keeping(0, words).to_the_end()
+    _Supervision(0, words).to_the_end()
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from holdfast.clients.discovery import FoundSession
     from holdfast.session.observe import Observation
-    from holdfast.session.pack import Stated
+    from holdfast.session.pack import StatedPart
     from holdfast.session.rules.model import SessionState
 
 CLIENTS = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
@@ -89,7 +89,7 @@ def as_it_is(seen: Observation, root: str) -> Observation:
 
 def stated_part(
     state: SessionState, seen: Observation | None, root: str, *, now: int
-) -> Stated | None:
+) -> StatedPart | None:
     """What was stated on purpose, how old it is, and what was seen done since."""
     stated, last = state.get("stated"), state["last"]
     at = stated["at"] if stated else last["at"] if last else ""

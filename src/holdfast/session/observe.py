@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, NotRequired, TypedDict
 
-    from holdfast.clients.conversation import Event, Task
+    from holdfast.clients.conversation import SessionEvent, Task
 
     class Said(TypedDict):
         """Words of the person or of the agent. `call`: how many tool calls came before."""
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         at: str
         call: int
 
-    class Answer(TypedDict):
+    class ChosenAnswer(TypedDict):
         about: str
         text: str
         call: int
@@ -79,7 +79,7 @@ if TYPE_CHECKING:
         request: Said | None
         prompts: int
         rulings: list[Said]
-        answers: list[Answer]
+        answers: list[ChosenAnswer]
         plan: list[str]
         tasks: list[Task]
         files: dict[str, SeenFile]
@@ -224,7 +224,7 @@ def new() -> Observation:
     }
 
 
-def observe(state: Observation | None, events: Iterable[Event]) -> Observation:
+def observe(state: Observation | None, events: Iterable[SessionEvent]) -> Observation:
     """The observation after these events. The state that came in is used up."""
     seen = new() if state is None else state
     for event in events:
@@ -247,7 +247,7 @@ def is_empty(seen: Observation) -> bool:
 # Words
 
 
-def _prompted(seen: Observation, event: Event) -> None:
+def _prompted(seen: Observation, event: SessionEvent) -> None:
     said = _said(seen, event.text, ROOM["request"] - 200)
     seen["prompts"] += 1
     if seen["first"] is None:
@@ -295,8 +295,8 @@ def _may_rule(text: str) -> bool:
     return any(part in lowered for part in _IN_RULINGS)
 
 
-def _answered(seen: Observation, event: Event) -> None:
-    answer: Answer = {
+def _answered(seen: Observation, event: SessionEvent) -> None:
+    answer: ChosenAnswer = {
         "about": clipped(flattened(event.about), 120),
         "text": clipped(flattened(event.text), 300),
         "call": seen["calls"],
@@ -305,14 +305,14 @@ def _answered(seen: Observation, event: Event) -> None:
     _rule(seen, event.text)
 
 
-def _spoke(seen: Observation, event: Event) -> None:
+def _spoke(seen: Observation, event: SessionEvent) -> None:
     seen["said"] = [_said(seen, event.text, ROOM["said"] - 200, end=True)]
     scanned = whole_words(event.text)
     _name(seen, scanned, NAMED_IN["said"], -1)
     _glimpse(seen, scanned, GLIMPSED_IN["said"])
 
 
-def _planned(seen: Observation, event: Event) -> None:
+def _planned(seen: Observation, event: SessionEvent) -> None:
     lines = [line.strip() for line in event.text.split("\n") if line.strip()]
     heads = [flattened(line.lstrip("# ")) for line in lines if line.startswith("#")]
     if heads or lines:
@@ -329,12 +329,12 @@ def _said(seen: Observation, text: str, most: int, *, end: bool = False) -> Said
 # Tasks
 
 
-def _listed(seen: Observation, event: Event) -> None:
+def _listed(seen: Observation, event: SessionEvent) -> None:
     tasks = [_task(task) for task in event.tasks if task["text"]]
     seen["tasks"] = _kept_tasks(tasks)
 
 
-def _changed(seen: Observation, event: Event) -> None:
+def _changed(seen: Observation, event: SessionEvent) -> None:
     tasks = seen["tasks"]
     grown = False
     for change in event.tasks:
@@ -377,12 +377,12 @@ def _kept_tasks(tasks: list[Task]) -> list[Task]:
 # Files and names
 
 
-def _placed(seen: Observation, event: Event) -> None:
+def _placed(seen: Observation, event: SessionEvent) -> None:
     # The session's own folder is where it began; a `cd` in between does not rename every path.
     seen["cwd"] = seen["cwd"] or event.path[:300].rstrip("/")
 
 
-def _edited(seen: Observation, event: Event) -> None:
+def _edited(seen: Observation, event: SessionEvent) -> None:
     path = _relative(seen, event.path)
     if not path:
         return
@@ -400,7 +400,7 @@ def _edited(seen: Observation, event: Event) -> None:
     _wait(seen, event.id, "edit", path)
 
 
-def _looked(seen: Observation, event: Event) -> None:
+def _looked(seen: Observation, event: SessionEvent) -> None:
     path = _relative(seen, event.path)
     file = _touch(seen, path, READ) if path else None
     number = -1
@@ -412,14 +412,14 @@ def _looked(seen: Observation, event: Event) -> None:
         _name(seen, event.text, NAMED_IN["search"], number)
 
 
-def _searched(seen: Observation, event: Event) -> None:
+def _searched(seen: Observation, event: SessionEvent) -> None:
     path = _relative(seen, event.path)
     file = _touch(seen, path, READ) if path and paths_in(path) == [path] else None
     _name(seen, event.text, NAMED_IN["search"], -1 if file is None else file["number"])
     _wait(seen, event.id, "search", path)
 
 
-def _called(seen: Observation, event: Event) -> None:
+def _called(seen: Observation, event: SessionEvent) -> None:
     # Its first word is the tool itself.
     if event.text:
         _name(seen, event.text.partition(" ")[2], NAMED_IN["call"], -1)
@@ -530,7 +530,7 @@ def _name(seen: Observation, text: str, use: float, number: int) -> None:
 # Commands
 
 
-def _ran(seen: Observation, event: Event) -> None:
+def _ran(seen: Observation, event: SessionEvent) -> None:
     line = event.text.strip()
     key = _in_its_folder(seen, event.path, line)
     if not only_looks(key) and not _KEEPS_HOUSE.match(key) and not _SCRIPT.search(_shown(line)):
@@ -622,7 +622,7 @@ def same_command(line: str) -> str:
     return clipped_bytes(text or flattened(line), 160)
 
 
-def _ended(seen: Observation, event: Event) -> None:
+def _ended(seen: Observation, event: SessionEvent) -> None:
     what = seen["pending"].pop(event.id, None)
     if what is None:
         return
@@ -657,7 +657,7 @@ def _ended(seen: Observation, event: Event) -> None:
         _glimpse(seen, scanned, GLIMPSED_IN[source])
 
 
-def _outcome(seen: Observation, key: str, line: str, event: Event) -> None:
+def _outcome(seen: Observation, key: str, line: str, event: SessionEvent) -> None:
     failed = outcome(line, event.text, event.failed)
     command = seen["commands"].get(key)
     if command is not None:
@@ -748,7 +748,7 @@ def _lies_in(path: str, folder: str) -> bool:
 # Subagents and compaction
 
 
-def _sent(seen: Observation, event: Event) -> None:
+def _sent(seen: Observation, event: SessionEvent) -> None:
     seen["agents"][event.id[:60]] = clipped(flattened(event.text), 100)
     while _size(seen["agents"]) > ROOM["agents"]:
         del seen["agents"][next(iter(seen["agents"]))]
@@ -756,15 +756,15 @@ def _sent(seen: Observation, event: Event) -> None:
     _wait(seen, event.id, "agent", "")
 
 
-def _returned(seen: Observation, event: Event) -> None:
+def _returned(seen: Observation, event: SessionEvent) -> None:
     seen["agents"].pop(event.id[:60], None)
 
 
-def _compacted(seen: Observation, event: Event) -> None:
+def _compacted(seen: Observation, event: SessionEvent) -> None:
     seen["compactions"] += 1
 
 
-def _summarised(seen: Observation, event: Event) -> None:
+def _summarised(seen: Observation, event: SessionEvent) -> None:
     # Its text stays in the transcript; here it is only known when it was written.
     seen["summary"] = {"text": "", "at": seen["at"], "call": seen["calls"]}
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from holdfast.session.observe import Observation, SeenFile
 
-    class Stated(TypedDict):
+    class StatedPart(TypedDict):
         """What an agent or a person stated on purpose. `age` is in our words: "3 h ago"."""
 
         age: str
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         changes: list[str]
         seen: Observation
         transcript: str
-        stated: Stated
+        stated: StatedPart
         notes: list[str]
         beside: list[Section]
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
     from holdfast.session.rules.report import Step
-    from holdfast.trackers.port import Receipt
+    from holdfast.trackers.port import CommentReceipt
 
 # A checkpoint waits at most this long for the tracker.
 PATIENCE_SECONDS = 5.0
@@ -145,7 +145,7 @@ def _upsert(
     settings: Mapping[str, Any],
     deadline: float,
     now: int,
-) -> Receipt:
+) -> CommentReceipt:
     from holdfast.trackers.selection import tracker_for
 
     wish = effect["body"]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.trackers.keys import Key
-    from holdfast.trackers.port import Receipt
+    from holdfast.trackers.port import CommentReceipt
 
     Thread = tuple[str, int]  # the repository and the issue's number in it
 
@@ -46,7 +46,9 @@ class GitHub:
         self._repository = repository
         self._address = address.rstrip("/")
 
-    def upsert(self, issue: str, body: str, *, comment: str, key: str, deadline: float) -> Receipt:
+    def upsert(
+        self, issue: str, body: str, *, comment: str, key: str, deadline: float
+    ) -> CommentReceipt:
         """Edit the stored comment; where it is gone or was never stored, find it or make one."""
         home, number = repository_and_number(issue, self._repository)
         call = _Call(self._key, self._address, deadline)
@@ -138,7 +140,9 @@ def _author(comment: dict[str, Any]) -> object:
     return user.get("id") if isinstance(user, dict) else None
 
 
-def _receipt(comment: dict[str, Any], issue: str, asked: Thread, *, created: bool) -> Receipt:
+def _receipt(
+    comment: dict[str, Any], issue: str, asked: Thread, *, created: bool
+) -> CommentReceipt:
     repository, number = _thread(comment.get("issue_url")) or asked
     at_home = repository.lower() == asked[0].lower()
     return {

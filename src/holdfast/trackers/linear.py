@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.trackers.keys import Key
-    from holdfast.trackers.port import Receipt
+    from holdfast.trackers.port import CommentReceipt
 
 ADDRESS = "https://api.linear.app/graphql"
 GENERATIONS = 4  # so many are tried in one call
@@ -56,9 +56,11 @@ class Linear:
         self._key = key
         self._address = address
 
-    def upsert(self, issue: str, body: str, *, comment: str, key: str, deadline: float) -> Receipt:
+    def upsert(
+        self, issue: str, body: str, *, comment: str, key: str, deadline: float
+    ) -> CommentReceipt:
         """Edit the stored comment; where it is gone or was never made, make one."""
-        call = _Call(self._key, self._address, body, deadline)
+        call = _LinearCall(self._key, self._address, body, deadline)
         target, identifier = call.target(issue)
         generations = _generations(key, target, comment)
         if comment == comment_id(key, target, generations[0]):
@@ -93,7 +95,7 @@ def _generations(key: str, issue: str, stored: str) -> range:
     return range(GENERATIONS)
 
 
-def _receipt(comment: dict[str, Any], issue: str, *, created: bool) -> Receipt:
+def _receipt(comment: dict[str, Any], issue: str, *, created: bool) -> CommentReceipt:
     found = comment.get("issue") or {}
     return {
         "comment": comment["id"],
@@ -103,7 +105,7 @@ def _receipt(comment: dict[str, Any], issue: str, *, created: bool) -> Receipt:
     }
 
 
-class _Call:
+class _LinearCall:
     """The requests of one upsert, which share their body and their deadline."""
 
     def __init__(self, key: Key, address: str, body: str, deadline: float) -> None:

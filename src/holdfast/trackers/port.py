@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol, TypedDict
 
-    class Receipt(TypedDict):
+    class CommentReceipt(TypedDict):
         """What is worth storing after a delivery."""
 
         comment: str
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
         def upsert(
             self, issue: str, body: str, *, comment: str, key: str, deadline: float
-        ) -> Receipt:
+        ) -> CommentReceipt:
             """Make the issue's one comment say this body.
 
             `comment` is the stored id, or nothing; it must belong to this issue. `key` names whose

@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from holdfast.clients import conversation
-from holdfast.clients.conversation import Event
+from holdfast.clients.conversation import SessionEvent
 
 if TYPE_CHECKING:
     from holdfast.clients.conversation import ReaderState
@@ -36,12 +36,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def told(events: list[Event]) -> list[tuple[str, ...]]:
+def told(events: list[SessionEvent]) -> list[tuple[str, ...]]:
     """Events in short: their kind, and what matters of it."""
     return [_short(event) for event in events]
 
 
-def _short(event: Event) -> tuple[str, ...]:
+def _short(event: SessionEvent) -> tuple[str, ...]:
     if event.kind == "edit":
         return (event.kind, event.path, event.change)
     if event.kind in ("read", "place"):

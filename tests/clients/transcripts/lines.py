@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from holdfast.clients import conversation
-from holdfast.clients.conversation import Event
+from holdfast.clients.conversation import SessionEvent
 
 CWD = "/home/dev/shop"
 AT = "2026-11-16T10:00:00.000Z"
@@ -56,9 +56,9 @@ def output(id: str, text: Any) -> bytes:
     return item("function_call_output", call_id=id, output=text)
 
 
-def events_of(transcript: ModuleType, *lines: bytes, size: int = 0) -> list[Event]:
+def events_of(transcript: ModuleType, *lines: bytes, size: int = 0) -> list[SessionEvent]:
     return list(conversation.read(transcript, lines, conversation.new_state(), size=size))
 
 
-def kinds(events: list[Event]) -> list[str]:
+def kinds(events: list[SessionEvent]) -> list[str]:
     return [event.kind for event in events if event.kind != "place"]

@@ -7,7 +7,7 @@ from holdfast.clients.claude import transcript as claude_transcript
 from tests.clients.transcripts.lines import AT, CWD, call, claude, events_of, kinds, packed, result
 
 
-def read(*lines: bytes, size: int = 0) -> list[conversation.Event]:
+def read(*lines: bytes, size: int = 0) -> list[conversation.SessionEvent]:
     return events_of(claude_transcript, *lines, size=size)
 
 

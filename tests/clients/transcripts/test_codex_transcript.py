@@ -18,7 +18,7 @@ from tests.clients.transcripts.lines import (
 )
 
 
-def read(*lines: bytes, size: int = 0) -> list[conversation.Event]:
+def read(*lines: bytes, size: int = 0) -> list[conversation.SessionEvent]:
     return events_of(codex_transcript, *lines, size=size)
 
 

@@ -73,7 +73,7 @@ def test_lines_that_nobody_knows_are_counted() -> None:
 
 def test_a_usage_reader_gets_the_objects_of_the_same_decoding() -> None:
     state = conversation.new_state()
-    events: list[conversation.Event] = []
+    events: list[conversation.SessionEvent] = []
     line = packed({"type": "cost-state", "totalCostUSD": 1})
     reading: Any = claude_transcript
     assert conversation.read_line(reading, line, state, events) == []

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.clients import conversation
-from holdfast.clients.conversation import Event
+from holdfast.clients.conversation import SessionEvent
 from holdfast.clients.gemini import transcript as gemini_transcript
 from holdfast.clients.lines import Unread
 from tests.clients.transcripts.conftest import SAMPLES, STORY, Hostile, new_state, told
@@ -25,7 +25,7 @@ RECORDINGS = Path(__file__).parents[3] / "bench/continuity/recordings/gemini"
 LINES = (SAMPLES / "gemini.jsonl").read_bytes().splitlines()
 
 
-def read(*lines: bytes, state: ReaderState | None = None) -> list[Event]:
+def read(*lines: bytes, state: ReaderState | None = None) -> list[SessionEvent]:
     return list(conversation.read(gemini_transcript, lines, state or new_state()))
 
 
@@ -44,7 +44,7 @@ def call(name: str, args: dict[str, Any], status: str = "success", **more: Any) 
     return {"id": "c1", "name": name, "args": args, "status": status, "result": result, **more}
 
 
-def called(name: str, args: dict[str, Any], **more: Any) -> list[Event]:
+def called(name: str, args: dict[str, Any], **more: Any) -> list[SessionEvent]:
     return read(line(**message(1, "gemini", "", toolCalls=[call(name, args, **more)])))
 
 
@@ -231,7 +231,7 @@ def test_the_unknown_is_counted_and_skipped() -> None:
     state = new_state()
     lines = [b"\xff\xfe", b"[]", line(surprise=1), line(**message(1, "novel", "x")), b""]
     assert read(*lines, line(**message(2, "user", "go")), state=state) == [
-        Event("prompt", at="2026-11-16T10:00:02.000Z", text="go")
+        SessionEvent("prompt", at="2026-11-16T10:00:02.000Z", text="go")
     ]
     assert state["unknown"] == 4
 
@@ -240,7 +240,7 @@ def test_an_older_version_rewrites_one_object(tmp_path: Path) -> None:
     path = tmp_path / "session-old.json"
     whole = {"sessionId": "s", "projectHash": "p", "messages": [message(1, "user", "ask")]}
     path.write_text(json.dumps(whole, indent=2))
-    state, events = new_state(), list[Event]()
+    state, events = new_state(), list[SessionEvent]()
     mark = gemini_transcript.read_whole(str(path), None, state, events)
     assert told(events) == [("prompt", "ask")]
     whole["messages"].append(message(2, "gemini", "done"))  # type: ignore[attr-defined]
@@ -252,7 +252,7 @@ def test_an_older_version_rewrites_one_object(tmp_path: Path) -> None:
 
 
 def test_an_object_that_is_none_is_no_error(tmp_path: Path, hostile: Hostile) -> None:
-    path, events = tmp_path / "session-x.json", list[Event]()
+    path, events = tmp_path / "session-x.json", list[SessionEvent]()
     hostile(path)
     try:
         gemini_transcript.read_whole(str(path), None, new_state(), events)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.clients.conversation import Event
+from holdfast.clients.conversation import SessionEvent
 from holdfast.clients.lines import Unread
 from holdfast.clients.opencode import transcript as opencode_transcript
 from tests.clients.transcripts.conftest import STORY, Hostile, new_state, sql, told
@@ -60,9 +60,9 @@ class Client:
         did = {"status": status, **state}
         self.part(number, message, "tool", tool=tool, callID=f"call_{number}", state=did)
 
-    def news(self) -> list[Event]:
+    def news(self) -> list[SessionEvent]:
         """What a reader that looks now and then is told this time."""
-        events: list[Event] = []
+        events: list[SessionEvent] = []
         kept = json.loads(json.dumps(self.mark))
         self.mark = opencode_transcript.read(self.path, SESSION, kept, self.state, events)
         return events
@@ -78,8 +78,8 @@ def session_in(path: Path) -> str:
         return str(store.ask("SELECT id FROM session")[0][0])
 
 
-def read(path: Path, session: str) -> list[Event]:
-    events: list[Event] = []
+def read(path: Path, session: str) -> list[SessionEvent]:
+    events: list[SessionEvent] = []
     opencode_transcript.read(str(path), session, None, new_state(), events)
     return events
 
@@ -245,7 +245,7 @@ def test_files_of_an_older_version(tmp_path: Path) -> None:
     for path, content in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(content))
-    state, events = new_state(), list[Event]()
+    state, events = new_state(), list[SessionEvent]()
     mark = opencode_transcript.read(str(session), "ses_1", None, state, events)
     assert told(events) == [("prompt", "ask"), ("said", "done")]
     opencode_transcript.read(str(session), "ses_1", mark, state, events)

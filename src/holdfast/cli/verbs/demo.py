@@ -9,7 +9,7 @@ import time
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.plain_options import PlainOption
 from holdfast.cli.terminal import style
-from holdfast.maintenance.demo import Line, tell
+from holdfast.maintenance.demo import StoryLine, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def answer(call: Call, fast: bool) -> Reply:
     return Reply({}, _shown(tell(), is_paced=is_paced))
 
 
-def _shown(lines: Iterator[Line], *, is_paced: bool) -> Iterator[str]:
+def _shown(lines: Iterator[StoryLine], *, is_paced: bool) -> Iterator[str]:
     for line in lines:
         yield from render(line)
         if is_paced:
@@ -41,7 +41,7 @@ def _shown(lines: Iterator[Line], *, is_paced: bool) -> Iterator[str]:
             time.sleep(PACE[line.kind])
 
 
-def render(line: Line) -> list[str]:
+def render(line: StoryLine) -> list[str]:
     if line.kind == "chapter":
         return ["", style(line.text, "cyan", bold=True)]
     if line.kind == "end":

@@ -17,7 +17,7 @@ from holdfast.kernel.errors import HoldfastError
 from holdfast.maintenance import registry
 
 if TYPE_CHECKING:
-    from holdfast.clients.installation import Done, Found
+    from holdfast.clients.installation import Done, FoundClient
 
 SAID = {"installed": "Installed", "already": "Installed already", "left": "Left as it is"}
 WOULD = {"installed": "Would write", "already": "Written already", "left": "Would leave"}
@@ -69,7 +69,7 @@ def _remember(call: Call) -> None:
         warn(f"`holdfast serve` will not find this workspace by itself: {error}")
 
 
-def _detected(wanted: list[str], found: list[Found]) -> Iterator[str]:
+def _detected(wanted: list[str], found: list[FoundClient]) -> Iterator[str]:
     if not wanted:
         yield f"None of {', '.join(CLIENTS)} was found here."
         yield "To name one: holdfast init --client claude"

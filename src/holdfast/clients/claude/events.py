@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from holdfast.clients.events import Event, Means, Outcome
+    from holdfast.clients.events import HookEvent, HookOutcome, Means
 
 NAME = "claude"
 EVENTS: dict[str, Means] = {
@@ -42,7 +42,7 @@ UNWATCHED_AFTER = 2 * clock.MINUTE
 _WITH_CONTEXT = ("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure")
 
 
-def read(name: str, payload: dict[str, Any]) -> Event:
+def read(name: str, payload: dict[str, Any]) -> HookEvent:
     name, _, word = name.partition(" ")
     event = common(name, EVENTS.get(name, "unknown"), payload)
     event.looks_after = UNWATCHED_AFTER if word == UNWATCHED else 0
@@ -54,7 +54,7 @@ def length(text: str) -> int:
     return len(text) + sum(letter > "\uffff" for letter in text)
 
 
-def answer(event: Event, outcome: Outcome) -> dict[str, Any]:
+def answer(event: HookEvent, outcome: HookOutcome) -> dict[str, Any]:
     said: dict[str, Any] = {}
     specific: dict[str, Any] = {}
     if outcome.get("context") and event.name in _WITH_CONTEXT:

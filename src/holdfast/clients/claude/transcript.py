@@ -11,7 +11,7 @@ import re
 from holdfast.clients.conversation import (
     COUNTED_CALL,
     LONGEST_OUTPUT,
-    Event,
+    SessionEvent,
     decode,
     flat,
     is_new,
@@ -73,7 +73,7 @@ _CHANGED_TASK = re.compile(
 )
 
 
-def skim(line: bytes, state: ReaderState, events: list[Event]) -> None:
+def skim(line: bytes, state: ReaderState, events: list[SessionEvent]) -> None:
     """Only what stays important for a whole session."""
     head, waiting = line[:HEAD], state["pending"]
     if _SIDECHAIN[0] in head or _SIDECHAIN[1] in head:
@@ -90,7 +90,7 @@ def skim(line: bytes, state: ReaderState, events: list[Event]) -> None:
         if changed:
             task = task_of(changed[1].decode(), "", changed[2].decode())
             events.append(COUNTED_CALL)
-            events.append(Event("task", tasks=[task]))
+            events.append(SessionEvent("task", tasks=[task]))
             return
     elif b'"user"' not in head and b'"compact_boundary"' not in head:
         return
@@ -110,7 +110,7 @@ def is_quiet(line: bytes) -> bool:
     return _QUIET.search(line) is not None or not line.strip()
 
 
-def peek(line: bytes, state: ReaderState, events: list[Event]) -> bool:
+def peek(line: bytes, state: ReaderState, events: list[SessionEvent]) -> bool:
     """The result of a call that went well, without decoding what may be megabytes of output."""
     start = line.find(_RESULT)
     if start < 0 or any(mark in line for mark in _NEEDED):
@@ -127,7 +127,7 @@ def peek(line: bytes, state: ReaderState, events: list[Event]) -> bool:
         text = _excerpt(line, start)
     stamp = string_in(line, b'"timestamp":"')
     for id in dict.fromkeys(ids):
-        events.append(Event("result", at=stamp, id=id, text=text, failed=False))
+        events.append(SessionEvent("result", at=stamp, id=id, text=text, failed=False))
     return True
 
 
@@ -141,7 +141,7 @@ def _excerpt(line: bytes, start: int) -> str:
     return ""
 
 
-def parse(record: dict[str, Any], state: ReaderState, events: list[Event]) -> None:
+def parse(record: dict[str, Any], state: ReaderState, events: list[SessionEvent]) -> None:
     """Append the events of one line."""
     if record.get("isSidechain") is True:
         return
@@ -149,7 +149,7 @@ def parse(record: dict[str, Any], state: ReaderState, events: list[Event]) -> No
     cwd = text_of(record.get("cwd"))
     if cwd and cwd != state.get("cwd"):
         state["cwd"] = cwd
-        events.append(Event("place", at=at, path=cwd))
+        events.append(SessionEvent("place", at=at, path=cwd))
     kind = record.get("type")
     message = table_of(record.get("message"))
     if kind == "user":
@@ -158,7 +158,7 @@ def parse(record: dict[str, Any], state: ReaderState, events: list[Event]) -> No
         _assistant(message, at, state, events)
     elif kind == "system":
         if record.get("subtype") == "compact_boundary":
-            events.append(Event("compact", at=at))
+            events.append(SessionEvent("compact", at=at))
     elif kind == "queue-operation":
         _ended_in_background(text_of(record.get("content")), at, state, events)
     elif not isinstance(kind, str):
@@ -170,11 +170,11 @@ def _user(
     message: dict[str, Any],
     at: str,
     state: ReaderState,
-    events: list[Event],
+    events: list[SessionEvent],
 ) -> None:
     content = message.get("content")
     if record.get("isCompactSummary"):
-        events.append(Event("summary", at=at, text=flat(content, LONGEST_OUTPUT)))
+        events.append(SessionEvent("summary", at=at, text=flat(content, LONGEST_OUTPUT)))
         return
     if record.get("isMeta"):
         return
@@ -190,59 +190,65 @@ def _user(
         return
     words = words_of_the_person(text)
     if words:
-        events.append(Event("prompt", at=at, text=words))
+        events.append(SessionEvent("prompt", at=at, text=words))
 
 
 def _result(
-    block: dict[str, Any], details: Any, at: str, state: ReaderState, events: list[Event]
+    block: dict[str, Any], details: Any, at: str, state: ReaderState, events: list[SessionEvent]
 ) -> None:
     id, failed = text_of(block.get("tool_use_id")), block.get("is_error") is True
     text = flat(block.get("content"), LONGEST_OUTPUT)
     what = recall(state, id) or [""]
     if failed and _REFUSED.match(text):
         words = _REFUSED_WITH.search(text)
-        events.append(Event("result", at=at, id=id))
+        events.append(SessionEvent("result", at=at, id=id))
         if what[0] == "agent":
-            events.append(Event("agent_end", at=at, id=id))
+            events.append(SessionEvent("agent_end", at=at, id=id))
         if words:
             about = "refused a tool call"
-            events.append(Event("answer", at=at, text=words[1].strip()[:2000], about=about))
+            events.append(SessionEvent("answer", at=at, text=words[1].strip()[:2000], about=about))
         return
     if what[0] == "question" and not failed:
         _answers(table_of(details), text, at, events)
     elif what[0] == "create" and not failed:
         number = _TASK_NUMBER.search(text)
         key = number[1] if number else text_of(table_of(table_of(details).get("task")).get("id"))
-        events.append(Event("task", at=at, tasks=[task_of(key or what[1], what[1], "pending")]))
+        events.append(
+            SessionEvent("task", at=at, tasks=[task_of(key or what[1], what[1], "pending")])
+        )
     elif what[0] == "agent" and not table_of(details).get("isAsync"):
-        events.append(Event("agent_end", at=at, id=id))
+        events.append(SessionEvent("agent_end", at=at, id=id))
     running = bool(table_of(details).get("backgroundTaskId"))
     outcome = None if running or text.startswith("<tool_use_error>Cancelled") else failed
-    events.append(Event("result", at=at, id=id, text=text, failed=outcome))
+    events.append(SessionEvent("result", at=at, id=id, text=text, failed=outcome))
 
 
-def _answers(details: dict[str, Any], text: str, at: str, events: list[Event]) -> None:
+def _answers(details: dict[str, Any], text: str, at: str, events: list[SessionEvent]) -> None:
     given = [
         (question, answer)
         for question, answer in table_of(details.get("answers")).items()
         if isinstance(answer, str)
     ]
     for question, answer in given or _CHOSEN.findall(text):
-        events.append(Event("answer", at=at, text=answer[:1000], about=question[:400]))
+        events.append(SessionEvent("answer", at=at, text=answer[:1000], about=question[:400]))
 
 
-def _ended_in_background(text: str, at: str, state: ReaderState, events: list[Event]) -> None:
+def _ended_in_background(
+    text: str, at: str, state: ReaderState, events: list[SessionEvent]
+) -> None:
     """A command or a subagent in the background ended. The client says so twice."""
     for id, status in _ENDED_TASK.findall(text[:LONGEST_OUTPUT]):
         if not is_new(state, f"end:{id}"):
             continue
         code = _EXIT_CODE.search(text)
         failed = code[1] != "0" if code else status == "failed"
-        events.append(Event("result", at=at, id=id, failed=failed))
-        events.append(Event("agent_end", at=at, id=id))
+        events.append(SessionEvent("result", at=at, id=id, failed=failed))
+        events.append(SessionEvent("agent_end", at=at, id=id))
 
 
-def _assistant(message: dict[str, Any], at: str, state: ReaderState, events: list[Event]) -> None:
+def _assistant(
+    message: dict[str, Any], at: str, state: ReaderState, events: list[SessionEvent]
+) -> None:
     if message.get("model") == "<synthetic>":
         return
     name = text_of(message.get("id"))
@@ -253,7 +259,7 @@ def _assistant(message: dict[str, Any], at: str, state: ReaderState, events: lis
         if kind == "text":
             text = text_of(block.get("text")).strip()
             if text and is_new(state, f"{name}:{len(text)}:{text[:24]}"):
-                events.append(Event("said", at=at, text=shortened(text, LONGEST_OUTPUT)))
+                events.append(SessionEvent("said", at=at, text=shortened(text, LONGEST_OUTPUT)))
         elif kind == "tool_use":
             id = text_of(block.get("id"))
             if is_new(state, id) or not id:
@@ -267,46 +273,48 @@ def _call(
     at: str,
     id: str,
     state: ReaderState,
-    events: list[Event],
+    events: list[SessionEvent],
 ) -> None:
     path = text_of(given.get("file_path")) or text_of(given.get("notebook_path"))
     if tool == "Bash":
         command = shortened(text_of(given.get("command")), LONGEST_OUTPUT)
-        events.append(Event("run", at=at, id=id, text=command))
+        events.append(SessionEvent("run", at=at, id=id, text=command))
     elif tool in ("Edit", "MultiEdit", "Write", "NotebookEdit"):
         change: Change = "created" if tool == "Write" else "edited"
-        events.append(Event("edit", at=at, id=id, path=path, text=_changed(given), change=change))
+        events.append(
+            SessionEvent("edit", at=at, id=id, path=path, text=_changed(given), change=change)
+        )
     elif tool == "Read":
-        events.append(Event("read", at=at, id=id, path=path))
+        events.append(SessionEvent("read", at=at, id=id, path=path))
     elif tool in ("Grep", "Glob", "LS"):
         where = text_of(given.get("path"))
         pattern = text_of(given.get("pattern"))[:1000]
-        events.append(Event("search", at=at, id=id, text=pattern, path=where))
+        events.append(SessionEvent("search", at=at, id=id, text=pattern, path=where))
     elif tool == "TodoWrite":
         tasks = [
             task_of(number, todo.get("content"), todo.get("status"))
             for number, todo in enumerate(list_of(given.get("todos"))[:200], 1)
             if isinstance(todo, dict)
         ]
-        events.append(Event("tasks", at=at, id=id, tasks=tasks))
+        events.append(SessionEvent("tasks", at=at, id=id, tasks=tasks))
     elif tool == "TaskUpdate":
         task = task_of(given.get("taskId"), given.get("subject"), given.get("status"))
-        events.append(Event("call", at=at, id=id))
-        events.append(Event("task", at=at, tasks=[task]))
+        events.append(SessionEvent("call", at=at, id=id))
+        events.append(SessionEvent("task", at=at, tasks=[task]))
     elif tool == "ExitPlanMode":
         events.append(
-            Event("plan", at=at, id=id, text=shortened(text_of(given.get("plan")), 16_000))
+            SessionEvent("plan", at=at, id=id, text=shortened(text_of(given.get("plan")), 16_000))
         )
     elif tool in ("Agent", "Task"):
         remember(state, id, "agent")
         what = text_of(given.get("description")) or text_of(given.get("prompt"))
-        events.append(Event("agent", at=at, id=id, text=what[:400]))
+        events.append(SessionEvent("agent", at=at, id=id, text=what[:400]))
     else:
         if tool == "TaskCreate":
             remember(state, id, "create", text_of(given.get("subject"))[:1000])
         elif tool == "AskUserQuestion":
             remember(state, id, "question")
-        events.append(Event("call", at=at, id=id, text=f"{tool} {strings_in(given)}"))
+        events.append(SessionEvent("call", at=at, id=id, text=f"{tool} {strings_in(given)}"))
 
 
 def _changed(given: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from holdfast.clients.events import Event, Means, Outcome
+    from holdfast.clients.events import HookEvent, HookOutcome, Means
 
 NAME = "codex"
 EVENTS: dict[str, Means] = {
@@ -35,7 +35,7 @@ _WITH_CONTEXT = ("SessionStart", "UserPromptSubmit", "PostToolUse")
 _WITHOUT_HALT = ("PreToolUse", "SessionEnd")
 
 
-def read(name: str, payload: dict[str, Any]) -> Event:
+def read(name: str, payload: dict[str, Any]) -> HookEvent:
     return common(name, EVENTS.get(name, "unknown"), payload)
 
 
@@ -43,7 +43,7 @@ def length(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 
 
-def answer(event: Event, outcome: Outcome) -> dict[str, Any]:
+def answer(event: HookEvent, outcome: HookOutcome) -> dict[str, Any]:
     said: dict[str, Any] = {}
     if "deny" in outcome:
         said["hookSpecificOutput"] = {

@@ -15,7 +15,7 @@ from holdfast.clients.conversation import (
     CUT,
     LONGEST_OUTPUT,
     PEEK_ABOVE,
-    Event,
+    SessionEvent,
     decode,
     flat,
     list_of,
@@ -74,7 +74,7 @@ _EVENT = b'"type":"event_msg"'
 _LASTING = (b"update_plan", b"request_user_input")
 
 
-def skim(line: bytes, state: ReaderState, events: list[Event]) -> None:
+def skim(line: bytes, state: ReaderState, events: list[SessionEvent]) -> None:
     """Only what stays important for a whole session."""
     head, waiting = line[:HEAD], state["pending"]
     if _EVENT in head and b'"user_message"' not in head:
@@ -111,15 +111,15 @@ def is_quiet(line: bytes) -> bool:
     return _QUIET.search(line) is not None or not line.strip()
 
 
-def peek(line: bytes, state: ReaderState, events: list[Event]) -> bool:
+def peek(line: bytes, state: ReaderState, events: list[SessionEvent]) -> bool:
     """A long output, or a compaction with its whole history, without decoding it."""
     if any(mark in line[:200] for mark in _COMPACTED):
         stamp = string_in(line, b'"timestamp":"')
-        events.append(Event("compact", at=stamp))
+        events.append(SessionEvent("compact", at=stamp))
         at = line.find(b'"message":"', 0, 400)
         if at >= 0:
             text = piece(line, at + 11, at + 11 + LONGEST_OUTPUT)
-            events.append(Event("summary", at=stamp, text=text))
+            events.append(SessionEvent("summary", at=stamp, text=text))
         return True
     if not any(word in line[:300] for word in _OUTPUTS):
         return False
@@ -136,7 +136,7 @@ def peek(line: bytes, state: ReaderState, events: list[Event]) -> bool:
     return True
 
 
-def parse(record: dict[str, Any], state: ReaderState, events: list[Event]) -> None:
+def parse(record: dict[str, Any], state: ReaderState, events: list[SessionEvent]) -> None:
     """Append the events of one line."""
     kind, at = record.get("type"), text_of(record.get("timestamp"))
     payload = table_of(record.get("payload"))
@@ -145,11 +145,11 @@ def parse(record: dict[str, Any], state: ReaderState, events: list[Event]) -> No
         cwd = text_of(payload.get("cwd"))
         if cwd and cwd != state.get("cwd"):
             state["cwd"] = cwd
-            events.append(Event("place", at=at, path=cwd))
+            events.append(SessionEvent("place", at=at, path=cwd))
     elif kind == "compacted":
-        events.append(Event("compact", at=at))
+        events.append(SessionEvent("compact", at=at))
         text = shortened(text_of(payload.get("message")), LONGEST_OUTPUT)
-        events.append(Event("summary", at=at, text=text))
+        events.append(SessionEvent("summary", at=at, text=text))
     elif kind == "event_msg":
         if sub == "user_message":
             _prompt(text_of(payload.get("message")), "event", at, state, events)
@@ -159,7 +159,9 @@ def parse(record: dict[str, Any], state: ReaderState, events: list[Event]) -> No
         state["unknown"] += 1
 
 
-def _prompt(text: str, source: str, at: str, state: ReaderState, events: list[Event]) -> None:
+def _prompt(
+    text: str, source: str, at: str, state: ReaderState, events: list[SessionEvent]
+) -> None:
     """A prompt that stands there as an item and as an event is one prompt."""
     if "<subagent_notification>" in text[:200]:
         _ended_agents(text, at, state, events)
@@ -174,11 +176,11 @@ def _prompt(text: str, source: str, at: str, state: ReaderState, events: list[Ev
         del state["pending"]["prompt"]
         return
     remember(state, "prompt", source, same)
-    events.append(Event("prompt", at=at, text=words))
+    events.append(SessionEvent("prompt", at=at, text=words))
 
 
 def _item(
-    sub: Any, payload: dict[str, Any], at: str, state: ReaderState, events: list[Event]
+    sub: Any, payload: dict[str, Any], at: str, state: ReaderState, events: list[SessionEvent]
 ) -> None:
     id = text_of(payload.get("call_id")) or text_of(payload.get("id"))
     if sub == "message":
@@ -186,7 +188,7 @@ def _item(
         if role == "user":
             _prompt(text, "item", at, state, events)
         elif role == "assistant" and text.strip():
-            events.append(Event("said", at=at, text=shortened(text.strip(), LONGEST_OUTPUT)))
+            events.append(SessionEvent("said", at=at, text=shortened(text.strip(), LONGEST_OUTPUT)))
     elif sub == "function_call":
         given = _arguments(payload.get("arguments"))
         _call(text_of(payload.get("name")), given, at, id, state, events)
@@ -198,7 +200,7 @@ def _item(
             _patch(text, at, id, events)
         else:
             name = text_of(payload.get("name"))
-            events.append(Event("call", at=at, id=id, text=f"{name} {text[:4000]}"))
+            events.append(SessionEvent("call", at=at, id=id, text=f"{name} {text[:4000]}"))
     elif sub in ("function_call_output", "custom_tool_call_output"):
         output = payload.get("output")
         if isinstance(output, str):
@@ -226,7 +228,7 @@ def _call(
     at: str,
     id: str,
     state: ReaderState,
-    events: list[Event],
+    events: list[SessionEvent],
 ) -> None:
     if name in _SHELLS:
         command = _command(given.get("cmd") or given.get("command"))
@@ -235,7 +237,7 @@ def _call(
             return
         folder = text_of(given.get("workdir")) or text_of(given.get("cwd"))
         text = shortened(command, LONGEST_OUTPUT)
-        events.append(Event("run", at=at, id=id, text=text, path=folder))
+        events.append(SessionEvent("run", at=at, id=id, text=text, path=folder))
     elif name == "apply_patch":
         _patch(text_of(given.get("input")) or text_of(given.get("patch")), at, id, events)
     elif name == "update_plan":
@@ -244,22 +246,22 @@ def _call(
             for number, step in enumerate(list_of(given.get("plan"))[:200], 1)
             if isinstance(step, dict)
         ]
-        events.append(Event("tasks", at=at, id=id, tasks=tasks))
+        events.append(SessionEvent("tasks", at=at, id=id, tasks=tasks))
     elif name == "write_stdin":
         # The command went on in the background; its end is the end of the command.
         run = state["pending"].get(f"session:{given.get('session_id')}", [""])[0]
         remember(state, id, "stdin", run)
-        events.append(Event("call", at=at, id=id, text=text_of(given.get("chars"))[:400]))
+        events.append(SessionEvent("call", at=at, id=id, text=text_of(given.get("chars"))[:400]))
     elif name == "spawn_agent":
         remember(state, id, "spawn")
         what = text_of(given.get("message")) or flat(given.get("items"))
-        events.append(Event("agent", at=at, id=id, text=what[:400]))
+        events.append(SessionEvent("agent", at=at, id=id, text=what[:400]))
     else:
         if name in ("wait_agent", "close_agent", "wait"):
             remember(state, id, "ended", text_of(given.get("target")) or text_of(given.get("id")))
         elif name == "request_user_input":
             remember(state, id, "question")
-        events.append(Event("call", at=at, id=id, text=f"{name} {strings_in(given)}"))
+        events.append(SessionEvent("call", at=at, id=id, text=f"{name} {strings_in(given)}"))
 
 
 def _command(value: Any) -> str:
@@ -272,7 +274,7 @@ def _command(value: Any) -> str:
     return " ".join(words)
 
 
-def _patch(text: str, at: str, id: str, events: list[Event]) -> None:
+def _patch(text: str, at: str, id: str, events: list[SessionEvent]) -> None:
     """A patch changes several files; the text between two headers belongs to the first."""
     headers = list(_PATCHED.finditer(text))
     for number, header in enumerate(headers):
@@ -281,10 +283,12 @@ def _patch(text: str, at: str, id: str, events: list[Event]) -> None:
         change, path, again = _CHANGES[header[1]], header[2], number > 0
         moved = _MOVED.search(body[:1000])
         if moved:
-            events.append(Event("edit", at=at, id=id, path=path, change="deleted", again=again))
+            events.append(
+                SessionEvent("edit", at=at, id=id, path=path, change="deleted", again=again)
+            )
             path, change, again = moved[1], "created", True
         events.append(
-            Event(
+            SessionEvent(
                 "edit",
                 at=at,
                 id=id,
@@ -295,10 +299,10 @@ def _patch(text: str, at: str, id: str, events: list[Event]) -> None:
             )
         )
     if not headers:
-        events.append(Event("call", at=at, id=id, text="apply_patch"))
+        events.append(SessionEvent("call", at=at, id=id, text="apply_patch"))
 
 
-def _output(id: str, text: str, at: str, state: ReaderState, events: list[Event]) -> None:
+def _output(id: str, text: str, at: str, state: ReaderState, events: list[SessionEvent]) -> None:
     what = recall(state, id) or [""]
     if what[0] == "stdin" and what[1]:
         id = what[1]
@@ -307,7 +311,7 @@ def _output(id: str, text: str, at: str, state: ReaderState, events: list[Event]
         if agent:
             remember(state, f"agent:{agent}", id)
         else:
-            events.append(Event("agent_end", at=at, id=id))
+            events.append(SessionEvent("agent_end", at=at, id=id))
     elif what[0] == "ended":
         _ended_agents(f"{text} {what[1]}", at, state, events)
     elif what[0] == "question":
@@ -319,22 +323,22 @@ def _output(id: str, text: str, at: str, state: ReaderState, events: list[Event]
     failed = None if running else code[1] != "0" if code else None
     text = text.partition("\nOutput:\n")[2] or text
     events.append(
-        Event("result", at=at, id=id, text=shortened(text, LONGEST_OUTPUT), failed=failed)
+        SessionEvent("result", at=at, id=id, text=shortened(text, LONGEST_OUTPUT), failed=failed)
     )
 
 
-def _ended_agents(text: str, at: str, state: ReaderState, events: list[Event]) -> None:
+def _ended_agents(text: str, at: str, state: ReaderState, events: list[SessionEvent]) -> None:
     """Every subagent that a notice or a wait names as ended."""
     for key in [key for key in state["pending"] if key.startswith("agent:")]:
         agent = key.removeprefix("agent:")
         found = text.find(agent)
         if found >= 0 and '"running"' not in text[found : found + len(agent) + 20]:
-            events.append(Event("agent_end", at=at, id=recall(state, key)[0]))
+            events.append(SessionEvent("agent_end", at=at, id=recall(state, key)[0]))
 
 
-def _answers(text: str, at: str, events: list[Event]) -> None:
+def _answers(text: str, at: str, events: list[SessionEvent]) -> None:
     for question, given in table_of(_arguments(text).get("answers")).items():
         chosen = list_of(table_of(given).get("answers")) or [given]
         answer = ", ".join(one for one in chosen if isinstance(one, str))
         if answer:
-            events.append(Event("answer", at=at, text=answer[:1000], about=question[:400]))
+            events.append(SessionEvent("answer", at=at, text=answer[:1000], about=question[:400]))

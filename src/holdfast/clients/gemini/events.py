@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from holdfast.clients.events import Event, Means, Outcome
+    from holdfast.clients.events import HookEvent, HookOutcome, Means
 
 NAME = "gemini"
 EVENTS: dict[str, Means] = {
@@ -32,7 +32,7 @@ _WITH_CONTEXT = ("SessionStart", "BeforeAgent", "AfterTool")
 _ADVISORY = ("SessionStart", "SessionEnd", "PreCompress")
 
 
-def read(name: str, payload: dict[str, Any]) -> Event:
+def read(name: str, payload: dict[str, Any]) -> HookEvent:
     return common(name, EVENTS.get(name, "unknown"), payload)
 
 
@@ -40,7 +40,7 @@ def length(text: str) -> int:
     return len(text)
 
 
-def answer(event: Event, outcome: Outcome) -> dict[str, Any]:
+def answer(event: HookEvent, outcome: HookOutcome) -> dict[str, Any]:
     said: dict[str, Any] = {}
     if outcome.get("context") and event.name in _WITH_CONTEXT:
         said["hookSpecificOutput"] = {

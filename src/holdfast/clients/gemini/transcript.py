@@ -19,7 +19,7 @@ from holdfast.clients.conversation import (
     LONGEST_OUTPUT,
     LONGEST_TEXT,
     TOOL_CALLS,
-    Event,
+    SessionEvent,
     decode,
     flat,
     is_new,
@@ -90,11 +90,11 @@ def is_quiet(line: bytes) -> bool:
     return True
 
 
-def skim(line: bytes, state: ReaderState, events: list[Event]) -> None:
+def skim(line: bytes, state: ReaderState, events: list[SessionEvent]) -> None:
     """Keep what matters for a whole session; of other tool calls only that there was one."""
     if not is_telling(line) or peek(line, state, events):
         return
-    found: list[Event] = []
+    found: list[SessionEvent] = []
     for record in decode(line):
         parse(record, state, found)
     for event in found:
@@ -104,7 +104,7 @@ def skim(line: bytes, state: ReaderState, events: list[Event]) -> None:
             events.append(COUNTED_CALL)
 
 
-def peek(line: bytes, state: ReaderState, events: list[Event]) -> bool:
+def peek(line: bytes, state: ReaderState, events: list[SessionEvent]) -> bool:
     """A history that ends with the last message that was read; all else has to be decoded."""
     known: GeminiState = state  # type: ignore[assignment]
     last = known.get("last", "").encode()
@@ -117,7 +117,7 @@ def peek(line: bytes, state: ReaderState, events: list[Event]) -> bool:
     return sum(line.count(mark, at) for mark in _IS_MESSAGE) == 1
 
 
-def parse(record: dict[str, Any], state: ReaderState, events: list[Event]) -> None:
+def parse(record: dict[str, Any], state: ReaderState, events: list[SessionEvent]) -> None:
     """One record: the session's head, a message, or a `$set` that may hold the whole history."""
     if "$rewindTo" in record:
         return
@@ -133,7 +133,7 @@ def parse(record: dict[str, Any], state: ReaderState, events: list[Event]) -> No
         state["unknown"] += 1
 
 
-def read_whole(path: str, mark: str | None, state: ReaderState, events: list[Event]) -> str:
+def read_whole(path: str, mark: str | None, state: ReaderState, events: list[SessionEvent]) -> str:
     """Read a session of an older version, which is one object; the mark for the next time.
 
     Nothing is read while the file is as `mark` says. `Unread` when there is no such file.
@@ -180,7 +180,7 @@ def _after_the_last(history: list[dict[str, Any]], state: ReaderState) -> list[d
     return history[len(ids) - 1 - ids[::-1].index(last) :]
 
 
-def _message(message: dict[str, Any], state: ReaderState, events: list[Event]) -> None:
+def _message(message: dict[str, Any], state: ReaderState, events: list[SessionEvent]) -> None:
     known: GeminiState = state  # type: ignore[assignment]
     at, kind = text_of(message.get("timestamp")), text_of(message.get("type"))
     newest = known.get("newest", "")
@@ -198,13 +198,15 @@ def _message(message: dict[str, Any], state: ReaderState, events: list[Event]) -
         state["unknown"] += 1
 
 
-def _prompt(message: dict[str, Any], at: str, state: ReaderState, events: list[Event]) -> bool:
+def _prompt(
+    message: dict[str, Any], at: str, state: ReaderState, events: list[SessionEvent]
+) -> bool:
     """Whether the person wrote it, and not the client."""
     # What the person typed; `content` has the files that `@name` stands for as well.
     text = flat(message.get("displayContent")) or flat(message.get("content"))
     if _SNAPSHOT in text:
-        events.append(Event("compact", at=at))
-        events.append(Event("summary", at=at, text=text.partition(_SNAPSHOT)[2].strip()))
+        events.append(SessionEvent("compact", at=at))
+        events.append(SessionEvent("summary", at=at, text=text.partition(_SNAPSHOT)[2].strip()))
         return False
     if text.lstrip().startswith(("<session_context>", _GREETINGS[0])):
         found = _FOLDER.search(text)
@@ -213,21 +215,23 @@ def _prompt(message: dict[str, Any], at: str, state: ReaderState, events: list[E
     is_command = words.startswith(("/", "?")) and " " not in words
     if not words or is_command or words.startswith(_GREETINGS):
         return False
-    events.append(Event("prompt", at=at, text=words))
+    events.append(SessionEvent("prompt", at=at, text=words))
     return True
 
 
-def _folder(folders: Any, at: str, state: ReaderState, events: list[Event]) -> None:
+def _folder(folders: Any, at: str, state: ReaderState, events: list[SessionEvent]) -> None:
     first = text_of(next(iter(list_of(folders)), ""))
     if os.path.isabs(first) and state.get("cwd") != first:
         state["cwd"] = first
-        events.append(Event("place", at=at, path=first))
+        events.append(SessionEvent("place", at=at, path=first))
 
 
-def _answer(message: dict[str, Any], at: str, state: ReaderState, events: list[Event]) -> None:
+def _answer(
+    message: dict[str, Any], at: str, state: ReaderState, events: list[SessionEvent]
+) -> None:
     id, text = text_of(message.get("id")), flat(message.get("content")).strip()
     if text and text not in _GREETINGS and is_new(state, f"{id} said"):
-        events.append(Event("said", at=at, text=text))
+        events.append(SessionEvent("said", at=at, text=text))
     for each in list_of(message.get("toolCalls")):
         call = table_of(each)
         name = text_of(call.get("id"))
@@ -239,37 +243,39 @@ def _answer(message: dict[str, Any], at: str, state: ReaderState, events: list[E
             _ended(call, name, when, events)
 
 
-def _called(call: dict[str, Any], id: str, at: str, events: list[Event]) -> None:
+def _called(call: dict[str, Any], id: str, at: str, events: list[SessionEvent]) -> None:
     tool, args = text_of(call.get("name")), table_of(call.get("args"))
     path = _first(args, "file_path", "absolute_path", "path")
     folder = _first(args, "dir_path", "directory", "path")
     if tool == "run_shell_command":
-        events.append(Event("run", at=at, id=id, text=text_of(args.get("command")), path=folder))
+        events.append(
+            SessionEvent("run", at=at, id=id, text=text_of(args.get("command")), path=folder)
+        )
     elif tool in ("replace", "write_file", "edit"):
         events.append(_edit(call, args, path, id, at))
     elif tool == "read_file":
-        events.append(Event("read", at=at, id=id, path=path))
+        events.append(SessionEvent("read", at=at, id=id, path=path))
     elif tool == "read_many_files":
         names = list_of(args.get("include")) or list_of(args.get("paths"))
         for place, each in enumerate(names[:50]):
-            events.append(Event("read", at=at, id=id, path=text_of(each), again=place > 0))
+            events.append(SessionEvent("read", at=at, id=id, path=text_of(each), again=place > 0))
     elif tool in ("grep_search", "search_file_content", "glob", "list_directory"):
         pattern = text_of(args.get("pattern"))
-        events.append(Event("search", at=at, id=id, text=pattern, path=folder))
+        events.append(SessionEvent("search", at=at, id=id, text=pattern, path=folder))
     elif tool == "write_todos":
-        events.append(Event("tasks", at=at, id=id, tasks=_todos(args)))
+        events.append(SessionEvent("tasks", at=at, id=id, tasks=_todos(args)))
     elif tool in ("invoke_agent", "codebase_investigator", "delegate_to_agent"):
         asked = _first(args, "prompt", "objective", "query", "description")
-        events.append(Event("agent", at=at, id=id, text=asked or tool))
+        events.append(SessionEvent("agent", at=at, id=id, text=asked or tool))
     elif tool == "exit_plan_mode":
         plan = _first(args, "plan", "plan_filename", "plan_path")
-        events.append(Event("plan", at=at, id=id, text=plan))
+        events.append(SessionEvent("plan", at=at, id=id, text=plan))
     else:
         said = json.dumps(args, ensure_ascii=False, default=str)
-        events.append(Event("call", at=at, id=id, text=shortened(f"{tool} {said}", 2000)))
+        events.append(SessionEvent("call", at=at, id=id, text=shortened(f"{tool} {said}", 2000)))
 
 
-def _edit(call: dict[str, Any], args: dict[str, Any], path: str, id: str, at: str) -> Event:
+def _edit(call: dict[str, Any], args: dict[str, Any], path: str, id: str, at: str) -> SessionEvent:
     shown = table_of(call.get("resultDisplay"))
     change: Change = "created" if shown.get("isNewFile") is True else "edited"
     old = text_of(args.get("old_string"))
@@ -277,7 +283,7 @@ def _edit(call: dict[str, Any], args: dict[str, Any], path: str, id: str, at: st
     text = shortened(f"{old}\n{new}" if old else new, LONGEST_TEXT)
     # The arguments may name the file from the project's folder; the display names it in full.
     whole = text_of(shown.get("filePath")) or path
-    return Event("edit", at=at, id=id, path=whole, text=text, change=change)
+    return SessionEvent("edit", at=at, id=id, path=whole, text=text, change=change)
 
 
 def _todos(args: dict[str, Any]) -> list[Any]:
@@ -287,7 +293,7 @@ def _todos(args: dict[str, Any]) -> list[Any]:
     ]
 
 
-def _ended(call: dict[str, Any], id: str, at: str, events: list[Event]) -> None:
+def _ended(call: dict[str, Any], id: str, at: str, events: list[SessionEvent]) -> None:
     tool, status = text_of(call.get("name")), call.get("status")
     output = _output(call)
     # A call that the person refused or interrupted has not failed.
@@ -298,7 +304,7 @@ def _ended(call: dict[str, Any], id: str, at: str, events: list[Event]) -> None:
         output = _SHELL_NOTES.sub("", output).removeprefix("Output: ")
         output = _LAST_EXIT_CODE.sub("", output)
     text = shortened(output.strip(), LONGEST_OUTPUT)
-    events.append(Event("result", at=at, id=id, text=text, failed=failed))
+    events.append(SessionEvent("result", at=at, id=id, text=text, failed=failed))
     if status != "success":
         return
     if tool == "ask_user":
@@ -309,12 +315,12 @@ def _ended(call: dict[str, Any], id: str, at: str, events: list[Event]) -> None:
         key = named[1] if named else text_of(args.get("id"))
         state = text_of(args.get("status")) or ("open" if tool.endswith("create_task") else "")
         task = task_of(key, args.get("title"), _TRACKER_STATES.get(state, state))
-        events.append(Event("task", at=at, tasks=[task]))
+        events.append(SessionEvent("task", at=at, tasks=[task]))
     elif tool in ("invoke_agent", "codebase_investigator", "delegate_to_agent"):
-        events.append(Event("agent_end", at=at, id=id))
+        events.append(SessionEvent("agent_end", at=at, id=id))
 
 
-def _answers(call: dict[str, Any], output: str, at: str, events: list[Event]) -> None:
+def _answers(call: dict[str, Any], output: str, at: str, events: list[SessionEvent]) -> None:
     """What the person chose: the output maps the number of each question to its answer."""
     try:
         answers = table_of(table_of(json.loads(output)).get("answers"))
@@ -325,7 +331,7 @@ def _answers(call: dict[str, Any], output: str, at: str, events: list[Event]) ->
         given = answers.get(str(place))
         if isinstance(given, str) and given:
             about = text_of(table_of(each).get("question"))
-            events.append(Event("answer", at=at, text=given, about=about))
+            events.append(SessionEvent("answer", at=at, text=given, about=about))
 
 
 def _output(call: dict[str, Any]) -> str:

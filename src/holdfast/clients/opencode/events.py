@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from holdfast.clients.events import Event, Means, Outcome
+    from holdfast.clients.events import HookEvent, HookOutcome, Means
 
 NAME = "opencode"
 EVENTS: dict[str, Means] = {
@@ -33,7 +33,7 @@ LONGEST_CONTEXT = 9_500
 ALONE = False
 
 
-def read(name: str, payload: dict[str, Any]) -> Event:
+def read(name: str, payload: dict[str, Any]) -> HookEvent:
     event = common(name, EVENTS.get(name, "unknown"), payload)
     given, made = payload.get("input"), payload.get("output")
     if isinstance(given, dict):
@@ -51,7 +51,7 @@ def length(text: str) -> int:
     return len(text)
 
 
-def answer(event: Event, outcome: Outcome) -> dict[str, Any]:
+def answer(event: HookEvent, outcome: HookOutcome) -> dict[str, Any]:
     said: dict[str, Any] = {}
     if outcome.get("context"):
         said["context"] = outcome["context"]

@@ -19,7 +19,7 @@ import apsw
 from holdfast.clients.conversation import (
     LONGEST_OUTPUT,
     LONGEST_TEXT,
-    Event,
+    SessionEvent,
     list_of,
     shortened,
     table_of,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         message: str
         parts: dict[str, int]
 
-    class Message(TypedDict):
+    class OpencodeMessage(TypedDict):
         """One message with its parts, by their ids."""
 
         id: str
@@ -82,14 +82,14 @@ def read(
     session: str,
     mark: OpencodeMark | None,
     state: ReaderState,
-    events: list[Event],
+    events: list[SessionEvent],
 ) -> OpencodeMark:
     """Append what happened in a session since `mark`; the mark for the next time.
 
     `path` is the database, or the session's own JSON file. `Unread` when it cannot be read now.
     """
     before: OpencodeMark = mark or {"since": 0, "message": "", "parts": {}}
-    messages: Iterable[Message]
+    messages: Iterable[OpencodeMessage]
     if path.endswith(".json"):
         undone = _undone(read_object(path).get("revert"))
         messages = _messages_in_files(path, session, before["message"])
@@ -101,11 +101,11 @@ def read(
 
 
 def _read_messages(
-    messages: Iterable[Message],
+    messages: Iterable[OpencodeMessage],
     before: OpencodeMark,
     undone: str,
     state: ReaderState,
-    events: list[Event],
+    events: list[SessionEvent],
 ) -> OpencodeMark:
     """The model's newest message may still change; those before it do not."""
     since, first, parts = before["since"], before["message"], dict(before["parts"])
@@ -131,11 +131,13 @@ def _is_complete(message: dict[str, Any]) -> bool:
     return bool(table_of(message.get("time")).get("completed")) or bool(message.get("error"))
 
 
-def _place(message: dict[str, Any], created: Any, state: ReaderState, events: list[Event]) -> None:
+def _place(
+    message: dict[str, Any], created: Any, state: ReaderState, events: list[SessionEvent]
+) -> None:
     cwd = text_of(table_of(message.get("path")).get("cwd"))
     if cwd and state.get("cwd") != cwd:
         state["cwd"] = cwd
-        events.append(Event("place", at=_time(created), path=cwd))
+        events.append(SessionEvent("place", at=_time(created), path=cwd))
 
 
 # Parts
@@ -147,7 +149,7 @@ def _part(
     created: Any,
     told: int,
     state: ReaderState,
-    events: list[Event],
+    events: list[SessionEvent],
 ) -> int:
     """Append what a part says that was not told yet; what was told of it by now."""
     kind, role = text_of(part.get("type")), message.get("role")
@@ -156,30 +158,34 @@ def _part(
     if kind == "tool":
         return _tool(part, created, told, events)
     if kind == "compaction":
-        events.append(Event("compact", at=_time(created)))
+        events.append(SessionEvent("compact", at=_time(created)))
     elif kind == "subtask":
         text = text_of(part.get("prompt")) or text_of(part.get("description"))
-        events.append(Event("agent", at=_time(created), text=shortened(text, LONGEST_TEXT)))
+        events.append(SessionEvent("agent", at=_time(created), text=shortened(text, LONGEST_TEXT)))
     elif kind not in _SILENT_PARTS or role not in ("user", "assistant"):
         state["unknown"] += 1
     return DONE
 
 
 def _text(
-    part: dict[str, Any], message: dict[str, Any], created: Any, told: int, events: list[Event]
+    part: dict[str, Any],
+    message: dict[str, Any],
+    created: Any,
+    told: int,
+    events: list[SessionEvent],
 ) -> int:
     text, times = text_of(part.get("text")), table_of(part.get("time"))
     at = _time(times.get("start") or created)
     if message.get("role") == "user":
         words = words_of_the_person(_unquoted(text))
         if words and not part.get("synthetic"):
-            events.append(Event("prompt", at=at, text=shortened(words, LONGEST_TEXT)))
+            events.append(SessionEvent("prompt", at=at, text=shortened(words, LONGEST_TEXT)))
         return DONE
     is_whole = bool(times.get("end")) or _is_complete(message)
     # A client that was killed leaves its last words without an end: they are told as they are.
     if text.strip() and (is_whole or told != BEGUN):
         kind: Kind = "summary" if message.get("summary") is True else "said"
-        events.append(Event(kind, at=at, text=shortened(text.strip(), LONGEST_TEXT)))
+        events.append(SessionEvent(kind, at=at, text=shortened(text.strip(), LONGEST_TEXT)))
         told = BEGUN
     return DONE if is_whole else told or WAITING
 
@@ -191,7 +197,7 @@ def _unquoted(text: str) -> str:
     return text[1:-1] if is_quoted else text
 
 
-def _tool(part: dict[str, Any], created: Any, told: int, events: list[Event]) -> int:
+def _tool(part: dict[str, Any], created: Any, told: int, events: list[SessionEvent]) -> int:
     tool, id = text_of(part.get("tool")), text_of(part.get("callID"))
     did = table_of(part.get("state"))
     status, times = did.get("status"), table_of(did.get("time"))
@@ -214,33 +220,35 @@ def _called(
     given: dict[str, Any],
     details: dict[str, Any],
     at: str,
-    events: list[Event],
+    events: list[SessionEvent],
 ) -> None:
     path = text_of(given.get("filePath"))
     folder = text_of(given.get("workdir")) or text_of(given.get("path"))
     if tool in ("bash", "shell"):
-        events.append(Event("run", at=at, id=id, text=text_of(given.get("command")), path=folder))
+        events.append(
+            SessionEvent("run", at=at, id=id, text=text_of(given.get("command")), path=folder)
+        )
     elif tool in _EDITS:
         change: Change = "created" if details.get("exists") is False else "edited"
         text = shortened(_changed(given), LONGEST_TEXT)
-        events.append(Event("edit", at=at, id=id, path=path, text=text, change=change))
+        events.append(SessionEvent("edit", at=at, id=id, path=path, text=text, change=change))
     elif tool in ("apply_patch", "patch"):
         _patch(given, details, id, at, events)
     elif tool == "read":
-        events.append(Event("read", at=at, id=id, path=path or folder))
+        events.append(SessionEvent("read", at=at, id=id, path=path or folder))
     elif tool in _SEARCHES:
         pattern = text_of(given.get("pattern")) or text_of(given.get("query"))
-        events.append(Event("search", at=at, id=id, text=pattern, path=folder))
+        events.append(SessionEvent("search", at=at, id=id, text=pattern, path=folder))
     elif tool == "todowrite":
-        events.append(Event("tasks", at=at, id=id, tasks=_todos(given)))
+        events.append(SessionEvent("tasks", at=at, id=id, tasks=_todos(given)))
     elif tool == "task":
         text = text_of(given.get("prompt")) or text_of(given.get("description"))
-        events.append(Event("agent", at=at, id=id, text=shortened(text, LONGEST_TEXT)))
+        events.append(SessionEvent("agent", at=at, id=id, text=shortened(text, LONGEST_TEXT)))
     elif tool == "plan_exit":
-        events.append(Event("plan", at=at, id=id, text=text_of(given.get("plan"))))
+        events.append(SessionEvent("plan", at=at, id=id, text=text_of(given.get("plan"))))
     else:
         said = json.dumps(given, ensure_ascii=False, default=str)
-        events.append(Event("call", at=at, id=id, text=shortened(f"{tool} {said}", 2000)))
+        events.append(SessionEvent("call", at=at, id=id, text=shortened(f"{tool} {said}", 2000)))
 
 
 def _changed(given: dict[str, Any]) -> str:
@@ -254,7 +262,7 @@ def _changed(given: dict[str, Any]) -> str:
 
 
 def _patch(
-    given: dict[str, Any], details: dict[str, Any], id: str, at: str, events: list[Event]
+    given: dict[str, Any], details: dict[str, Any], id: str, at: str, events: list[SessionEvent]
 ) -> None:
     """One event a file. What a patch did is known when it has ended; before, its text tells."""
     text = text_of(given.get("patchText"))
@@ -271,10 +279,10 @@ def _patch(
         change = _FILE_CHANGES.get(what, "edited")
         kept = shortened(text, LONGEST_TEXT) if not place else ""
         events.append(
-            Event("edit", at=at, id=id, path=path, text=kept, change=change, again=place > 0)
+            SessionEvent("edit", at=at, id=id, path=path, text=kept, change=change, again=place > 0)
         )
     if not files:
-        events.append(Event("call", at=at, id=id, text=shortened(f"patch {text}", 2000)))
+        events.append(SessionEvent("call", at=at, id=id, text=shortened(f"patch {text}", 2000)))
 
 
 def _todos(given: dict[str, Any]) -> list[Any]:
@@ -291,7 +299,7 @@ def _ended(
     given: dict[str, Any],
     details: dict[str, Any],
     at: str,
-    events: list[Event],
+    events: list[SessionEvent],
 ) -> None:
     failed: bool | None = did.get("status") == "error"
     output = text_of(did.get("output")) or text_of(did.get("error"))
@@ -300,21 +308,23 @@ def _ended(
         # Without a code the command was stopped, or runs on behind the session.
         failed = code != 0 if isinstance(code, int) else None
     text = shortened(output.strip(), LONGEST_OUTPUT)
-    events.append(Event("result", at=at, id=id, text=text, failed=failed))
+    events.append(SessionEvent("result", at=at, id=id, text=text, failed=failed))
     if tool == "task":
-        events.append(Event("agent_end", at=at, id=id))
+        events.append(SessionEvent("agent_end", at=at, id=id))
     elif tool == "question":
         _answers(given, details, at, events)
 
 
-def _answers(given: dict[str, Any], details: dict[str, Any], at: str, events: list[Event]) -> None:
+def _answers(
+    given: dict[str, Any], details: dict[str, Any], at: str, events: list[SessionEvent]
+) -> None:
     answers = list_of(details.get("answers"))
     for each, chosen in zip(list_of(given.get("questions"))[:20], answers, strict=False):
         words = [text_of(one) for one in list_of(chosen)] or [text_of(chosen)]
         text = ", ".join(word for word in words if word)
         if text:
             about = text_of(table_of(each).get("question"))
-            events.append(Event("answer", at=at, text=text, about=about))
+            events.append(SessionEvent("answer", at=at, text=text, about=about))
 
 
 # The store
@@ -427,8 +437,8 @@ def _undone_in_database(store: opened, session: str) -> str:
 
 def _messages_in_database(
     store: opened, session: str, since: int, state: ReaderState
-) -> list[Message]:
-    found: dict[str, Message] = {}
+) -> list[OpencodeMessage]:
+    found: dict[str, OpencodeMessage] = {}
     for id, created, data in store.ask(_MESSAGES, (session, since)):
         found[id] = {
             "id": id,
@@ -450,7 +460,7 @@ def _undone(revert: Any) -> str:
     return text_of(table_of(revert).get("messageID"))
 
 
-def _messages_in_files(path: str, session: str, since: str) -> Iterator[Message]:
+def _messages_in_files(path: str, session: str, since: str) -> Iterator[OpencodeMessage]:
     """`storage/session/<project>/<session>.json`, with `message/` and `part/` beside `session/`."""
     storage = os.path.dirname(os.path.dirname(os.path.dirname(path)))
     if "/" in session or session in ("", ".", ".."):

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
             """What the commands of ours in it start, and the scripts that they give it."""
             ...
 
-    class Kept(TypedDict):
+    class KeptFile(TypedDict):
         """What a file was, and what we made of it. `created`: it was not there before the first time,
         nor were so many of the folders around it."""
 
@@ -57,23 +57,23 @@ if TYPE_CHECKING:
         created: bool
         folders: int
 
-    class Change(TypedDict):
+    class SettingsChange(TypedDict):
         """What is to be done to a file. None: it is not there. `kept` is what to remember of it."""
 
         path: str
         status: Status
         before: str | None
         after: str | None
-        kept: Kept | None
+        kept: KeptFile | None
         notes: list[str]
 
 
-def plan_install(workspace: Workspace, part: Part) -> Change:
+def plan_install(workspace: Workspace, part: Part) -> SettingsChange:
     """Put in what is missing; everything else in the file stays."""
     path = _inside(workspace, part.path)
     before = read(path)
     put = part.put(before or "")
-    change: Change = {
+    change: SettingsChange = {
         "path": path,
         "status": "already",
         "before": before,
@@ -99,7 +99,7 @@ def _inside(workspace: Workspace, named: str) -> str:
     return path
 
 
-def _to_keep(workspace: Workspace, part: Part, path: str, before: str | None, put: Put) -> Kept:
+def _to_keep(workspace: Workspace, part: Part, path: str, before: str | None, put: Put) -> KeptFile:
     known = _kept(workspace, path)
     if known is not None and known["installed"] == before:
         original = known["original"]
@@ -118,11 +118,11 @@ def _to_keep(workspace: Workspace, part: Part, path: str, before: str | None, pu
     }
 
 
-def plan_uninstall(workspace: Workspace, part: Part) -> Change:
+def plan_uninstall(workspace: Workspace, part: Part) -> SettingsChange:
     """Put the file back as it was; when somebody changed it since, only ours is taken out."""
     path = os.path.realpath(part.path)
     present, kept = read(path), _kept(workspace, path)
-    change: Change = {
+    change: SettingsChange = {
         "path": path,
         "status": "absent",
         "before": present,
@@ -141,7 +141,7 @@ def plan_uninstall(workspace: Workspace, part: Part) -> Change:
     return {**change, "status": "restored" if untouched else "removed", "after": without}
 
 
-def _without(part: Part, present: str, kept: Kept | None) -> str:
+def _without(part: Part, present: str, kept: KeptFile | None) -> str:
     """The very pieces, where they still stand as they were put in; else whatever is ours."""
     text = present
     # The last one first: a later piece may stand inside an earlier one.
@@ -161,12 +161,12 @@ def _is_empty(text: str) -> bool:
     return "".join(text.strip("\ufeff").split()) in ("", "{}")
 
 
-def is_outdated(change: Change) -> bool:
+def is_outdated(change: SettingsChange) -> bool:
     """Whether its file is another one by now: somebody wrote it, or two clients' files are one."""
     return read(change["path"]) != change["before"]
 
 
-def carry_out(workspace: Workspace, change: Change) -> None:
+def carry_out(workspace: Workspace, change: SettingsChange) -> None:
     path, status = change["path"], change["status"]
     if status in ("already", "left"):
         return
@@ -187,7 +187,7 @@ def carry_out(workspace: Workspace, change: Change) -> None:
         _forget(workspace, change)
 
 
-def _keep(workspace: Workspace, path: str, kept: Kept) -> None:
+def _keep(workspace: Workspace, path: str, kept: KeptFile) -> None:
     record = _record(workspace, path)
     try:
         os.makedirs(os.path.dirname(record), 0o700, exist_ok=True)
@@ -196,7 +196,7 @@ def _keep(workspace: Workspace, path: str, kept: Kept) -> None:
         raise from_os_error(error, f"writing {record}") from error
 
 
-def _forget(workspace: Workspace, change: Change) -> None:
+def _forget(workspace: Workspace, change: SettingsChange) -> None:
     """What is left of a record does no harm: the client's file is as it should be."""
     record = _record(workspace, change["path"])
     try:
@@ -247,7 +247,7 @@ def kept_at(workspace: Workspace, path: str) -> int:
     return status.st_mtime_ns // 1_000_000
 
 
-def _kept(workspace: Workspace, path: str) -> Kept | None:
+def _kept(workspace: Workspace, path: str) -> KeptFile | None:
     try:
         with open(_record(workspace, path), "rb") as file:
             value: Any = json.loads(file.read())

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from holdfast.clients.conversation import Event, Transcript
+    from holdfast.clients.conversation import SessionEvent, Transcript
     from holdfast.clients.usage.model import Source
     from holdfast.clients.usage.tally import Tally
 
     # From what was observed before (None: nothing) and new events to what is observed now.
-    Fold = Callable[[Any, list[Event]], Any]
+    Fold = Callable[[Any, list[SessionEvent]], Any]
 
 CLIENTS: Any = {module.CLIENT: module for module in (claude, codex, gemini, opencode)}
 TRANSCRIPTS: dict[str, Transcript] = {
@@ -47,7 +47,7 @@ class Observer:
     """Folds the events of one session's own transcript, each text redacted first."""
 
     def __init__(self, fold: Fold, clean: Callable[[str], str], seen: Any) -> None:
-        self.events: list[Event] = []
+        self.events: list[SessionEvent] = []
         self.seen = seen
         self._fold = fold
         self._clean = clean

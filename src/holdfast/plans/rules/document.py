@@ -71,14 +71,14 @@ def where(finding: PlanFinding) -> str:
 
 def examine(text: str, path: str) -> Document:
     """What a file says, and all that is wrong with it by itself."""
-    return _Reading(_unified(text), path).document()
+    return _DocumentReading(_unified(text), path).document()
 
 
 def unreadable(
     path: str, code: str, what: str, instead: str = "", place: Place = (1, 1)
 ) -> Document:
     """The document of a file whose text could not be had."""
-    reading = _Reading("", path)
+    reading = _DocumentReading("", path)
     reading.tell(place, code, what, instead)
     return reading.result(None)
 
@@ -88,7 +88,7 @@ def _unified(text: str) -> str:
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
-class _Reading:
+class _DocumentReading:
     """One file on its way to a plan; every problem is told, and the reading goes on."""
 
     def __init__(self, text: str, path: str) -> None:

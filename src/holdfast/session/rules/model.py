@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
     Profile = Literal["manual", "automated"]
 
-    class Decision(TypedDict):
+    class StatedDecision(TypedDict):
         decision: str
         rationale: str
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         current: str
         status: str
         remaining: list[str]
-        decisions: list[Decision]
+        decisions: list[StatedDecision]
         blockers: list[Blocker]
         prompt: str
         extra: str
@@ -99,7 +99,7 @@ if TYPE_CHECKING:
         progress: Progress
         last: Capture | None
         captures: int
-        fresh: list[Decision]
+        fresh: list[StatedDecision]
         # Whether the comment that told of `fresh` has not arrived yet.
         owed: NotRequired[bool]
         resumed: bool

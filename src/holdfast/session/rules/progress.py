@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from holdfast.session.rules.model import Blocker, Claim, Decision, Progress
+    from holdfast.session.rules.model import Blocker, Claim, Progress, StatedDecision
 
 TITLE = "# Session Progress"
 ISSUE, SESSION, MODE = "**Issue:** ", "**Session:** ", "**Execution Mode:** exec:"
@@ -177,7 +177,7 @@ def _undone(bullet: str) -> str:
     return bullet.removesuffix(DONE.strip()).rstrip().removeprefix("[x] ")
 
 
-def decision_of(text: str) -> Decision:
+def decision_of(text: str) -> StatedDecision:
     decision, _, rationale = text.strip().removesuffix(":").partition(": ")
     return {
         "decision": decision.strip() or "unnamed",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from holdfast.journal.interface import Event
     from holdfast.kernel.views.reconcile import Change
     from holdfast.session.rules.model import Blocker, Comment, Progress, SessionState, Stated
-    from holdfast.session.rules.model import Decision as Made
+    from holdfast.session.rules.model import StatedDecision as Made
 
 # The kind of effect that a capture asks for.
 TRACKER = "tracker"

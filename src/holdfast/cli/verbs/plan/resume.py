@@ -12,7 +12,7 @@ from holdfast.cli.plan_options import running
 from holdfast.cli.plan_running import carry_out, clear_alerts, cost_limits, execution_of
 from holdfast.cli.plan_screen import summary
 from holdfast.plans import lookup
-from holdfast.plans.operations import ResumeRequest, resume
+from holdfast.plans.operations import PlanResumeRequest, resume
 
 
 @click.command()
@@ -48,5 +48,5 @@ def go_on(
     if state["status"] == "done":
         return Reply({"run": state["id"], "ended": "done", **lookup.count(state)}, summary(state))
     limits = cost_limits(call, max_cost, warn_cost, alert_cost, no_cost_limit)
-    request = ResumeRequest(run=state["id"], execution=execution_of(limits, **options))
+    request = PlanResumeRequest(run=state["id"], execution=execution_of(limits, **options))
     return carry_out(call, resume, request, wait=wait, quiet=quiet)
