@@ -103,9 +103,9 @@ def _record(workspace: Workspace, what: str, reason: str, *, by: str | Person, n
         if not can_wait:
             raise
         return _leave_for_server(workspace, command, by=actor, now=now)
-    except NotAllowed:
-        raise
-    except HoldfastError:
+    except HoldfastError as error:
+        if isinstance(error, NotAllowed) and not can_wait:
+            raise
         return False
     return bool(outcome["records"])
 
