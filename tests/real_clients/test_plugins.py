@@ -10,12 +10,6 @@ from tests.real_clients.world import Claude, Client, Gemini, Opencode
 
 pytestmark = pytest.mark.clients
 
-# With `-p` it puts what a session's start is told before the prompt, and no longer sees a command there.
-GEMINI_PREPENDS = pytest.param(
-    Gemini,
-    marks=pytest.mark.xfail(reason="Gemini CLI reads `/ccc:go` behind our context as plain text"),
-)
-
 
 def test_a_plugin_brings_the_pack_the_skill_and_a_checkpoint(client: Client, market: Path) -> None:
     client.holdfast("checkpoint", "--session", "before", "--next", "keep the quotes")
@@ -29,7 +23,7 @@ def test_a_plugin_brings_the_pack_the_skill_and_a_checkpoint(client: Client, mar
 
 
 # Codex has no commands in plugins; its agents have the skill.
-@pytest.mark.parametrize("client", [Claude, GEMINI_PREPENDS, Opencode], indirect=True)
+@pytest.mark.parametrize("client", [Claude, Gemini, Opencode], indirect=True)
 def test_a_command_by_the_protocols_own_name(client: Client, market: Path) -> None:
     client.install_plugin(market)
     called = {"opencode": ["run", "--format", "json", "--command", "ccc/go"]}

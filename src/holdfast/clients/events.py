@@ -45,6 +45,8 @@ if TYPE_CHECKING:
         LONGEST_CONTEXT: int
         # Whether a process of the client's runs one session at a time.
         ALONE: bool
+        # Whether a command in the first prompt still works behind what the start of a session tells.
+        KEEPS_COMMANDS: bool
 
         def read(self, name: str, payload: dict[str, Any]) -> HookEvent: ...
 

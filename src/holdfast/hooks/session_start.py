@@ -51,7 +51,8 @@ def start(event: HookEvent, client: Client, workspace: Workspace, now: int) -> H
         pack = _pack(event, client, workspace, now, room=client.LONGEST_CONTEXT - len(after) - 2)
     finally:
         _begin(workspace, session, client, now)
-    outcome["context"] = "\n\n".join(part for part in (pack, after) if part)
+    if pack or told or client.KEEPS_COMMANDS:
+        outcome["context"] = "\n\n".join(part for part in (pack, after) if part)
     return outcome
 
 

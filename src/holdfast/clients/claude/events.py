@@ -36,6 +36,7 @@ EVENTS: dict[str, Means] = {
 # Of 10,000 characters on, all but the first 2,000 stand in a file that nobody reads.
 LONGEST_CONTEXT = 9_500
 ALONE = True
+KEEPS_COMMANDS = True
 # Behind an event's name in settings that an older `init --http` wrote: nothing runs after a tool there.
 UNWATCHED = "unwatched"
 UNWATCHED_AFTER = 2 * clock.MINUTE

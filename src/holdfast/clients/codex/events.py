@@ -30,6 +30,7 @@ EVENTS: dict[str, Means] = {
 # 2,500 tokens, which Codex takes for four bytes each; the middle of more than that is cut out.
 LONGEST_CONTEXT = 9_500
 ALONE = True
+KEEPS_COMMANDS = True
 _WITH_CONTEXT = ("SessionStart", "UserPromptSubmit", "PostToolUse")
 # Here `continue` or `stopReason` makes the whole answer void, and the tool would be used.
 _WITHOUT_HALT = ("PreToolUse", "SessionEnd")

@@ -31,6 +31,7 @@ EVENTS: dict[str, Means] = {
 LONGEST_CONTEXT = 9_500
 # One process of opencode's serves all its sessions.
 ALONE = False
+KEEPS_COMMANDS = True
 
 
 def read(name: str, payload: dict[str, Any]) -> HookEvent:

@@ -136,7 +136,8 @@ def _prompt(state: SessionState, after: Progress, seen: dict[str, Any], *, went_
     if action == "continue with the first remaining task":
         action = ""
     files = list(dict.fromkeys([*key_files(seen), *files_in(kept)]))[:MOST_FILES]
-    said = None if went_on else position_in(kept)
+    # Without a list of tasks, the work that went on says nothing of the position, which a loop may have given.
+    said = None if went_on and seen["tasks"] else position_in(kept)
     return compose(
         subject_of(state, after),
         said or position_of(after),
