@@ -58,14 +58,17 @@ def test_a_disk_that_fills_up_ends_the_run_and_nothing_accepted_is_lost(small_di
     code, answer, _ = world.holdfast("plan", "resume", world.id)
     assert (code, answer["error"]["kind"]) == (75, "disk_full")
     assert answer["error"]["hint"] == "Free some space and run the same command again."
-    assert world.done() == ["1/01#1"]
+    accepted = world.done()
+    # Whether the record of the second still fits is up to the file system; the third does not.
+    assert accepted in (["1/01#1"], ["1/01#1", "1/01#2"])
     assert world.orphans() == []
 
     (world.root / "fill").unlink()
     code, answer, err = world.holdfast("plan", "resume", world.id)
     assert (code, answer["data"]["done"]) == (0, 3), err
     assert world.done() == ["1/01#1", "1/01#2", "1/01#3"]
-    assert world.noted() == ["one", "two", "two", "three"], "at least once, accepted once"
+    again = [] if "1/01#2" in accepted else ["two"]
+    assert world.noted() == ["one", "two", *again, "three"], "what was accepted does not run again"
 
 
 # A store that cannot be written

@@ -9,7 +9,7 @@ import sys
 from holdfast.cli.plain_options import read
 from holdfast.cli.terminal import echo, safe, style
 from holdfast.cli.verb_list import PLAIN
-from holdfast.kernel import clock, config
+from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, from_os_error
 
 TYPE_CHECKING = False
@@ -127,7 +127,7 @@ class Call:
             from holdfast.remote.offline import away_message
 
             warn(away_message(self._away))
-        if "redact.rules" in config.ignored:
+        if self._workspace is not None and "redact.rules" in self._workspace.ignored_settings:
             # A rule that does not hold, unnoticed, would let secrets through.
             warn(
                 "redact.rules of this repository do not count until you trust them: holdfast trust"
@@ -154,7 +154,7 @@ class Call:
         """Set a stop or an alert again that the records say holds and whose file is gone."""
         try:
             workspace = self.workspace
-            if workspace.url or not os.path.exists(workspace.journal_path):
+            if workspace.url or not _has_content(workspace.journal_path):
                 return
             # Most workspaces have neither; the rules of budgets take a while to import.
             if not any(map(workspace.journal.head, ("stop:workspace", "budget:default"))):
@@ -173,6 +173,14 @@ class Call:
             from holdfast.remote.spawn import start
 
             start(workspace)
+
+
+def _has_content(path: str) -> bool:
+    """Whether a journal was made; one that was only begun is not made by a reader."""
+    try:
+        return os.stat(path).st_size > 0
+    except OSError:
+        return False
 
 
 def warn(message: str) -> None:

@@ -6,7 +6,6 @@ looked at where one is kept.
 
 from __future__ import annotations
 
-from holdfast.hooks.handlers import has_budget
 from holdfast.kernel import clock
 from holdfast.session import session_files
 
@@ -25,6 +24,7 @@ def look(session: str, workspace: Workspace, now: int, *, every: int = EVERY) ->
     if not session_files.is_due(workspace, session, LOOKED, every, now):
         return ""
     from holdfast.fleet.current_life import record_activity
+    from holdfast.hooks.handlers import has_budget
 
     reminder = record_activity(workspace, session, now)
     if has_budget(workspace):

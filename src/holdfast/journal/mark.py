@@ -99,6 +99,9 @@ class Mark:
             os.close(self._descriptor)
             self._descriptor = -1
 
+    def __del__(self) -> None:
+        self.close()
+
 
 def read(path: str) -> list[Marked]:
     found: list[Marked] = []

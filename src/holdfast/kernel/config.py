@@ -200,8 +200,6 @@ VARIABLES: dict[str, str] = {
     "HOLDFAST_ISSUES": "What a person found at a checkpoint, for the command of `plan.fix`.",
     "HOLDFAST_DEBUG": "Any value shows the full trace of a bug in holdfast.",
 }
-# The settings that this process found in a file and left out, because no person has trusted them.
-ignored: set[str] = set()
 # What people answered at the gates of a plan, for its programs; one variable a gate.
 ANSWERS = "HOLDFAST_GATE_"
 
@@ -212,7 +210,7 @@ def load(workspace: Workspace, journal: Journal | None = None) -> dict[str, Any]
     # Reading one file costs less than asking a server what was in it.
     found = from_file(workspace, None if workspace.url else journal)
     untrusted = untrusted_in(workspace, found)
-    ignored.update(untrusted)
+    workspace.ignored_settings = frozenset(untrusted)
     values.update({name: value for name, value in found.items() if name not in untrusted})
     values.update(_from_environment(os.environ))
     return values

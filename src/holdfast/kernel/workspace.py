@@ -39,7 +39,7 @@ class Workspace:
 
     __slots__ = (
         *("_journal", "_spool", "_url", "_waits_until", "git_dir", "home", "local", "patience"),
-        *("root", "spools", "wants_forwarder"),
+        *("ignored_settings", "root", "spools", "wants_forwarder"),
     )
 
     def __init__(self, root: str, *, git_dir: str, home: str, local: bool = False) -> None:
@@ -52,6 +52,8 @@ class Workspace:
         self.spools = False
         # There is something here to be kept up to date, or to be delivered, by a forwarder.
         self.wants_forwarder = False
+        # Settings of its file that were left out at the last look, because no person has trusted them.
+        self.ignored_settings: frozenset[str] = frozenset()
         # Seconds that a hook waits for others, once and altogether; its client waits for it.
         self.patience = HOOK_PATIENCE
         self._waits_until = 0.0
