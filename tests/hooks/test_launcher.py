@@ -206,7 +206,8 @@ def test_whatever_is_broken_the_client_goes_on_and_doctor_names_it(
     holdfast("doctor", "--fix")
     assert hooks.reasons() == []
     assert launcher.problem() == "", "and what was broken is mended"
-    assert hooks(client, "SessionStart", source="startup")
+    holdfast("checkpoint", "--skip-git", "--next", "keep the quotes")
+    assert "keep the quotes" in str(hooks(client, "SessionStart", source="startup"))
 
 
 def test_a_failure_that_cannot_be_written_down_is_silent(hooks: Hooks, tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def test_hooks_that_failed_are_named_at_the_next_start(
         assert answer["systemMessage"] in text, "and its person is told"
         assert "1 hook failed" in answer["systemMessage"]
     holdfast("doctor", "--fix")
-    assert context(client, ask(client, START[client], source="resume")) == TIP
+    assert context(client, ask(client, START[client], source="resume")) == tip(client)
 
 
 def test_where_the_worktree_cannot_be_written_the_home_keeps_the_reason(
@@ -153,6 +153,11 @@ def test_a_failure_holds_no_secret(repository: Path) -> None:
     assert secret.encode() not in session_world.every_byte_under(repository)
 
 
+def tip(client: str) -> str:
+    """What a start with nothing to resume tells. Gemini CLI reads no command behind a context."""
+    return "" if client == "gemini" else TIP
+
+
 # Whose work
 
 
@@ -165,7 +170,8 @@ def test_sessions_at_once_each_have_their_own(
     for one in clients:
         one.send("SessionStart", source="startup")
     given = [context(one.client, one.heard()) for one in clients]
-    assert given == [TIP] * count, "nothing to take over from the living"
+    wanted = [tip(one.client) for one in clients]
+    assert given == wanted, "nothing to take over from the living"
     with library.open():
         pass
     for one in clients:
@@ -211,7 +217,7 @@ def test_of_one_that_was_killed_one_other_takes_over(
     given = ask(client, START[client], session_id="second", source="startup")
     assert NEXT in context(client, given)
     answer = ask(client, START[client], session_id="third", source="startup")
-    assert context(client, answer) == TIP
+    assert context(client, answer) == tip(client)
     ask(client, STOP[client], session_id="second")
     states = {
         one["session"]: one for one in holdfast("resume", "--list", "--json").data["sessions"]

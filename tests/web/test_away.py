@@ -88,6 +88,7 @@ def test_nobody_begins_a_new_journal_where_one_is_missed(world: World, visitor: 
     """Neither what waits in an inbox nor a stranger's attempt."""
     id = world.verify()
     visitor.get("/board")
+    moved(world)
     command = {"do": "note", "text": "waits"}
     inbox.put(
         world.workspace,
@@ -100,7 +101,6 @@ def test_nobody_begins_a_new_journal_where_one_is_missed(world: World, visitor: 
             "at": clock.precise(clock.now()),
         },
     )
-    moved(world)
     visitor.client.cookies.clear()
     assert (
         visitor.send(f"/w/{world.key}/gates/{id}", csrf="x", answer="approved").status_code == 401

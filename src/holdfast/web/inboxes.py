@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from holdfast.kernel import inbox
 from holdfast.kernel.commit import take_in
 from holdfast.kernel.errors import HoldfastError
-from holdfast.kernel.workspace import discover, worktrees
+from holdfast.kernel.workspace import worktrees
 from holdfast.streams import open_writer
 from holdfast.web.workspaces import ServedWorkspace
 
@@ -32,10 +32,11 @@ class Inboxes:
         refused."""
         self._last = time.monotonic()
         for one in self._places:
-            if one.is_away:  # a new journal must not begin where the old one is missed
+            if one.is_away:
                 continue
             try:
-                workspace = discover(one.root)
+                # Refused where the journal is missed, also since the last look: no new one begins there.
+                workspace = one.open()
                 places = worktrees(workspace)
                 if any(inbox.waiting(place) for place in places):
                     take_in(open_writer(workspace), places)
