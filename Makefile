@@ -39,7 +39,7 @@ demo: $(DEMO)/.ready ## the main story, in a temporary repository; FAST=1 does n
 test: $(READY) ## all tests but the slow proofs and the real clients; the ten slowest at the end
 	@scripts/need chromium || test -z "$(CI)"
 	@scripts/need ip iproute2 || test -z "$(CI)"
-	@$(BIN)/python -m pytest -n 3 --dist worksteal --durations=10 -m "not proof and not clients"
+	@$(BIN)/python -m pytest -n 3 --dist worksteal --durations=10 -m "not proof and not clients" $(RERUNS)
 
 test-pythons: $(READY) ## a smoke set on Python 3.11, 3.12 and 3.13, as far as they are installed; PYTHONS=--others leaves ours out
 	@$(BIN)/python -m scripts.pythons $(PYTHONS)
@@ -62,7 +62,7 @@ proof: $(READY) ## slow proofs: kill -9, full disk and I/O errors at every syste
 
 test-clients: $(READY) ## Claude Code, Codex, Gemini CLI and opencode themselves, against a stub
 	@$(BIN)/python -m scripts.clients
-	@$(BIN)/python -m pytest -n 2 -m clients tests/real_clients
+	@$(BIN)/python -m pytest -n 2 -m clients tests/real_clients $(RERUNS)
 
 bench: ## speed and size as ratios, peers beside us
 	@test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)

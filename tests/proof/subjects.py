@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
+
+import apsw
 
 from holdfast.hooks import run as hooks
 from holdfast.journal.sqlite import CHECKPOINT_PAGES
@@ -80,10 +81,9 @@ def _full_log(scene: Scene) -> None:
     connection = journal.connection()
     connection.wal_autocheckpoint(0)
     connection.execute("PRAGMA synchronous = OFF").fetchall()
-    # A page in the log has a header of 24 bytes.
-    length = int(connection.pragma("page_size")) + 24
-    pages = os.stat(f"{journal.path}-wal").st_size // length
-    for number in range(CHECKPOINT_PAGES - pages):
+    connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    # Each of these is one page, and so is the commit that follows.
+    for number in range(CHECKPOINT_PAGES - 1):
         connection.execute("INSERT OR REPLACE INTO meta VALUES ('filler', ?)", (str(number),))
 
 

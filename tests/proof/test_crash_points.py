@@ -50,10 +50,11 @@ class Proof:
         return points
 
     def check_order(self, points: list[Point]) -> None:
-        """What no kill can show, since the kernel keeps what was not synced: synced is the view
-        before the commit, the commit before the view is put in place, and the answer comes last."""
+        """What no kill can show, since the kernel keeps what was not synced: the view is written aside
+        before the commit, the commit is synced before the view is put in place, and the answer comes
+        last."""
         steps = [
-            ("fsync", ".holdfast/views/"),
+            ("write", ".holdfast/views/"),
             ("fdatasync", "journal.db-wal"),
             ("renameat2", VIEW),
             ("write", "(the answer)"),

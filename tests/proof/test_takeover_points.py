@@ -41,7 +41,8 @@ def test_a_takeover_is_whole_wherever_it_dies(template: Path, strace: str, tmp_p
         log = tmp_path / f"{run}.log"
         calm = traced(strace, [], WORDS, scene.root, log)
         assert calm.code == 0, calm.errors
-    points = listed(log, scene.root)
+    # The snapshot of the work tree is git's own writing, whose calls differ from run to run.
+    points = [point for point in listed(log, scene.root) if "/index-" not in point.file]
     assert len(points) > 20
     outcomes: Counter[str] = Counter()
     for number, point in enumerate(points):
