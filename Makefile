@@ -62,7 +62,8 @@ proof: $(READY) ## slow proofs: kill -9, full disk and I/O errors at every syste
 
 test-clients: $(READY) ## Claude Code, Codex, Gemini CLI and opencode themselves, against a stub
 	@$(BIN)/python -m scripts.clients
-	@$(BIN)/python -m pytest -n 2 -m clients tests/real_clients $(RERUNS)
+	@# On a disk: Codex's sandbox leaves a file system in memory writable.
+	@TMPDIR=$${TMPDIR:-/tmp} $(BIN)/python -m pytest -n 2 -m clients tests/real_clients $(RERUNS)
 
 bench: ## speed and size as ratios, peers beside us
 	@test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
