@@ -313,7 +313,7 @@ class Snapshots:
 
     def create(self, *, session: str = "") -> Snapshot:
         """Take a snapshot. When nothing changed, the newest one, with `duplicate` set."""
-        from holdfast.maintenance.snapshots import create_snapshot
+        from holdfast.maintenance.backup import create_snapshot
 
         return create_snapshot(
             self._workspace, actor=self._actor, now=clock.now(), session=session, unattended=True

@@ -63,7 +63,7 @@ KINDS = {
     "budget": StreamKind(
         "holdfast.budgets.rules.budget",
         mirrored=True,
-        follower="holdfast.budgets.mirror",
+        follower="holdfast.budgets.stop",
         acts=("ack", "halt", "reset"),
     ),
     "comms": StreamKind("holdfast.fleet.rules.comms"),
@@ -82,7 +82,7 @@ KINDS = {
     "stop": StreamKind(
         "holdfast.estop.rules.stop",
         mirrored=True,
-        follower="holdfast.estop.mirror",
+        follower="holdfast.estop.stop",
         acts=("release",),
     ),
 }

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.budgets import measure
-from holdfast.budgets.rules import units
-from holdfast.budgets.rules.units import UNITS
+from holdfast.budgets.rules import thresholds
+from holdfast.budgets.rules.thresholds import UNITS
 from holdfast.kernel.clock import HOUR, MINUTE
 from holdfast.kernel.errors import Usage
 from tests.cli.conftest import Holdfast
@@ -19,10 +19,10 @@ NO_AMOUNTS += ["1_000", "٣", "0x10", "1 2", "1.2.3", "+5", "--5", "9" * 40, "tr
 
 @pytest.mark.clause("PILOT-74")
 def test_values_with_units_are_numbers() -> None:
-    assert [units.money(text) for text in ("$10", "10.00", " 12.5 ")] == [10.0, 10.0, 12.5]
-    assert [units.percent(text) for text in ("30%", "30", "12.5%")] == [30.0, 30.0, 12.5]
-    assert units.count("3") == 3
-    spans = [units.duration(text) for text in ("30min", "30 min", "90s", "2h", "45m")]
+    assert [thresholds.money(text) for text in ("$10", "10.00", " 12.5 ")] == [10.0, 10.0, 12.5]
+    assert [thresholds.percent(text) for text in ("30%", "30", "12.5%")] == [30.0, 30.0, 12.5]
+    assert thresholds.count("3") == 3
+    spans = [thresholds.duration(text) for text in ("30min", "30 min", "90s", "2h", "45m")]
     assert spans == [30 * MINUTE, 30 * MINUTE, 90_000, 2 * HOUR, 45 * MINUTE]
 
 
@@ -37,7 +37,7 @@ def test_what_is_no_amount_is_refused(type: str) -> None:
 @pytest.mark.parametrize("text", ["30", "30%", "min", "-5min", "1e2min", "30 fortnights", "∞min"])
 def test_a_duration_needs_a_number_and_a_unit(text: str) -> None:
     with pytest.raises(ValueError, match="30min"):
-        units.duration(text)
+        thresholds.duration(text)
 
 
 def test_a_count_is_whole_and_money_has_no_percent() -> None:
@@ -59,7 +59,7 @@ def test_a_flag_that_is_no_amount_is_named(
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -0.01, True, "5"])
 def test_a_program_cannot_hand_in_what_is_no_number(value: object) -> None:
-    assert not units.is_amount(value)
+    assert not thresholds.is_amount(value)
     for name in measure.NAMES:
         given: measure.Given = {name: value}  # type: ignore[misc]
         with pytest.raises(Usage):
@@ -67,4 +67,4 @@ def test_a_program_cannot_hand_in_what_is_no_number(value: object) -> None:
 
 
 def test_sums_of_cents_reach_the_limit_exactly() -> None:
-    assert units.from_millionths(sum([units.millionths(0.1)] * 250)) == 25.0
+    assert thresholds.from_millionths(sum([thresholds.millionths(0.1)] * 250)) == 25.0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.budgets.rules.waypoint import path_of
+from holdfast.budgets.rules.documents import path_of_waypoint
 from holdfast.gates.person import at_page
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotAllowed
@@ -31,14 +31,14 @@ AT = clock.parse("2026-01-29T14:30:00Z")
     ],
 )
 def test_a_file_is_named_after_its_reason_and_second(reason: str, name: str) -> None:
-    assert path_of(reason, AT) == f".autopilot/waypoints/{name}"
+    assert path_of_waypoint(reason, AT) == f".autopilot/waypoints/{name}"
 
 
 @pytest.mark.clause("AMB-PILOT-28")
 def test_two_waypoints_of_one_second_get_two_names() -> None:
-    first = path_of("alert_stop", AT)
-    second = path_of("alert_stop", AT, first)
-    third = path_of("alert_stop", AT, second)
+    first = path_of_waypoint("alert_stop", AT)
+    second = path_of_waypoint("alert_stop", AT, first)
+    third = path_of_waypoint("alert_stop", AT, second)
     assert [second, third] == [first.replace(".json", f"-{number}.json") for number in (2, 3)]
 
 

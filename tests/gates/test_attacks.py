@@ -16,8 +16,9 @@ import apsw
 import pytest
 
 import holdfast as library
-from holdfast.budgets import alerts, missing
+from holdfast.budgets import alerts
 from holdfast.budgets.check import Budget
+from holdfast.budgets.stop import SETTLED, put_back
 from holdfast.gates import lookup
 from holdfast.gates.answer import AnswerRequest, answer
 from holdfast.gates.lookup import GateContext
@@ -202,12 +203,12 @@ def test_a_limit_that_is_raised_while_an_alert_waits_does_not_end_it(
 def test_alerts_that_were_removed_are_put_back(holdfast: Holdfast, workspace: Workspace) -> None:
     assert holdfast("guard", "check", "--cost", "26", "--session", "s1").code == 8
     shutil.rmtree(Path(workspace.home) / alerts.FOLDER)
-    later = clock.now() + 2 * missing.SETTLED
-    assert missing.put_back(workspace, now=later) == ["the alert of cost"]
+    later = clock.now() + 2 * SETTLED
+    assert put_back(workspace, now=later) == ["the alert of cost"]
     assert "cost" in alerts.read(workspace, "s1")
     assert attempts(workspace) == ["lift the alert of cost"]
     assert "tried to lift the alert of cost" in holdfast("status").out
-    assert missing.put_back(workspace, now=later) == []
+    assert put_back(workspace, now=later) == []
 
 
 def test_a_budgets_stop_whose_latch_was_removed_holds(

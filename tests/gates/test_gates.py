@@ -19,7 +19,7 @@ from holdfast.gates.ask import AskRequest
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import content as words
 from holdfast.gates.rules import gate as rules
-from holdfast.gates.rules.answer import declined, understood
+from holdfast.gates.rules.content import declined, understood
 from holdfast.kernel import clock, latch
 from holdfast.kernel.errors import (
     Conflict,

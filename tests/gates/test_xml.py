@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.gates.rules import content as words
-from holdfast.gates.rules.gate_text import render
+from holdfast.gates.rules.content import render
 from holdfast.gates.rules.gate_xml import BadXml, content_of, parse, write
 from tests.gates import samples
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.gates import lookup as gates
 from holdfast.gates.answer import AnswerRequest, answer
 from holdfast.gates.lookup import GateContext
-from holdfast.gates.rules.gate_text import render
+from holdfast.gates.rules.content import render
 from holdfast.kernel import clock
 from holdfast.kernel.rules import Person
 from holdfast.kernel.workspace import discover

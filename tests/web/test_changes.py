@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.budgets.check import Budget
-from holdfast.gates import summary
+from holdfast.gates import lookup
 from holdfast.gates.answer import AnswerRequest
 from holdfast.gates.answer import answer as answer_gate
 from holdfast.gates.lookup import GateContext
@@ -39,7 +39,7 @@ def test_approving_with_a_note(world: World, visitor: Visitor) -> None:
     assert given["person"]["terminal"] == "/dev/pts/7"
     assert "## Built: Dashboard" in given["saw"]
     assert "Well done." in visitor.get(path).text
-    (said,) = summary.for_a_pack(world.workspace, "")[1][-1][1]
+    (said,) = lookup.for_a_pack(world.workspace, "")[1][-1][1]
     assert "approved: Well done." in said
 
 

@@ -5,26 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from holdfast.budgets import stop
-from holdfast.budgets.check import place_of
-from holdfast.budgets.limits import in_force
-from holdfast.budgets.measure import gather
-from holdfast.budgets.rules import boxes
-from holdfast.budgets.rules.boxes import amount
-from holdfast.budgets.rules.thresholds import ALERT, STOP, TYPES, combined, without
-from holdfast.budgets.rules.units import UNITS
-from holdfast.budgets.rules.waypoint import ALERT_STOP
-from holdfast.budgets.signed import (
+from holdfast.budgets.check import (
+    place_of,
     purpose_of_answer,
     purpose_of_reset,
     subject_of_answer,
     subject_of_reset,
 )
+from holdfast.budgets.limits import in_force
+from holdfast.budgets.measure import gather
+from holdfast.budgets.rules import boxes
+from holdfast.budgets.rules.boxes import amount
+from holdfast.budgets.rules.documents import ALERT_STOP
+from holdfast.budgets.rules.thresholds import ALERT, STOP, TYPES, UNITS, combined, without
 from holdfast.clients.current_session import own_id
 from holdfast.gates import person as people
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, Usage
+from holdfast.kernel.signatures import sign, text_of
 from holdfast.session import sessions
-from holdfast.signatures import sign, text_of
 
 if TYPE_CHECKING:
     from holdfast.budgets.check import Budget

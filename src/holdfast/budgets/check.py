@@ -5,11 +5,11 @@ from __future__ import annotations
 from holdfast.budgets import alerts, last_turn, side_files, stop
 from holdfast.budgets.limits import InForce, in_force
 from holdfast.budgets.measure import gather
-from holdfast.budgets.missing import put_back
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules import budget as rules
+from holdfast.budgets.rules.documents import THRESHOLD_STOP
 from holdfast.budgets.rules.ruling import judge, risen
-from holdfast.budgets.rules.waypoint import THRESHOLD_STOP
+from holdfast.budgets.stop import put_back
 from holdfast.clients.current_session import own_id
 from holdfast.estop.stop import refuse_stopped
 from holdfast.kernel import config, latch
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from holdfast.budgets.measure import Gathered, Given
     from holdfast.budgets.rules.ledger import (
+        Acknowledgment,
         BudgetCheck,
         BudgetState,
         Halt,
@@ -111,9 +112,7 @@ class Budget:
         recorded: BudgetState = load(self.workspace.journal, rules, self.stream)[0]
         if not self.settings["gate.signers"]:
             return recorded, [], False
-        from holdfast.budgets.signed import count
-
-        state, uncounted = count(self.workspace, recorded)
+        state, uncounted = count_signed(self.workspace, recorded)
         return state, uncounted, state["stopped"] != recorded["stopped"]
 
     def in_force(self, flags: Limits | None = None) -> InForce:
@@ -368,3 +367,59 @@ def _ruling_of(outcome: Outcome, expected: Ruling) -> Ruling:
                 "elapsed": body.get("elapsed"),
             }
     return {**expected, "verdict": "stop", "handled": [], "elapsed": None}
+
+
+def purpose_of_answer(type: str) -> str:
+    return f"answer the alert of {type}"
+
+
+def purpose_of_reset(halt: Halt | None) -> str:
+    return "lift the budget's stop" if halt else "change the budget's limits"
+
+
+def subject_of_answer(type: str, alert: Pending | None) -> dict[str, Any]:
+    """Which alert a signature is about."""
+    return {"type": type, "alert": alert}
+
+
+def subject_of_reset(before: dict[str, Any] | BudgetState) -> dict[str, Any]:
+    """What a person saw when they reset: the stop, and when it was last reset."""
+    return {"stopped": before["stopped"], "last_reset": before["last_reset"]}
+
+
+def count_signed(workspace: Workspace, state: BudgetState) -> tuple[BudgetState, list[str]]:
+    """The state with what counts, and the types whose acknowledgment does not. Where people sign, an
+    acknowledgment and a lifted stop count only with the signature that `gate.signers` asks for."""
+    from holdfast.kernel.signatures import counts
+
+    uncounted = [
+        type
+        for type, known in state["acknowledgments"].items()
+        if known["by"] is not None and not _is_signed(workspace, type, known)
+    ]
+    if uncounted:
+        kept = {
+            one: known for one, known in state["acknowledgments"].items() if one not in uncounted
+        }
+        alerts = {one: state["acknowledgments"][one].get("alert") for one in uncounted}
+        pending = {**state["pending"], **{one: alert for one, alert in alerts.items() if alert}}
+        state = {**state, "acknowledgments": kept, "pending": pending}
+    lift = state.get("lift")
+    if lift is None:
+        return state, uncounted
+    before = lift["before"]
+    said = {"given": state["given"]}
+    purpose, subject = purpose_of_reset(before["stopped"]), subject_of_reset(before)
+    if counts(workspace, lift["by"], purpose, subject, said):
+        return state, uncounted
+    for name in ("stopped", "given", "lowered"):
+        state = {**state, name: before[name]}  # type: ignore[misc]
+    return state, uncounted
+
+
+def _is_signed(workspace: Workspace, type: str, known: Acknowledgment) -> bool:
+    from holdfast.kernel.signatures import counts
+
+    subject = subject_of_answer(type, known.get("alert"))
+    said = {"answer": "ack", "until": known["until"]}
+    return counts(workspace, known["by"], purpose_of_answer(type), subject, said)

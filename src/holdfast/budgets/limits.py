@@ -1,26 +1,154 @@
-"""The limits in force, and where each of them comes from.
+"""The limits in force, the files that set them, and where each of them comes from.
 
-Flags, then the waypoint, then the project's file, then the user's own, then the protocol. A flag may
-lower an alert or a stop; raising one is a person's: in the file, or at `guard reset`.
+Flags come first, then the waypoint, the project's `.autopilot/config.yaml`, the user's own file, and the
+protocol. A flag may lower an alert or a stop. Only a person raises one: in the file, or at `guard reset`.
 """
 
 from __future__ import annotations
 
-from holdfast.budgets import config_file
+import os
+
 from holdfast.budgets.rules import thresholds, triggers
-from holdfast.budgets.rules.thresholds import ALERT, LEVELS, STOP, STOPPING, TYPES, WARNING
-from holdfast.budgets.rules.units import UNITS
+from holdfast.budgets.rules.thresholds import (
+    ALERT,
+    LEVELS,
+    STOP,
+    STOPPING,
+    TYPES,
+    UNITS,
+    WARNING,
+    bad,
+    is_amount,
+    money,
+)
 from holdfast.kernel.errors import NotAllowed, Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
+
+    import yaml
 
     from holdfast.budgets.rules.thresholds import Limits, Sources
     from holdfast.budgets.rules.triggers import Trigger
     from holdfast.kernel.workspace import Workspace
 
+PROJECT_FILE = ".autopilot/config.yaml"
+USER_FILE = os.path.join("autopilot", "config.json")
+LARGEST_FILE = 256 * 1024
+_SECTIONS = ("thresholds", "checkpoint_triggers")
+# The names of the user's own file, from the upstream project.
+_GLOBAL_NAMES = {"warnCost": WARNING, "alertCost": ALERT, "maxCost": STOP}
 PROTOCOL, WAYPOINT, FLAG = "protocol", "waypoint", "--limit"
+
+
+def read_project_file(workspace: Workspace) -> tuple[Limits, list[Trigger]]:
+    """What the project's file sets, if there is one. Keys that are not ours are somebody else's."""
+    text = _read_text(os.path.join(workspace.root, PROJECT_FILE), PROJECT_FILE)
+    if not text:
+        return {}, []
+    document = _parsed(text)
+    for name in document:
+        hint = thresholds.nearest(str(name), _SECTIONS)
+        if name not in _SECTIONS and hint.startswith("Did you mean"):
+            raise bad(f"{PROJECT_FILE}: {name}", "is unknown", hint=hint)
+    given = thresholds.read(document.get("thresholds"), f"{PROJECT_FILE}: thresholds")
+    section, where = document.get("checkpoint_triggers"), f"{PROJECT_FILE}: checkpoint_triggers"
+    entries = triggers.read(section, where)
+    bound = triggers.limits_in(section, entries, given, where)
+    return thresholds.combined(bound, given), entries
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    import yaml
+
+    try:
+        # BaseLoader: every scalar stays text, so that `06` and `12,50` arrive as they were written.
+        root = yaml.compose(text, Loader=yaml.BaseLoader)
+        _refuse_twice(root, "")
+        document = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506
+    except (yaml.YAMLError, RecursionError) as problem:
+        what = " ".join(str(problem).split()) or "nested too deeply"
+        raise bad(PROJECT_FILE, f"is not YAML: {what:.200}") from None
+    if document in (None, ""):
+        return {}
+    if not isinstance(document, dict):
+        raise bad(PROJECT_FILE, f"must be a table with {' and '.join(_SECTIONS)}")
+    return document
+
+
+def _refuse_twice(node: yaml.Node | None, where: str) -> None:
+    """YAML lets a key stand twice, and the last one wins unseen."""
+    import yaml
+
+    if not isinstance(node, yaml.MappingNode):
+        return
+    seen = set()
+    for key, value in node.value:
+        name = f"{where}.{key.value}" if where else str(key.value)
+        if name in seen:
+            raise bad(
+                f"{PROJECT_FILE}: {name}", f"stands there twice (line {key.start_mark.line + 1})"
+            )
+        seen.add(name)
+        _refuse_twice(value, name)
+
+
+def user_file_path() -> str:
+    """Where the user's own file is."""
+    folder = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
+    return os.path.join(folder, USER_FILE)
+
+
+def read_user_file() -> tuple[str, Limits]:
+    """What the user's own file sets for all projects, and where that file is."""
+    import json
+
+    path = user_file_path()
+    text = _read_text(path, path)
+    if not text:
+        return path, {}
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        raise bad(path, f"is not JSON: {problem}") from None
+    if not isinstance(document, dict):
+        raise bad(path, "must be a JSON object")
+    section = document.get("defaults", document)
+    section = section if isinstance(section, dict) else {}
+    limits: Limits = {}
+    for name, level in _GLOBAL_NAMES.items():
+        if section.get(name) is not None:
+            limits.setdefault(level, {})["cost"] = _cost(section[name], f"{path}: {name}")
+    return path, limits
+
+
+def _cost(value: Any, key: str) -> float:
+    if isinstance(value, str):
+        try:
+            return money(value)
+        except ValueError as problem:
+            raise bad(key, str(problem)) from None
+    if not is_amount(value):
+        raise bad(key, f"must be an amount such as 10, not {value!r:.40}")
+    return float(value)
+
+
+def _read_text(path: str, name: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except OSError as error:
+        raise bad(name, f"cannot be read: {error.strerror}") from error
+    if len(content) > LARGEST_FILE:
+        raise bad(name, f"is larger than {LARGEST_FILE // 1024} KB")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise bad(name, f"is not UTF-8 at byte {error.start}") from None
 
 
 class InForce:
@@ -43,12 +171,12 @@ def in_force(
     workspace: Workspace, given: Limits, lowered: Limits, flags: Limits | None = None
 ) -> InForce:
     """`given` and `lowered` are what a budget keeps: a person's word, and the flags of a waypoint."""
-    project, entries = config_file.project(workspace)
-    path, own = config_file.everywhere()
+    project, entries = read_project_file(workspace)
+    path, own = read_user_file()
     layers = [
         (PROTOCOL, thresholds.DEFAULTS),
         (path, own),
-        (config_file.PROJECT, project),
+        (PROJECT_FILE, project),
         (WAYPOINT, given),
     ]
     layers.append((WAYPOINT, thresholds.below(lowered, thresholds.stacked(layers)[0])))
@@ -64,7 +192,7 @@ def _refuse_raised(limits: Limits, flags: Limits) -> None:
             if level != WARNING and number > limits[level][type]:
                 raise NotAllowed(
                     f"A flag cannot raise {level}.{type} from {limits[level][type]:g} to {number:g}.",
-                    hint=f"A person raises it in {config_file.PROJECT}, or at `holdfast guard reset`.",
+                    hint=f"A person raises it in {PROJECT_FILE}, or at `holdfast guard reset`.",
                     kind="limit_raised",
                 )
 

@@ -5,8 +5,14 @@ What nobody knows stays unknown. It never passes as zero: the check says so, and
 
 from __future__ import annotations
 
-from holdfast.budgets.rules.thresholds import TYPES, variance_of
-from holdfast.budgets.rules.units import UNITS, from_millionths, is_amount, millionths
+from holdfast.budgets.rules.thresholds import (
+    TYPES,
+    UNITS,
+    from_millionths,
+    is_amount,
+    millionths,
+    variance_of,
+)
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, Usage
 

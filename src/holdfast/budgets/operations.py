@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from holdfast.budgets.rules import units
+from holdfast.budgets.rules import thresholds
 from holdfast.fleet.epic import find
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotFound, Usage
@@ -93,11 +93,11 @@ def check(budget: Budget, request: CheckRequest) -> BudgetReport:
     """Whether work may go on: `go`, `wait` for a person, or `stop`."""
     given = request.values or {}
     errors = given.get("errors")
-    if errors is not None and units.is_number(errors) and errors != int(errors):
+    if errors is not None and thresholds.is_number(errors) and errors != int(errors):
         raise Usage(f"errors must be a whole number such as 3, not {errors!r:.40}.")
     # 30 and 30.0 are two texts in a file; a value is the same from every face.
     values: Any = {
-        name: float(value) if units.is_amount(value) else value  # type: ignore[arg-type]
+        name: float(value) if thresholds.is_amount(value) else value  # type: ignore[arg-type]
         for name, value in given.items()
     }
     return budget.check(
@@ -114,7 +114,7 @@ def add(budget: Budget, request: AddRequest) -> AddResult:
     given = {"cost": request.cost, "tokens": request.tokens, "error": request.error}
     added: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     for name in ("cost", "tokens"):
-        if name in added and not units.is_amount(added[name]):
+        if name in added and not thresholds.is_amount(added[name]):
             raise Usage(f"{name} must be a finite number from 0 on, not {added[name]!r:.40}.")
     if "error" in added and not added["error"].strip():
         raise Usage("error needs a text.", hint="Leave it out when nothing went wrong.")
@@ -199,7 +199,7 @@ def _account_of_life(
 
 
 def _dollars(cost: int | None) -> float | None:
-    return None if cost is None else units.from_millionths(cost)
+    return None if cost is None else thresholds.from_millionths(cost)
 
 
 def _sum(spent: list[Spending], reported: float | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from holdfast.budgets.rules import budget as rules
-from holdfast.budgets.rules.waypoint import FOLDER
+from holdfast.budgets.rules.documents import WAYPOINTS
 from holdfast.kernel import canonical_json
 from holdfast.kernel.jsonl import LineFile
 from holdfast.kernel.state import load
@@ -95,9 +95,9 @@ def find_waypoints(workspace: Workspace, streams: Sequence[str], text: str) -> l
     spelled = canonical_json.dumps(text)[1:-1].encode()
     found = []
     for root in worktrees(workspace):
-        folder = os.path.join(root, FOLDER)
+        folder = os.path.join(root, WAYPOINTS)
         names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-        paths = [os.path.join(folder, name) for name in names if f"{FOLDER}/{name}" != newest]
+        paths = [os.path.join(folder, name) for name in names if f"{WAYPOINTS}/{name}" != newest]
         found += [path for path in paths if _holds(path, spelled)]
     return found
 

@@ -1,17 +1,18 @@
 """The stop of a budget: the latch that holds without the database, and the reserve beside it.
 
-It is set before the stop is recorded, so that a crash in between leaves a stop, and never a record
-of one that holds nobody.
+The latch and the files of alerts are what hooks read. `put_back` sets them again where a program removed
+them, and `follow` sets them as the server's records say.
 """
 
 from __future__ import annotations
 
-from holdfast.budgets import last_turn
+from holdfast.budgets import alerts, last_turn
 from holdfast.budgets.rules import budget as rules
 from holdfast.budgets.rules.boxes import amount, name_of
-from holdfast.budgets.rules.waypoint import ALERT_STOP
-from holdfast.estop.stop import BUDGET
-from holdfast.kernel import latch
+from holdfast.budgets.rules.documents import ALERT_STOP
+from holdfast.estop.stop import BUDGET, is_recorded
+from holdfast.kernel import clock, config, latch
+from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.state import load
 
 TYPE_CHECKING = False
@@ -19,7 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast.budgets.rules.ledger import BudgetState, Halt, Pending, Ruling
+    from holdfast.journal.interface import Journal
     from holdfast.kernel.workspace import Workspace
+
+# An alert is recorded first, and its file written a moment later.
+SETTLED = 10_000
 
 
 def engage(workspace: Workspace, halt: Halt, *, now: int) -> bool:
@@ -82,3 +87,65 @@ def list_waiting(workspace: Workspace) -> Iterator[tuple[str, str]]:
     for type, pending in state["pending"].items():
         reached = f"{name_of(type)} at {amount(type, pending['value'])}"
         yield f"An alert waits: {reached}", f"holdfast guard ack {type}"
+
+
+def follow(workspace: Workspace, state: BudgetState, _server: Journal) -> None:
+    """Set or lift the budget's stop and settle its alerts as the server's stream says."""
+    halt = state["stopped"]
+    if halt is not None:
+        # Its last turn was given where it was reached.
+        engage(workspace, {**halt, "last_turn": False}, now=clock.now())
+        return
+    held = latch.read(workspace)
+    if held is not None and held["by"] == BUDGET:
+        let_go(workspace)
+    for type in alerts.types(workspace) - state["pending"].keys():
+        alerts.settle(workspace, type)
+
+
+def put_back(workspace: Workspace, *, now: int) -> list[str]:
+    """Set what is missing; what it was, in words. Nothing here fails a command."""
+    if workspace.url or not workspace.exists() or workspace.journal.read_only:
+        return []  # of a server's streams, the forwarder brings this machine's files up to date
+    try:
+        if workspace.local and config.load(workspace, workspace.journal)["journal.url"]:
+            return []  # a copy of the server's, which the forwarder brings up to date
+        found = _set_missing(workspace, now)
+        if found:
+            _record_removal(workspace, found, now)
+    except (HoldfastError, OSError):
+        return []
+    return found
+
+
+def _set_missing(workspace: Workspace, now: int) -> list[str]:
+    found = []
+    held = latch.read(workspace)
+    if held is None and (stopped := is_recorded(workspace)) is not None:
+        latch.engage(workspace, stopped["reason"], by=stopped["by"], now=now)
+        found.append("the emergency stop")
+        held = latch.read(workspace)
+    if workspace.journal.head(rules.STREAM) is None:
+        return found
+    state: BudgetState = load(workspace.journal, rules, rules.STREAM)[0]
+    halt = state["stopped"]
+    if halt is not None and held is None:
+        # Its last turn was given when it was set.
+        engage(workspace, {**halt, "last_turn": False}, now=now)
+        found.append("the budget's stop")
+    for type, pending in state["pending"].items():
+        is_new = now - clock.parse(pending["since"]) < SETTLED
+        if not is_new and not alerts.holds(workspace, pending["session_id"], type):
+            alerts.add(workspace, pending["session_id"], type, describe_pending(type, pending))
+            found.append(f"the alert of {type}")
+    return found
+
+
+def _record_removal(workspace: Workspace, found: list[str], now: int) -> None:
+    # Here, because hooks check budgets and need no terminal.
+    from holdfast.gates.notices import tell_people
+    from holdfast.gates.person import refuse
+
+    for what in found:
+        refuse(workspace, f"lift {what}", "its file was removed; it is set again", now=now)
+    tell_people(workspace, f"The file of {', '.join(found)} was removed. It is set again.", now=now)

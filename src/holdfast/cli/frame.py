@@ -159,7 +159,7 @@ class Call:
             # Most workspaces have neither; the rules of budgets take a while to import.
             if not any(map(workspace.journal.head, ("stop:workspace", "budget:default"))):
                 return
-            from holdfast.budgets.missing import put_back
+            from holdfast.budgets.stop import put_back
 
             for what in put_back(workspace, now=self.now):
                 warn(f"The file of {what} was removed. It is set again, and recorded.")

@@ -13,8 +13,7 @@ from holdfast.cli.text_input import text_from
 from holdfast.gates.answer import attached
 from holdfast.gates.ask import AskRequest, ask
 from holdfast.gates.lookup import GateContext
-from holdfast.gates.rules.content import PREFIX
-from holdfast.gates.rules.gate_text import LIGHTS, render
+from holdfast.gates.rules.content import LIGHTS, PREFIX, render
 from holdfast.gates.rules.gate_xml import AUTO, LARGEST, parse
 from holdfast.kernel.errors import Usage
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast.budgets.rules.thresholds import ALERT, STOP, WARNING
-from holdfast.budgets.rules.units import UNITS
+from holdfast.budgets.rules.thresholds import ALERT, STOP, UNITS, WARNING
 from holdfast.kernel.errors import Usage
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.kernel import config, latch
+from holdfast.kernel import clock, config, latch
 from holdfast.kernel.errors import HoldfastError, NotAllowed, Stopped, StoreAway
 
 TYPE_CHECKING = False
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.estop.rules.stop import StopState
+    from holdfast.journal.interface import Journal
     from holdfast.kernel.latch import Latch
     from holdfast.kernel.rules import Person
     from holdfast.kernel.workspace import Workspace
@@ -75,7 +76,7 @@ def holding(workspace: Workspace, state: StopState) -> StopState | None:
     lifted = state.get("lifted")
     if lifted is None or not config.load(workspace, workspace.journal)["gate.signers"]:
         return None
-    from holdfast.signatures import counts
+    from holdfast.kernel.signatures import counts
 
     subject = {"reason": lifted["reason"], "by": lifted["by"]}
     if counts(workspace, lifted["person"], LIFT, subject, {"reason": state["reason"]}):
@@ -143,3 +144,19 @@ def refuse_stopped(workspace: Workspace, saved: str = "") -> None:
             f"{words(stopped)}.{f' {saved}' if saved else ''}",
             hint=f"Checkpoint and wait; a person lifts it with: {lifted_by(stopped)}",
         )
+
+
+def follow(workspace: Workspace, state: StopState, server: Journal) -> None:
+    """Set or lift the latch as the server's stream says."""
+    from holdfast.estop.rules.stop import STREAM
+
+    held, stopped = latch.read(workspace), holding(workspace, state)
+    if stopped is not None:
+        if held is None:
+            latch.engage(workspace, stopped["reason"], by=stopped["by"], now=clock.now())
+        return
+    # Only the stop that was lifted: one that the server never heard of holds on.
+    lifted = server.latest(stream=STREAM, kind="stopped", limit=1)
+    body = lifted[0]["body"] if lifted else None
+    if held and body and (held["reason"], held["by"]) == (body["reason"], body["by"]):
+        latch.release(workspace)

@@ -10,18 +10,17 @@ from holdfast.gates import person as people
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules import people as refusal
-from holdfast.gates.rules.answer import declined, hint_for, understood
-from holdfast.gates.rules.gate_text import inert, render
+from holdfast.gates.rules.content import declined, hint_for, inert, render, understood
 from holdfast.gates.rules.picture import described
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.errors import Conflict, Usage
+from holdfast.kernel.signatures import sign, text_of
 from holdfast.kernel.state import load
-from holdfast.signatures import sign, text_of
 from holdfast.streams import open_writer
 
 if TYPE_CHECKING:
-    from holdfast.gates.rules.answer import GateAnswer
+    from holdfast.gates.rules.content import GateAnswer
     from holdfast.gates.rules.gate import GateState
     from holdfast.gates.rules.people import PeopleState, Refused
     from holdfast.kernel.rules import Person

@@ -10,12 +10,11 @@ from holdfast.gates import wait as waiting
 from holdfast.gates.ask import AskRequest, WithdrawRequest, ask, withdraw
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import content as contents
-from holdfast.gates.rules.gate_text import render
+from holdfast.gates.rules.content import render
 from holdfast.kernel import clock
 
 if TYPE_CHECKING:
-    from holdfast.gates.rules.answer import GateAnswer
-    from holdfast.gates.rules.content import Content, GateOption
+    from holdfast.gates.rules.content import Content, GateAnswer, GateOption
     from holdfast.gates.rules.gate import GateState
     from holdfast.kernel.workspace import Workspace
 

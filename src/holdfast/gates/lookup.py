@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.gates.rules import gate as rules
+from holdfast.gates.rules.content import inert
 from holdfast.kernel import clock, inbox
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.state import fold, load
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 STREAMS = "gate:"
 # A plan's run knows its gates by the names of its plan, too; plans are above gates.
 _RUNS = "holdfast.plans.lookup"
+MOST = 10
 
 
 class GateContext:
@@ -46,7 +48,7 @@ def counted(workspace: Workspace, state: GateState) -> GateState:
 
     if not config.load(workspace, workspace.journal)["gate.signers"]:
         return state
-    from holdfast.signatures import counts
+    from holdfast.kernel.signatures import counts
 
     purpose = purpose_of(state["id"])
     subject, said = rules.subject_of(state), rules.said_of(answer)
@@ -202,3 +204,38 @@ def close(workspace: Workspace, id: str, *, now: int) -> None:
 
 def _heads(workspace: Workspace) -> list[Head]:
     return workspace.journal.heads(STREAMS) if workspace.exists() else []
+
+
+def for_a_pack(workspace: Workspace, since: str) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Commands to run first, and sections; the same words for the same state."""
+    waiting = open_gates(workspace)
+    blocking = [one for one in waiting if not one["batch"] and _is_here(workspace, one)]
+    commands = [f"holdfast gate wait {one['id']} --timeout 0" for one in blocking]
+    sections = [("Gates that wait for a person", [_open_line(one) for one in waiting[:MOST]])]
+    answers = [
+        f"- {one['id']}: {_answer_text(one['answer'])}"
+        for one in answered_since(workspace, since, limit=MOST)
+    ]
+    sections.append(("Gates that were answered, latest first", answers))
+    return commands, [(title, lines) for title, lines in sections if lines]
+
+
+def _is_here(workspace: Workspace, state: GateState) -> bool:
+    return state["asked"] is not None and state["asked"]["worktree"] == workspace.root
+
+
+def _open_line(state: GateState) -> str:
+    since = state["asked"]["at"] if state["asked"] else ""
+    kind = state["content"]["type"] if state["content"] else ""
+    holds = f"; holds up {inert(state['holds'])}" if state["holds"] else ""
+    return f"- {state['id']} ({kind}): {inert(title_of(state))}; since {since}{holds}"
+
+
+def _answer_text(answer: object) -> str:
+    if not isinstance(answer, dict):
+        return ""
+    said = f"no: {answer['text']}"
+    if answer["verdict"] == "yes":
+        said = f"{answer['answer']}: {answer['text']}" if answer["text"] else answer["answer"]
+    who = answer["person"]["name"] if answer["person"] else "its expiry"
+    return inert(f"{said} ({who}, {answer['at']})")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from holdfast.estop.stop import refuse_stopped
 from holdfast.gates import lookup, notices
 from holdfast.gates.rules import gate as rules
-from holdfast.gates.rules.gate_text import inert
+from holdfast.gates.rules.content import inert
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Declined, NotFound, Waiting
 from holdfast.streams import open_writer

@@ -1,26 +1,36 @@
-"""Copies of the journal: a database file that can be restored, and JSON lines for other programs."""
+"""Copies: of the journal as a database file or as JSON lines, of what can be read of a damaged journal,
+and of the work tree."""
 
 from __future__ import annotations
 
 import json
 import os
 
+from holdfast.fleet import transfer
+from holdfast.journal import salvage as files
 from holdfast.journal import upkeep
 from holdfast.journal.sqlite import SqliteJournal
-from holdfast.kernel import clock
+from holdfast.journal.upkeep import COPY_PREFIXES
+from holdfast.kernel import clock, failures
+from holdfast.kernel.commit import Order, commit
+from holdfast.kernel.crash import reached
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError
-from holdfast.maintenance.decisions import find_decisions, require_person
-from holdfast.maintenance.history import require_journal
+from holdfast.kernel.rules import Decision
+from holdfast.kernel.state import SALVAGED, fold
+from holdfast.maintenance.history import find_decisions, require_journal, require_person
 from holdfast.remote.move import copy_to_file
+from holdfast.streams import open_writer, rules_of
 from holdfast.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import TypedDict
+    from typing import Any, TypedDict
 
+    from holdfast.git.trailers import Snapshot
     from holdfast.journal.interface import Journal
+    from holdfast.journal.salvage import Salvaged
     from holdfast.kernel.workspace import Workspace
 
     class RestoredCopy(TypedDict):
@@ -28,6 +38,10 @@ if TYPE_CHECKING:
 
         file: str
         aside: str
+
+
+# The new journal while it is written, and once it is complete.
+UNFINISHED, COMPLETE = "salvage.unfinished", "salvage.db"
 
 
 def backup(workspace: Workspace, file: str, *, dry_run: bool = False) -> int:
@@ -125,3 +139,88 @@ def _lines(journal: Journal) -> Iterator[str]:
         for record in batch:
             yield json.dumps(record, ensure_ascii=False)
         last = batch[-1]["seq"]
+
+
+def salvage(workspace: Workspace, *, actor: str, now: int) -> Salvaged:
+    """Make a new journal of what can be read of the damaged one, which is kept beside it. Each stream
+    that lost something gets a record that says so."""
+    if workspace.url:
+        raise HoldfastError(
+            "The journal is on a server, and is not a file that can be salvaged.",
+            hint="Restore the database with PostgreSQL's own tools.",
+            kind="on_a_server",
+        )
+    workspace.close()
+    unfinished = os.path.join(workspace.home, UNFINISHED)
+    complete = os.path.join(workspace.home, COMPLETE)
+    stamp = f"{clock.stamp(now).replace(':', '')}-{new_id()[:8]}"
+    aside = os.path.join(workspace.home, f"{COPY_PREFIXES[1]}{stamp}.db")
+    with workspace.lock():
+        if os.path.exists(complete):
+            # A salvage was killed before its last step. The damaged file may lack its log by now.
+            done = _count_saved(complete)
+        else:
+            files.remove_leftovers(unfinished)
+            done = files.salvage(workspace.journal_path, unfinished, _can_fold)
+            reached("salvaged")
+            os.replace(unfinished, complete)
+        done["aside"] = aside
+        files.replace(workspace.journal_path, complete, aside)
+    writer = open_writer(workspace)
+    for lost in done["lost"]:
+        body = {"lost": lost["records"], "unreadable": lost["bodies"]}
+        order = Order(lost["stream"], Decision([(SALVAGED, body)]))
+        try:
+            commit(writer, [order], actor=actor, now=now)
+        except HoldfastError:
+            continue  # a stream that was ended takes no more records; the report names it
+    return done
+
+
+def _count_saved(complete: str) -> Salvaged:
+    journal = SqliteJournal(complete)
+    heads = journal.heads()
+    journal.close()
+    records = sum(head["version"] - head["anchor_version"] for head in heads)
+    return {"records": records, "streams": len(heads), "lost": [], "aside": ""}
+
+
+def describe(done: Salvaged) -> str:
+    """What was saved and what was lost, in one sentence each."""
+    saved = f"{_count(done['records'], 'record')} in {_count(done['streams'], 'stream')} saved"
+    lost = [
+        f"{one['stream']} lost {_count(one['records'] + one['bodies'], 'record')}"
+        for one in done["lost"]
+    ]
+    what = "; ".join(lost) if lost else "nothing that is known of was lost"
+    return f"{saved}; {what}. The damaged file is kept: {done['aside']}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _can_fold(stream: str, snapshot: Any, events: list[Any]) -> bool:
+    """Whether the rules make a state of these records, and can show it."""
+    try:
+        rules = rules_of(stream)
+        state = rules.initial(stream) if snapshot is None else snapshot
+        rules.render(fold(rules, state, events))
+    except Exception:  # any rule may trip over a record whose predecessor is lost
+        return False
+    return True
+
+
+def create_snapshot(
+    workspace: Workspace, *, actor: str, now: int, session: str = "", unattended: bool = False
+) -> tuple[Snapshot, list[str]]:
+    """Take a snapshot, and push it where `snapshot.remote` names a remote; what went wrong there.
+
+    `unattended` also writes the problems down for `holdfast status`: a hook starts this in a process
+    whose output no person sees."""
+    made = transfer.take_snapshot(workspace, now, session=session)
+    problems = transfer.push_if_configured(workspace, actor=actor)
+    if unattended:
+        for problem in problems:
+            failures.note(workspace, "snapshot push", problem, now)
+    return made, problems

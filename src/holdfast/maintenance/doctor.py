@@ -20,8 +20,8 @@ from holdfast.kernel.views.exchange import is_supported
 from holdfast.kernel.views.files import content_digest, identity_of, target_of
 from holdfast.kernel.workspace import TOOL_FOLDER, worktrees
 from holdfast.maintenance import purge
+from holdfast.maintenance.backup import describe, salvage
 from holdfast.maintenance.gc import leftovers
-from holdfast.maintenance.salvage import describe, salvage
 from holdfast.processes.distribution import FOREIGN, NAME, find_foreign_package
 from holdfast.session.handover_text import how_long
 from holdfast.streams import open_writer, rules_of

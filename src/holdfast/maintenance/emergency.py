@@ -9,7 +9,7 @@ from holdfast.gates import person as people
 from holdfast.kernel import clock, latch
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.redact import Redactor
-from holdfast.signatures import sign, text_of
+from holdfast.kernel.signatures import sign, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

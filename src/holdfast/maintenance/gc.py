@@ -6,7 +6,7 @@ import os
 
 from holdfast.kernel import clock, config
 from holdfast.kernel.state import load
-from holdfast.maintenance.decisions import REFUSALS, STREAMS, require_person
+from holdfast.maintenance.history import REFUSALS, STREAMS, require_person
 from holdfast.streams import rules_of
 
 TYPE_CHECKING = False

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 
+from holdfast.gates import person as people
 from holdfast.journal.interface import find_record
 from holdfast.kernel.commit import REPAIR, Order, commit
 from holdfast.kernel.errors import NotFound, Usage
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import RESTORED, at_version, fold, has_everything, load
 from holdfast.loop.track import prepare_restore
-from holdfast.maintenance.decisions import find_decisions, require_person
 from holdfast.maintenance.record_text import describe_all
 from holdfast.streams import open_writer, rules_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any, TypedDict, final
 
     from holdfast.journal.interface import Head, Journal, Record
     from holdfast.kernel.commit import Outcome
+    from holdfast.kernel.rules import Person
     from holdfast.kernel.workspace import Workspace
 
     class HistoryRequest(TypedDict, total=False):
@@ -81,6 +83,8 @@ if TYPE_CHECKING:
 
 
 DEFAULT_LIMIT = 50
+REFUSALS = "people:"
+STREAMS = ("budget:", "gate:", "stop:", REFUSALS)
 
 
 def require_journal(workspace: Workspace) -> Journal:
@@ -227,3 +231,28 @@ def _after(journal: Journal, record: Record) -> StateAfter:
         "version": record["version"],
         "state": state_at(journal, record["stream"], record["version"]),
     }
+
+
+def find_decisions(streams: Iterable[str]) -> list[str]:
+    """Those of the streams that hold what people decided."""
+    return sorted(stream for stream in streams if stream.startswith(STREAMS))
+
+
+def require_person(
+    workspace: Workspace,
+    purpose: str,
+    streams: Iterable[str],
+    *,
+    now: int,
+    person: Person | None = None,
+) -> Person | None:
+    """The person who is needed where these streams hold what people decided; None where none do.
+    NotAllowed when no person is there, and the attempt is recorded. Without a `person`, the one at
+    the terminal of this process is asked."""
+    found = find_decisions(streams)
+    if not found:
+        return None
+    if person is not None:
+        return people.refuse_made_up(workspace, purpose, person, now=now)
+    shown = [f"This changes what people decided: {', '.join(found[:5])}"]
+    return people.require(workspace, purpose, shown, now=now)

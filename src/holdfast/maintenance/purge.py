@@ -37,8 +37,8 @@ from holdfast.kernel.state import PURGED, fold, load
 from holdfast.kernel.views.files import target_of
 from holdfast.kernel.workspace import TOOL_FOLDER, user_folder, worktrees
 from holdfast.loop import history as loop_history
-from holdfast.maintenance.decisions import require_person
-from holdfast.maintenance.salvage import COMPLETE, UNFINISHED
+from holdfast.maintenance.backup import COMPLETE, UNFINISHED
+from holdfast.maintenance.history import require_person
 from holdfast.maintenance.status import PURGE_FILE
 from holdfast.session import observation
 from holdfast.session.mentions import names_in

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_types import CallToolResult, TextContent
 
-from holdfast.budgets.missing import put_back
+from holdfast.budgets.stop import put_back
 from holdfast.estop.stop import refuse_stopped
 from holdfast.hooks.pending import finish_here
 from holdfast.kernel import canonical_json, clock, config, latch

@@ -12,10 +12,8 @@ from mcp.server.mcpserver import Context, Elicit
 from pydantic import BaseModel, Field, create_model
 
 from holdfast.gates import lookup
-from holdfast.gates.rules.answer import hint_for
-from holdfast.gates.rules.content import DECISION
+from holdfast.gates.rules.content import DECISION, hint_for, inert, render
 from holdfast.gates.rules.gate import is_blocking, is_open
-from holdfast.gates.rules.gate_text import inert, render
 from holdfast.kernel.errors import HoldfastError
 from holdfast.mcp.call import ToolCall
 from holdfast.mcp.tool import folder_of

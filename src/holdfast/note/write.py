@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.kernel.commit import Outcome
     from holdfast.kernel.workspace import Workspace
-    from holdfast.note.rules.document import NoteState
+    from holdfast.note.rules.note import NoteState
 
 
 @works_offline

@@ -20,8 +20,7 @@ from holdfast.plans.rules.run_model import ISSUES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from holdfast.gates.rules.answer import GateAnswer
-    from holdfast.gates.rules.content import Content
+    from holdfast.gates.rules.content import Content, GateAnswer
     from holdfast.gates.rules.gate import GateState
     from holdfast.kernel.workspace import Workspace
     from holdfast.plans.executors import TaskWork

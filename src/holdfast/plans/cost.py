@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING
 
 from holdfast.budgets.measure import gather
-from holdfast.budgets.rules.units import from_millionths, millionths
+from holdfast.budgets.rules.thresholds import from_millionths, millionths
 from holdfast.clients.claude import usage as claude
 from holdfast.clients.codex import usage as codex
 from holdfast.clients.current_session import own_id

@@ -10,7 +10,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from holdfast.gates.rules.xml_tree import place_of
+from holdfast.gates.rules.gate_xml import place_of
 from holdfast.kernel.errors import NotAllowed, NotFound, Usage
 from holdfast.plans.rules import document
 from holdfast.plans.rules.waves import natural

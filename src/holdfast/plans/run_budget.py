@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from holdfast.budgets import config_file
 from holdfast.budgets.check import Budget
+from holdfast.budgets.limits import PROJECT_FILE, user_file_path
 from holdfast.kernel import clock, latch
 from holdfast.kernel.views.files import identity_of
 from holdfast.plans.cost import Spent
@@ -63,7 +63,10 @@ class RunBudget:
         limits, and whether a stop holds."""
         workspace = self.budget.workspace
         head = workspace.journal.head(self.budget.stream)
-        files = [os.path.join(workspace.root, config_file.PROJECT), config_file.everywhere_path()]
+        files = [
+            os.path.join(workspace.root, PROJECT_FILE),
+            user_file_path(),
+        ]
         held = [identity_of(path) for path in (*files, *latch.places(workspace))]
         return (head["version"] if head else 0, held)
 

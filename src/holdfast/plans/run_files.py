@@ -6,7 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from holdfast.budgets.rules import waypoint
+from holdfast.budgets.rules import documents
 from holdfast.clients.current_session import own_id
 from holdfast.git.head import read_head
 from holdfast.kernel import clock
@@ -197,7 +197,7 @@ class Flight:
         known: FlightState = load(
             self._writer.workspace.journal, flight, flight.stream_of(self._run)
         )[0]
-        return waypoint.made(
+        return documents.make_waypoint(
             reason,
             trigger={"type": reason, "level": None, "value": None},
             session=own_id(),
@@ -213,7 +213,9 @@ class Flight:
     def _taken(self, reason: str, own: str, now: int) -> str:
         """The last name of this second that is taken: by this run, or by the file of another."""
         taken, root = own, self._writer.workspace.root
-        while os.path.lexists(os.path.join(root, path := waypoint.path_of(reason, now, taken))):
+        while os.path.lexists(
+            os.path.join(root, path := documents.path_of_waypoint(reason, now, taken))
+        ):
             taken = path
         return taken
 
@@ -264,7 +266,7 @@ class Flight:
 
 def refuse_outside(workspace: Workspace, plans: Iterable[Plan]) -> None:
     """A folder that is a link out of the worktree is refused before anything runs, not after."""
-    for path in (transponder.PATH, f"{waypoint.FOLDER}/any", *map(_logbook_of, plans)):
+    for path in (transponder.PATH, f"{documents.WAYPOINTS}/any", *map(_logbook_of, plans)):
         target_of(workspace, path)
 
 

@@ -80,7 +80,7 @@ if TYPE_CHECKING:
 
 
 # What waits for a person. By name: gates are built on sessions, not the other way round.
-GATES = "holdfast.gates.summary"
+GATES = "holdfast.gates.lookup"
 DEFAULT_BUDGET = 9_000
 MOST_PREDECESSORS = 5
 MOST_NOTES = 8

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.hooks import run as hooks
 from holdfast.kernel import canonical_json
-from holdfast.note.rules.document import heading, parse
+from holdfast.note.rules.note import heading, parse_document
 from tests.kernel.views.scene import STREAM, Scene, clean_environment
 
 HOSTILE = {
@@ -59,7 +59,7 @@ def test_a_hostile_note_survives_an_edit_beside_it(scene: Scene, text: str) -> N
 def test_a_hostile_note_reads_back_from_its_file(scene: Scene, text: str) -> None:
     scene.note(text)
     state = scene.state()
-    entries, rest = parse(scene.rendered(), heading(state), "2026-01-01T00:00:00Z")
+    entries, rest = parse_document(scene.rendered(), heading(state), "2026-01-01T00:00:00Z")
     assert entries == state["entries"]
     assert rest == ""
 
@@ -68,7 +68,7 @@ def test_a_hostile_note_reads_back_from_its_file(scene: Scene, text: str) -> Non
 def test_a_hostile_author_does_not_change_the_form_of_the_file(scene: Scene, by: str) -> None:
     scene.writer.execute(STREAM, {"add": "text", "by": by}, actor="tester", now=0)
     scene.note("after")
-    entries, rest = parse(scene.text(), heading(scene.state()), "2026-01-01T00:00:00Z")
+    entries, rest = parse_document(scene.text(), heading(scene.state()), "2026-01-01T00:00:00Z")
     assert [entry["text"] for entry in entries] == ["text", "after"]
     assert entries == scene.state()["entries"]
     assert rest == ""

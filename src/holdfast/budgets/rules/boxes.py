@@ -3,7 +3,7 @@ lines, in the protocol's words. The log takes the lines, the console the boxes; 
 
 from __future__ import annotations
 
-from holdfast.budgets.rules.units import MILLIONTHS, millionths
+from holdfast.budgets.rules.thresholds import MILLIONTHS, millionths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

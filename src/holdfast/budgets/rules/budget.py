@@ -6,15 +6,20 @@ and the newest waypoint; `metrics.jsonl` is appended from its records, in `holdf
 
 from __future__ import annotations
 
-from holdfast.budgets.rules import acknowledgments as files
-from holdfast.budgets.rules import waypoint
+from holdfast.budgets.rules import documents
+from holdfast.budgets.rules import documents as files
 from holdfast.budgets.rules.boxes import amount
-from holdfast.budgets.rules.edits import absorb
-from holdfast.budgets.rules.fold import apply
-from holdfast.budgets.rules.ledger import LONGEST_ERROR, initial
+from holdfast.budgets.rules.ledger import LONGEST_ERROR, absorb, apply, initial
 from holdfast.budgets.rules.ruling import judge, risen
-from holdfast.budgets.rules.thresholds import ALERT, LEVELS, STOP, TYPES, combined
-from holdfast.budgets.rules.units import is_amount, is_number
+from holdfast.budgets.rules.thresholds import (
+    ALERT,
+    LEVELS,
+    STOP,
+    TYPES,
+    combined,
+    is_amount,
+    is_number,
+)
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, NotAllowed, NotFound, Usage
 from holdfast.kernel.rules import Decision, Person
@@ -141,10 +146,10 @@ def _is_new_context_alert(state: BudgetState, crossed: Handled) -> bool:
 
 
 def _stopped(state: BudgetState, check: BudgetCheck, crossed: Handled, now: int) -> dict[str, Any]:
-    trigger = {**_trigger(crossed), "reason": waypoint.EXCEEDED}
-    saved = _waypoint(state, check, waypoint.THRESHOLD_STOP, trigger, LIFT, now)
+    trigger = {**_trigger(crossed), "reason": documents.EXCEEDED}
+    saved = _waypoint(state, check, documents.THRESHOLD_STOP, trigger, LIFT, now)
     halt: Halt = {
-        "reason": waypoint.THRESHOLD_STOP,
+        "reason": documents.THRESHOLD_STOP,
         "type": crossed["type"],
         "level": crossed["level"],
         "value": crossed["value"],
@@ -164,7 +169,7 @@ def _halted(halt: Halt, saved: Saved) -> dict[str, Any]:
 
 def _prepared(state: BudgetState, check: BudgetCheck, crossed: Handled, now: int) -> Saved:
     resume = f"holdfast guard ack {crossed['type']}"
-    return _waypoint(state, check, waypoint.CONTEXT_ALERT, _trigger(crossed), resume, now)
+    return _waypoint(state, check, documents.CONTEXT_ALERT, _trigger(crossed), resume, now)
 
 
 def _trigger(crossed: Handled) -> dict[str, Any]:
@@ -179,7 +184,7 @@ def _waypoint(
     resume: str,
     now: int,
 ) -> Saved:
-    return waypoint.made(
+    return documents.make_waypoint(
         reason,
         trigger=trigger,
         session=check["session"],
@@ -239,8 +244,8 @@ def _halt(state: BudgetState, command: Any, now: int) -> Decision:
     pending: Pending = state["pending"][type]
     place: Position = command["place"]
     value: float = state["values"][type] or pending["value"]  # type: ignore[literal-required]
-    saved = waypoint.made(
-        waypoint.ALERT_STOP,
+    saved = documents.make_waypoint(
+        documents.ALERT_STOP,
         trigger={"type": type, "level": ALERT, "value": value},
         session=command["session"],
         place=place,
@@ -252,7 +257,7 @@ def _halt(state: BudgetState, command: Any, now: int) -> Decision:
         now=now,
     )
     halt: Halt = {
-        "reason": waypoint.ALERT_STOP,
+        "reason": documents.ALERT_STOP,
         "type": type,
         "level": ALERT,
         "value": value,
@@ -295,9 +300,9 @@ def render(state: BudgetState) -> dict[str, str]:
     if state["name"] != DEFAULT or not state["opened"]:
         return {}
     views = {
-        files.ACKNOWLEDGMENTS: files.write(state),
+        files.ACKNOWLEDGMENTS: files.write_acknowledgments(state),
         files.THRESHOLDS: files.write_thresholds(state),
     }
     if state["waypoint"] is not None:
-        views[state["waypoint"]["path"]] = waypoint.write(state["waypoint"])
+        views[state["waypoint"]["path"]] = documents.write_waypoint(state["waypoint"])
     return views

@@ -3,7 +3,7 @@ one level of one type: they say what is done there, and may say where it is; AMB
 
 from __future__ import annotations
 
-from holdfast.budgets.rules import units
+from holdfast.budgets.rules import thresholds
 from holdfast.budgets.rules.thresholds import (
     ACTIONS,
     ALERT,
@@ -120,7 +120,7 @@ def _action(type: str, text: str, place: str) -> str:
 
 def _duration(text: str, place: str) -> int:
     try:
-        span = units.duration(text)
+        span = thresholds.duration(text)
     except ValueError as problem:
         raise bad(place, str(problem)) from None
     if span < MINUTE:

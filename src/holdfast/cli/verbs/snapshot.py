@@ -14,7 +14,7 @@ from holdfast.fleet import transfer
 from holdfast.git import remote as remotes
 from holdfast.git import snapshot
 from holdfast.git.restore import restore as restore_work_tree
-from holdfast.maintenance.snapshots import create_snapshot
+from holdfast.maintenance.backup import create_snapshot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

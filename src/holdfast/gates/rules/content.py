@@ -1,11 +1,19 @@
-"""What a gate asks: one of three kinds of checkpoint, in plain data, and the words for each."""
+"""What a gate asks, how it is shown, and what an answer means.
+
+A gate is one of three kinds of checkpoint, in plain data. `render` shows it in Markdown: every text of an
+agent stands behind a word of ours, on one line, without control characters, so that it cannot look like an
+answer or like another gate.
+"""
 
 from __future__ import annotations
 
+from holdfast.kernel.errors import Usage
+from holdfast.kernel.text import safe
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any, TypedDict
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any, Literal, TypedDict
 
     class GateOption(TypedDict):
         """One way to decide. Of the short form only the name is known."""
@@ -29,6 +37,17 @@ if TYPE_CHECKING:
         checklist: dict[str, bool]
         signal: str
         purpose: str
+
+    class GateAnswer(TypedDict):
+        """What was answered. Without a person, the gate's own time ran out. `saw` is what the person
+        had before them."""
+
+        verdict: Literal["yes", "no"]
+        answer: str
+        text: str
+        person: dict[str, str] | None
+        saw: str
+        at: str
 
 
 VERIFY, DECISION, ACTION = "human-verify", "decision", "human-action"
@@ -78,6 +97,7 @@ LEAD_WORDS = frozenset(
         "that",
     ]
 )
+LIGHTS = {VERIFY: "🟢", DECISION: "🟡", ACTION: "🔴"}
 
 
 def verify(
@@ -245,3 +265,108 @@ def distribution(counts: Mapping[str, int]) -> dict[str, float]:
     """The share of each kind, in percent."""
     total = sum(counts.values())
     return {type: 100 * counts.get(type, 0) / total if total else 0.0 for type in TYPES}
+
+
+def render(content: Content) -> str:
+    """The protocol's own form; a part that is not there is left out."""
+    write = {VERIFY: _verify_lines, DECISION: _decision_lines, ACTION: _action_lines}[
+        content["type"]
+    ]
+    head = f"{LIGHTS[content['type']]} {PREFIX}{content['type']}"
+    return "\n".join([head, "", *write(content)])
+
+
+def inert(text: str) -> str:
+    """An agent's text for one line of ours."""
+    return safe(flat(text))
+
+
+def _verify_lines(content: Content) -> Iterator[str]:
+    yield f"## Built: {inert(content['title'])}"
+    yield ""
+    if content["url"]:
+        yield f"**Server running:** {inert(content['url'])}"
+        yield ""
+    yield "### Please verify:"
+    for number, item in enumerate(content["items"], 1):
+        yield f"{number}. ✅ {inert(item)}"
+    yield ""
+    yield f"**Resume:** {inert(content['signal'])}"
+
+
+def _decision_lines(content: Content) -> Iterator[str]:
+    yield f"## Decision Required: {inert(content['title'])}"
+    yield ""
+    if content["context"]:
+        yield f"**Context:** {inert(content['context'])}"
+        yield ""
+    yield "| Option | Pros | Cons |"
+    yield "|--------|------|------|"
+    for option in content["options"]:
+        name = f"**{_cell(option['name'])}**"
+        if not _words(option["id"]) <= _words(option["name"]):
+            name += f" ({_cell(option['id'])})"  # or nobody knows which one they select
+        yield f"| {name} | {_cell(option['pros'])} | {_cell(option['cons'])} |"
+    yield ""
+    yield f"**Select:** {inert(listed([option['id'] for option in content['options']]))}"
+
+
+def _action_lines(content: Content) -> Iterator[str]:
+    yield f"## Manual Step Required: {inert(content['title'])}"
+    yield ""
+    yield f"**Why manual:** {inert(content['why'])}"
+    yield ""
+    yield "### Instructions:"
+    for number, item in enumerate(content["items"], 1):
+        yield f"{number}. {inert(item)}"
+    yield ""
+    yield f"**Resume:** {inert(content['signal'])}"
+
+
+def _cell(text: str) -> str:
+    return inert(text).replace("\\", "\\\\").replace("|", "\\|")
+
+
+def _words(text: str) -> set[str]:
+    plain = "".join(letter if letter.isalnum() else " " for letter in text.casefold())
+    return set(plain.split())
+
+
+def understood(content: Content, text: str) -> GateAnswer:
+    """What a text answers; trimmed, and whatever its case; AMB-PILOT-20."""
+    said = text.strip()
+    word = said.casefold()
+    if not said:
+        raise Usage("The answer is empty.", hint=hint_for(content))
+    if content["type"] == DECISION:
+        for option in content["options"]:
+            if option["id"].casefold() == word:
+                return _make_answer("yes", option["id"], "")
+        raise Usage(f"{said!r} is none of the options.", hint=hint_for(content))
+    if word == {VERIFY: APPROVED, ACTION: DONE}[content["type"]]:
+        return _make_answer("yes", word, "")
+    return _make_answer("no", {VERIFY: "issues", ACTION: "not done"}[content["type"]], said)
+
+
+def declined(text: str) -> GateAnswer:
+    """A plain no, to whatever was asked."""
+    if not text.strip():
+        raise Usage("A no needs a reason.", hint='holdfast gate answer ID --no "why not"')
+    return _make_answer("no", "declined", text.strip())
+
+
+def hint_for(content: Content) -> str:
+    if content["type"] == DECISION:
+        return f"Select: {listed([option['id'] for option in content['options']])}"
+    return content["signal"]
+
+
+def _make_answer(verdict: Literal["yes", "no"], answer: str, text: str) -> GateAnswer:
+    return {
+        "verdict": verdict,
+        "answer": answer,
+        "text": text,
+        "person": None,
+        "saw": "",
+        "at": "",
+    }

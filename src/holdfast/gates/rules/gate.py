@@ -5,8 +5,7 @@ What was asked never changes; it is answered once, by a person or, where the gat
 
 from __future__ import annotations
 
-from holdfast.gates.rules.answer import declined, understood
-from holdfast.gates.rules.content import DECISION, is_sound
+from holdfast.gates.rules.content import DECISION, declined, is_sound, understood
 from holdfast.gates.rules.picture import are_sound
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, HoldfastError, NotAllowed, Usage
@@ -16,8 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NotRequired, TypedDict
 
-    from holdfast.gates.rules.answer import GateAnswer
-    from holdfast.gates.rules.content import Content
+    from holdfast.gates.rules.content import Content, GateAnswer
     from holdfast.gates.rules.picture import Picture
     from holdfast.journal.interface import Event
     from holdfast.kernel.rules import Wish
@@ -344,7 +342,7 @@ def notice_is_due(state: GateState, interval: int, now: int) -> bool:
 
 
 def _title(state: GateState) -> str:
-    from holdfast.gates.rules.gate_text import inert
+    from holdfast.gates.rules.content import inert
 
     assert state["content"] is not None
     title = inert(state["content"]["title"])

@@ -1,20 +1,239 @@
-"""The protocol's XML: `<task type="checkpoint:...">` and what it holds, with the line of everything."""
+"""The protocol's XML: `<task type="checkpoint:...">` in a Markdown text, with the line and column of
+everything."""
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import TYPE_CHECKING, TypedDict
+from xml.parsers import expat
 
 from holdfast.gates.rules import content as words
 from holdfast.gates.rules.content import ACTION, DECISION, PREFIX, TYPES, VERIFY
-from holdfast.gates.rules.xml_tree import TASK, tree
-from holdfast.gates.rules.xml_tree import BadXml as BadXml
+from holdfast.kernel.errors import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from holdfast.gates.rules.content import Content, GateOption
-    from holdfast.gates.rules.xml_tree import Element
+
+TASK = "task"
+# After so many broken tasks in one text the others are not looked at.
+MOST_PROBLEMS = 50
+_ESCAPES = "Inside a text, write &lt; for < and &amp; for &."
+
+
+class BadXml(Usage):
+    """XML that is no task of the protocol, and where it goes wrong."""
+
+    def __init__(self, line: int, what: str, *, column: int = 1, hint: str = "") -> None:
+        super().__init__(f"Line {line}: {what}", hint=hint, kind="bad_xml")
+        self.line = line
+        self.column = column
+        self.what = what
+
+
+class Example(BadXml):
+    """A task in a code fence, which is not run; an author may have meant it."""
+
+
+class Element:
+    """One element: its own text, its children, and where its tag begins."""
+
+    __slots__ = ("attributes", "children", "column", "line", "tag", "text")
+
+    def __init__(self, tag: str, attributes: dict[str, str], line: int, column: int) -> None:
+        self.tag = tag
+        self.attributes = attributes
+        self.line = line
+        self.column = column
+        self.text = ""
+        self.children: list[Element] = []
+
+
+class _Closed(Exception):
+    """The task that was asked for has been read."""
+
+
+class _Reading:
+    """One pass of expat over a text whose first letter stands at a line and a column."""
+
+    def __init__(self, line: int, column: int, *, alone: bool) -> None:
+        self.root = Element("", {}, line, column)
+        self.end = 0
+        self._alone = alone
+        self._line, self._column = line, column
+        self._open = [self.root]
+        self._parser = expat.ParserCreate()
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._close
+        self._parser.CharacterDataHandler = self._characters
+        self._parser.buffer_text = True
+
+    def _place(self, line: int, column: int) -> tuple[int, int]:
+        return line + self._line - 1, column + (self._column if line == 1 else 1)
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        place = self._place(self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber)
+        element = Element(tag, attributes, *place)
+        if self._alone and tag == TASK and len(self._open) > 1:
+            raise self._unclosed(f" before the <{TASK}> of line {element.line}")
+        self._open[-1].children.append(element)
+        self._open.append(element)
+
+    def _close(self, tag: str) -> None:
+        self._open.pop()
+        if self._alone and len(self._open) == 1:
+            self.end = self._parser.CurrentByteIndex
+            raise _Closed
+
+    def _characters(self, data: str) -> None:
+        self._open[-1].text += data
+
+    def _unclosed(self, where: str = "") -> BadXml:
+        last = self._open[-1]
+        what = f"<{last.tag}> is not closed{where}."
+        return BadXml(last.line, what, column=last.column, hint=f"Close it with </{last.tag}>.")
+
+    def read(self, content: bytes | memoryview) -> Element:
+        try:
+            self._parser.Parse(content, True)
+        except _Closed:
+            pass
+        except expat.ExpatError as error:
+            raise self._problem(error) from None
+        return self.root.children[0]
+
+    def _problem(self, error: expat.ExpatError) -> BadXml:
+        line, column = self._place(error.lineno, error.offset)
+        codes = expat.errors.codes
+        name, last = expat.ErrorString(error.code), self._open[-1]
+        if self._alone and error.code == codes[expat.errors.XML_ERROR_NO_ELEMENTS] and last.tag:
+            return self._unclosed()
+        if error.code == codes[expat.errors.XML_ERROR_TAG_MISMATCH] and last is not self.root:
+            name = f"this does not close <{last.tag}> of line {last.line}"
+            return BadXml(line, f"not XML: {name}.", column=column, hint=f"</{last.tag}>")
+        return BadXml(line, f"not XML: {name}.", column=column, hint=_ESCAPES)
+
+
+def tree(text: str, first_line: int = 1) -> Element:
+    """An element that holds what the text holds: tasks stand side by side in a plan."""
+    wrapper = "tasks"
+    # The wrapper opens on the first line, so that the numbers hold. Inside an element there can be no
+    # document type, and so no entity of the document's own.
+    reading = _Reading(first_line, 1 - len(f"<{wrapper}>"), alone=False)
+    wrapped = f"<{wrapper}>{_undeclared(text)}</{wrapper}>"
+    return reading.read(wrapped.encode("utf-8", "replace"))
+
+
+def _undeclared(text: str) -> str:
+    """Without `<?xml ...?>`, which may only stand at the very beginning."""
+    if text.lstrip().startswith("<?xml "):
+        declaration, _, rest = text.partition("?>")
+        return "\n" * declaration.count("\n") + rest
+    return text
+
+
+_MARK = re.compile(
+    r"(?P<comment><!--)|^[ \t]*(?P<fence>`{3,}|~{3,})(?P<info>[^\n]*)$|(?P<task><task(?=[\s/>]))",
+    re.MULTILINE,
+)
+
+
+def tasks_in(text: str) -> Iterator[Element | BadXml]:
+    """Every `<task>` of a Markdown text, or what is wrong with it; all of them, in their order.
+
+    What stands in a comment or between backticks is prose. A task in a code fence is an example: the
+    first of each fence is named, because an author may have meant it."""
+    reader = _Cursor(text)
+    position, fence, problems, told = 0, "", 0, False
+    while mark := _MARK.search(text, position):
+        position = mark.end()
+        reader.go_to(mark.start())
+        if mark["fence"]:
+            fence, told = _fence_after(mark, fence), False
+        elif reader.in_code:
+            continue
+        elif mark["comment"]:
+            end = -1 if fence else text.find("-->", position)
+            if end < 0 and not fence:
+                yield reader.bad("the comment is not closed.", "Write -->.")
+                return
+            position = end + len("-->") if end >= 0 else position
+        elif fence:
+            if not told:
+                line, column = reader.place
+                instead = "Take it out of the fence, if it is to run."
+                what = "a task in a code fence does not run."
+                yield Example(line, what, column=column, hint=instead)
+            told = True
+        else:
+            found, position = _task_at(text, mark.start(), reader.place)
+            yield found
+            problems += isinstance(found, BadXml)
+            if problems >= MOST_PROBLEMS:
+                return
+
+
+class _Cursor:
+    """A place in a text that only moves forward, so that a long text is counted once."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at, self._line, self._line_start, self._ticks = 0, 1, 0, 0
+
+    def go_to(self, at: int) -> None:
+        lines = self._text.count("\n", self._at, at)
+        if lines:
+            self._line += lines
+            self._line_start = self._text.rfind("\n", self._at, at) + 1
+            self._ticks = 0
+        self._ticks += self._text.count("`", max(self._at, self._line_start), at)
+        self._at = at
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return self._line, self._at - self._line_start + 1
+
+    @property
+    def in_code(self) -> bool:
+        """Whether it is between backticks of its line."""
+        return self._ticks % 2 == 1
+
+    def bad(self, what: str, hint: str) -> BadXml:
+        line, column = self.place
+        return BadXml(line, what, column=column, hint=hint)
+
+
+def _fence_after(mark: re.Match[str], fence: str) -> str:
+    """The fence that is open behind one: it is closed by one as long, with nothing behind it."""
+    ticks = mark["fence"]
+    if not fence:
+        return ticks
+    return "" if ticks.startswith(fence) and not mark["info"].strip() else fence
+
+
+def place_of(text: str, at: int) -> tuple[int, int]:
+    """The line and the column of a position."""
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+
+
+def _task_at(text: str, start: int, place: tuple[int, int]) -> tuple[Element | BadXml, int]:
+    """The task that begins there, and the position behind it."""
+    closed = text.find(f"</{TASK}>", start)
+    # The first closing tag is nearly always its own; behind it all the rest, if that stands in a CDATA.
+    ends = [len(text)] if closed < 0 else [closed + len(f"</{TASK}>"), len(text)]
+    for end in ends:
+        reading = _Reading(*place, alone=True)
+        content = text[start:end].encode("utf-8", "replace")
+        try:
+            element = reading.read(content)
+        except BadXml as problem:
+            found = problem
+        else:
+            closing = len(content[: reading.end].decode("utf-8", "replace"))
+            return element, text.find(">", start + closing) + 1
+    return found, start + len(TASK)
 
 
 class XmlText(TypedDict):

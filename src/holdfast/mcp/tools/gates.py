@@ -15,8 +15,8 @@ from holdfast.gates.ask import ask as open_gate
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.person import by_elicitation
 from holdfast.gates.rules import content as contents
+from holdfast.gates.rules.content import inert
 from holdfast.gates.rules.gate import is_blocking, withdrawn_of
-from holdfast.gates.rules.gate_text import inert
 from holdfast.gates.wait import list_gates, wait
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.mcp.call import ToolAnswer, ToolCall, needed

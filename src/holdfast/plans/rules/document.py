@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from holdfast.budgets.rules.thresholds import nearest
 from holdfast.gates.rules import gate_xml
 from holdfast.gates.rules.content import flat
-from holdfast.gates.rules.xml_tree import BadXml, Example, tasks_in
+from holdfast.gates.rules.gate_xml import BadXml, Example, tasks_in
 from holdfast.kernel.errors import Usage
 from holdfast.plans.rules import frontmatter, kind, pauses, tasks
 from holdfast.plans.rules.frontmatter import BadHead

@@ -5,7 +5,7 @@ Apart from the run's own stream, which is written to at every task and has no fi
 
 from __future__ import annotations
 
-from holdfast.budgets.rules import waypoint
+from holdfast.budgets.rules import documents
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.rules import Decision
 from holdfast.plans.rules import transponder
@@ -101,7 +101,7 @@ def render(state: FlightState) -> dict[str, str]:
     if state["holding"] is not None:
         views[HOLDING_PATTERN] = write_holding(state["holding"])
     if state["waypoint"] is not None:
-        views[state["waypoint"]["path"]] = waypoint.write(state["waypoint"])
+        views[state["waypoint"]["path"]] = documents.write_waypoint(state["waypoint"])
     return views
 
 

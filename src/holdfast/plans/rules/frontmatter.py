@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from holdfast.budgets.rules.thresholds import nearest
-from holdfast.gates.rules.xml_tree import place_of
+from holdfast.gates.rules.gate_xml import place_of
 from holdfast.plans.rules.overlap import is_outside
 
 if TYPE_CHECKING:

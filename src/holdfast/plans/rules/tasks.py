@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.budgets.rules import units
+from holdfast.budgets.rules import thresholds
 from holdfast.budgets.rules.thresholds import nearest
 from holdfast.gates.rules import content as gate_content
 from holdfast.gates.rules import gate_xml, lint
@@ -92,7 +92,7 @@ def _timeout(xml: gate_xml.XmlTask, tell: Tell) -> int | None:
     if given is None:
         return None
     try:
-        duration = units.duration(given)
+        duration = thresholds.duration(given)
         if duration <= 0:
             raise ValueError("must be more than nothing")
     except ValueError as problem:
@@ -109,7 +109,7 @@ def _needs(xml: gate_xml.XmlTask, tell: Tell) -> dict[str, float]:
         try:
             if not name.isidentifier() or name in found:
                 raise ValueError
-            found[name] = units.money(amount or "1")
+            found[name] = thresholds.money(amount or "1")
         except ValueError:
             what = f"needs= holds words such as gpu=1, not {part!r:.40}"
             tell((xml["line"], xml["column"]), "BAD_VALUE", what, 'needs="gpu=1 memory=8"')

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from holdfast.budgets.acknowledge import acknowledge_at_page
 from holdfast.budgets.check import Budget
 from holdfast.budgets.rules.boxes import amount
-from holdfast.budgets.rules.thresholds import STOP, TYPES
-from holdfast.budgets.rules.units import UNITS
+from holdfast.budgets.rules.thresholds import STOP, TYPES, UNITS
 from holdfast.kernel.errors import Usage
 
 if TYPE_CHECKING:

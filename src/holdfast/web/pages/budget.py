@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.budgets.check import Budget
 from holdfast.budgets.rules import budget as rules
 from holdfast.budgets.rules.boxes import amount, name_of, short_amount
-from holdfast.budgets.rules.thresholds import LEVELS, TYPES, level_of
-from holdfast.budgets.rules.units import from_millionths
+from holdfast.budgets.rules.thresholds import LEVELS, TYPES, from_millionths, level_of
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.web import figures

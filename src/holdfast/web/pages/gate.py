@@ -9,7 +9,7 @@ from holdfast.gates import lookup
 from holdfast.gates.answer import facts, refused_attempts
 from holdfast.gates.pictures import path_of
 from holdfast.gates.rules import gate as rules
-from holdfast.gates.rules.gate_text import render
+from holdfast.gates.rules.content import render
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import worktrees

@@ -13,8 +13,8 @@ from holdfast.cli.terminal import safe, style
 from holdfast.gates import lookup
 from holdfast.gates.answer import attached, facts, refused_attempts
 from holdfast.gates.pictures import path_of
+from holdfast.gates.rules.content import render
 from holdfast.gates.rules.gate import is_over, pictures_of, withdrawn_of
-from holdfast.gates.rules.gate_text import render
 from holdfast.gates.rules.gate_xml import write
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ import click
 from holdfast.budgets.acknowledge import acknowledge
 from holdfast.budgets.check import Budget
 from holdfast.budgets.rules import boxes
-from holdfast.budgets.rules.thresholds import TYPES
-from holdfast.budgets.rules.units import UNITS
+from holdfast.budgets.rules.thresholds import TYPES, UNITS
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe

@@ -10,7 +10,7 @@ import click
 
 from holdfast.budgets.check import Budget
 from holdfast.budgets.operations import PARTS, AddRequest, ReportRequest, add, report
-from holdfast.budgets.rules import units
+from holdfast.budgets.rules import thresholds
 from holdfast.cli.agent_options import epic_option
 from holdfast.cli.frame import Call, Reply, warn_of_views
 from holdfast.cli.parser import verb
@@ -53,8 +53,8 @@ def command(
     """
     budget = Budget(call.workspace, actor=call.actor, now=call.now)
     added = AddRequest(
-        cost=_amount("--add-cost", add_cost, units.money),
-        tokens=_amount("--add-tokens", add_tokens, units.count),
+        cost=_amount("--add-cost", add_cost, thresholds.money),
+        tokens=_amount("--add-tokens", add_tokens, thresholds.count),
         error=error,
         step=step,
     )

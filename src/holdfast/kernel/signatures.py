@@ -29,7 +29,6 @@ LONGEST_SIGNATURE = 20_000
 SIGN_SECONDS = 300
 VERIFY_SECONDS = 20
 PROGRAM = "ssh-keygen"
-
 # What was verified in this process: the signers' file as it was, the signed text, and the signature.
 _known: dict[tuple[object, ...], str] = {}
 
