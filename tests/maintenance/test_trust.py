@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
+import tarfile
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from holdfast.kernel import clock, config, inbox, latch, trust
@@ -188,6 +191,110 @@ def test_another_clone_is_not_trusted(git: Git, tmp_path: Path) -> None:
     git("clone", "-q", ".", str(tmp_path / "clone"))
     assert config.load(discover())["probe.tests"] == "true"
     assert config.load(discover(str(tmp_path / "clone")))["probe.tests"] == ""
+
+
+# A journal that came with an archive
+
+
+@pytest.fixture
+def archive(holdfast: Holdfast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A stranger's project without git, as an archive: its journal holds a claim with a command."""
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "holdfast.toml").touch()
+    with monkeypatch.context() as stranger:
+        stranger.chdir(theirs)
+        stranger.setenv("XDG_STATE_HOME", str(tmp_path / "state of the stranger"))
+        stranger.setenv("HOLDFAST_ACTOR", "boss")
+        claim = ("--claim", "it works", f"run:touch {tmp_path / 'owned'}")
+        assert holdfast("checkpoint", "--session", "s1", "--task", "x", *claim).code == 0
+        assert holdfast("note", "from the stranger").code == 0
+    (tmp_path / "owned").unlink()
+    archive = tmp_path / "archive.tar"
+    with tarfile.open(archive, "w") as file:
+        file.add(theirs, ".")
+    return archive
+
+
+def unpack(archive: Path, place: Path) -> None:
+    place.mkdir(exist_ok=True)
+    with tarfile.open(archive) as file:
+        file.extractall(place, filter="data")
+
+
+def test_a_journal_that_came_with_an_archive_is_not_used(
+    archive: Path, holdfast: Holdfast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = tmp_path / "mine"
+    unpack(archive, mine)
+    monkeypatch.chdir(mine)
+    before = (mine / ".holdfast" / "journal.db").read_bytes()
+    for words in (
+        *(["resume"], ["resume", "--recheck"], ["note", "mine"], ["checkpoint", "--task", "y"]),
+        *(["status"], ["history"], ["note"], ["agent", "list"], ["gate", "list"], ["trust"]),
+    ):
+        refused = holdfast(*words, "--json")
+        assert refused.code == (1 if words[0] == "checkpoint" else 4), words
+        kind = refused.envelope["error"]["kind"]
+        assert kind in ("foreign_journal", "no_person", "not_kept"), words
+    assert "was made elsewhere" in holdfast("doctor").out
+    assert "(not trusted)" in holdfast("trust", "--show").out
+    assert holdfast("estop", "--reason", "halt").code == 0, "a stop needs no trust"
+    assert (mine / ".holdfast" / "journal.db").read_bytes() == before
+    assert not (tmp_path / "owned").exists()
+    terminal = Terminal("trust")
+    terminal.type_back()
+    seen = terminal.leave()
+    assert seen.code == 0, seen.screen
+    assert "be read and written as yours" in seen.screen
+    assert "from the stranger" in holdfast("note").out
+
+
+def test_an_archive_over_a_project_brings_no_journal_of_its_own(
+    archive: Path, holdfast: Holdfast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unpacked where this user worked before: the folder is known, and this journal is not."""
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "holdfast.toml").touch()
+    monkeypatch.chdir(mine)
+    assert holdfast("note", "mine").code == 0
+    shutil.rmtree(mine / ".holdfast")
+    unpack(archive, mine)
+    assert holdfast("note", "--json").envelope["error"]["kind"] == "foreign_journal"
+
+
+def test_a_project_without_git_is_its_users_own(
+    holdfast: Holdfast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "holdfast.toml").touch()
+    monkeypatch.chdir(mine)
+    assert holdfast("note", "one").code == 0
+    assert holdfast("backup", str(tmp_path / "copy.db")).code == 0
+    assert holdfast("note", "two").code == 0
+    assert holdfast("backup", str(tmp_path / "copy.db"), "--restore").code == 0
+    assert "one" in holdfast("note").out, "a restored copy is the user's own"
+    shutil.rmtree(tmp_path / "state" / "holdfast")
+    assert holdfast("note").code == 4, "the user's folder alone knows"
+
+
+def test_a_journal_of_the_last_version_is_known_by_its_init(
+    holdfast: Holdfast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "holdfast.toml").touch()
+    monkeypatch.chdir(mine)
+    assert holdfast("init", "--client", "claude").code == 0
+    assert holdfast("note", "one").code == 0
+    (tmp_path / "state" / "holdfast" / trust.FILE).unlink()
+    connection = apsw.Connection(str(mine / ".holdfast" / "journal.db"))
+    connection.execute("DELETE FROM meta WHERE key = 'origin'").fetchall()
+    connection.close()
+    assert holdfast("note", "two").code == 0
+    assert "one" in holdfast("note").out
 
 
 # Links

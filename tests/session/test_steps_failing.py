@@ -193,6 +193,9 @@ def test_a_damaged_journal_fails_step_one_alone(project: Path, holdfast: Holdfas
     Path(".git/holdfast/journal.db").write_bytes(b"garbage" * 999)
     answer = holdfast("checkpoint", "--json")
     assert answer.code == 1, "nothing was kept"
+    assert answer.envelope["ok"] is False
+    assert answer.envelope["error"]["kind"] == "not_kept"
+    assert "damaged" in answer.envelope["error"]["message"]
     first, second, _, fourth = answer.data["steps"]
     assert first["status"] == "failed"
     assert "damaged" in first["message"]

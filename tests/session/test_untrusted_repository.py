@@ -52,3 +52,42 @@ def test_no_command_and_no_hook_runs_what_a_nested_repository_names(
     world.said(world.hook("SessionEnd", "SessionEnd.other", session_id=SESSION))
     assert holdfast("status").code == 0
     assert not ran.exists()
+
+
+@pytest.mark.parametrize("spelled", ["{}", '"{}"', "{} ; a comment", '"{}" # the same'])
+def test_nothing_is_read_or_written_in_another_folder_that_the_config_names(
+    repository: Path, holdfast: Holdfast, git: Git, tmp_path: Path, spelled: str
+) -> None:
+    """`core.worktree` of a stranger's config: a snapshot would hold that folder's files, and its restore
+    would write there."""
+    other = tmp_path / "private"
+    other.mkdir()
+    (other / "diary.txt").write_text("secret")
+    config = repository / ".git" / "config"
+    config.write_text(f"{config.read_text()}[core]\n\tworktree = {spelled.format(other)}\n")
+    refused = holdfast("snapshot", "create", "--json")
+    assert refused.code == 1
+    assert refused.envelope["error"]["kind"] == "other_work_tree"
+    assert "core.worktree" in refused.envelope["error"]["hint"]
+    (repository / "README.md").write_text("changed")
+    report = holdfast("checkpoint", *WORK, "--file", "README.md")
+    assert report.code == 0
+    assert "names another folder as its work tree" in report.out + report.err
+    for words in (["resume"], ["status"], ["snapshot", "list"], ["agent", "list"]):
+        holdfast(*words)
+    assert (other / "diary.txt").read_text() == "secret"
+    assert [path.name for path in other.iterdir()] == ["diary.txt"]
+    git("config", "--unset", "core.worktree")
+    assert "diary" not in git("log", "--all", "--name-only")
+
+
+def test_a_submodule_names_its_own_work_tree(
+    repository: Path, holdfast: Holdfast, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "source"
+    git("init", "--quiet", str(source))
+    git("commit", "--quiet", "--allow-empty", "--message", "one", at=source)
+    git("submodule", "add", "--quiet", str(source), "module", at=repository)
+    assert "worktree" in (repository / ".git" / "modules" / "module" / "config").read_text()
+    monkeypatch.chdir(repository / "module")
+    assert holdfast("snapshot", "create").code == 0

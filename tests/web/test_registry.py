@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.kernel.trust import WORKSPACES
 from holdfast.kernel.workspace import discover, user_folder
 from holdfast.maintenance import registry
 from tests.cli import conftest as command_line
@@ -40,7 +41,7 @@ def test_all_worktrees_are_one_workspace(repository: Path, git: Git, tmp_path: P
 
 def test_what_is_gone_is_left_out(tmp_path: Path, repository: Path) -> None:
     registry.remember(discover(str(repository)))
-    file = Path(user_folder()) / registry.FILE
+    file = Path(user_folder()) / WORKSPACES
     document = json.loads(file.read_text())
     document["workspaces"] += [str(tmp_path / "gone"), 7]
     file.write_text(json.dumps(document))
@@ -51,7 +52,7 @@ def test_what_is_gone_is_left_out(tmp_path: Path, repository: Path) -> None:
 def test_a_damaged_file_is_no_obstacle(repository: Path, text: str) -> None:
     folder = Path(user_folder())
     folder.mkdir(parents=True)
-    (folder / registry.FILE).write_text(text, encoding="latin-1")
+    (folder / WORKSPACES).write_text(text, encoding="latin-1")
     assert registry.roots() == []
     registry.remember(discover(str(repository)))
     assert registry.roots() == [str(repository)]

@@ -34,7 +34,8 @@ class ReaderGone(Exception):
 
 
 class Reply:
-    """What a verb answers: data for programs, lines for people, and the commands to run next."""
+    """What a verb answers: data for programs, lines for people, and the commands to run next. `error` is
+    for what failed and has a result all the same, such as the report of a checkpoint."""
 
     def __init__(
         self,
@@ -44,12 +45,14 @@ class Reply:
         next: Sequence[str] = (),
         exit_code: int = 0,
         pages: bool = False,
+        error: HoldfastError | None = None,
     ) -> None:
         self.data = data
         self.lines = lines
         self.next = list(next)
-        self.exit_code = exit_code
+        self.exit_code = error.exit_code if error is not None else exit_code
         self.pages = pages
+        self.error = error
 
 
 class Call:
@@ -135,8 +138,10 @@ class Call:
         self._forward()
         try:
             if self.as_json:
-                answer = {"schema": SCHEMA, "ok": True, "data": reply.data, "next": reply.next}
-                print_json(answer)
+                answer: dict[str, Any] = {"schema": SCHEMA, "ok": reply.error is None}
+                if reply.error is not None:
+                    answer["error"] = reply.error.data()
+                print_json({**answer, "data": reply.data, "next": reply.next})
             else:
                 _print_lines(reply)
             sys.stdout.flush()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from holdfast.git.errors import GitError, not_a_repository
-from holdfast.git.safety import ALWAYS, NO_TRANSPORT, without_programs
+from holdfast.git.safety import ALWAYS, NO_TRANSPORT, refuse_other_work_tree, without_programs
 
 SECONDS = 30.0
 # How long git may take to remove its lock files after it was told to end.
@@ -109,6 +109,7 @@ class Running:
         fed: bool = True,
         as_the_user: bool = False,
     ) -> None:
+        refuse_other_work_tree(root)
         safe = [] if as_the_user else without_programs(root)
         command = ["git", *ALWAYS, *safe, *arguments]
         for listener in listeners:

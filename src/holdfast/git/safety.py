@@ -9,6 +9,7 @@ at such a work tree, or to keep a snapshot of it, must run nothing of them. Git 
 | `filter.NAME.clean`, `.smudge`, `.process` | set to nothing for each NAME of the repository's own config |
 | a remote's `ext::` address, `core.sshCommand`, credential helpers | no transport at all |
 | `diff.external`, textconv, `gpg.program` | `--no-ext-diff`, `--no-textconv`, `log.showSignature=false` |
+| `core.worktree`: another folder as its work tree | nothing is run where it names one |
 | anything in a repository inside this one | `--ignore-submodules=dirty`: git reads its HEAD, and enters it not |
 
 A filter of the user's own configuration, such as Git LFS, stays: the user chose that program.
@@ -36,6 +37,9 @@ _FILTER = re.compile(rb'^\s*\[\s*filter\s+"((?:[^"\\]|\\.)*)"\s*\]', re.IGNORECA
 _DOTTED_FILTER = re.compile(rb"^\s*\[\s*filter\.([^\]\s]+)\s*\]", re.IGNORECASE | re.MULTILINE)
 _INCLUDE = re.compile(rb"^\s*\[\s*include", re.IGNORECASE | re.MULTILINE)
 _SUBMODULE = re.compile(rb'^\s*\[\s*submodule\s+"((?:[^"\\]|\\.)*)"\s*\]', re.MULTILINE)
+_WORK_TREE = re.compile(
+    rb"^\s*(?:\[[^\]\n]*\]\s*)?worktree\s*=[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE
+)
 _IN_CONFIG = ("clean", "smudge", "process")
 
 
@@ -47,6 +51,46 @@ def without_programs(root: str) -> list[str]:
             options += ["-c", f"filter.{name}.{key}="]
         options += ["-c", f"filter.{name}.required=false"]
     return options
+
+
+def refuse_other_work_tree(root: str) -> None:
+    """Refuse a repository whose configuration names another folder as its work tree: git would read
+    that folder's files into a snapshot, and write there at a restore. A submodule names its own."""
+    try:
+        place = locate(root)
+    except GitError:
+        return
+    if place.git_dir != place.common_dir:
+        return  # git ignores it in a linked worktree
+    for name in ("config", "config.worktree"):
+        file = os.path.join(place.git_dir, name)
+        named = _WORK_TREE.findall(_read(file))
+        if not named or (len(named) == 1 and _leads_to(place, os.fsdecode(named[0].strip()))):
+            continue
+        value = _asked_work_tree(file)
+        if value and not _leads_to(place, value):
+            folder = os.path.realpath(os.path.join(place.git_dir, value))
+            raise GitError(
+                f"{file} names another folder as its work tree: {folder}.",
+                hint=f"If that is not meant: git -C {place.top} config --unset core.worktree",
+                kind="other_work_tree",
+            )
+
+
+def _leads_to(place: Place, value: str) -> bool:
+    return os.path.realpath(os.path.join(place.git_dir, value)) == os.path.realpath(place.top)
+
+
+def _asked_work_tree(file: str) -> str:
+    """The value of `core.worktree`, with git's own rules for quotes and escapes."""
+    command = ["git", "config", "--file", file, "--type=path", "--get", "core.worktree"]
+    try:
+        done = subprocess.run(
+            command, cwd="/", capture_output=True, stdin=subprocess.DEVNULL, timeout=10, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return os.fsdecode(done.stdout).rstrip("\n")
 
 
 def repository_filters(root: str) -> list[str]:

@@ -1,8 +1,12 @@
-"""What a person has trusted the settings of a repository with.
+"""What a person has trusted a repository with: its settings, and a journal that came with it.
 
 A setting in a repository's own file comes from the author of that file: without a person's word, a clone
 of a stranger's repository would run the stranger's commands, and send what is noted there to the
 stranger. The word is kept in the user's own folder, for this clone and this very content.
+
+A project without git has its journal in its own tree, where an archive from a stranger can bring one:
+claims with commands, effects that wait to be sent, views of other folders. So such a journal has a random
+number, and the user's folder keeps the numbers of those that were made here.
 """
 
 from __future__ import annotations
@@ -11,8 +15,10 @@ import os
 
 from holdfast.kernel import canonical_json
 from holdfast.kernel.atomic import write_synced
-from holdfast.kernel.digest import digest
+from holdfast.kernel.digest import digest, new_id
+from holdfast.kernel.errors import NotAllowed, NotFound, from_os_error
 from holdfast.kernel.lock import WorkspaceLock
+from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.workspace import user_folder
 
 TYPE_CHECKING = False
@@ -20,11 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, TypedDict
 
+    from holdfast.journal.sqlite import SqliteJournal
     from holdfast.kernel.workspace import Workspace
 
     class Word(TypedDict):
-        """What a person trusted in one workspace: `url` is a server for its journal, or the digest of
-        the settings, behind `DIGEST`."""
+        """What a person trusted in one workspace: `url` is a server for its journal, the digest of
+        the settings behind `DIGEST`, or the number of a journal behind `JOURNAL`."""
 
         workspace: str
         url: str
@@ -35,6 +42,11 @@ FILE = "trusted.json"
 SCHEMA = 1
 LONGEST = 1_000_000
 DIGEST = "settings:"
+JOURNAL = "journal:"
+# Where a journal keeps its number.
+ORIGIN = "origin"
+# The list of the workspaces that this user has set up; `maintenance.registry` keeps it.
+WORKSPACES = "workspaces.json"
 
 
 def is_trusted(workspace: Workspace, url: str) -> bool:
@@ -76,6 +88,81 @@ def forget_settings(workspace: Workspace) -> bool:
     return True
 
 
+def is_foreign(workspace: Workspace) -> bool:
+    """Whether the journal in the tree of a project without git was made elsewhere."""
+    from holdfast.journal.sqlite import SqliteJournal
+
+    if workspace.home != workspace.tool_folder or not os.path.exists(workspace.journal_path):
+        return False
+    try:
+        # Only read: a file that was made elsewhere is left as it is.
+        journal = SqliteJournal(workspace.journal_path, read_only=True)
+    except NotFound:
+        return False  # empty: another process makes it at this moment
+    try:
+        origin = journal.get(ORIGIN) or ""
+        if origin:
+            return not is_trusted(workspace, JOURNAL + origin)
+        return not _is_blank(journal) and not _was_set_up(workspace)
+    finally:
+        journal.close()
+
+
+def refuse_foreign(workspace: Workspace) -> None:
+    if is_foreign(workspace):
+        raise NotAllowed(
+            f"{workspace.journal_path} was made elsewhere, or the project was moved since.",
+            hint="If it is yours: holdfast trust. If it came with an archive, remove it. "
+            "Nothing of it was used.",
+            kind="foreign_journal",
+        )
+
+
+def adopt(workspace: Workspace, journal: SqliteJournal) -> None:
+    """Keep the number of a journal in the tree of a project, which was made here or is trusted."""
+    if workspace.home != workspace.tool_folder or journal.read_only:
+        return
+    origin = journal.get(ORIGIN) or ""
+    if origin and is_trusted(workspace, JOURNAL + origin):
+        return
+    try:
+        # A new number: another project may know the old one.
+        origin = new_id()
+        trust(workspace, JOURNAL + origin, "")
+        journal.put(ORIGIN, origin)
+    except OSError as error:
+        raise from_os_error(error, f"keeping in {user_folder()} which journal is yours") from error
+
+
+def _is_blank(journal: SqliteJournal) -> bool:
+    (row,) = journal.connection().execute(
+        "SELECT EXISTS (SELECT 1 FROM streams) OR EXISTS (SELECT 1 FROM outbox)"
+        " OR EXISTS (SELECT 1 FROM views) OR EXISTS (SELECT 1 FROM refused)"
+        " OR EXISTS (SELECT 1 FROM meta WHERE key != 'fence')"
+    )
+    return not row[0]
+
+
+def _was_set_up(workspace: Workspace) -> bool:
+    """Whether this user ran `init` here before journals had a number."""
+    key = key_of(workspace)
+    if any(word["workspace"] == key and word["url"].startswith(JOURNAL) for word in _read()):
+        return False
+    return workspace.root in listed_workspaces()
+
+
+def listed_workspaces() -> list[str]:
+    """The folders in which this user ran `init`."""
+    try:
+        document = canonical_json.loads(
+            read_plain(os.path.join(user_folder(), WORKSPACES), LONGEST).decode()
+        )
+    except (OSError, ValueError):
+        return []
+    found = document.get("workspaces") if isinstance(document, dict) else None
+    return [root for root in found if isinstance(root, str)] if isinstance(found, list) else []
+
+
 def key_of(workspace: Workspace) -> str:
     """All worktrees of a clone are one; another clone is not."""
     return os.path.realpath(workspace.git_dir or workspace.root)
@@ -86,11 +173,11 @@ def _without(words: list[Word], key: str, url: str) -> list[Word]:
 
 
 def _read() -> list[Word]:
+    path = os.path.join(user_folder(), FILE)
     try:
-        with open(os.path.join(user_folder(), FILE), encoding="utf-8") as file:
-            if os.fstat(file.fileno()).st_uid != os.getuid():
-                return []
-            document = canonical_json.loads(file.read(LONGEST))
+        if os.stat(path).st_uid != os.getuid():
+            return []
+        document = canonical_json.loads(read_plain(path, LONGEST).decode())
     except (OSError, ValueError):
         return []
     found = document.get("trusted") if isinstance(document, dict) else None

@@ -132,16 +132,24 @@ class Workspace:
     def _open_file(self) -> SqliteJournal:
         from holdfast.journal.sqlite import SqliteJournal
 
-        if self.home == self.tool_folder:
+        is_in_tree = self.home == self.tool_folder
+        if is_in_tree:
+            from holdfast.kernel.trust import adopt, refuse_foreign
+
             self._refuse_links()
+            refuse_foreign(self)
         if os.path.exists(self.journal_path):
             writable = os.access(self.home, os.W_OK)
-            return SqliteJournal(self.journal_path, read_only=not writable)
-        from holdfast.kernel.filesystem import refuse_unsafe
+            journal = SqliteJournal(self.journal_path, read_only=not writable)
+        else:
+            from holdfast.kernel.filesystem import refuse_unsafe
 
-        os.makedirs(self.home, 0o700, exist_ok=True)
-        refuse_unsafe(self.home)
-        return SqliteJournal(self.journal_path)
+            os.makedirs(self.home, 0o700, exist_ok=True)
+            refuse_unsafe(self.home)
+            journal = SqliteJournal(self.journal_path)
+        if is_in_tree:
+            adopt(self, journal)
+        return journal
 
     def on_server(self, url: str = "") -> PostgresJournal:
         """The journal on a server: the workspace's own, or the one at `url`."""

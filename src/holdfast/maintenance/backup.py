@@ -18,6 +18,7 @@ from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import SALVAGED, fold
+from holdfast.kernel.trust import adopt
 from holdfast.maintenance.history import find_decisions, require_journal, require_person
 from holdfast.remote.move import copy_to_file
 from holdfast.streams import open_writer, rules_of
@@ -78,7 +79,9 @@ def restore_copy(
         if workspace.exists():
             stamp = clock.stamp(now).replace(":", "")
             aside = _keep_present(workspace, f"{stamp}-{new_id()[:8]}")
-        upkeep.restore(workspace.file(), file)
+        journal = workspace.file()
+        upkeep.restore(journal, file)
+        adopt(workspace, journal)
     return {"file": file, "aside": aside}
 
 

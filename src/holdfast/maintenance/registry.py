@@ -11,6 +11,7 @@ import os
 from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.lock import WorkspaceLock
+from holdfast.kernel.trust import WORKSPACES, listed_workspaces
 from holdfast.kernel.workspace import discover, user_folder, worktrees
 
 TYPE_CHECKING = False
@@ -19,9 +20,7 @@ if TYPE_CHECKING:
 
     from holdfast.kernel.workspace import Workspace
 
-FILE = "workspaces.json"
 SCHEMA = 1
-LONGEST = 1_000_000
 
 
 def remember(workspace: Workspace) -> None:
@@ -38,7 +37,7 @@ def forget(workspace: Workspace) -> None:
 
 def roots() -> list[str]:
     """The top folders of the listed workspaces that still exist."""
-    return [root for root in _read() if os.path.isdir(root)]
+    return [root for root in listed_workspaces() if os.path.isdir(root)]
 
 
 def workspaces(here: Workspace | None) -> tuple[list[Workspace], list[str]]:
@@ -65,22 +64,12 @@ def _main_root(workspace: Workspace) -> str:
     return main if main in worktrees(workspace) else workspace.root
 
 
-def _read() -> list[str]:
-    try:
-        with open(os.path.join(user_folder(), FILE), encoding="utf-8") as file:
-            document = json.loads(file.read(LONGEST))
-    except (OSError, ValueError):
-        return []
-    found = document.get("workspaces") if isinstance(document, dict) else None
-    return [root for root in found if isinstance(root, str)] if isinstance(found, list) else []
-
-
 def _change(change: Callable[[list[str]], list[str]]) -> None:
     place = user_folder()
     os.makedirs(place, 0o700, exist_ok=True)
     with WorkspaceLock(place):
-        before = _read()
+        before = listed_workspaces()
         after = change(before)
         if after != before:
             text = json.dumps({"schema": SCHEMA, "workspaces": after}, indent=2)
-            write_synced(os.path.join(place, FILE), text.encode() + b"\n")
+            write_synced(os.path.join(place, WORKSPACES), text.encode() + b"\n")

@@ -1,4 +1,4 @@
-"""Which settings of a repository a person has trusted, and what each may do."""
+"""What a repository names that needs a person's trust, and what each may do."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.gates.person import require
 from holdfast.journal.postgres.url import without_password
+from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel import config
 from holdfast.kernel import trust as words
 from holdfast.kernel.errors import NotFound
@@ -15,11 +16,16 @@ from holdfast.remote.address import SETTING
 if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
 
+JOURNAL = "journal"
+JOURNAL_MAY = (
+    "be read and written as yours: its claims, sessions, agents, and what waits to be sent"
+)
 SERVER_MAY = "keep the journal of this clone, and read all that is noted here"
 
 
 class GuardedSetting(TypedDict):
-    """A setting that names a command, a place, a variable, another journal or a rule."""
+    """A setting that names a command, a place, a variable, another journal or a rule; or a journal
+    that came with a project without git."""
 
     name: str
     value: Any
@@ -41,6 +47,9 @@ def gather(workspace: Workspace) -> TrustReport:
     found = config.from_file(workspace, None)
     untrusted = config.untrusted_in(workspace, found)
     settings: list[GuardedSetting] = []
+    if words.is_foreign(workspace):
+        path = workspace.journal_path
+        settings.append({"name": JOURNAL, "value": path, "may": JOURNAL_MAY, "trusted": False})
     url = str(found.get(SETTING, ""))
     if url:
         is_trusted = words.is_trusted(workspace, url)
@@ -71,19 +80,29 @@ def grant(workspace: Workspace, *, now: int) -> TrustReport:
         )
     if report["trusted"]:
         return report
-    lines = [f"{report['file']} may do this from now on:"]
+    lines = [f"{report['file'] or 'This project'} may do this from now on:"]
     for one in report["settings"]:
         lines += [f"  {one['name']} = {value_text(one['value'])}", f"    {one['may']}"]
     lines.append("When one of them changes, you are asked again.")
     person = require(workspace, "trust these settings", lines, now=now)
     url = str(found.get(SETTING, ""))
     guarded = config.guarded_in(found)
+    if any(one["name"] == JOURNAL for one in report["settings"]):
+        _adopt(workspace)
     if url:
         words.trust(workspace, url, person["at"])
     if guarded:
         words.forget_settings(workspace)
         words.trust(workspace, words.words_of(guarded), person["at"])
     return gather(workspace)
+
+
+def _adopt(workspace: Workspace) -> None:
+    journal = SqliteJournal(workspace.journal_path)
+    try:
+        words.adopt(workspace, journal)
+    finally:
+        journal.close()
 
 
 def withdraw(workspace: Workspace) -> bool:

@@ -62,13 +62,6 @@ def open_journal(workspace: Workspace, url: str) -> PostgresJournal:
     )
 
 
-def url_in_file(workspace: Workspace) -> str:
-    """The URL that the workspace's own file names, trusted or not."""
-    from holdfast.kernel.config import from_file
-
-    return str(from_file(workspace, None).get(SETTING, ""))
-
-
 def _refuse_untrusted(workspace: Workspace, url: str) -> None:
     from holdfast.kernel.trust import is_trusted
 

@@ -11,6 +11,7 @@ from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.trust import adopt
 from holdfast.kernel.workspace import MOVED_FILE
 from holdfast.remote.address import check
 from holdfast.remote.spool import Spool
@@ -120,6 +121,7 @@ def _to_file(
                 aside = os.path.join(workspace.home, aside)
                 upkeep.backup(file, aside)
             upkeep.restore(file, unfinished)
+            adopt(workspace, file)
         finally:
             file.close()
         _remove(unfinished)

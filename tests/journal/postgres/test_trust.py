@@ -101,7 +101,7 @@ def test_a_person_says_so_once_and_takes_it_back(
     repository: Path, stranger: Stranger, holdfast: Holdfast
 ) -> None:
     name(stranger.url)
-    terminal = Terminal("journal", "trust")
+    terminal = Terminal("trust")
     terminal.type_back()
     seen = terminal.leave()
     assert seen.code == 0, seen.screen
@@ -109,8 +109,8 @@ def test_a_person_says_so_once_and_takes_it_back(
     assert stranger.calls == 0
     assert holdfast("history").code == 75, "now it is tried"
     assert stranger.calls > 0
-    assert holdfast("journal", "trust", "--json").data["trusted"] is True, "and not asked again"
-    assert holdfast("journal", "trust", "--forget").code == 0
+    assert holdfast("trust", "--json").data["trusted"] is True, "and not asked again"
+    assert holdfast("trust", "--forget").code == 0
     assert holdfast("note", "my plan").code == 4
 
 
@@ -119,13 +119,13 @@ def test_no_agent_and_no_script_says_so(
 ) -> None:
     name(stranger.url)
     done = subprocess.run(
-        [sys.executable, "-m", "holdfast", "journal", "trust"],
+        [sys.executable, "-m", "holdfast", "trust"],
         capture_output=True,
         stdin=subprocess.DEVNULL,
         start_new_session=True,
     )
     assert done.returncode == 4, done
-    seen = Terminal("journal", "trust", environment={"CLAUDECODE": "1"}).leave()
+    seen = Terminal("trust", environment={"CLAUDECODE": "1"}).leave()
     assert seen.code == 4, seen.screen
     assert not trust.is_trusted(discover(), stranger.url)
 
@@ -167,4 +167,11 @@ def test_a_file_of_words_that_is_broken_trusts_nobody(
 
 
 def test_there_is_nothing_to_trust(repository: Path, holdfast: Holdfast) -> None:
-    assert holdfast("journal", "trust").code == 3
+    assert holdfast("trust").code == 3
+
+
+def test_the_old_name_says_what_it_is_called_now(repository: Path, holdfast: Holdfast) -> None:
+    old = holdfast("journal", "trust", "--forget")
+    assert (old.code, old.out) == (0, "Nothing was trusted.\n")
+    assert "`holdfast trust` now" in old.err
+    assert "trust" not in holdfast("journal", "--help").out

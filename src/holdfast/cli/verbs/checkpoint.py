@@ -11,7 +11,7 @@ import click
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe
-from holdfast.kernel.errors import Usage
+from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.session import progress_document, sessions
 from holdfast.session.checkpoint import checkpoint
 from holdfast.session.claims import parse
@@ -109,8 +109,15 @@ def command(call: Call, **options: Any) -> Reply:
     data = {name: value for name, value in result.items() if name != "lines"}
     lines = [safe(line) for line in [*result["lines"], result["report"]]]
     # Without its first step a checkpoint has kept nothing.
-    lost = bool(result["steps"]) and result["steps"][0]["status"] == "failed"
-    return Reply(data, lines, next=["holdfast resume"], exit_code=1 if lost else 0)
+    first = result["steps"][0] if result["steps"] else None
+    lost = None
+    if first is not None and first["status"] == "failed":
+        lost = HoldfastError(
+            f"The progress was not kept: {first['cause'] or first['message']}.",
+            hint="`holdfast doctor` says what is wrong with the journal.",
+            kind="not_kept",
+        )
+    return Reply(data, lines, next=["holdfast resume"], error=lost)
 
 
 def _ask(question: str) -> str:

@@ -7,14 +7,11 @@ import time
 
 import click
 
-from holdfast.cli.frame import Call, Reply
+from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import plural, safe
-from holdfast.gates.person import require
-from holdfast.journal.postgres.url import has_password, without_password
-from holdfast.kernel import trust as trusting
-from holdfast.kernel.errors import NotFound, Usage
-from holdfast.remote.address import SETTING, check, url_in_file
+from holdfast.cli.verbs.trust import answer as answer_trust
+from holdfast.kernel.errors import Usage
 from holdfast.remote.move import LOCAL
 from holdfast.remote.move import move as move_journal
 
@@ -91,39 +88,13 @@ def forward(call: Call, stay: bool) -> Reply:
     return Reply({"ended": ending}, [said[ending]])
 
 
-@command.command("trust")
+@command.command("trust", hidden=True)
 @click.option("--forget", is_flag=True, help="Withdraw the trust.")
 @verb
 def trust(call: Call, forget: bool) -> Reply:
-    """Trust the server that this repository's settings name with the journal of this clone.
-
-    Only a person can do this: a repository from elsewhere must not choose where your notes go. Without
-    trust, holdfast does not connect there. HOLDFAST_URL in your own environment needs no trust.
-    """
-    url = url_in_file(call.workspace)
-    if not url:
-        raise NotFound(
-            "The settings of this repository name no server.",
-            hint="journal.url in holdfast.toml does; HOLDFAST_URL needs no trust.",
-        )
-    check(url, SETTING)
-    data = {
-        "workspace": trusting.key_of(call.workspace),
-        "url": without_password(url),
-        "trusted": not forget,
-    }
-    if forget:
-        known = trusting.forget(call.workspace, url)
-        return Reply(data, ["Trusted no more." if known else "It was not trusted."])
-    if not trusting.is_trusted(call.workspace, url):
-        lines = [
-            "What is noted in this clone goes to this server from now on:",
-            f"  {url if not has_password(url) else without_password(url)}",
-            f"It is named by {call.workspace.root}, in its settings.",
-        ]
-        person = require(call.workspace, "trust this server", lines, now=call.now)
-        trusting.trust(call.workspace, url, person["at"])
-    return Reply(data, [f"Trusted: {safe(without_password(url))}"], next=["holdfast doctor"])
+    """The old name of `holdfast trust`."""
+    warn("`holdfast journal trust` is `holdfast trust` now; this name will go.")
+    return answer_trust(call, show=False, forget=forget)
 
 
 class MoveProgress:

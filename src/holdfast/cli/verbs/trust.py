@@ -24,10 +24,15 @@ def command(call: Call, show: bool, forget: bool) -> Reply:
     """Let the settings of this repository name commands, places, variables and rules.
 
     A repository from elsewhere must not choose what runs here and where your work goes. Without trust,
-    these settings do not count; the harmless ones always do. Only a person can give it, for this clone
+    these settings do not count; the harmless ones always do. The same holds for a journal that came
+    with a project without git. Only a person can give it, for this clone
     and for these very values: when one changes, you are asked again. Variables of your own environment
     need no trust.
     """
+    return answer(call, show=show, forget=forget)
+
+
+def answer(call: Call, *, show: bool, forget: bool) -> Reply:
     workspace = call.workspace
     if forget:
         known = withdraw(workspace)
@@ -44,7 +49,7 @@ def command(call: Call, show: bool, forget: bool) -> Reply:
 def _lines(report: TrustReport) -> list[str]:
     if not report["settings"]:
         return ["The settings of this repository name nothing that needs your trust."]
-    lines = [f"{safe(report['file'])} names:"]
+    lines = [f"{safe(report['file'] or report['workspace'])} names:"]
     for one in report["settings"]:
         mark = style("trusted", "green") if one["trusted"] else style("not trusted", "yellow")
         value = one_line(value_text(one["value"]), LONGEST_VALUE)
