@@ -10,7 +10,7 @@ BENCH := .venv-bench
 PRICES := .venv-prices
 DEMO := .venv-demo
 
-.PHONY: help demo test test-pythons check format proof test-clients bench continuity conformance docs screenshots prices lock clean
+.PHONY: help demo test test-pythons check format proof test-clients bench continuity conformance docs site screenshots prices dist changelog lock clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -41,8 +41,9 @@ test: $(READY) ## all tests but the slow proofs and the real clients; the ten sl
 	@scripts/need ip iproute2 || test -z "$(CI)"
 	@$(BIN)/python -m pytest -n 3 --dist worksteal --durations=10 -m "not proof and not clients" $(RERUNS)
 
-test-pythons: $(READY) ## a smoke set on Python 3.11, 3.12 and 3.13, as far as they are installed; PYTHONS=--others leaves ours out
+test-pythons: $(READY) ## a smoke set on Python 3.11, 3.12 and 3.13, as far as they are installed, and the wheel on each; PYTHONS=--others leaves ours out
 	@$(BIN)/python -m scripts.pythons $(PYTHONS)
+	@$(BIN)/python -m scripts.dist
 
 check: $(READY) ## ruff, mypy --strict, import-linter
 	@$(BIN)/ruff check .
@@ -85,6 +86,12 @@ screenshots: $(READY) ## the pictures of the page and of the demo, from real run
 	@scripts/need chromium
 	@$(BIN)/python -m scripts.screenshots
 	@$(BIN)/python -m scripts.recording
+
+dist: $(READY) ## wheel and sdist, built twice with the same bytes, tried out on each Python; TRIAL=--no-trial does not
+	@$(BIN)/python -m scripts.dist $(TRIAL)
+
+changelog: $(READY) ## put the fragments of changelog.d into CHANGELOG.md
+	@$(BIN)/python -m scripts.changelog
 
 prices: ## the price list anew, from the newest genai-prices
 	@rm -rf $(PRICES) && $(PYTHON) -m venv $(PRICES)

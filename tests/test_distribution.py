@@ -6,8 +6,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from scripts import changelog, dist
 
 from holdfast.processes import distribution
+from holdfast.version import __version__
 
 TOP = Path(__file__).parent.parent
 
@@ -69,3 +71,28 @@ def test_the_package_of_the_other_project_is_noticed(tmp_path: Path) -> None:
     assert find([str(tmp_path / "ours")]) == ""
     assert find([str(tmp_path / "before")]) == "", "ours, from before the name was changed"
     assert find([str(tmp_path / "other")]).startswith("1.2 in ")
+
+
+def test_two_builds_of_the_same_commit_have_the_same_bytes(tmp_path: Path) -> None:
+    """From this tree, and from a copy of it with other times and rights."""
+    dist.copy_tracked_files(tmp_path / "source")
+    epoch = dist.last_commit_time()
+    made = dist.build(TOP, tmp_path / "one", epoch=epoch)
+    assert dist.build(tmp_path / "source", tmp_path / "two", epoch=epoch) == made
+    assert sorted(name.rpartition(".")[2] for name in made) == ["gz", "whl"]
+
+
+def test_fragments_go_into_the_section_of_their_version() -> None:
+    text = "# Changes\n\n## 0.1.0 (2026-01-01)\n\nThe first.\n"
+    fragments = {"a.fixed.md": "- One.\n- Two,\n  of two lines.\n", "b.added.md": "A verb.\n"}
+    made = changelog.gather(text, fragments, "0.2.0", "2026-02-02")
+    assert made == (
+        "# Changes\n\n## 0.2.0 (2026-02-02)\n\n### Added\n\n- A verb.\n\n### Fixed\n\n- One.\n- Two,\n"
+        "  of two lines.\n\n## 0.1.0 (2026-01-01)\n\nThe first.\n"
+    )
+    late = changelog.gather(made, {"c.fixed.md": "Three."}, "0.2.0", "2026-03-03")
+    assert late == made.replace("two lines.\n", "two lines.\n- Three.\n")
+
+
+def test_the_changelog_has_the_present_version() -> None:
+    assert f"\n## {__version__} (" in (TOP / "CHANGELOG.md").read_text("utf-8")

@@ -1,4 +1,8 @@
-"""A journal that version 0.1.0 wrote: it opens, verifies, and its work is resumed."""
+"""Journals that other versions wrote: they open, verify, and their work is resumed.
+
+`docs/formats.md` promises it. A fixture is the SQL dump of a journal that the version itself made; a
+version that is released adds its own, and none is ever changed.
+"""
 
 from __future__ import annotations
 
@@ -11,24 +15,84 @@ import holdfast as library
 from holdfast.fleet.rules import agent
 from holdfast.kernel.state import load
 from holdfast.kernel.workspace import discover
+from holdfast.version import __version__
 from tests.session import world
 from tests.session.world import Holdfast
 
 holdfast = world.holdfast
-DUMP = Path(__file__).parent / "fixtures" / "journal-0.1.0.sql"
+FIXTURES = Path(__file__).parent / "fixtures"
 SESSION = "11111111-old"
+ALL_KINDS = {"note", "session", "agent", "feature", "comms", "gate", "rfc", "budget"}
+# Each journal with the kinds of streams and the number of records in it.
+KEPT = {
+    "journal-0.1.0-first.sql": ({"note"}, 2),
+    "journal-0.1.0-last.sql": (ALL_KINDS, 13),
+    "journal-0.2.0.sql": (ALL_KINDS, 13),
+}
+
+
+def place(name: str) -> Path:
+    """The journal of a fixture in the place of this repository's."""
+    path = Path(discover().journal_path)
+    path.parent.mkdir(parents=True)
+    connection = sqlite3.connect(path)
+    connection.executescript((FIXTURES / name).read_text("utf-8"))
+    connection.commit()
+    connection.close()
+    return path
 
 
 @pytest.fixture
 def journal(repository: Path) -> Path:
-    """The old journal in the place of this repository's."""
-    path = Path(discover().journal_path)
-    path.parent.mkdir(parents=True)
-    connection = sqlite3.connect(path)
-    connection.executescript(DUMP.read_text("utf-8"))
-    connection.commit()
-    connection.close()
-    return path
+    return place("journal-0.1.0.sql")
+
+
+def test_every_version_has_a_journal_here() -> None:
+    assert (FIXTURES / f"journal-{__version__}.sql").exists(), "a release adds its own journal"
+    assert {path.name for path in FIXTURES.glob("*.sql")} == {*KEPT, "journal-0.1.0.sql"}
+
+
+def kept_records(holdfast: Holdfast) -> list[dict[str, str]]:
+    """All records except those about people's acts: the latch of the journal's stop is not here, which is
+    noticed and recorded."""
+    records: list[dict[str, str]] = holdfast("history", "--json").data["records"]
+    return [record for record in records if record["stream"] != "people:workspace"]
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_journal_of_another_version_opens_and_goes_on(
+    repository: Path, holdfast: Holdfast, name: str
+) -> None:
+    place(name)
+    expected, count = KEPT[name]
+    assert len(records := kept_records(holdfast)) == count
+    assert {record["stream"].partition(":")[0] for record in records} == expected
+    assert holdfast("verify").code == 0
+    assert holdfast("status").code == 0
+    # A stop of a budget in it still stops agents; a note is no agent's act.
+    assert holdfast("note", "More was noted.").code == 0
+    noted = Path(".notes/default.md").read_text("utf-8")
+    for text in ("The parser is done; the renderer is next.", "Step 3 is done.", "More was noted."):
+        assert text in noted
+    assert holdfast("verify").code == 0
+    assert len(kept_records(holdfast)) == count + 1
+
+
+@pytest.mark.parametrize("name", [name for name in KEPT if "first" not in name])
+def test_what_another_version_stopped_and_asked_still_holds(
+    repository: Path, holdfast: Holdfast, name: str
+) -> None:
+    place(name)
+    pack = holdfast("resume", "--session", "22222222-old", "--accept-foreign", "--json").data[
+        "pack"
+    ]
+    assert "split on blanks: quotes come second" in pack
+    assert "make parse() keep quoted words together" in pack
+    with library.open() as workspace:
+        (gate,) = workspace.gates.waiting()
+    assert gate.id == "quotes"
+    Path(".autopilot").mkdir(exist_ok=True)
+    assert holdfast("guard", "check").code == 7, "a stop is lifted by a person, not by an upgrade"
 
 
 def test_an_old_journal_verifies_and_has_all_its_records(journal: Path, holdfast: Holdfast) -> None:
