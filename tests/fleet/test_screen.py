@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli.roster_screen import screen
 from holdfast.cli.terminal import unstyle, wide
+from holdfast.cli.verbs.agent.roster import screen
 from tests.cli.conftest import Holdfast
 from tests.fleet.world import FEATURE, PRIMARY, A, Scene
 

@@ -265,7 +265,7 @@ def test_a_budgets_stop_is_said_and_no_tool_lifts_it(face: Face, holdfast: Holdf
 
 # Nobody can read the interpreter's own modules where root installed it, so they are loaded before.
 AS_NOBODY = """
-import anyio, pkgutil, sys, holdfast.mcp.server, holdfast.cli.verbs.mcp
+import anyio, pkgutil, sys, holdfast.mcp.server, holdfast.cli.verbs.client
 for found in pkgutil.walk_packages(holdfast.__path__, "holdfast."):
     if not found.name.startswith(("holdfast.web", "holdfast.cli", "holdfast.hooks", "holdfast.__")):
         try:

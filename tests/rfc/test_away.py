@@ -26,8 +26,7 @@ from tests.rfc.world import DISCOVER
 LOADED = """
 import encodings.ascii, shlex, glob, tempfile, click, holdfast.cli.frame, holdfast.cli.parser
 import holdfast.rfc.api, holdfast.rfc.summary, holdfast.rfc.lint
-import holdfast.cli.verbs.rfc.bootstrap, holdfast.cli.verbs.rfc.init, holdfast.cli.verbs.rfc.list
-import holdfast.cli.verbs.rfc.show, holdfast.cli.verbs.rfc.transition, holdfast.cli.verbs.rfc.write
+import holdfast.cli.verbs.rfc.checkpoint, holdfast.cli.verbs.rfc.files
 import holdfast.kernel.inbox, holdfast.journal.sqlite
 """
 RUN = """

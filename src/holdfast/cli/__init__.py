@@ -1,4 +1,4 @@
-"""The command line. One verb is one file in `verbs/`; nothing is imported before it is needed."""
+"""The command line. `verb_list` names the verbs, `verbs/` holds them; nothing is imported before it is needed."""
 
 from __future__ import annotations
 

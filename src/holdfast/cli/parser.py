@@ -1,23 +1,37 @@
-"""The command line through click: groups, options, help, nearest matches."""
+"""The command line through click: groups, options, help, nearest matches, and the options that verbs share."""
 
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
-from holdfast.cli.frame import INTERRUPTED, Reply
+from holdfast.cli.frame import INTERRUPTED, Call, Reply
 from holdfast.cli.plain_options import EVERYWHERE, arguments_of, options_of
-from holdfast.cli.verb_list import GROUPS, VERBS
-from holdfast.kernel.errors import Usage
+from holdfast.cli.verb_list import GROUPS, MODULES, VERBS
+from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.cli.frame import Parsed
+
+Answer = TypeVar("Answer")
+epic_option = click.option("--epic", metavar="PATH", help="The epic's folder.")
+fence_option = click.option(
+    "--fence", type=int, metavar="N", help="The fence of the life that a script belongs to."
+)
+yes_option = click.option("--yes", is_flag=True, help="Do it even if the agent may still be alive.")
+transcript_option = click.option(
+    "--transcript",
+    default="",
+    metavar="FILE",
+    help="The session's transcript; its growth is a sign of life.",
+)
 
 
 def verb(function: Callable[..., Reply]) -> Callable[..., Parsed]:
@@ -54,19 +68,24 @@ def from_table(name: str, module: ModuleType) -> click.Command:
 
 
 class Verbs(click.Group):
-    """A group whose commands are modules, imported when they are called."""
+    """A group whose commands are imported when they are called. `modules` says which module holds which
+    verbs, as `<verb>_command`. A verb that it does not name has a module of its own, with `command`."""
 
     def __init__(
         self,
         package: str,
         names: dict[str, str],
         groups: dict[str, dict[str, str]] | None = None,
+        modules: dict[str, tuple[str, ...]] | None = None,
         **options: Any,
     ) -> None:
         super().__init__(**options)
         self._package = package
         self._names = names
         self._groups = groups
+        self._module_of = {
+            verb: module for module, verbs in (modules or {}).items() for verb in verbs
+        }
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(self._names)
@@ -74,11 +93,10 @@ class Verbs(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in self._names:
             return None
-        module_name = name.replace("-", "_")
+        module_name = self._module_of.get(name, name)
         module = __import__(f"{self._package}.{module_name}", fromlist=["command"])
-        command: click.Command = (
-            module.command if hasattr(module, "command") else from_table(name, module)
-        )
+        attribute = f"{name.replace('-', '_')}_command" if name in self._module_of else "command"
+        command: click.Command = getattr(module, attribute, None) or from_table(name, module)
         command.short_help = self._names[name]
         return command
 
@@ -108,6 +126,7 @@ class Verbs(click.Group):
     package="holdfast.cli.verbs",
     names=VERBS,
     groups=GROUPS,
+    modules=MODULES,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, message="holdfast %(version)s")
@@ -124,9 +143,9 @@ def parse(arguments: list[str]) -> Parsed | int:
     Click's own complaints become ours."""
     command: click.Command = root
     if not arguments or arguments[0] in ("--json", "-C"):
-        from holdfast.cli.verbs.overview import command as overview
+        from holdfast.cli.verbs.resume import overview_command
 
-        command = overview
+        command = overview_command
     try:
         result: Parsed | int | None = command.main(
             arguments, prog_name="holdfast", standalone_mode=False
@@ -142,3 +161,17 @@ def parse(arguments: list[str]) -> Parsed | int:
     except click.UsageError as error:
         hint = f"See `{error.ctx.command_path} --help`." if error.ctx else ""
         raise Usage(error.format_message(), hint=hint) from None
+
+
+def confirmed(call: Call, yes: bool, act: Callable[[bool], Answer]) -> Answer:
+    """Run `act`; at a terminal, ask the person whether to do it even though the signals do not suffice."""
+    try:
+        return act(yes)
+    except HoldfastError as refusal:
+        asked = ("not_known_dead", "much_work")
+        if refusal.kind not in asked or call.as_json or not sys.stdin.isatty():
+            raise
+        click.echo(refusal.message, err=True)
+        if not click.confirm("Do it all the same?", err=True):
+            raise
+    return act(True)

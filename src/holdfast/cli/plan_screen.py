@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.cli.roster_screen import cut
-from holdfast.cli.terminal import one_line, safe, style, table, unstyle
+from holdfast.cli.terminal import cut, one_line, safe, style, table, unstyle
 from holdfast.kernel import clock
 from holdfast.kernel.text import width
 from holdfast.plans import lookup

@@ -1,4 +1,4 @@
-"""Text for a terminal: colours, relative times, sizes, tables, diffs."""
+"""Text for a terminal: colours, relative times, sizes, tables, diffs; and text from a file or from stdin."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import sys
 
 from holdfast.kernel import clock
-from holdfast.kernel.errors import Usage
+from holdfast.kernel.errors import NotFound, Usage
 from holdfast.kernel.text import letter_width as letter_width
 from holdfast.kernel.text import safe as safe
 from holdfast.kernel.text import width
@@ -139,3 +139,63 @@ def table(rows: list[list[str]], *, indent: str = "") -> Iterator[str]:
 def wide(text: str) -> int:
     """The width of a styled text on the screen."""
     return width(unstyle(text))
+
+
+def cut(line: str, width: int) -> str:
+    """The line, cut to a width. Codes for style have no width, and end with the line."""
+    if not width or wide(line) <= width:
+        return line
+    shown, count, position = "", 0, 0
+    while count < width - 1:
+        if line.startswith("\x1b[", position):
+            end = line.index("m", position) + 1
+            shown, position = shown + line[position:end], end
+            continue
+        count += letter_width(line[position])
+        if count < width:
+            shown += line[position]
+        position += 1
+    return f"{shown}…\x1b[0m"
+
+
+def terminal_width(stream: int = 1) -> int:
+    try:
+        return os.get_terminal_size(stream).columns
+    except OSError:
+        return 0
+
+
+def terminal_height(stream: int = 1) -> int:
+    try:
+        return os.get_terminal_size(stream).lines
+    except OSError:
+        return 0
+
+
+def clock_time(now: int) -> str:
+    """The time in UTC, as in every file."""
+    return f"{clock.stamp(now)[11:19]} UTC"
+
+
+def text_from(source: str, *, largest: int, example: str, advice: str = "") -> str:
+    """Read a text in UTF-8 of at most `largest` bytes. `example` is the hint when it is missing,
+    `advice` when it is too long."""
+    name = "standard input" if source == "-" else source
+    if source == "-":
+        if sys.stdin is None or sys.stdin.isatty():
+            raise Usage("Give the text on standard input.", hint=example)
+        content = sys.stdin.buffer.read(largest + 1)
+    else:
+        try:
+            with open(source, "rb") as file:
+                content = file.read(largest + 1)
+        except FileNotFoundError:
+            raise NotFound(f"There is no file {source}.") from None
+        except OSError as error:
+            raise Usage(f"{source} cannot be read: {error.strerror}.") from None
+    if len(content) > largest:
+        raise Usage(f"{name} has more than {largest} bytes.", hint=advice)
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise Usage(f"{name} is not UTF-8 at byte {error.start}.") from None

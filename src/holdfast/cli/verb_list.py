@@ -54,5 +54,16 @@ GROUPS = {
     },
 }
 VERBS = {name: line for group in GROUPS.values() for name, line in group.items()}
+# Modules that hold several verbs. Each other verb has a module of its own name.
+MODULES = {
+    "autopilot": ("takeoff", "cockpit"),
+    "backup": ("backup", "export", "gc", "purge"),
+    "client": ("hook", "statusline", "mcp", "completion"),
+    "estop": ("estop", "release"),
+    "history": ("history", "show", "diff", "restore"),
+    "init": ("init", "uninstall", "trust"),
+    "journal": ("journal", "admin"),
+    "resume": ("resume", "go"),
+}
 # Verbs that run without click as long as their options are simple; see `plain_options`.
 PLAIN = ("status", "verify", "demo", "agent beat")

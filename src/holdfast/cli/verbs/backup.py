@@ -1,15 +1,19 @@
-"""holdfast backup"""
+"""holdfast backup, export, gc, purge: copy the journal, and remove from it."""
 
 from __future__ import annotations
 
 import os
+import sys
 
 import click
 
-from holdfast.cli.frame import Call, Reply
+from holdfast.cli.frame import Call, ReaderGone, Reply
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import size
-from holdfast.maintenance.backup import backup, restore_copy
+from holdfast.cli.terminal import plural, safe, size
+from holdfast.kernel.errors import Usage
+from holdfast.maintenance.backup import backup, export, export_to_file, restore_copy
+from holdfast.maintenance.gc import collect
+from holdfast.maintenance.purge import erase, find
 
 
 @click.command()
@@ -17,7 +21,7 @@ from holdfast.maintenance.backup import backup, restore_copy
 @click.option("--restore", is_flag=True, help="Replace the journal with FILE.")
 @click.option("--dry-run", is_flag=True, help="Check that it would work; change nothing.")
 @verb
-def command(call: Call, file: str, restore: bool, dry_run: bool) -> Reply:
+def backup_command(call: Call, file: str, restore: bool, dry_run: bool) -> Reply:
     """Write a consistent copy of the journal to FILE, also while other programs write to it.
 
     With --restore, FILE replaces the journal. The present journal is copied aside first, so you can
@@ -46,3 +50,112 @@ def _restore(call: Call, file: str, dry_run: bool) -> Reply:
         lines.append(f"What it was is in {done['aside']}")
         next.append(f"holdfast backup {done['aside']} --restore")
     return Reply({**done, "dry_run": False}, lines, next=next)
+
+
+@click.command()
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE, which must not exist yet.")
+@verb
+def export_command(call: Call, output: str | None) -> Reply:
+    """Print everything that the journal holds as JSON lines: a header, then every record in order.
+
+    With --json the last line is the envelope. With --output only the envelope is printed.
+    """
+    if output is not None:
+        count = export_to_file(call.workspace, output)
+        said = f"Wrote {plural(count, 'line')} to {output}"
+        return Reply({"lines": count, "output": output}, [said])
+    count = 0
+    try:
+        for line in export(call.workspace):
+            sys.stdout.write(f"{line}\n")
+            count += 1
+    except BrokenPipeError:
+        raise ReaderGone from None
+    return Reply({"lines": count})
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Say what would be removed; remove nothing.")
+@click.option(
+    "--decisions",
+    is_flag=True,
+    help="Also remove old records of gates, budgets and stops. Only a person can.",
+)
+@verb
+def gc_command(call: Call, dry_run: bool, decisions: bool) -> Reply:
+    """Remove the records that are older than the retention settings, and give unused space back.
+
+    Every stream keeps its state, and an anchor with which its hash chain still verifies. Records of
+    attempts that were refused stay.
+    """
+    if not call.workspace.exists():
+        return Reply({"dry_run": dry_run}, ["Nothing was written yet."])
+    freed = collect(call.workspace, call.now, dry_run=dry_run, decisions=decisions)
+    removed = f"{plural(freed['records'], 'record')} of {plural(freed['streams'], 'stream')}"
+    if dry_run:
+        return Reply({**freed, "dry_run": True}, [f"Would remove {removed}."])
+    did = f"Removed {removed}" if freed["records"] else "No record is old enough to go"
+    lines = [f"{did}; freed {size(max(0, freed['bytes']))}."]
+    if freed["quarantined"]:
+        lines.append(f"Removed {plural(freed['quarantined'], 'old file')} from quarantine.")
+    if freed["snapshots"]:
+        lines.append(f"Removed {plural(freed['snapshots'], 'old snapshot')}.")
+    if freed["leftovers"]:
+        lines.append(f"Removed {plural(freed['leftovers'], 'leftover')} of interrupted writes.")
+    return Reply({**freed, "dry_run": False}, lines)
+
+
+@click.command()
+@click.argument("id", required=False, default="")
+@click.option(
+    "--matching",
+    is_flag=True,
+    help="Erase a text everywhere. Give the text on standard input or at the prompt: other programs "
+    "can see the command line.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be erased; erase nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@verb
+def purge_command(call: Call, id: str, matching: bool, dry_run: bool, yes: bool) -> Reply:
+    """Erase the body of the record ID, or a text everywhere.
+
+    This cannot be undone. The hash chain still verifies, and says `erased`. Copies that
+    `backup --restore` kept are removed too. It looks again at the end, and names what is left and why; the
+    exit code is 1 when that is a file of holdfast. Clean your git history, backups, exports and the clients'
+    own transcripts yourself.
+    """
+    if bool(id) == matching:
+        raise Usage("Name one record, or give --matching.", hint="See `holdfast purge --help`.")
+    _ = call.journal  # or there is nothing to erase
+    text = _secret() if matching else ""
+    found = find(call.workspace, id=id, text=text, now=call.now)
+    what = f"{plural(len(found['records']), 'record')} in {plural(len(found['streams']), 'stream')}"
+    if found["files"]:
+        what += f", {plural(len(found['files']), 'file')}"
+    if found["snapshots"]:
+        what += f", {plural(len(found['snapshots']), 'snapshot')} of the work tree"
+    if dry_run:
+        return Reply({**found, "dry_run": True}, [f"Would erase {what}."])
+    if not yes:
+        _confirm(f"Erase {what} for good?")
+    done = erase(call.workspace, found, text=text, actor=call.actor, now=call.now)
+    lines = [f"Erased {what}."]
+    if done["snapshots"]:
+        lines.append("Git still holds what the snapshots held, until `git gc --prune=now`.")
+    is_unfinished = any(one["ours"] for one in done["left"])
+    if done["left"]:
+        lines.append("Left:")
+        lines += [f"  {safe(one['path'])}: {safe(one['why'])}" for one in done["left"]]
+    return Reply({**done, "dry_run": False}, lines, exit_code=int(is_unfinished))
+
+
+def _secret() -> str:
+    if sys.stdin.isatty():
+        return str(click.prompt("The text to erase", hide_input=True, err=True))
+    return sys.stdin.read().rstrip("\n")
+
+
+def _confirm(question: str) -> None:
+    if not sys.stdin.isatty():
+        raise Usage("This erases for good and needs a yes.", hint="Give --yes when you are sure.")
+    click.confirm(question, abort=True, err=True)

@@ -1,4 +1,4 @@
-"""holdfast estop"""
+"""holdfast estop, release"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import click
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe, style
-from holdfast.maintenance.emergency import DEFAULT_REASON, stop
+from holdfast.maintenance.emergency import DEFAULT_REASON, release, stop
 
 
 @click.command()
@@ -18,7 +18,7 @@ from holdfast.maintenance.emergency import DEFAULT_REASON, stop
     help=f"What the agents and the next person are told.  [default: {DEFAULT_REASON}]",
 )
 @verb
-def command(call: Call, reason: str) -> Reply:
+def estop_command(call: Call, reason: str) -> Reply:
     """Stop every agent of the workspace: each heartbeat and each hook answers "stop now, checkpoint".
 
     The stop holds without the journal, until `holdfast release`. No running program is killed, except
@@ -35,3 +35,17 @@ def command(call: Call, reason: str) -> Reply:
     }
     line = f"{style('Stopped', 'red', bold=True)}: {safe(held['reason'])}"
     return Reply(data, [line], next=["holdfast release"])
+
+
+@click.command()
+@click.option("--reason", default="", metavar="TEXT", help="Why the agents may go on.")
+@verb
+def release_command(call: Call, reason: str) -> Reply:
+    """Lift the emergency stop, so that the agents go on.
+
+    Only a person at a terminal can: holdfast shows a word there, and the person types it. An agent gets
+    exit code 4, and holdfast records the attempt.
+    """
+    lifted = release(call.workspace, reason, by=call.actor, now=call.now)
+    line = "Released: the agents may go on." if lifted else "There was no stop."
+    return Reply({"released": lifted}, [line])

@@ -1,4 +1,4 @@
-"""holdfast history"""
+"""holdfast history, show, diff, restore"""
 
 from __future__ import annotations
 
@@ -7,16 +7,28 @@ import sys
 
 import click
 
-from holdfast.cli.frame import Call, Reply
+from holdfast.cli import terminal
+from holdfast.cli.frame import Call, Reply, warn_of_views
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import ago, one_line, style, table, wide
-from holdfast.maintenance.history import DEFAULT_LIMIT, history
+from holdfast.cli.terminal import ago, one_line, safe, style, table, wide
+from holdfast.journal.interface import find_record
+from holdfast.kernel.errors import HoldfastError
+from holdfast.maintenance.history import (
+    DEFAULT_LIMIT,
+    change_of,
+    diff,
+    history,
+    picture,
+    restore,
+    show,
+)
 from holdfast.maintenance.record_text import subject_of, word_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from holdfast.journal.interface import Journal, Record
     from holdfast.maintenance.history import RecordInWords
 
 SHORT_ID = 8
@@ -35,7 +47,7 @@ WIDTH_IN_A_PIPE = 200
     "--before", metavar="SEQ", type=int, help="Show only records before this sequence number."
 )
 @verb
-def command(call: Call, stream: str, limit: int, kind: str, before: int | None) -> Reply:
+def history_command(call: Call, stream: str, limit: int, kind: str, before: int | None) -> Reply:
     """Show what happened, newest first.
 
     STREAM limits it to one stream, such as note:default, or to several: 'note:*'.
@@ -49,10 +61,10 @@ def command(call: Call, stream: str, limit: int, kind: str, before: int | None) 
     if len(records) == limit:
         options = f"{f' {stream}' if stream else ''} --before {records[-1]['seq']}"
         next.append(f"holdfast history{options}")
-    return Reply({"records": records}, _lines(records, call.now), next=next, pages=True)
+    return Reply({"records": records}, _history_lines(records, call.now), next=next, pages=True)
 
 
-def _lines(records: list[RecordInWords], now: int) -> Iterator[str]:
+def _history_lines(records: list[RecordInWords], now: int) -> Iterator[str]:
     """One line a record. On a terminal it ends at the right edge; in a pipe it has the full time."""
     if not records:
         yield "No such records."
@@ -79,3 +91,106 @@ def _text(record: RecordInWords) -> str:
     word, subject, text = word_of(record), subject_of(record["stream"]), record["text"]
     head = f"{word} ({subject})" if subject else word
     return f"{head}: {text}" if text else head
+
+
+@click.command()
+@click.argument("what")
+@verb
+def show_command(call: Call, what: str) -> Reply:
+    """Show one record, or the state of a stream.
+
+    WHAT is a record's id (a unique beginning is enough) or a stream's name, such as note:default.
+    """
+    shown = show(call.workspace, what)
+    if "state" not in shown:
+        record = shown["record"]
+        return Reply({**shown}, _show_lines(call.workspace.journal, record, call.now), pages=True)
+    lines = safe(picture(what, shown["state"])).split("\n")
+    return Reply({**shown}, lines, pages=True)
+
+
+def _show_lines(journal: Journal, record: Record, now: int) -> Iterator[str]:
+    yield style(f"{record['kind']} {record['id']}", "yellow")
+    facts = [
+        ["Stream", safe(f"{record['stream']} version {record['version']}")],
+        ["When", f"{record['at']} ({ago(record['at'], now)})"],
+        ["Who", safe(record["actor"])],
+        ["Hash", record["hash"]],
+    ]
+    if record["fence"] is not None:
+        facts.append(["Fence", str(record["fence"])])
+    yield from table(facts)
+    yield ""
+    if record["erased"]:
+        yield "The body was erased."
+        return
+    try:
+        before, after = change_of(journal, record)
+    except HoldfastError as error:
+        # What led up to it is gone, or another version's; its own body can still be shown.
+        import json
+
+        yield safe(json.dumps(record["body"], ensure_ascii=False, indent=2))
+        yield style(error.message, dim=True)
+        return
+    if before == after:
+        yield "Changed nothing that is shown."
+    yield from terminal.diff(before, after, "before", "after")
+
+
+@click.command()
+@click.argument("a")
+@click.argument("b", required=False, default="")
+@verb
+def diff_command(call: Call, a: str, b: str) -> Reply:
+    """Show what changed in a stream between the records A and B. Without B: since A."""
+    found = diff(call.workspace, a, b)
+    stream, before, after = found["stream"], found["before"], found["after"]
+    lines = list(
+        terminal.diff(
+            picture(stream, before["state"]),
+            picture(stream, after["state"]),
+            f"{before['record'][:8]} {before['at']}",
+            f"{after['record'][:8]} {after['at']}",
+        )
+    )
+    data = {**found, "diff": [terminal.unstyle(line) for line in lines]}
+    return Reply(data, lines or ["Nothing changed."], pages=True)
+
+
+@click.command()
+@click.argument("id")
+@click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
+@verb
+def restore_command(call: Call, id: str, dry_run: bool) -> Reply:
+    """Bring a stream, and its files, back to what they were after the record ID.
+
+    It asks first when ID has fewer than six letters. A restore adds a record and removes none. To undo it, restore the record before it.
+    """
+    if not dry_run:
+        record = find_record(call.journal, id)
+        what = f"{word_of(record)} of {record['stream']} at {record['at']}"
+        terminal.confirm_short_id(id, record["id"], what)
+    done = restore(call.workspace, id, actor=call.actor, now=call.now, dry_run=dry_run)
+    lines = list(terminal.diff(done["present"], done["wanted"], "present", "restored"))
+    data = {
+        "stream": done["stream"],
+        "to": done["to"],
+        "from": done["newest"],
+        "dry_run": dry_run,
+        "diff": [terminal.unstyle(line) for line in lines],
+    }
+    outcome = done["outcome"]
+    if outcome is None:
+        lines += [f"Would write again: {path}" for path in done["again"]]
+        return Reply(data, lines or ["Nothing would change."])
+    warn_of_views(outcome)
+    data["views"] = outcome["views"]
+    kept = [f"The file that could not be read is kept: {done['aside']}"] if done["aside"] else []
+    if not done["changed"]:
+        written = [f"Wrote again: {path}" for path in done["again"]] + kept
+        return Reply(data, written or ["It is there already."])
+    data["record"] = outcome["id"]
+    said = f"Restored {done['stream']} to version {done['version']}."
+    undo = f"holdfast restore {done['newest'][:8]}  # undo"
+    return Reply(data, [*lines, *kept, said], next=[undo])

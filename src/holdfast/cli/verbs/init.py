@@ -1,26 +1,37 @@
-"""holdfast init"""
+"""holdfast init, uninstall, trust: holdfast in the settings of the clients."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import click
 
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import safe, style
+from holdfast.cli.terminal import one_line, safe, style
 from holdfast.clients.hook_runs import hook_runs
-from holdfast.clients.installation import CLIENTS, detect, install, server
+from holdfast.clients.installation import CLIENTS, detect, install, server, uninstall
 from holdfast.clients.settings.condition import conditions
 from holdfast.kernel.errors import HoldfastError
 from holdfast.maintenance import registry
+from holdfast.maintenance.remains import list_remains
+from holdfast.maintenance.trust import gather, grant, value_text, withdraw
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.clients.installation import Done, FoundClient
+    from holdfast.maintenance.remains import Remain
+    from holdfast.maintenance.trust import TrustReport
 
-SAID = {"installed": "Installed", "already": "Installed already", "left": "Left as it is"}
+INIT_SAID = {"installed": "Installed", "already": "Installed already", "left": "Left as it is"}
 WOULD = {"installed": "Would write", "already": "Written already", "left": "Would leave"}
+UNINSTALL_SAID = {
+    "restored": "Restored as it was",
+    "removed": "Took ours out, and left the rest",
+    "absent": "Nothing of ours",
+}
+LONGEST_VALUE = 60
 
 
 @click.command()
@@ -33,7 +44,7 @@ WOULD = {"installed": "Would write", "already": "Written already", "left": "Woul
 )
 @click.option("--dry-run", is_flag=True, help="Say what would change; change nothing.")
 @verb
-def command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
+def init_command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
     """Let the clients of your agents call holdfast by themselves.
 
     A session then starts with the text to continue from. It is captured before compaction, at every stop
@@ -46,7 +57,7 @@ def command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
     done = install(call.workspace, wanted, server(), dry_run=only_shown)
     if not only_shown:
         _remember(call)
-    lines = list(_lines(done, only_shown))
+    lines = list(_init_lines(done, only_shown))
     chosen = " ".join(f"--client {client}" for client in wanted)
     following = ["holdfast doctor"]
     if not clients:
@@ -92,8 +103,8 @@ def _broken(call: Call) -> Iterator[str]:
             yield f"  {run['fix']}"
 
 
-def _lines(done: list[Done], only_shown: bool) -> Iterator[str]:
-    words = WOULD if only_shown else SAID
+def _init_lines(done: list[Done], only_shown: bool) -> Iterator[str]:
+    words = WOULD if only_shown else INIT_SAID
     for one in done:
         for file in one["files"]:
             yield f"{words[file['status']]}: {one['client']} in {safe(file['path'])}"
@@ -103,3 +114,84 @@ def _lines(done: list[Done], only_shown: bool) -> Iterator[str]:
         chosen = " ".join(f"--client {one['client']}" for one in done)
         yield ""
         yield f"Nothing was changed. To do it: holdfast init {chosen}"
+
+
+@click.command()
+@click.option(
+    "--client",
+    "clients",
+    multiple=True,
+    type=click.Choice(CLIENTS),
+    help="A client; repeatable. Without it: all clients.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would change; change nothing.")
+@verb
+def uninstall_command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
+    """Take holdfast out of the settings of your clients.
+
+    The journal and your files stay. It lists them, each with the command that removes it.
+    """
+    wanted = list(dict.fromkeys(clients or CLIENTS))
+    done = uninstall(call.workspace, wanted, dry_run=dry_run)
+    if not clients and not dry_run:
+        with contextlib.suppress(OSError, HoldfastError):  # the page looks whether it is there
+            registry.forget(call.workspace)
+    word = "Would be: " if dry_run else ""
+    lines = [
+        f"{word}{UNINSTALL_SAID[file['status']]}: {safe(file['path'])}"
+        for one in done
+        for file in one["files"]
+        if file["status"] != "absent" or clients
+    ]
+    lines += [style(f"  {safe(note)}", "yellow") for one in done for note in one["notes"]]
+    lines = lines or ["Nothing of ours is installed."]
+    left = [] if clients else list_remains(call.workspace)
+    if left:
+        lines += ["", "Left, because it is yours. To remove it:"]
+        lines += [line for one in left for line in _remain(one)]
+    return Reply({"clients": done, "left": left, "dry_run": dry_run}, lines)
+
+
+def _remain(one: Remain) -> list[str]:
+    return [f"  {safe(one['what'])}", style(f"    {safe(one['remove'])}", dim=True)]
+
+
+@click.command()
+@click.option("--show", is_flag=True, help="List each setting and what it may do; change nothing.")
+@click.option("--forget", is_flag=True, help="Withdraw the trust.")
+@verb
+def trust_command(call: Call, show: bool, forget: bool) -> Reply:
+    """Let the settings of this repository name commands, places, variables and rules.
+
+    A repository from elsewhere must not choose what runs here and where your work goes. Without trust,
+    these settings do not count; the harmless ones always do. The same holds for a journal that came
+    with a project without git. Only a person can give it, for this clone
+    and for these very values: when one changes, you are asked again. Variables of your own environment
+    need no trust.
+    """
+    return answer_trust(call, show=show, forget=forget)
+
+
+def answer_trust(call: Call, *, show: bool, forget: bool) -> Reply:
+    workspace = call.workspace
+    if forget:
+        known = withdraw(workspace)
+        said = "Trusted no more." if known else "Nothing was trusted."
+        return Reply({**gather(workspace)}, [said])
+    if show:
+        report = gather(workspace)
+        next = [] if report["trusted"] else ["holdfast trust"]
+        return Reply({**report}, _trust_lines(report), next=next)
+    report = grant(workspace, now=call.now)
+    return Reply({**report}, _trust_lines(report), next=["holdfast doctor"])
+
+
+def _trust_lines(report: TrustReport) -> list[str]:
+    if not report["settings"]:
+        return ["The settings of this repository name nothing that needs your trust."]
+    lines = [f"{safe(report['file'] or report['workspace'])} names:"]
+    for one in report["settings"]:
+        mark = style("trusted", "green") if one["trusted"] else style("not trusted", "yellow")
+        value = one_line(value_text(one["value"]), LONGEST_VALUE)
+        lines += [f"  {one['name']} = {value}  ({mark})", f"    may {one['may']}"]
+    return lines

@@ -1,4 +1,4 @@
-"""holdfast journal"""
+"""holdfast journal, admin: the journal on a server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import click
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import plural, safe
-from holdfast.cli.verbs.trust import answer as answer_trust
+from holdfast.cli.verbs.init import answer_trust
+from holdfast.journal.postgres.grants import grants
 from holdfast.kernel.errors import Usage
 from holdfast.remote.move import LOCAL
 from holdfast.remote.move import move as move_journal
@@ -20,11 +21,11 @@ SPOKEN_EVERY = 0.2
 
 
 @click.group()
-def command() -> None:
+def journal_command() -> None:
     """Move the journal between a file on this machine and a server for many machines."""
 
 
-@command.command("move")
+@journal_command.command("move")
 @click.option(
     "--to", required=True, metavar="URL", help="postgresql://USER@HOST/DATABASE, or local."
 )
@@ -59,7 +60,7 @@ def move(call: Call, to: str, dry_run: bool) -> Reply:
     return Reply({**moved}, lines, next=[f"export HOLDFAST_URL={place}"])
 
 
-@command.command("forward")
+@journal_command.command("forward")
 @click.option(
     "--stay", is_flag=True, help="Keep running when there is nothing to do; for a service."
 )
@@ -88,7 +89,7 @@ def forward(call: Call, stay: bool) -> Reply:
     return Reply({"ended": ending}, [said[ending]])
 
 
-@command.command("trust", hidden=True)
+@journal_command.command("trust", hidden=True)
 @click.option("--forget", is_flag=True, help="Withdraw the trust.")
 @verb
 def trust(call: Call, forget: bool) -> Reply:
@@ -113,3 +114,23 @@ class MoveProgress:
     def end(self) -> None:
         if self._last:
             sys.stderr.write("\r\x1b[K")
+
+
+@click.group()
+def admin_command() -> None:
+    """For the owner of a PostgreSQL database of journals."""
+
+
+@admin_command.command("grant")
+@click.argument("role")
+@click.option("--read-only", is_flag=True, help="Let the role read only.")
+@verb
+def grant(call: Call, role: str, read_only: bool) -> Reply:
+    """Print the SQL that lets ROLE append to the journals, but not change or remove anything.
+
+    This command connects to no database. Read the SQL, then run it with psql as the database's owner.
+    The schema has to exist: the first command of the owner creates it.
+    """
+    statements = grants(role, read_only=read_only)
+    lines = [f"-- What {'a reader' if read_only else 'a writer'} of the journals needs."]
+    return Reply({"role": role, "read_only": read_only, "sql": statements}, [*lines, *statements])

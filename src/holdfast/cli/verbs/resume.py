@@ -1,4 +1,4 @@
-"""holdfast resume"""
+"""holdfast resume, go; and holdfast without a verb."""
 
 from __future__ import annotations
 
@@ -10,17 +10,21 @@ import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import one_line, safe, style
+from holdfast.cli.terminal import one_line, safe, style, table
 from holdfast.clients.handover import command_for
 from holdfast.kernel.errors import NotFound
+from holdfast.maintenance.overview import gather
 from holdfast.session.handover_text import how_long
 from holdfast.session.resume import refuse_foreign, resume, resume_without_workspace
 from holdfast.session.rules.model import UNKNOWN_ISSUE
 from holdfast.session.session_list import list_sessions
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from holdfast.clients.discovery import ClientName
     from holdfast.kernel.workspace import Workspace
+    from holdfast.maintenance.overview import Overview
     from holdfast.session.claims import CheckedClaim
     from holdfast.session.resume import ResumeRequest, Resumption
     from holdfast.session.session_list import ListedSession
@@ -34,6 +38,7 @@ COLOURS = {
 }
 CLIENTS = ("claude", "codex", "gemini", "opencode")
 WIDTH = 78
+LONGEST_REQUEST = 40
 
 
 @click.command()
@@ -64,7 +69,7 @@ WIDTH = 78
 )
 @click.option("--prompt-only", is_flag=True, help="Print only the continuation prompt.")
 @verb
-def command(
+def resume_command(
     call: Call,
     session: str,
     listing: bool,
@@ -112,6 +117,10 @@ def command(
     lines += [*(_claim(one) for one in found["claims"] if recheck), ""]
     following = [f"holdfast resume --session {found['session'][:8]} --in claude"]
     return Reply(data, [*lines, *safe(found["pack"]).split("\n")], next=following)
+
+
+# The name that users of the CCC protocol know.
+go_command = resume_command
 
 
 def _claim(one: CheckedClaim) -> str:
@@ -185,3 +194,45 @@ def _start(call: Call, client: ClientName, found: Resumption) -> Reply:
     os.chdir(call.folder)
     os.execv(program, words)  # noqa: S606
     raise AssertionError("unreachable")
+
+
+@click.command(add_help_option=False)
+@verb
+def overview_command(call: Call) -> Reply:
+    """Say where you are and what to do next."""
+    found = gather(_workspace_of(call), call.folder, now=call.now)
+    sessions = [
+        {name: value for name, value in one.items() if name != "state"} for one in found["sessions"]
+    ]
+    data = {**found, "sessions": sessions}
+    return Reply(data, _lines(found), next=[found["next"]])
+
+
+def _lines(found: Overview) -> Iterator[str]:
+    where = safe(found["folder"])
+    if found["branch"]:
+        where += f", branch {safe(found['branch'])}"
+    yield style(where, bold=True) if found["is_workspace"] else f"{where} is in no project yet."
+    if found["sessions"]:
+        yield ""
+        yield "Sessions found here:"
+        rows = [
+            [
+                style(safe(one["session"])[:8], "yellow"),
+                one["client"] or "no client",
+                f"{how_long(one['age'])} ago",
+                "running" if one["alive"] == "alive" else one["checkpoint"],
+                one_line(one["request"] or "no request yet", LONGEST_REQUEST),
+            ]
+            for one in found["sessions"]
+        ]
+        yield from table(rows, indent="  ")
+    if found["attention"]:
+        yield ""
+        yield style("Waits for you:", "yellow")
+        for item in found["attention"]:
+            yield f"  {safe(item['what'])}"
+    yield ""
+    yield f"To {found['why']}, type:"
+    yield f"  {style(found['next'], bold=True)}"
+    yield style("All commands: holdfast --help", dim=True)

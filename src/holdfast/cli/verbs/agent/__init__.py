@@ -28,6 +28,15 @@ VERBS = {
     "send": "Send a message to an agent.",
     "inbox": "Show an agent's messages.",
 }
+MODULES = {
+    "updates": ("start", "block", "unblock", "phase", "sync", "complete"),
+    "roster": ("list", "watch", "check"),
+    "recovery": (
+        *("resume", "takeover", "restart", "defer", "absorb", "restore"),
+        *("handoff", "guide"),
+    ),
+    "messages": ("send", "inbox"),
+}
 
 
 def __getattr__(name: str) -> click.Command:
@@ -39,6 +48,7 @@ def __getattr__(name: str) -> click.Command:
     return Verbs(
         "holdfast.cli.verbs.agent",
         VERBS,
+        modules=MODULES,
         name="agent",
         help="Run many agents at once: who is alive, what each does, and what to do next.",
     )

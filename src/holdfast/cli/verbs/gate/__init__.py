@@ -17,6 +17,10 @@ command = Verbs(
         "withdraw": "Withdraw a question, as a person.",
         "lint": "Find requests in a text that a machine can do.",
     },
+    modules={
+        "questions": ("verify", "decide", "act", "withdraw", "lint"),
+        "answers": ("list", "show", "wait", "answer"),
+    },
     name="gate",
     help="Questions for people: check this, choose, do what only you can.",
 )

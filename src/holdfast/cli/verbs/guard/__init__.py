@@ -15,6 +15,7 @@ VERBS = {
 command = Verbs(
     "holdfast.cli.verbs.guard",
     VERBS,
+    modules={"limits": ("check", "ack", "reset", "limits"), "report": ("report",)},
     name="guard",
     help="Budgets: limits that warn, ask a person, and stop.",
 )

@@ -1,4 +1,4 @@
-"""holdfast guard limits"""
+"""holdfast guard check, ack, reset, limits"""
 
 from __future__ import annotations
 
@@ -7,24 +7,253 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from holdfast.budgets import last_turn, limits, measure
+from holdfast.budgets.acknowledge import acknowledge, reset
 from holdfast.budgets.check import Budget
 from holdfast.budgets.limits import PROTOCOL, InForce, in_force
+from holdfast.budgets.operations import CheckRequest, check
 from holdfast.budgets.rules import boxes
-from holdfast.budgets.rules.thresholds import LEVELS, TYPES
+from holdfast.budgets.rules.thresholds import ALERT, LEVELS, STOP, TYPES, UNITS, WARNING
 from holdfast.budgets.rules.triggers import BOUND
 from holdfast.budgets.stop import describe
-from holdfast.cli.frame import Call, Reply
+from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import ago, safe, style, table
+from holdfast.cli.terminal import ago, echo, one_line, safe, style, table
 from holdfast.kernel.clock import MINUTE
+from holdfast.kernel.errors import Declined, Stopped, Usage, Waiting
 
 if TYPE_CHECKING:
-    from holdfast.budgets.rules.ledger import BudgetState
+    from holdfast.budgets.check import BudgetReport
+    from holdfast.budgets.rules.ledger import BudgetState, Halt
+
+EXIT_CODES = {"go": 0, "wait": Waiting.exit_code, "stop": Stopped.exit_code}
+_COLOURS = {WARNING: "yellow", ALERT: "yellow", STOP: "red"}
+
+
+@click.command()
+@click.option("--cost", metavar="$", help="Dollars spent. Default: measured.")
+@click.option("--context", metavar="%", help="Percent of the context in use. Default: measured.")
+@click.option(
+    "--estimated",
+    metavar="$",
+    help="Dollars that the work was estimated to cost, for the variance.",
+)
+@click.option("--actual", metavar="$", help="Dollars that the work cost. Default: the cost.")
+@click.option("--errors", metavar="N", help="Number of errors. Default: measured.")
+@click.option(
+    "--limit",
+    "given",
+    multiple=True,
+    metavar="LEVEL.TYPE=N",
+    help="Lower limit for this check, such as stop.cost=20. A flag cannot raise a limit.",
+)
+@click.option("--session", default="", metavar="ID", help="Id of the session to measure.")
+@click.option(
+    "--log", "with_log", is_flag=True, help="Print the protocol's log lines on standard error, too."
+)
+@click.option("--dry-run", is_flag=True, help="Print the result; record nothing.")
+@verb
+def check_command(
+    call: Call,
+    cost: str | None,
+    context: str | None,
+    estimated: str | None,
+    actual: str | None,
+    errors: str | None,
+    given: tuple[str, ...],
+    session: str,
+    with_log: bool,
+    dry_run: bool,
+) -> Reply:
+    """Check whether work may go on within its budget.
+
+    Exit codes: 0 go on; 8 an alert waits for a person (`guard ack`); 7 stopped until a person lifts the
+    stop (`guard reset`). Holdfast measures the values that you do not give, from the client's files and
+    from what programs reported.
+    """
+    known = measure.from_flags(
+        cost=cost, context=context, estimated=estimated, actual=actual, errors=errors
+    )
+    budget = Budget(call.workspace, actor=call.actor, now=call.now)
+    report = check(
+        budget,
+        CheckRequest(
+            values=known, limits=limits.from_flags(given), session=session, dry_run=dry_run
+        ),
+    )
+    for warning in report["warnings"]:
+        warn(warning)
+    if with_log and not call.as_json:
+        for line in report["log"]:
+            echo(line, error=True)
+    lines = list(_check_lines(report, every=budget.settings["guard.every_warning"]))
+    data: dict[str, Any] = {**report}
+    code = EXIT_CODES[report["verdict"]]
+    return Reply(data, lines, next=_next(report), exit_code=code)
+
+
+def _next(report: BudgetReport) -> list[str]:
+    if report["verdict"] == "stop":
+        return ["holdfast checkpoint", "holdfast guard reset"]
+    waiting = [one["type"] for one in report["handled"] if one["how"] == "waiting"]
+    return [f"holdfast guard ack {type}" for type in waiting]
+
+
+def _check_lines(report: BudgetReport, *, every: bool) -> Iterator[str]:
+    if report["dry_run"]:
+        yield style("Nothing is recorded: --dry-run", dim=True)
+    if report["handled"] or report["verdict"] != "stop":
+        yield from table(list(_rows(report)))
+    # What waits for somebody stands last, where it is seen.
+    for one in sorted(report["handled"], key=lambda one: one["how"] == "waiting"):
+        type, value, threshold = one["type"], one["value"], one["threshold"]
+        if one["how"] == "warned" and (one["entered"] or every):
+            yield ""
+            yield from boxes.warning(type, value, threshold)
+        elif one["how"] == "waiting":
+            yield ""
+            yield from boxes.alert(type, value, threshold, report["limits"][STOP][type])
+            yield f"A person answers in a terminal: holdfast guard ack {type}"
+            if type == "errors":
+                yield from _recent(report)
+    if report["verdict"] == "stop":
+        yield from _stop_lines(report)
+    elif report["waypoint"]:
+        yield ""
+        yield boxes.saved(report["waypoint"])
+    if report["elapsed"] is not None:
+        yield ""
+        minutes = report["elapsed"] // MINUTE
+        yield f"{minutes} min since the session began. Time for: holdfast checkpoint"
+    if report["queued"]:
+        yield style(f"Queued: {safe(report['queued'])}", dim=True)
+
+
+def _rows(report: BudgetReport) -> Iterator[list[str]]:
+    """One row a type: where it is, against which limits."""
+    for type in TYPES:
+        value: float | None = report["values"][type]  # type: ignore[literal-required]
+        note = report["notes"].get(type, "")
+        if value is None and not note:
+            continue
+        level = report["levels"].get(type)
+        known = "?" if value is None else boxes.amount(type, value)
+        numbers = [
+            boxes.short_amount(type, report["limits"][one][type]) for one in (WARNING, ALERT, STOP)
+        ]
+        sign = style(
+            level or ("ok" if value is not None else "-"), _COLOURS.get(level or "", "green")
+        )
+        yield [
+            boxes.name_of(type),
+            known,
+            sign,
+            style(f"of {' / '.join(numbers)}", dim=True),
+            style(safe(note), "yellow"),
+        ]
+
+
+def _recent(report: BudgetReport) -> Iterator[str]:
+    """What there is to investigate."""
+    for error in report["recent_errors"]:
+        yield f"  {one_line(error, 100)}"
+
+
+def _stop_lines(report: BudgetReport) -> Iterator[str]:
+    halt = report["stopped"] or _halt_of(report)
+    if halt is None:
+        return
+    yield ""
+    yield from boxes.stop(halt["type"], halt["value"], halt["threshold"], halt["level"])
+    if halt["type"] == "errors":
+        yield from _recent(report)
+    if halt["waypoint"]:
+        yield ""
+        yield boxes.saved(halt["waypoint"])
+    if report["last_turn"]:
+        yield ""
+        yield style(last_turn.WORDS, "yellow", bold=True)
+
+
+def _halt_of(report: BudgetReport) -> Halt | None:
+    """What a dry run would stop at."""
+    for one in report["handled"]:
+        if one["how"] == "stopped":
+            return {
+                "reason": "",
+                "type": one["type"],
+                "level": one["level"],
+                "value": one["value"],
+                "threshold": one["threshold"],
+                "at": "",
+                "session_id": "",
+                "waypoint": "",
+                "last_turn": False,
+            }
+    return None
+
+
+@click.command()
+@click.argument("type")
+@click.option("--until", metavar="N", help="Ask again at this value. Default: not before the stop.")
+@verb
+def ack_command(call: Call, type: str, until: str | None) -> Reply:
+    """Answer the alert of TYPE (cost, context, variance, errors), as a person at a terminal.
+
+    'ack' lets the work go on. Any other answer stops it, saves a waypoint, and exits with 9.
+    """
+    budget = Budget(call.workspace, actor=call.actor)
+    answered = acknowledge(budget, type.lower(), until=_ceiling(type.lower(), until), now=call.now)
+    data: dict[str, Any] = {**answered}
+    if answered["answer"] == "stopped":
+        lines = ["Halted.", boxes.saved(answered["waypoint"])]
+        next = ["holdfast guard reset"]
+        return Reply(data, lines, next=next, exit_code=Declined.exit_code)
+    if answered["answer"] == "already":
+        return Reply(data, [f"The alert of {safe(type)} was acknowledged before."])
+    return Reply(data, [boxes.ACKNOWLEDGED])
+
+
+def _ceiling(type: str, until: str | None) -> float | None:
+    if until is None or type not in TYPES:
+        return None
+    try:
+        return UNITS[type](until)
+    except ValueError as problem:
+        raise Usage(f"--until {problem}.") from None
+
+
+@click.command()
+@click.option(
+    "--limit",
+    "given",
+    multiple=True,
+    metavar="LEVEL.TYPE=N",
+    help="New limit, such as stop.cost=80. Only a person can give it.",
+)
+@verb
+def reset_command(call: Call, given: tuple[str, ...]) -> Reply:
+    """Clear all acknowledgments, so that alerts ask again (--reset-alerts in the protocol).
+
+    An alert that waits still waits: a person answers it with `guard ack`.
+    After a stop, this lifts the stop: a person at a terminal says how high the cost may go now.
+    """
+    budget = Budget(call.workspace, actor=call.actor)
+    done = reset(budget, limits.from_flags(given), now=call.now)
+    data: dict[str, Any] = {**done}
+    lines = [boxes.CLEARED]
+    if done["lifted"] is not None:
+        type = done["lifted"]["type"]
+        limit = boxes.amount(type, done["limits"][STOP][type])
+        lines.append(f"The stop is lifted; {boxes.name_of(type)} stops at {limit}.")
+    for type in done["waiting"]:
+        lines.append(f"The alert of {type} still waits: holdfast guard ack {type}")
+    return Reply(data, lines, next=["holdfast guard check"])
 
 
 @click.command()
 @verb
-def command(call: Call) -> Reply:
+def limits_command(call: Call) -> Reply:
     """Show the limits in force, their sources and actions, and what a person acknowledged.
 
     A limit comes from the first of these that sets it: a flag, the waypoint, `.autopilot/config.yaml`,
@@ -43,10 +272,10 @@ def command(call: Call) -> Reply:
         "pending": state["pending"],
         "stopped": state["stopped"],
     }
-    return Reply(data, _lines(held, state, call.now))
+    return Reply(data, _limits_lines(held, state, call.now))
 
 
-def _lines(held: InForce, state: BudgetState, now: int) -> Iterator[str]:
+def _limits_lines(held: InForce, state: BudgetState, now: int) -> Iterator[str]:
     heading = ["", *(style(level, bold=True) for level in LEVELS)]
     yield from table([heading, *([boxes.name_of(type), *_cells(held, type)] for type in TYPES)])
     yield ""

@@ -18,6 +18,11 @@ command = Verbs(
         "run": "Run a track to its end, with a program for each step.",
         "show": "Show the steps of a track and what ran before.",
     },
+    modules={
+        "steps": ("start", "progress", "task-done", "pass", "fail", "block", "advance"),
+        "track": ("show", "resume"),
+        "run": ("run",),
+    },
     name="loop",
     help="Steps of a track (plan, execute, evaluate, fix) that resume at the exact task.",
 )

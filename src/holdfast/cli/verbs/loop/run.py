@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from holdfast.cli.frame import INTERRUPTED, Call, Reply, warn
-from holdfast.cli.loop_output import WAITING, escalation_lines, track_verb
-from holdfast.cli.loop_watch import LoopWatch
+from holdfast.cli.run_watch import LoopWatch
 from holdfast.cli.terminal import plural, safe, style, table
+from holdfast.cli.verbs.loop.steps import WAITING, escalation_lines, track_verb
 from holdfast.loop import run_file
 from holdfast.loop.rules.checkpoint import checkpoint_of, current_step, status_of
 from holdfast.loop.rules.model import EXECUTE, RUNNABLE
@@ -30,7 +30,7 @@ from holdfast.loop.track import Track
 )
 @click.option("--dry-run", is_flag=True, help="Print what would run; run nothing.")
 @track_verb
-def command(
+def run_command(
     call: Call,
     track: Track,
     file: str,

@@ -15,6 +15,7 @@ command = Verbs(
         "abandon": "Abandon a run, so that its plans can run again.",
         "show": "Show where a run is and why it waits.",
     },
+    modules={"files": ("new", "lint", "graph"), "run": ("run", "resume", "abandon")},
     name="plan",
     help="Plans in waves: check, draw, run and resume them.",
 )

@@ -1,25 +1,248 @@
-"""holdfast plan run"""
+"""holdfast plan run, resume, abandon: the options, the person who watches, the limits, and the reply."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from holdfast.cli.frame import Call, Reply, warn
+from holdfast.budgets import acknowledge
+from holdfast.budgets.check import Budget
+from holdfast.budgets.rules import boxes
+from holdfast.budgets.rules.thresholds import ALERT, STOP, UNITS, WARNING
+from holdfast.cli.frame import INTERRUPTED, Call, Reply, warn
 from holdfast.cli.parser import verb
-from holdfast.cli.plan_options import beginning, running
-from holdfast.cli.plan_running import carry_out, clear_alerts, cost_limits, execution_of
-from holdfast.cli.terminal import plural, safe, table
+from holdfast.cli.plan_attendants import AtTerminal, Patient, is_person_here
+from holdfast.cli.plan_screen import summary, ways_on
+from holdfast.cli.run_watch import PlanWatch
+from holdfast.cli.terminal import echo, plural, safe, table
+from holdfast.kernel.errors import NotAllowed, Usage
+from holdfast.plans import lookup
 from holdfast.plans.begin import check_plans
-from holdfast.plans.operations import RunRequest, run
+from holdfast.plans.cluster.address import Certificates
+from holdfast.plans.operations import (
+    AbandonRequest,
+    Execution,
+    PlanResumeRequest,
+    RunContext,
+    RunOutcome,
+    RunRequest,
+    abandon,
+    resume,
+    run,
+)
 from holdfast.plans.rules import waves
 from holdfast.plans.rules.kind import kind_of
+from holdfast.plans.rules.ready import waiting_gates
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from holdfast.budgets.acknowledge import Reset
+    from holdfast.budgets.rules.thresholds import Limits
+    from holdfast.plans.news import Halted
     from holdfast.plans.rules.model import Plan
+    from holdfast.plans.rules.run_model import RunState
+
+# More than anybody spends; `--no-cost-limit` is a number, as every limit is.
+NO_LIMIT = 1e9
+_COST = "cost"
+Request = TypeVar("Request")
+DEFAULT_REASON = "given up"
+
+
+def running(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that say how a run is carried out and what it may cost."""
+    for option in reversed(
+        (
+            click.option(
+                "--jobs",
+                type=click.IntRange(min=1, max=256),
+                help="Number of tasks that run at the same time.",
+            ),
+            click.option(
+                "--wait",
+                is_flag=True,
+                help="Wait when a person is needed, instead of exiting with 8.",
+            ),
+            click.option(
+                "--edited",
+                type=click.Choice(["old", "new"]),
+                help="Text to use when a plan file was edited after the run began.",
+            ),
+            click.option("--max-cost", metavar="$", help="Stop at this cost."),
+            click.option("--warn-cost", metavar="$", help="Warn at this cost."),
+            click.option("--alert-cost", metavar="$", help="Ask a person at this cost."),
+            click.option("--no-cost-limit", is_flag=True, help="Remove the cost limit."),
+            click.option(
+                "--reset-alerts", is_flag=True, help="Clear all acknowledgments of alerts."
+            ),
+            click.option("--quiet", is_flag=True, help="Print only errors and the result."),
+            click.option(
+                "--on",
+                metavar="ADDRESS",
+                help="Where tasks run: local, or a Dask scheduler such as tls://HOST:8786.",
+            ),
+            click.option(
+                "--tls-ca", default="", metavar="FILE", help="CA certificate of the scheduler."
+            ),
+            click.option(
+                "--tls-cert",
+                default="",
+                metavar="FILE",
+                help="Client certificate for the scheduler.",
+            ),
+            click.option(
+                "--tls-key", default="", metavar="FILE", help="Key of the client certificate."
+            ),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+def beginning(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that say where a new run begins."""
+    for option in reversed(
+        (
+            click.option("--phase", default="", metavar="N", help="Start with this phase."),
+            click.option("--task", default="", metavar="X.Y", help="Start with task Y of plan X."),
+            click.option(
+                "--worktrees", is_flag=True, help="Run each plan in its own git worktree."
+            ),
+            click.option(
+                "--again",
+                is_flag=True,
+                help="Start a new run even if an unfinished run has these plans.",
+            ),
+            click.option(
+                "--skip-validation", is_flag=True, help="Run even if the plans have errors."
+            ),
+            click.option("--dry-run", is_flag=True, help="Print the order; run nothing."),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+def limits_of(
+    max_cost: str | None, warn_cost: str | None, alert_cost: str | None, no_cost_limit: bool
+) -> Limits:
+    """The flags as limits of the budget."""
+    limits: Limits = {}
+    given = {STOP: max_cost, WARNING: warn_cost, ALERT: alert_cost}
+    names = {STOP: "--max-cost", WARNING: "--warn-cost", ALERT: "--alert-cost"}
+    if no_cost_limit:
+        if max_cost is not None or alert_cost is not None:
+            raise Usage("--no-cost-limit and a cost limit contradict each other.")
+        limits = {STOP: {_COST: NO_LIMIT}, ALERT: {_COST: NO_LIMIT}}
+    for level, text in given.items():
+        if text is None:
+            continue
+        try:
+            limits.setdefault(level, {})[_COST] = UNITS[_COST](text)
+        except ValueError as problem:
+            raise Usage(f"{names[level]} {problem}.") from None
+    return limits
+
+
+def carry_out(
+    call: Call,
+    operation: Callable[[RunContext, Request], RunOutcome],
+    request: Request,
+    *,
+    wait: bool,
+    quiet: bool,
+) -> Reply:
+    """Run an operation under the eyes of a person, and say how it ended."""
+    watch = PlanWatch(as_json=call.as_json, quiet=quiet)
+    context = RunContext(
+        writer=call.writer, actor=call.actor, tell=watch, before_exit=watch.end, alone=True
+    )
+    if is_person_here() and not call.as_json:
+        context.attendant = AtTerminal(call.workspace, watch)
+    elif wait:
+        context.attendant = Patient(call.workspace)
+    try:
+        outcome = operation(context, request)
+    except KeyboardInterrupt:
+        return Reply({"run": context.run, "ended": "interrupted"}, exit_code=INTERRUPTED)
+    finally:
+        watch.end()
+    if outcome.halted is not None:
+        return _stands_still(outcome.state, outcome.halted, outcome.alerts)
+    counts = lookup.count(outcome.state)
+    data: dict[str, Any] = {"run": context.run, "ended": "done", **counts, "cost": outcome.cost}
+    return Reply(data, summary(outcome.state), next=[f"holdfast plan show {context.run}"])
+
+
+def execution_of(
+    limits: Limits,
+    *,
+    jobs: int | None,
+    edited: str | None,
+    on: str | None,
+    tls_ca: str,
+    tls_cert: str,
+    tls_key: str,
+) -> Execution:
+    """How to carry out a run, as the options say it."""
+    certificates = Certificates(tls_ca, tls_cert, tls_key)
+    return Execution(
+        jobs=jobs, edited=edited or "", limits=limits, on=on, certificates=certificates
+    )
+
+
+def _stands_still(state: RunState, halted: Halted, alerts: Sequence[str]) -> Reply:
+    gates = [state["plans"][id]["gates"][key]["gate"] for id, key in waiting_gates(state)]
+    data = {
+        "run": state["id"],
+        "ended": "paused",
+        "reason": halted.reason,
+        "text": halted.text,
+        "waypoint": halted.waypoint,
+        "gates": gates,
+        **lookup.count(state),
+    }
+    ways = ways_on(state, alerts)
+    return Reply(data, summary(state, alerts), next=ways, exit_code=halted.exit_code)
+
+
+def limits_in_force(call: Call, flags: Limits) -> Limits:
+    """Flags that lower a limit hold for this run. One that raises a limit is a person's word, who is
+    asked for it; without one, it is refused."""
+    if not flags:
+        return {}
+    budget = Budget(call.workspace, actor=call.actor)
+    try:
+        budget.in_force(flags)
+    except NotAllowed as refused:
+        if refused.kind != "limit_raised" or not is_person_here():
+            raise
+        acknowledge.reset(budget, flags, now=call.now)
+        return {}
+    return flags
+
+
+def clear_alerts(call: Call) -> Reset:
+    """Clear the acknowledgments; after a stop a person is asked, and for a new limit."""
+    done = acknowledge.reset(Budget(call.workspace, actor=call.actor), {}, now=call.now)
+    echo(boxes.CLEARED, error=True)
+    return done
+
+
+def only_cleared(done: Reset) -> Reply:
+    """The reply of `--reset-alerts` where there is no plan to run and no run to resume."""
+    return Reply({"cleared": done["cleared"], "run": ""}, next=["holdfast guard check"])
+
+
+def cost_limits(
+    call: Call,
+    max_cost: str | None,
+    warn_cost: str | None,
+    alert_cost: str | None,
+    no_cost_limit: bool,
+) -> Limits:
+    return limits_in_force(call, limits_of(max_cost, warn_cost, alert_cost, no_cost_limit))
 
 
 @click.command()
@@ -27,7 +250,7 @@ if TYPE_CHECKING:
 @beginning
 @running
 @verb
-def command(call: Call, paths: tuple[str, ...], **options: Any) -> Reply:
+def run_command(call: Call, paths: tuple[str, ...], **options: Any) -> Reply:
     """Run the plans of PATH: waves in order; inside a wave, autonomous plans in parallel, then plans with
     checkpoints one by one.
 
@@ -104,3 +327,71 @@ def _size(plan: Plan) -> str:
     asked = sum(task["gate"] is not None for task in plan["tasks"])
     tasks = plural(len(plan["tasks"]) - asked, "task")
     return f"{tasks}, {plural(asked, 'checkpoint')}" if asked else tasks
+
+
+@click.command()
+@click.argument("id", required=False, default="", metavar="[RUN]")
+@running
+@verb
+def resume_command(call: Call, id: str, **options: Any) -> Reply:
+    """Continue RUN exactly where it stopped. Without RUN, continues the newest unfinished run.
+
+    Interrupted tasks start again, failed tasks run again, and a checkpoint with issues is presented again.
+    Exits with 7 while a stop holds.
+    """
+    return go_on(call, id, **options)
+
+
+def go_on(
+    call: Call,
+    id: str,
+    *,
+    wait: bool,
+    max_cost: str | None,
+    warn_cost: str | None,
+    alert_cost: str | None,
+    no_cost_limit: bool,
+    reset_alerts: bool,
+    quiet: bool,
+    **options: Any,
+) -> Reply:
+    """Resume a run, with what the options say."""
+    state = lookup.find_run(call.workspace, id)
+    if reset_alerts:
+        clear_alerts(call)
+    if state["status"] == "done":
+        return Reply({"run": state["id"], "ended": "done", **lookup.count(state)}, summary(state))
+    limits = cost_limits(call, max_cost, warn_cost, alert_cost, no_cost_limit)
+    request = PlanResumeRequest(run=state["id"], execution=execution_of(limits, **options))
+    return carry_out(call, resume, request, wait=wait, quiet=quiet)
+
+
+@click.command()
+@click.argument("id", required=False, default="", metavar="[RUN]")
+@click.option(
+    "--reason",
+    default=DEFAULT_REASON,
+    show_default=True,
+    metavar="WHY",
+    help="Why you abandon the run.",
+)
+@verb
+def abandon_command(call: Call, id: str, reason: str) -> Reply:
+    """Abandon RUN for good. Without RUN, abandons the newest unfinished run.
+
+    Withdraws its open gates, so that its plans can run again. Keeps its records, results and worktrees.
+    """
+    context = RunContext(writer=call.writer, actor=call.actor)
+    done = abandon(context, AbandonRequest(run=id, reason=reason))
+    state = done["state"]
+    data = {
+        "run": state["id"],
+        "reason": reason,
+        "gates": done["gates"],
+        "worktrees": done["worktrees"],
+        **lookup.count(done["state"]),
+    }
+    lines = [f"Abandoned the run {state['id']}: {safe(reason)}"]
+    lines += [f"Withdrew the gate {gate}" for gate in done["gates"]]
+    lines += [f"Kept the worktree {safe(path)}" for path in done["worktrees"]]
+    return Reply(data, lines, next=[f"holdfast plan show {state['id']}"])

@@ -19,6 +19,10 @@ VERBS = {
 command = Verbs(
     "holdfast.cli.verbs.rfc",
     VERBS,
+    modules={
+        "checkpoint": ("prompt", "write", "transition", "bootstrap"),
+        "files": ("init", "close", "list", "show", "lint"),
+    },
     name="rfc",
     help="Keep the reasoning behind an RFC across phases, within 200 lines.",
 )

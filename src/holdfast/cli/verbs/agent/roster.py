@@ -1,0 +1,308 @@
+"""holdfast agent list, watch, check: one line for each agent, and below it what to do."""
+
+from __future__ import annotations
+
+import math
+import os
+import shlex
+import sys
+import time
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+import click
+
+from holdfast.cli.agent_reply import context_for
+from holdfast.cli.frame import Call, Reply, print_json, warn
+from holdfast.cli.parser import epic_option, verb
+from holdfast.cli.terminal import (
+    clock_time,
+    cut,
+    one_line,
+    plural,
+    safe,
+    style,
+    table,
+    terminal_height,
+    terminal_width,
+    unstyle,
+    wants_colour,
+    wide,
+)
+from holdfast.fleet.monitor import check
+from holdfast.fleet.roster import AgentEntry, epics_with_agents, list_agents
+from holdfast.kernel import clock, latch
+from holdfast.kernel.errors import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from holdfast.fleet.context import FleetContext
+    from holdfast.fleet.monitor import CheckAction
+
+# Another screen, without a cursor, and back.
+ENTER, LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
+HOME, REST_OF_LINE, REST_OF_SCREEN = "\x1b[H", "\x1b[K", "\x1b[J"
+# Verdict: mark and colour, the most serious first.
+LOOKS: dict[str, tuple[str, str | None]] = {
+    "dead": ("✗", "red"),
+    "corrupted": ("✗", "red"),
+    "quiet": ("?", "yellow"),
+    "blocked": ("■", "yellow"),
+    "waiting": ("…", "cyan"),
+    "slow": ("▲", "yellow"),
+    "busy": ("◆", "cyan"),
+    "active": ("●", "green"),
+    "done": ("✓", "green"),
+}
+BAR = 10
+LONGEST_FEATURE, SHORTEST_FEATURE = 32, 8
+
+
+@click.command("list")
+@epic_option
+@verb
+def list_command(call: Call, epic: str | None) -> Reply:
+    """List all agents: who is active, slow, waiting, blocked, dead or done, and what to do next."""
+    context = context_for(list_agents, call, epic)
+    entries = list_agents(context)
+    lines = fleet_screen(context, entries)
+    next = [entry["next"] for entry in entries if entry["next"]]
+    if not entries:
+        next = other_epics(context)
+    return Reply({"epic": context.epic.root, "agents": entries}, lines, next=next)
+
+
+@click.command()
+@click.option(
+    "--every",
+    type=click.FloatRange(min=0.1),
+    default=2.0,
+    show_default=True,
+    help="Seconds between two updates.",
+)
+@click.option("--rounds", type=click.IntRange(min=1), help="End after so many updates.")
+@epic_option
+@verb
+def watch_command(call: Call, every: float, rounds: int | None, epic: str | None) -> Reply:
+    """Show the list of agents live; Ctrl+C ends it.
+
+    Piped, it prints the whole list again each time; with --json, one line of JSON.
+    """
+    if math.isnan(every):
+        raise Usage("--every is a number of seconds.")
+    context = context_for(list_agents, call, epic)
+    is_live = sys.stdout.isatty() and not call.as_json
+    entries: list[AgentEntry] = []
+    looks = 0
+    if is_live:
+        sys.stdout.write(ENTER)
+    try:
+        while rounds is None or looks < rounds:
+            if looks:
+                time.sleep(max(0.1, every))
+            context.refresh()
+            entries = list_agents(context)
+            if call.as_json:
+                print_json({"at": clock.precise(context.now), "agents": entries})
+            else:
+                _draw(_screen(context, entries), is_live=is_live)
+            sys.stdout.flush()
+            looks += 1
+    except KeyboardInterrupt:
+        pass
+    finally:
+        if is_live:
+            sys.stdout.write(LEAVE)
+            sys.stdout.flush()
+    lines = _screen(context, entries) if is_live else []
+    return Reply({"epic": context.epic.root, "looks": looks, "agents": entries}, lines)
+
+
+def _screen(context: FleetContext, entries: list[AgentEntry]) -> list[str]:
+    return fleet_screen(context, entries, time=clock_time(context.now))
+
+
+def _draw(lines: list[str], *, is_live: bool) -> None:
+    if not wants_colour(sys.stdout):
+        lines = [unstyle(line) for line in lines]
+    if is_live:
+        rows = terminal_height()
+        if rows and len(lines) >= rows:
+            lines = [*lines[: rows - 2], f"… and {len(lines) - rows + 2} more lines"]
+        text = HOME + "".join(f"{line}{REST_OF_LINE}\n" for line in lines) + REST_OF_SCREEN
+        sys.stdout.write(text)
+    else:
+        sys.stdout.write("\n".join(lines) + "\n\n")
+
+
+@click.command()
+@click.option("--primary", is_flag=True, help="Look at the Primary's own checkpoint too.")
+@epic_option
+@verb
+def check_command(call: Call, primary: bool, epic: str | None) -> Reply:
+    """Scan all agents as the Primary does, every 15 minutes; each silence is reported once.
+
+    An agent without a checkpoint for more than 30 minutes gets a message in its inbox. After more than
+    60 minutes EPIC_README.md gets a line, a notice appears here, and you decide what to do.
+    """
+    result = check(context_for(check, call, epic), {"primary": primary})
+    for problem in result["problems"]:
+        warn(problem)
+    lines = [safe(line) for line in result["lines"]]
+    lines += [safe(f"{action['agent_id']}: {_described(action)}") for action in result["actions"]]
+    lines += [style(safe(notice), "red", bold=True) for notice in result["notices"]]
+    return Reply(dict(result), lines, next=result["decide"])
+
+
+def _described(action: CheckAction) -> str:
+    return f"{action['action']}, {action['detail']}" if action["detail"] else action["action"]
+
+
+def fleet_screen(
+    context: FleetContext, entries: Sequence[AgentEntry], *, time: str = ""
+) -> list[str]:
+    """The screen for this terminal, with the emergency stop that holds, if any."""
+    stopped = latch.read(context.worktree)
+    return screen(
+        entries,
+        context.epic.name,
+        commands=[] if entries else other_epics(context),
+        width=terminal_width(),
+        time=time,
+        stopped=stopped["reason"] if stopped else "",
+    )
+
+
+def screen(
+    entries: Sequence[AgentEntry],
+    title: str,
+    *,
+    width: int = 0,
+    time: str = "",
+    stopped: str = "",
+    commands: Sequence[str] = (),
+) -> list[str]:
+    """All lines of the screen. Without a width nothing is cut. `commands` list the epics that have agents,
+    for one that has none."""
+    lines = [*_head(entries, title, width, time), ""]
+    if stopped:
+        held = f"STOPPED: {one_line(stopped)}"
+        lines += [cut(style(held, "red", bold=True), width), ""]
+    if not entries:
+        begin = ["holdfast agent start Secondary-A --feature FEATURE"]
+        lines.append(
+            "  No agents in this epic. Others have some:" if commands else "  No agents yet."
+        )
+        lines += [style(f"  {safe(command)}", dim=True) for command in commands or begin]
+        return lines
+    several = any(not entry["here"] for entry in entries)
+    lines += _table(entries, width, several=several)
+    told = [line for entry in entries for line in _explained(entry)]
+    if told:
+        lines += ["", style("What to do", bold=True), *_advice(told, width)]
+    return lines
+
+
+def other_epics(context: FleetContext) -> list[str]:
+    """The commands that list the agents of the workspace's other epics."""
+    return [
+        f"holdfast agent list --epic {shlex.quote(os.path.join(context.epic.workspace.root, folder))}"
+        for folder in epics_with_agents(context)
+    ]
+
+
+def _advice(told: list[list[str]], width: int) -> Iterator[str]:
+    """In columns if they fit; otherwise each command has its own line, so that it can be copied."""
+    lines = list(table(told, indent="  "))
+    if not width or all(wide(line) <= width for line in lines):
+        yield from lines
+        return
+    for agent, reason, command in told:
+        yield cut(f"  {agent}  {reason}", width)
+        if command:
+            yield cut(f"    {command}", width)
+
+
+def _head(entries: Sequence[AgentEntry], title: str, width: int, time: str) -> Iterator[str]:
+    counts = [
+        style(f"{count} {word}", LOOKS[word][1])
+        for word in LOOKS
+        if (count := sum(entry["verdict"] == word for entry in entries))
+    ]
+    total = plural(len(entries), "agent")
+    left = f"{style('Fleet', bold=True)}  {safe(title)}"
+    right = f"{total}{': ' if counts else ''}{', '.join(counts)}"
+    gap = width - wide(left) - wide(right) - len(time) - 4
+    if gap >= 0 and time:
+        yield f"{left}  {right}  {' ' * gap}{style(time, dim=True)}"
+    else:
+        yield cut(f"{left}  {right}", width)
+
+
+def _table(entries: Sequence[AgentEntry], width: int, *, several: bool) -> Iterator[str]:
+    """One line for each agent. In a narrow terminal the bar gives way first, then each step has a line of
+    its own, and then the features are cut; ages and steps are always whole."""
+    lines: list[str] = []
+    for bar in (BAR, 0):
+        rows = [
+            [*_row(entry, bar, several=several), one_line(entry["current_step"], 100)]
+            for entry in entries
+        ]
+        lines = list(table(rows, indent="  "))
+        if not width or all(wide(line) <= width for line in lines):
+            yield from lines
+            return
+    feature = LONGEST_FEATURE
+    while feature > SHORTEST_FEATURE and any(wide(line) > width for line in lines):
+        rows = [_row(entry, 0, several=several, feature=feature) for entry in entries]
+        lines = list(table(rows, indent="  "))
+        feature -= 1
+    for line, entry in zip(lines, entries, strict=True):
+        yield cut(line, width)
+        step = one_line(entry["current_step"], 300)
+        yield from wrap(step, width, initial_indent=" " * 5, subsequent_indent=" " * 5)
+
+
+def _row(
+    entry: AgentEntry, bar: int, *, several: bool, feature: int = LONGEST_FEATURE
+) -> list[str]:
+    mark, colour = LOOKS[entry["verdict"]]
+    machine = one_line(entry["machine"], 24) if not entry["here"] else "here"
+    return [
+        style(mark, colour),
+        safe(entry["agent_id"]),
+        *([style(machine, dim=entry["here"])] if several else []),
+        style(entry["verdict"], colour),
+        one_line(entry["feature"], feature),
+        safe(entry["stage"]),
+        _progress(entry, bar),
+        _age(entry),
+    ]
+
+
+def _progress(entry: AgentEntry, bar: int) -> str:
+    if not entry["steps"]:
+        return ""
+    full = round(bar * entry["done"] / entry["steps"])
+    count = f"{entry['done']}/{entry['steps']}"
+    return f"{'█' * full}{style('░' * (bar - full), dim=True)} {count:>5}" if bar else count
+
+
+def _age(entry: AgentEntry) -> str:
+    age = entry["age_minutes"]
+    if age is None:
+        return "-"
+    return f"{age} min" if age < 120 else f"{age // 60} h"
+
+
+def _explained(entry: AgentEntry) -> Iterator[list[str]]:
+    """Why an agent needs attention, and the command that helps."""
+    reasons = [*entry["blockers"], *([entry["problem"]] if entry["problem"] else [])]
+    if entry["next"] and not reasons:
+        reasons += entry["because"]
+    reasons += entry["notes"]
+    if not reasons:
+        return
+    reason = one_line(", ".join(reasons), 60)
+    yield [safe(entry["agent_id"]), reason, style(entry["next"], dim=True)]

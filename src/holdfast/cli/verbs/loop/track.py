@@ -1,0 +1,336 @@
+"""holdfast loop show, resume: where a track is, and what comes next."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from holdfast.cli.frame import Call, Reply
+from holdfast.cli.terminal import (
+    ago,
+    cut,
+    one_line,
+    plural,
+    safe,
+    style,
+    table,
+    terminal_width,
+    unstyle,
+    wide,
+)
+from holdfast.cli.verbs.loop.steps import amounts, line, paused, status, track_verb
+from holdfast.loop.commands import summarize
+from holdfast.loop.history import attempts, events, read_log
+from holdfast.loop.rules import escalation
+from holdfast.loop.rules.checkpoint import (
+    active_blockers,
+    checkpoint_of,
+    checkpoints_of,
+    counted,
+    current_step,
+    instant_of,
+    is_due,
+    loop_of,
+    problems,
+    said,
+    status_of,
+)
+from holdfast.loop.rules.model import (
+    COMPLETE,
+    EXECUTE,
+    FAILED,
+    FIX,
+    IN_PROGRESS,
+    METADATA,
+    NOT_STARTED,
+    PASSED,
+    RUNNABLE,
+    STEPS,
+)
+from holdfast.loop.rules.parameters import command_of, resume_from
+from holdfast.loop.rules.start import cycles_of, limit_of
+from holdfast.loop.rules.transitions import upcoming_step
+from holdfast.loop.track import find_next_task
+
+if TYPE_CHECKING:
+    from holdfast.loop.rules.model import LoopState
+    from holdfast.loop.track import Track
+
+LATEST = 12
+BAR = 20
+_SIGNS = {PASSED: "✓", FAILED: "✗", IN_PROGRESS: "▸", "BLOCKED": "■", NOT_STARTED: "·"}
+
+
+@click.command()
+@click.option(
+    "--history", is_flag=True, help="Print every event of every attempt, the oldest first."
+)
+@click.option(
+    "--log", is_flag=True, help="Print the output of an attempt. Default: the last attempt."
+)
+@click.option(
+    "--attempt", type=int, metavar="N", help="Number of the attempt whose output to print."
+)
+@track_verb
+def show_command(
+    call: Call,
+    track: Track,
+    history: bool,
+    log: bool,
+    attempt: int | None,
+) -> Reply:
+    """Show the steps of a track, their progress, and what ran before."""
+    if log or attempt is not None:
+        return _log(track, attempt)
+    state = track.read()
+    happened = events(track)
+    data: dict[str, Any] = {
+        "track": state["track"],
+        "metadata": f"{state['folder']}/{METADATA}",
+        "loop_state": dict(loop_of(state)),
+        "blockers": active_blockers(state),
+        "problems": _problems(state),
+        "due": is_due(state, call.now),
+        "attempts": [dict(one) for one in attempts(track)],
+        "history": happened if history else happened[-LATEST:],
+    }
+    if history:
+        return Reply(data, _timeline(happened, call.now), pages=True)
+    return Reply(data, _lines(state, happened, data, call.now), pages=True)
+
+
+def _log(track: Track, number: int | None) -> Reply:
+    found, text = read_log(track, number)
+    head = f"attempt {found['number']}  {found['step']} {found['task']}  {found['log']}"
+    lines = [style(safe(head), "yellow"), *safe(text).splitlines()]
+    return Reply({**found, "output": text}, lines, pages=True)
+
+
+def _problems(state: LoopState) -> dict[str, list[str]]:
+    found = {step: list(problems(each)) for step, each in checkpoints_of(state).items()}
+    return {step: each for step, each in found.items() if each}
+
+
+def _lines(
+    state: LoopState, happened: list[dict[str, Any]], data: dict[str, Any], now: int
+) -> Iterator[str]:
+    loop, step, width = loop_of(state), current_step(state), terminal_width()
+    cycles = f"{loop.get('fix_cycle_count', 0)} of {loop.get('max_fix_cycles', 3)} fix cycles"
+    title = style(safe(state["track"]), bold=True)
+    yield cut(title + style(f"  {cycles}  {data['metadata']}", dim=True), width)
+    yield ""
+    yield from _step_lines(state, _steps(state, step), now, width)
+    if step == COMPLETE:
+        yield f"  {style('✓ complete', 'green', bold=True)}"
+    for blocker in data["blockers"]:
+        yield ""
+        what = one_line(str(blocker.get("description") or ""))
+        where = safe(str(blocker.get("blocked_step") or ""))
+        yield cut(style("Blocked", "yellow", bold=True) + f"  {where}: {what}", width)
+    if data["problems"]:
+        yield ""
+        yield style("The file has", "yellow", bold=True)
+        found = [[each, safe("; ".join(what))] for each, what in data["problems"].items()]
+        yield from (cut(line, width) for line in table(found, indent="  "))
+    if data["due"]:
+        yield ""
+        yield "PLAN should say how far it is: holdfast loop progress"
+    if happened:
+        yield ""
+        yield style("Latest", bold=True)
+        yield from (cut(line, width) for line in _timeline(happened[-LATEST:], now))
+
+
+def _steps(state: LoopState, current: str) -> list[str]:
+    """The steps that a track has been at or will come to; the optional ones where they are used."""
+    known = checkpoints_of(state)
+    usual = ("PLAN", "EVALUATE_PLAN", "EXECUTE", "EVALUATE_EXECUTION")
+    shown = [step for step in STEPS[:-1] if step in known or step in usual or step == current]
+    return shown + [step for step in known if step not in STEPS]
+
+
+def _step_lines(state: LoopState, steps: Sequence[str], now: int, width: int) -> Iterator[str]:
+    """One line for each step. In a narrow terminal the bar gives way, and then the details of a step have
+    lines of their own."""
+    for size in (BAR, 0):
+        rows = [[*_row(state, step, now), _detail(state, step, size)] for step in steps]
+        lines = list(table(rows, indent="  "))
+        if not width or all(wide(line) <= width for line in lines):
+            yield from lines
+            return
+    heads = table([_row(state, step, now) for step in steps], indent="  ")
+    for head, step in zip(heads, steps, strict=True):
+        yield cut(head, width)
+        yield from wrap(
+            unstyle(_detail(state, step, 0)),
+            width,
+            initial_indent=" " * 4,
+            subsequent_indent=" " * 4,
+        )
+
+
+def _row(state: LoopState, step: str, now: int) -> list[str]:
+    checkpoint = checkpoint_of(state, step)
+    at = status_of(state, step)
+    is_current = step == current_step(state)
+    sign = style(_SIGNS.get(at, "?"), {PASSED: "green", FAILED: "red"}.get(at, "cyan"))
+    name = style(safe(step), bold=True) if is_current else safe(step)
+    return [f"{sign} {name}", status(at), _time(checkpoint, now)]
+
+
+def _time(checkpoint: Any, now: int) -> str:
+    """How long it took, or since when it runs."""
+    begun = instant_of(checkpoint.get("started_at"))
+    ended = instant_of(checkpoint.get("completed_at"))
+    if begun is None:
+        return ""
+    if ended is None:
+        return f"{span(now - begun)} so far" if checkpoint.get("status") == IN_PROGRESS else ""
+    return span(ended - begun)
+
+
+def span(milliseconds: int) -> str:
+    """`1 h 04 min`, `3 min 20 s`, `12 s`."""
+    seconds = max(milliseconds // 1000, 0)
+    if seconds >= 3600:
+        return f"{seconds // 3600} h {seconds % 3600 // 60:02d} min"
+    return f"{seconds // 60} min {seconds % 60:02d} s" if seconds >= 60 else f"{seconds} s"
+
+
+def _detail(state: LoopState, step: str, size: int) -> str:
+    checkpoint, at = checkpoint_of(state, step), status_of(state, step)
+    parts = []
+    done, total = counted(checkpoint, "tasks_completed"), counted(checkpoint, "tasks_total")
+    if total and size:
+        parts.append(bar(done or 0, total))
+    parts += amounts(checkpoint)
+    task = said(checkpoint, "current_task")
+    if task and at == IN_PROGRESS:
+        parts.append(f"now {one_line(task, 30)}")
+    notes = said(checkpoint, "notes")
+    if notes:
+        parts.append(style(one_line(notes, 60), dim=at == PASSED))
+    return "  ".join(parts)
+
+
+def bar(done: int, total: int) -> str:
+    filled = min(BAR * done // total, BAR) if total else 0
+    return style("█" * filled, "green") + style("░" * (BAR - filled), dim=True)
+
+
+# Events
+def _timeline(happened: Sequence[dict[str, Any]], now: int) -> Iterator[str]:
+    yield from table([_event_row(event, now) for event in happened], indent="  ")
+
+
+def _event_row(event: dict[str, Any], now: int) -> list[str]:
+    step = safe(str(event.get("step") or ""))
+    return [
+        style(ago(event["at"], now), dim=True),
+        step,
+        *_said(event),
+    ]
+
+
+def _said(event: dict[str, Any]) -> list[str]:
+    """What happened, and the detail that makes it this and not another."""
+    kind = event["event"]
+    notes = one_line(str(event.get("notes") or ""), 60)
+    if kind == "started":
+        return ["went on" if event.get("again") else "started", safe(str(event.get("agent") or ""))]
+    if kind == "task_done":
+        commit = safe(str(event.get("commit") or "")[:12])
+        return [style("task done", "green"), " ".join([one_line(str(event["task"]), 40), commit])]
+    if kind == "passed":
+        return [style("passed", "green"), notes]
+    if kind == "failed":
+        return [style("failed", "red"), notes]
+    if kind == "blocked":
+        return [style("blocked", "yellow"), notes]
+    if kind == "advanced":
+        return ["advanced", f"from {safe(str(event.get('from')))}"]
+    if kind == "attempt_begun":
+        what = f"{event.get('number')}  {event.get('task') or ''}"
+        return ["attempt", one_line(what, 60)]
+    if kind == "escalated":
+        return [style("paused", "yellow"), one_line(str(event.get("reason") or ""), 60)]
+    if kind == "edited_outside":
+        changed = [place.rpartition("checkpoints/")[2] for place in event.get("changed", [])]
+        return ["edited outside", one_line(", ".join(changed), 60)]
+    return [safe(kind.replace("_", " ")), notes]
+
+
+@click.command()
+@track_verb
+def resume_command(call: Call, track: Track) -> Reply:
+    """Print what to run next: the step, its next open task, and the complete command.
+
+    Changes nothing. Exits with 8 while the track waits for a person.
+    """
+    state = track.read()
+    step = current_step(state)
+    place = find_next_task(track, state)
+    data: dict[str, Any] = {
+        **summarize(state, step),
+        "next_step": place["step"],
+        "next_task": place["task"],
+        "open_tasks": place["open"],
+        "resume_from": resume_from(state) if place["step"] == EXECUTE else "",
+        "command": _command(call, track, state, place["step"]),
+        "due": is_due(state, call.now),
+    }
+    if escalation.pause_of(state):
+        return paused(state, data)
+    rows = [["Step", line(state, step)]]
+    if place["step"] != step:
+        used = (
+            f", when you allow more than {limit_of(state)} fix cycles" if _is_used_up(state) else ""
+        )
+        rows.append(["Next", f"{place['step']}{used}"])
+    if place["task"]:
+        title = f"  {one_line(place['title'], 50)}" if place["title"] else ""
+        open_ones = style(f"  ({plural(place['open'], 'open task')})", dim=True)
+        rows.append(["Task", f"{safe(place['task'])}{title}{open_ones}"])
+    if data["command"]:
+        rows.append(["Run", safe(shlex.join(data["command"]))])
+    if data["due"]:
+        rows.append(["Due", "PLAN should say how far it is: holdfast loop progress"])
+    return Reply(data, list(table(rows)), next=_next(track, state, place["step"]))
+
+
+def _command(call: Call, track: Track, state: LoopState, step: str) -> list[str]:
+    """What runs a step: its superpower, or the command that starts it or ends the track. A step that runs
+    and has no superpower needs none."""
+    folder = os.path.join(call.workspace.root, "conductor")
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        names = []
+    context = [f"conductor/{name}" for name in names if name.endswith(".md")]
+    command = command_of(state, step, context)
+    is_running = step == current_step(state) and status_of(state, step) == IN_PROGRESS
+    leads = _next(track, state, step)
+    if _is_used_up(state):
+        return leads[0].split()
+    if command or is_running or current_step(state) == COMPLETE:
+        return command
+    return leads[-1].split() if leads else []
+
+
+def _is_used_up(state: LoopState) -> bool:
+    """Whether the next step is a fix, and no fix cycle is left."""
+    return upcoming_step(state) == FIX != current_step(state) and cycles_of(state) >= limit_of(
+        state
+    )
+
+
+def _next(track: Track, state: LoopState, step: str) -> list[str]:
+    """The commands of holdfast that lead to a step."""
+    which = f"--track {track.place.track}"
+    advance = [f"holdfast loop advance {which}"] if step != current_step(state) else []
+    return advance + ([f"holdfast loop start {step} {which}"] if step in RUNNABLE else [])

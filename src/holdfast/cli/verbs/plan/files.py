@@ -1,0 +1,175 @@
+"""holdfast plan new, lint, graph"""
+
+from __future__ import annotations
+
+import os
+import sys
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING
+
+import click
+
+from holdfast.cli.frame import Call, Reply, warn
+from holdfast.cli.parser import verb
+from holdfast.cli.plan_screen import COLOURS
+from holdfast.cli.terminal import one_line, plural, safe, style
+from holdfast.kernel import config
+from holdfast.kernel.errors import HoldfastError, NotFound, Usage
+from holdfast.plans import lookup
+from holdfast.plans.discovery import AGENT_SETTING, documents, files
+from holdfast.plans.rules import drawing
+from holdfast.plans.rules.document import where
+from holdfast.plans.rules.lint import findings
+from holdfast.plans.rules.picture import svg
+from holdfast.plans.rules.waves import WaveOrder
+from holdfast.plans.template import NewPlanRequest, write_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.plans.rules.drawing import Phase
+    from holdfast.plans.rules.model import PlanFinding
+
+LONGEST = 4096
+PIPED = 80
+
+
+@click.command()
+@click.argument("name", required=False, default="", metavar="[PHASE/PLAN]")
+@click.option("--title", default="", metavar="TEXT", help="Heading of the plan.")
+@click.option("--ui", is_flag=True, help="The plan changes what people see, so a person looks.")
+@click.option("--dry-run", is_flag=True, help="Print the plan; write nothing.")
+@verb
+def new_command(call: Call, name: str, title: str, ui: bool, dry_run: bool) -> Reply:
+    """Write a plan to begin with into .autopilot/phases. It runs as it is.
+
+    Without PHASE/PLAN, the plan is the next one of the latest phase.
+    """
+    request = NewPlanRequest(name=name, title=title, ui=ui, dry_run=dry_run)
+    made = write_plan(call.workspace, request)
+    data = {**made, "dry_run": dry_run}
+    if dry_run:
+        return Reply(data, made["text"].splitlines())
+    path = made["path"]
+    next = [f"holdfast plan lint {path}", f"holdfast plan run {path}"]
+    return Reply(data, [f"Wrote {safe(path)}. Edit it, then: holdfast plan run"], next=next)
+
+
+@click.command()
+@click.argument("paths", nargs=-1)
+@click.option("--strict", is_flag=True, help="Treat every warning as an error.")
+@verb
+def lint_command(call: Call, paths: tuple[str, ...], strict: bool) -> Reply:
+    """Check plan files, alone and together, and report all errors at once.
+
+    Finds unknown fields, XML that is not closed, circular dependencies, dependencies on a later wave, a
+    pause after a task that does not exist, plans of one wave that change the same files, and gates that
+    ask people to do what a machine can do.
+
+    PATHS are files and folders. Default: .autopilot/phases. Exits with 1 when there is an error.
+    """
+    meant = files(paths, call.folder, call.workspace.root)
+    read = documents(meant, call.folder)
+    agent = bool(config.load(call.workspace)[AGENT_SETTING].strip())
+    found = findings(read, agent=agent, strict=strict)
+    errors = sum(one["level"] == "error" for one in found)
+    plans = [one["plan"]["id"] for one in read if one["plan"] is not None]
+    data = {
+        "findings": found,
+        "errors": errors,
+        "warnings": len(found) - errors,
+        "files": [one["path"] for one in read],
+        "plans": plans,
+    }
+    lines = _lines(found, errors, len(read))
+    return Reply(data, lines, exit_code=1 if errors else 0)
+
+
+def _lines(found: list[PlanFinding], errors: int, count: int) -> Iterator[str]:
+    for one in found:
+        colour = "red" if one["level"] == "error" else "yellow"
+        head = style(f"{one['level']}:", colour, bold=True)
+        yield f"{one_line(where(one), LONGEST)}: {head} {safe(one['what'])} ({one['code']})"
+        if one["instead"]:
+            yield f"   {style('instead:', 'cyan')} {safe(one['instead'])}"
+    if not found:
+        yield style(f"{plural(count, 'plan file')}, and nothing is wrong.", "green")
+    else:
+        warnings = plural(len(found) - errors, "warning")
+        yield f"{plural(errors, 'error')}, {warnings} in {plural(count, 'plan file')}."
+
+
+@click.command()
+@click.argument("paths", nargs=-1)
+@click.option("--run", "run", metavar="ID", help="Draw the plans of this run with their status.")
+@click.option(
+    "--svg", "target", metavar="FILE", help="Write an SVG file; - writes to standard output."
+)
+@verb
+def graph_command(call: Call, paths: tuple[str, ...], run: str | None, target: str | None) -> Reply:
+    """Draw the waves of the plans in PATHS, their dependencies and their checkpoints.
+
+    PATHS are files and folders. Default: .autopilot/phases.
+    """
+    if run is not None and paths:
+        raise Usage("A run has its own plans.", hint="Give paths or --run, not both.")
+    if target == "-" and call.as_json:
+        raise Usage("Standard output is one thing only.", hint="Give --svg FILE, or no --json.")
+    drawn = _of_files(call, paths) if run is None else _of_run(call, run)
+    data = {"phases": drawn, "svg": target or ""}
+    if target == "-":
+        return Reply(data, [svg(drawn).rstrip("\n")])
+    if target:
+        count = _write(os.path.join(call.folder, target), svg(drawn))
+        return Reply(data, [f"{target} ({plural(count, 'byte')})"])
+    columns = get_terminal_size().columns if sys.stdout.isatty() else PIPED
+    return Reply(data, drawing.lines(drawn, columns, _paint))
+
+
+def _of_files(call: Call, paths: tuple[str, ...]) -> list[Phase]:
+    read = documents(files(paths, call.folder, call.workspace.root), call.folder)
+    plans = [one["plan"] for one in read if one["plan"] is not None]
+    if not plans:
+        raise HoldfastError(
+            "None of these files can be drawn.",
+            hint="holdfast plan lint says why.",
+            kind="bad_plan",
+        )
+    order = WaveOrder(plans)
+    wrong = len(order.troubles) + sum(
+        problem["level"] == "error" for one in read for problem in one["problems"]
+    )
+    if wrong or len(order.plans) < len(read):
+        warn("There are errors in these plans; `holdfast plan lint` lists them.")
+    return drawing.graph(order.plans)
+
+
+def _of_run(call: Call, word: str) -> list[Phase]:
+    if not word.strip():
+        raise NotFound("A run has an id.", hint="`holdfast plan show` lists them.")
+    state = lookup.find_run(call.workspace, word)
+    plans = [one["plan"] for one in state["plans"].values()]
+    return drawing.graph(plans, drawing.states_of(state))
+
+
+def _write(path: str, text: str) -> int:
+    """Write the picture, and never over something that is none."""
+    content = text.encode()
+    if os.path.lexists(path):
+        with open(path, "rb") as file:
+            if file.read(4) not in (b"<svg", b""):
+                raise Usage(
+                    f"{path} exists and is no picture of ours.", hint="Choose another name."
+                )
+    with open(path, "wb") as file:
+        file.write(content)
+    return len(content)
+
+
+def _paint(text: str, part: str) -> str:
+    if part == "phase":
+        return style(text, bold=True)
+    if part in ("dim", "open", "skipped"):
+        return style(text, dim=True)
+    colour = "cyan" if part == "wave" else COLOURS.get(part)
+    return style(text, colour, bold=part == "plan")
