@@ -27,7 +27,7 @@ from bench.harness import (
     timed_row,
 )
 from holdfast.clients import launcher
-from holdfast.hooks import pending
+from holdfast.hooks import deferred_events
 from holdfast.hooks.run import command
 from holdfast.kernel import failures
 from holdfast.kernel.workspace import discover
@@ -222,7 +222,7 @@ class _QuietStop:
         taken = self._stop()
         if self._stop.answer:
             raise RuntimeError(f"the stop was answered with {self._stop.answer!r}")
-        pending.finish(discover(self._stop.folder, local=True), 30.0)
+        deferred_events.finish(discover(self._stop.folder, local=True), 30.0)
         return taken
 
 

@@ -18,7 +18,7 @@ from holdfast.clients.claude import install as claude
 from holdfast.clients.events import PERSONS_COMMANDS
 from holdfast.clients.settings import files
 from holdfast.clients.settings.json_part import JsonPart
-from holdfast.hooks import pending
+from holdfast.hooks import deferred_events
 from holdfast.hooks.run import CLIENTS, command
 from holdfast.kernel import failures, latch
 from holdfast.kernel.workspace import discover
@@ -424,6 +424,53 @@ def test_a_mark_that_is_gone_means_that_python_is_asked(
     assert hooks.starts() == ["claude PreToolUse"]
 
 
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("forged", ["another home", "a program", "no holder", "flags"])
+def test_a_forged_mark_frees_no_agent(
+    hooks: Hooks, tmp_path: Path, client: str, forged: str
+) -> None:
+    """It is read and not run, and where the workspace is, the client says."""
+    scene = Scene(hooks.root)
+    begin(hooks, client)
+    scene.check(cost=26.5)
+    (mark,) = (path for path in (hooks.folder / "sessions").iterdir() if path.suffix != ".since")
+    lines = mark.read_text().splitlines()
+    other = tmp_path / "elsewhere"
+    (other / ".git" / "holdfast").mkdir(parents=True)
+    (other / ".git" / "holdfast" / "quiet").touch()
+    (other / ".holdfast" / "seen").mkdir(parents=True)
+    if forged == "another home":
+        lines[:3] = [str(other), str(other / ".git" / "holdfast"), str(other / "state")]
+        lines[3] = "plain calm"
+    elif forged == "a program":
+        lines = [f"exit 0; : > {tmp_path / 'ran'}"] * 5
+    elif forged == "no holder":
+        lines[1], lines[3] = str(other / ".git" / "holdfast"), "plain calm"
+    else:
+        lines[3] = "plain calm"
+        Path(latch.quiet_file(discover())).touch()
+    mark.write_text("".join(f"{line}\n" for line in lines))
+    later = time.time() + 3600
+    os.utime(mark, (later, later))
+    assert "Cost at $26.50" in denied(client, hooks(client, TOOL[client], **MAKE))
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("and_marks", [False, True])
+def test_a_stop_whose_file_was_removed_holds_the_very_next_tool(
+    hooks: Hooks, holdfast: Holdfast, and_marks: bool
+) -> None:
+    begin(hooks, "claude")
+    assert hooks("claude", "PreToolUse", **MAKE) == {}
+    assert holdfast("estop", "--reason", "Everybody out.").code == 0
+    home = Path(discover().home)
+    (home / "latch").unlink()
+    if and_marks:
+        shutil.rmtree(hooks.folder / "sessions")
+    assert "Everybody out." in denied("claude", hooks("claude", "PreToolUse", **MAKE))
+    assert (home / "latch").exists()
+
+
 def test_in_another_workspace_python_is_asked(hooks: Hooks, git: Git) -> None:
     """Whose stop holds there as well."""
     begin(hooks, "claude")
@@ -495,6 +542,32 @@ def test_a_stop_with_nothing_to_answer_is_captured_behind_the_client(
     assert failures.read(discover()) == []
 
 
+@pytest.mark.parametrize("client", ["claude", "codex", "gemini"])
+def test_a_client_can_write_all_of_a_large_payload_that_needs_no_answer(
+    hooks: Hooks, holdfast: Holdfast, client: str
+) -> None:
+    """Codex takes a payload that it cannot write for an error of the hook."""
+    begin(hooks, client)
+    environment = {**os.environ}
+    if client in SESSION_VARIABLES:
+        environment[SESSION_VARIABLES[client]] = "s1"
+    process = subprocess.Popen(
+        ["/bin/bash", "-c", hooks.line(client, STOP[client])],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=hooks.root,
+        env=environment,
+    )
+    assert process.stdin is not None
+    payload = {"session_id": "s1", "cwd": str(hooks.root), "last_assistant_message": "x" * 300_000}
+    process.stdin.write(json.dumps(payload).encode())
+    process.stdin.close()
+    with process:
+        assert process.stdout is not None
+        assert (process.stdout.read(), process.wait(60)) == (b"", 0)
+    wait_for(lambda: captured(holdfast))
+
+
 def test_a_compaction_is_captured_behind_the_client(hooks: Hooks, holdfast: Holdfast) -> None:
     begin(hooks, "claude")
     assert hooks("claude", "PreCompact", trigger="auto") == {}
@@ -562,7 +635,7 @@ def test_a_payload_that_is_being_written_is_left_to_its_own_process(
     path.write_text('{"session_id": ')
     holdfast("status")
     assert path.exists()
-    old = time.time() - pending.BEING_WRITTEN / 1000
+    old = time.time() - deferred_events.BEING_WRITTEN / 1000
     os.utime(path, (old, old))
     holdfast("status")
     assert not path.exists()

@@ -80,10 +80,10 @@ class Call:
 
             self._workspace = discover(self._folder)
             if os.path.isdir(os.path.join(self._workspace.tool_folder, "pending")):
-                from holdfast.hooks import pending
+                from holdfast.hooks import deferred_events
 
                 # What a hook left is part of what this command reads.
-                pending.finish_here(self._workspace)
+                deferred_events.finish_here(self._workspace)
         return self._workspace
 
     def workspace_for(self, operation: Callable[..., Any]) -> Workspace:

@@ -10,7 +10,7 @@ trap 'exit 0' 0
 exec 2>/dev/null
 set +e +u -f
 client=$1 event=$2 unread=$3
-payload='' has_payload='' root='' home='' folder='' state='' plain='' calm='' python='' entry='' libraries=''
+payload='' has_payload='' root='' home='' python='' entry='' libraries='' verdict=ask
 
 case $event in
 PreToolUse | BeforeTool | tool.execute.before) means=tool ;;
@@ -19,9 +19,10 @@ Stop | AfterAgent | PreCompact | SessionEnd) means=turn ;;
 PreCompress) means=compress ;;
 *) means=other ;;
 esac
+start=''
 case $client in
-claude) session=$CLAUDE_CODE_SESSION_ID ;;
-gemini) session=$GEMINI_SESSION_ID ;;
+claude) session=$CLAUDE_CODE_SESSION_ID start=$CLAUDE_PROJECT_DIR ;;
+gemini) session=$GEMINI_SESSION_ID start=$GEMINI_PROJECT_DIR ;;
 codex) session=$PPID ;; # Codex names no session to its hooks; its process runs one at a time
 opencode) session=$OPENCODE_SESSION_ID ;;
 *) session='' ;;
@@ -30,6 +31,119 @@ case $session in
 '' | .* | *[!A-Za-z0-9_.-]*) mark='' ;;
 *) mark=$here/sessions/$client.$session ;;
 esac
+[ -d "$start" ] || start=$PWD
+
+# The workspace of a folder, as Python finds it: its root, and the home that its worktrees share.
+find_home() {
+  root='' home=$HOLDFAST_HOME at=$1
+  while :; do
+    if [ -z "$root" ] && { [ -e "$at/holdfast.toml" ] || [ -d "$at/.holdfast" ]; }; then
+      root=$at
+    fi
+    if [ -d "$at/.git" ]; then
+      root=${root:-$at} home=${home:-$at/.git/holdfast}
+      return 0
+    fi
+    if [ -f "$at/.git" ]; then
+      IFS= read -r git <"$at/.git"
+      git=${git#gitdir: }
+      case $git in /*) ;; *) git=$at/$git ;; esac
+      if [ -r "$git/commondir" ]; then
+        IFS= read -r common <"$git/commondir"
+        case $common in /*) git=$common ;; *) git=$git/$common ;; esac
+      fi
+      root=${root:-$at} home=${home:-$git/holdfast}
+      return 0
+    fi
+    [ -n "$at" ] || break
+    at=${at%/*}
+  done
+  home=${home:-$root/.holdfast}
+  [ -n "$root" ]
+}
+
+# The usual events, in tests alone. A `break` leaves them to Python. What is below `done` is not even
+# parsed when nothing is left to do, which is a third of bash's time here.
+while :; do
+  [ $means != other ] && [ -n "$mark" ] && [ -r "$mark" ] || break
+  # Read as text and never run: an agent could write it. It only says that Python looked; where the
+  # workspace is, the client says.
+  { IFS= read -r known_root && IFS= read -r known_home && IFS= read -r state &&
+    IFS= read -r flags && IFS= read -r turn; } <"$mark" || break
+  find_home "$start" || break
+  [ "$root" = "$known_root" ] || [ "$root" -ef "$known_root" ] || break
+  [ "$home" = "$known_home" ] || [ "$home" -ef "$known_home" ] || break
+  # The agent may have gone into another workspace, whose stop holds there as well.
+  if [ "$PWD" != "$start" ]; then
+    at=$PWD
+    while [ "$at" != "$root" ]; do
+      [ -n "$at" ] || break 2
+      for name in .git .holdfast holdfast.toml pyproject.toml; do
+        [ -e "$at/$name" ] && break 3
+      done
+      at=${at%/*}
+    done
+  fi
+  # A stop, an alert, or a journal on a server: Python knows more.
+  [ -f "$home/quiet" ] || break
+  [ -e "$home/latch" ] && break
+  [ -e "$root/.holdfast/latch" ] && break
+  [ -e "$home/forward" ] && break
+  if [ -d "$home/alerts" ]; then
+    set +f
+    for alert in "$home/alerts"/*; do
+      [ -e "$alert" ] && set -f && break 2
+    done
+    set -f
+  fi
+  # The time of each client's last event. What follows compares it with the times at which a look is due.
+  seen=$root/.holdfast/seen/$client.$event
+  true >"$seen" || break
+  # A budget or an agent of the fleet is looked at once a minute, and answers a stop.
+  [ -d "$root/.autopilot" ] && flags=''
+  [ -d "$root/.holdfast/lives" ] && flags=''
+
+  case $means in
+  used)
+    [ "$flags" ] && exit 0
+    ;;
+  tool)
+    # What only a person may do can stand in a shell's command. Quotes within a word hide nothing: the
+    # text is split at them and put together again.
+    if [ "$unread" != unread ]; then
+      has_payload=1
+      while IFS= read -r line || [ -n "$line" ]; do
+        payload=$payload${payload:+"
+"}$line
+      done
+      IFS="\\\"'"
+      set -- $payload
+      IFS=
+      line="$*"
+      IFS=' '
+      case $line in
+      @PERSONS@) break ;;
+      esac
+    fi
+    # opencode tells nobody that a tool was used, so that its sessions are looked at here.
+    [ "$flags" ] || [ $client != opencode ] && exit 0
+    ;;
+  compress)
+    [ -e "$mark.captured" ] && [ ! "$seen" -nt "$mark.captured" ] && [ ! "$mark.since" -nt "$seen" ] && exit 0
+    ;;
+  esac
+  case $means in
+  used | tool)
+    # Due when the mark's time is past; also when a clock was set back to before it was made.
+    [ "$seen" -nt "$mark" ] && break
+    [ "$mark.since" -nt "$seen" ] && break
+    exit 0
+    ;;
+  esac
+  # A turn, a compaction or a session ended. With a loop, a budget or a question Python answers at once.
+  [ "$flags" = 'plain calm' ] && [ ! -e "$state" ] && verdict=keep
+  break
+done
 
 # The interpreter and the package to start: those that are written down; else, after a reinstall under
 # another Python, what is in the same environment now.
@@ -53,7 +167,7 @@ find_python() {
 # What Python needs to leave marks for this file.
 tell_python() {
   export _HOLDFAST_LAUNCHER="$here" _HOLDFAST_VERSION="$version"
-  export _HOLDFAST_CLIENT_PID="$PPID" _HOLDFAST_FOLDER="$PWD"
+  export _HOLDFAST_CLIENT_PID="$PPID"
 }
 
 run_python() {
@@ -109,35 +223,6 @@ deny_if_stopped() {
   done
 }
 
-# The workspace of a folder, as Python finds it: its root, and the home that its worktrees share.
-find_home() {
-  root='' home=$HOLDFAST_HOME at=$1
-  while :; do
-    if [ -z "$root" ] && { [ -e "$at/holdfast.toml" ] || [ -d "$at/.holdfast" ]; }; then
-      root=$at
-    fi
-    if [ -d "$at/.git" ]; then
-      root=${root:-$at} home=${home:-$at/.git/holdfast}
-      return 0
-    fi
-    if [ -f "$at/.git" ]; then
-      IFS= read -r git <"$at/.git"
-      git=${git#gitdir: }
-      case $git in /*) ;; *) git=$at/$git ;; esac
-      if [ -r "$git/commondir" ]; then
-        IFS= read -r common <"$git/commondir"
-        case $common in /*) git=$common ;; *) git=$git/$common ;; esac
-      fi
-      root=${root:-$at} home=${home:-$git/holdfast}
-      return 0
-    fi
-    [ -n "$at" ] || break
-    at=${at%/*}
-  done
-  home=${home:-$root/.holdfast}
-  [ -n "$root" ]
-}
-
 # In the client's own words; the reason stands in the latch as JSON, so that it can be passed on as it is.
 deny() {
   IFS= read -r text <"$1"
@@ -157,87 +242,24 @@ deny() {
   exit 0
 }
 
-[ $means != other ] && [ -n "$mark" ] && [ -r "$mark" ] || ask
-. "$mark"
-[ -n "$home" ] && [ -n "$root" ] || ask
+[ $verdict = keep ] || ask
 
-# The agent may have gone into another workspace, whose stop holds there as well.
-if [ "$PWD" != "$folder" ]; then
-  at=$PWD
-  while [ "$at" != "$root" ]; do
-    [ -n "$at" ] || ask
-    for name in .git .holdfast holdfast.toml pyproject.toml; do
-      [ -e "$at/$name" ] && ask
-    done
-    at=${at%/*}
-  done
-fi
-
-# A stop, an alert, or a journal on a server: Python knows more.
-[ -f "$home/quiet" ] || ask
-[ -e "$home/latch" ] && ask
-[ -e "$root/.holdfast/latch" ] && ask
-[ -e "$home/forward" ] && ask
-# The time of each client's last event. What follows compares it with the times at which a look is due.
-seen=$root/.holdfast/seen/$client.$event
-true >"$seen" || ask
-# A budget or an agent of the fleet is looked at once a minute, and answers a stop.
-[ -d "$root/.autopilot" ] && plain=''
-[ -d "$root/.holdfast/lives" ] && plain=''
-
-case $means in
-used)
-  [ "$plain" ] && exit 0
-  ;;
-tool)
-  # What only a person may do can stand in a shell's command. Quotes within a word hide nothing: the
-  # text is split at them and put together again.
-  if [ "$unread" != unread ]; then
-    has_payload=1
-    while IFS= read -r line || [ -n "$line" ]; do
-      payload=$payload${payload:+"
-"}$line
-    done
-    IFS="\\\"'"
-    set -- $payload
-    IFS=
-    line="$*"
-    IFS=' '
-    case $line in
-    @PERSONS@) ask ;;
-    esac
-  fi
-  # opencode tells nobody that a tool was used, so that its sessions are looked at here.
-  [ "$plain" ] || [ $client != opencode ] && exit 0
-  ;;
-compress)
-  [ -e "$mark.captured" ] && [ ! "$seen" -nt "$mark.captured" ] && [ ! "$mark.since" -nt "$seen" ] && exit 0
-  ;;
-esac
-case $means in
-used | tool)
-  # Due when the mark's time is past; also when a clock was set back to before it was made.
-  [ "$seen" -nt "$mark" ] && ask
-  [ "$mark.since" -nt "$seen" ] && ask
-  exit 0
-  ;;
-esac
-
-# A turn, a compaction or a session ended. With a loop, a budget or a question Python answers at once;
-# else the event is kept in a file, and a process that the client does not wait for takes it from there.
-[ "$plain" ] && [ "$calm" ] && [ ! -e "$state" ] && [ -x /bin/cat ] || ask
+# Nothing to answer: the event is kept in a file, and a process that the client does not wait for takes it
+# from there. Of a turn, Python wrote down before what it needs to know; the rest is told by the payload.
 kept=$root/.holdfast/pending/$client.$event.$session.$$
 set -C
-if ! /bin/cat >"$kept"; then
-  has_payload=1
-  case $session$PWD in
-  *[\\\"]*) payload='{}' ;;
-  *) payload="{\"session_id\":\"$session\",\"cwd\":\"$PWD\"}" ;;
-  esac
-  [ $client = codex ] && payload='{}'
+case $event in
+Stop | AfterAgent) printf '%s\n' "$turn" >"$kept" ;;
+*) [ -x /bin/cat ] && /bin/cat >"$kept" ;;
+esac
+written=$?
+set +C
+if [ $written != 0 ]; then
+  has_payload=1 payload=$turn
   ask
 fi
-set +C
 tell_python
-{ run_python pending "$root" || note_failure $?; } </dev/null >/dev/null 2>&1 &
+# It holds the client's pipe, and empties it: Codex takes a payload that it cannot write for an error.
+exec 3<&0
+{ run_python pending "$root" || note_failure $?; } <&3 >/dev/null 2>&1 &
 exit 0

@@ -34,12 +34,11 @@ PYTHON = "python"
 SESSIONS = "sessions"
 FAILED = "failed"
 SHELL = "/bin/sh"
-# What the launcher tells the Python that it starts: its folder, its version, the client's process, and
-# the folder that the client started it in. They are no settings, so they do not begin as settings do.
+# What the launcher tells the Python that it starts: its folder, its version and the client's process. They
+# are no settings, so they do not begin as settings do.
 FOLDER_VARIABLE = "_HOLDFAST_LAUNCHER"
 VERSION_VARIABLE = "_HOLDFAST_VERSION"
 CLIENT_VARIABLE = "_HOLDFAST_CLIENT_PID"
-PLACE_VARIABLE = "_HOLDFAST_FOLDER"
 WITHOUT_REASON = "The reason could not be written down; the disk was probably full."
 
 
@@ -68,17 +67,22 @@ def command(*words: str) -> list[str]:
 def line(*words: str) -> str:
     """How a shell starts a hook, as one string: every version of a client understands that, where
     some leave out a list of arguments. It works in any shell, fish too, and ends with 0 whatever stands
-    in the launcher's place: a shell that cannot read its script ends with 2, which means "block"."""
+    in the launcher's place: a shell that cannot read its script ends with 2, which means "block". bash
+    needs no second shell, which is a third of the cost; others may not read the launcher as sh does."""
     file = quote(path())
     script = '\'trap "exit 0" 0; . "$0" 2>/dev/null\''
-    return f"test -r {file} && exec {SHELL} -c {script} {file} {' '.join(words)}; exit 0"
+    in_bash = f'test -n "$BASH_VERSION" && {_source(words)}'
+    return f"{in_bash}; test -r {file} && exec {SHELL} -c {script} {file} {' '.join(words)}; exit 0"
 
 
 def sourced_line(*words: str) -> str:
-    """The same for clients that use sh or bash: without a second shell, which is half of the cost."""
+    """The same for clients that use sh or bash."""
+    return f"{_source(words)}; exit 0"
+
+
+def _source(words: tuple[str, ...]) -> str:
     file = quote(path())
-    words = ("set", "--", *words)
-    return f"trap 'exit 0' 0; test -r {file} && {' '.join(words)} && . {file} 2>/dev/null; exit 0"
+    return f"trap 'exit 0' 0 && test -r {file} && set -- {' '.join(words)} && . {file} 2>/dev/null"
 
 
 def install() -> bool:

@@ -3,10 +3,12 @@
 A mark says that Python looked and found nothing. It is positive: where one is missing, is older than it
 may be, or was removed by an agent, the launcher asks Python. `clients/hook.sh` reads them.
 
-- `quiet` in the workspace's home: no alert waits for anybody.
-- `sessions/CLIENT.SESSION` beside the launcher: where the session's workspace is; `plain` when it keeps no
-  budget, is no agent of a fleet, and has no server; `calm` when a stop of it has nothing to answer. Its
-  time is that of the next look at the session, the time of `.since` that of the last one.
+- `quiet` in the workspace's home: no alert waits for a person, and no stop is set.
+- `sessions/CLIENT.SESSION` beside the launcher, a line each: the session's worktree; its workspace's home;
+  the state file of its loop; `plain` when it keeps no budget, is no agent of a fleet, and has no server, and
+  `calm` besides when a stop of it has nothing to answer; the payload of an event that says that a turn
+  ended. Its time is that of the next look at the session, the time of `.since` that of the last one. The
+  launcher compares the first two lines with what it finds by itself, and runs none of it.
 - `sessions/CLIENT.SESSION.captured`: its time is that of the next capture, for a client that says before
   every call of its model that it may compact.
 The launcher takes the present time from `.holdfast/seen/CLIENT.EVENT` in the worktree, which it touches
@@ -19,7 +21,7 @@ import os
 
 from holdfast.budgets import alerts
 from holdfast.clients import launcher
-from holdfast.kernel import clock, latch
+from holdfast.kernel import canonical_json, clock, latch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,12 +47,16 @@ def leave(workspace: Workspace, client: str, session: str, now: int, *, key: str
         if "percent" in ask and not ask.get("asked"):
             _drop(place)  # the next event has something to say
             return
+        told = _told(workspace, session, ask)
+        if not told:
+            _drop(place)
+            return
         workspace.prepare_tool_folder("pending")
         looked = session_files.seen_at(workspace, session, activity.LOOKED)
         _write(place + SINCE, "", now)
         _write(
             place,
-            _told(workspace, session, ask),
+            told,
             now - 1 if looked is None else looked + activity.EVERY,
         )
         captured = session_files.seen_at(workspace, session, "captured")
@@ -82,6 +88,7 @@ def sweep(now: int) -> None:
 
 
 def _told(workspace: Workspace, session: str, ask: dict[str, object]) -> str:
+    """The lines of a mark; empty when a path has a line break."""
     from holdfast.hooks.handlers import has_budget
     from holdfast.session import session_files
     from holdfast.session.ccc_files import folder_of
@@ -92,25 +99,35 @@ def _told(workspace: Workspace, session: str, ask: dict[str, object]) -> str:
     state = os.path.join(workspace.root, folder_of(workspace), STATE_FILE)
     has_counted = bool(session_files.read(workspace, session, "stops"))
     is_asked = "percent" in ask and ask.get("asked") != 2
-    values = {
-        "root": workspace.root,
-        "home": workspace.home,
-        "folder": os.environ.get(launcher.PLACE_VARIABLE, ""),
-        "state": state,
-        "plain": "" if has_budget(workspace) or lives or has_server else "1",
-        "calm": "" if os.path.exists(state) or has_counted or is_asked else "1",
+    is_plain = not (has_budget(workspace) or lives or has_server)
+    is_calm = not (os.path.exists(state) or has_counted or is_asked)
+    turn = {
+        "session_id": session,
+        "cwd": workspace.root,
+        "transcript_path": session_files.read(workspace, session, "transcript").get("path", ""),
     }
-    return "".join(f"{name}={launcher.quote(value)}\n" for name, value in values.items())
+    lines = (
+        workspace.root,
+        workspace.home,
+        state,
+        ("plain calm" if is_calm else "plain") if is_plain else "",
+        canonical_json.dumps(turn),
+    )
+    return "" if any("\n" in line for line in lines) else "".join(f"{line}\n" for line in lines)
 
 
 def leave_quiet(workspace: Workspace) -> None:
-    """`quiet` again, unless an alert waits; one that came in between takes it away again."""
+    """`quiet` again, unless something holds; what came in between takes it away again."""
     path = latch.quiet_file(workspace)
-    if os.path.exists(path) or alerts.are_waiting(workspace) or not os.path.isdir(workspace.home):
+    if os.path.exists(path) or _something_holds(workspace) or not os.path.isdir(workspace.home):
         return
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    if alerts.are_waiting(workspace):
+    if _something_holds(workspace):
         latch.disturb(workspace)
+
+
+def _something_holds(workspace: Workspace) -> bool:
+    return alerts.are_waiting(workspace) or latch.read(workspace) is not None
 
 
 def _place(client: str, session: str, key: str) -> str:

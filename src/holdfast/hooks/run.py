@@ -64,7 +64,7 @@ def respond(arguments: list[str]) -> dict[str, Any] | str:
     payload: dict[str, Any] = {}
     problem = ""
     if arguments[:1] == ["pending"] and len(arguments) == 2:
-        from holdfast.hooks.pending import finish_apart
+        from holdfast.hooks.deferred_events import finish_apart
 
         finish_apart(arguments[1])
         return {}
@@ -112,7 +112,10 @@ def respond_to(
 
         workspace.patience = PATIENCE_SECONDS  # no client waits
     elif event.means not in ("tool", "nothing", "unknown"):
-        _finish_pending(workspace, event)
+        _finish_deferred(workspace, event)
+    has_marks = LAUNCHER in os.environ
+    if has_marks and event.means == "tool" and not os.path.exists(latch.quiet_file(workspace)):
+        _put_back(workspace, f"{client_name} {name}", now)
     stopped = latch.read(workspace)
     holder = workspace
     if stopped is None and around is not None:
@@ -135,7 +138,7 @@ def respond_to(
     if event.means not in ("nothing", "unknown") and not problem:
         if not event.is_deferred:
             note_time(workspace, client_name, event.name, now)
-        if LAUNCHER in os.environ:
+        if has_marks:
             _leave_marks(
                 event, client_name, workspace, now, is_at_home=around is None, key=kept_as or ""
             )
@@ -148,14 +151,30 @@ def respond_to(
     return client.answer(event, outcome)
 
 
-def _finish_pending(workspace: Workspace, event: HookEvent) -> None:
+def _put_back(workspace: Workspace, hook: str, now: int) -> None:
+    """No mark says that nothing holds here. Its file may have been removed together with a stop's or an
+    alert's: the records know."""
+    try:
+        streams = ("stop:workspace", "budget:default")
+        if not workspace.exists() or not any(map(workspace.journal.head, streams)):
+            return
+        from holdfast.budgets.stop import put_back
+
+        put_back(workspace, now=now)
+    except Exception as error:
+        _note_failure(workspace, hook, error, now)
+
+
+def _finish_deferred(workspace: Workspace, event: HookEvent) -> None:
     """Finish what the launcher kept and no process has finished. A session's start waits for it: what
     the session before left has to be there."""
     if not os.path.isdir(f"{workspace.tool_folder}/pending"):
         return
-    from holdfast.hooks import pending
+    from holdfast.hooks import deferred_events
 
-    pending.finish(workspace, pending.LONGEST_WAIT if event.means == "start" else 0.0)
+    deferred_events.finish(
+        workspace, deferred_events.LONGEST_WAIT if event.means == "start" else 0.0
+    )
 
 
 def _leave_marks(

@@ -3,8 +3,8 @@
 A file in the workspace's home stops every worktree, one in a worktree's `.holdfast/` stops that
 worktree: a sandboxed process can write only there. Hooks test both before anything else.
 
-Beside the latch stands `quiet`, which says that no alert waits: without it the launcher of the hooks
-asks Python before each tool.
+Beside the latch stands `quiet`, which says that no stop is set and no alert waits: without it the launcher
+of the hooks asks Python before each tool, and Python asks the records.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ def engage(workspace: Workspace, reason: str, *, by: str, now: int) -> list[str]
     try:
         os.makedirs(workspace.home, 0o700, exist_ok=True)
         _set(everywhere, text)
+        disturb(workspace)
         return []
     except OSError:
         pass

@@ -14,7 +14,7 @@ from mcp_types import CallToolResult, TextContent
 
 from holdfast.budgets.stop import put_back
 from holdfast.estop.stop import refuse_stopped
-from holdfast.hooks.pending import finish_here
+from holdfast.hooks.deferred_events import finish_here
 from holdfast.kernel import canonical_json, clock, config, latch
 from holdfast.kernel.errors import HoldfastError, Usage, from_os_error
 from holdfast.kernel.redact import Redactor

@@ -26,6 +26,8 @@ _LOCK = ".lock"
 LONGEST_WAIT = 5.0
 LONGEST_APART = 60.0
 _POLL = 0.005
+# Milliseconds without a word, after which the client has written its payload.
+LONGEST_SILENCE = 50
 # Milliseconds in which the launcher has surely written a payload to its end.
 BEING_WRITTEN = 5_000
 # An event whose process died so often is not tried again.
@@ -36,7 +38,20 @@ def finish_apart(root: str) -> None:
     """In a process of its own, started by the launcher: finish what is kept in a worktree."""
     os.setsid()
     os.chdir(root)
+    _empty_the_pipe()
     finish(discover(root, local=True), LONGEST_APART)
+
+
+def _empty_the_pipe() -> None:
+    """Take what the client still writes: it may have gone on, but for a payload larger than a pipe it
+    waits, and some clients call a payload that was not taken an error."""
+    import select
+
+    pipe = select.poll()
+    pipe.register(0, select.POLLIN)
+    while pipe.poll(LONGEST_SILENCE):
+        if not os.read(0, 1 << 16):
+            return
 
 
 def finish_here(workspace: Workspace) -> None:
@@ -77,7 +92,7 @@ def _lock(descriptor: int, deadline: float) -> bool:
             time.sleep(_POLL)
 
 
-def _finish_one(workspace: Workspace, kept: PendingEvent) -> None:
+def _finish_one(workspace: Workspace, kept: DeferredEvent) -> None:
     from holdfast.hooks.run import respond_to, understood
 
     now = clock.now()
@@ -110,7 +125,7 @@ def _finish_one(workspace: Workspace, kept: PendingEvent) -> None:
     os.unlink(tried)
 
 
-class PendingEvent:
+class DeferredEvent:
     """A file of the launcher's, by its name: CLIENT.EVENT.SESSION.PID, and a ~ for each attempt."""
 
     __slots__ = ("at", "attempts", "client", "event", "path", "session")
@@ -127,11 +142,11 @@ class PendingEvent:
             self.at = 0
 
 
-def _kept(folder: str) -> list[PendingEvent]:
+def _kept(folder: str) -> list[DeferredEvent]:
     """The oldest first."""
     try:
         names = os.listdir(folder)
     except OSError:
         return []
-    found = [PendingEvent(folder, name) for name in names if name != _LOCK]
+    found = [DeferredEvent(folder, name) for name in names if name != _LOCK]
     return sorted((kept for kept in found if kept.at), key=lambda kept: kept.at)
