@@ -9,6 +9,7 @@ READY := $(VENV)/.ready
 BENCH := .venv-bench
 PRICES := .venv-prices
 DEMO := .venv-demo
+SITE := .venv-site
 
 .PHONY: help demo test test-pythons check format proof test-clients bench continuity conformance docs site screenshots prices dist changelog lock clean
 
@@ -45,11 +46,12 @@ test-pythons: $(READY) ## a smoke set on Python 3.11, 3.12 and 3.13, as far as t
 	@$(BIN)/python -m scripts.pythons $(PYTHONS)
 	@$(BIN)/python -m scripts.dist
 
-check: $(READY) ## ruff, mypy --strict, import-linter
+check: $(READY) ## ruff, mypy --strict, import-linter, links of the documentation
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python -m scripts.links
 
 format: $(READY) ## let ruff put the code in order
 	@$(BIN)/ruff check --fix --quiet .
@@ -78,9 +80,20 @@ continuity: $(READY) ## what a resume carries over, on recorded sessions; CONTIN
 conformance: $(READY) ## build/conformance.md: which clause is proved in which test file
 	@$(BIN)/python -m scripts.conformance
 
-docs: $(READY) ## generate the reference pages and the plugins' trees
+docs: $(READY) ## generate the reference pages, the pictures of how it works, and the plugins' trees
 	@$(BIN)/python -m scripts.reference
 	@$(BIN)/python -m scripts.plugins
+	@$(BIN)/python -m scripts.diagrams
+
+$(SITE)/.ready: requirements/site.lock
+	@test -x $(SITE)/bin/python || $(PYTHON) -m venv $(SITE)
+	@$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/site.lock
+	@touch $@
+
+site: $(READY) $(SITE)/.ready ## the documentation as a web site in build/site; it needs no network to be read
+	@$(BIN)/python -m scripts.site
+	@NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --strict --quiet
+	@echo "build/site/index.html"
 
 screenshots: $(READY) ## the pictures of the page and of the demo, from real runs
 	@scripts/need chromium
@@ -103,4 +116,4 @@ lock: ## write requirements/*.lock anew
 	@PYTHON="$(PYTHON)" scripts/lock
 
 clean:
-	@rm -rf $(VENV) $(BENCH) $(DEMO) .mypy_cache .ruff_cache .hypothesis dist build
+	@rm -rf $(VENV) $(BENCH) $(DEMO) $(SITE) .mypy_cache .ruff_cache .hypothesis dist build

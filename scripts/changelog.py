@@ -18,7 +18,13 @@ ROOT = Path(__file__).parent.parent
 FRAGMENTS = ROOT / "changelog.d"
 CHANGELOG = ROOT / "CHANGELOG.md"
 # A fragment is `NAME.KIND.md`; the headings stand in this order.
-KINDS = {"added": "Added", "changed": "Changed", "fixed": "Fixed", "removed": "Removed"}
+KINDS = {
+    "security": "Security",
+    "added": "Added",
+    "changed": "Changed",
+    "fixed": "Fixed",
+    "removed": "Removed",
+}
 
 
 def entries(text: str) -> list[str]:

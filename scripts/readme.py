@@ -15,7 +15,7 @@ from holdfast.session.resume import resume_without_workspace
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 RECORDING = ROOT / "bench/continuity/recordings/claude/claude-short.jsonl.gz"
-FIGURES = ROOT / "bench/continuity/figures.json"
+FIGURES = ROOT / "docs/figures/continuity.json"
 # The recorded session, cut off here: a test fails, and two tasks are open.
 LINES = 160
 BUDGET = 1500
@@ -50,7 +50,11 @@ def sample() -> str:
 def continuity() -> str:
     """The figures for real sessions, with 6,000 characters."""
     figures = json.loads(FIGURES.read_text(encoding="utf-8"))["others"]
-    lines = ["| sessions cut | text | needed next | carried over |", "|---|---|---|---|"]
+    counted = " and ".join(
+        f"{count} of {CLIENTS[name]}" for name, count in figures["sessions"].items()
+    )
+    lines = [f"Measured on {figures['date']}, on {counted}:", ""]
+    lines += ["| sessions cut | text | needed next | carried over |", "|---|---|---|---|"]
     for one in figures["budgets"]["6000"]:
         where = f"{CLIENTS[one['client']]}, {KINDS[one['kind']]} ({one['cuts']} cuts)"
         rows = [("**holdfast**", one["rows"]["holdfast"])]

@@ -26,7 +26,7 @@ from holdfast.maintenance.continuity import (
 
 HERE = Path(__file__).parent
 RECORDINGS = HERE / "recordings"
-FIGURES = HERE / "figures.json"
+FIGURES = HERE.parent.parent / "docs" / "figures" / "continuity.json"
 PAGE = HERE.parent.parent / "docs" / "continuity.md"
 BUDGETS = (6000, 2500)
 
