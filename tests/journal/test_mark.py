@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import shutil
 from pathlib import Path
 
 import apsw
@@ -9,6 +11,7 @@ import pytest
 
 from holdfast.journal.chain import verify
 from holdfast.journal.sqlite import SqliteJournal
+from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
 from tests.journal.conformance.examples import drafts, write
 from tests.session import world
@@ -79,6 +82,75 @@ def test_a_whole_journal_loses_nothing_by_any_maintenance(
         holdfast(*words)
         answer = holdfast("verify")
         assert answer.code == 0, (words, answer.out)
+
+
+def damage_log(log: Path, how: random.Random) -> str:
+    """One of the ways in which a disk, a program or a person damages the file; what was done."""
+    content = bytearray(log.read_bytes())
+    at = how.randrange(len(content))
+    kind = how.choice(["flip", "zero", "cut", "tear", "swap", "remove", "empty", "head"])
+    if kind == "flip":
+        content[at] ^= 1 << how.randrange(8)
+    elif kind == "zero":
+        content[at : at + 512] = bytes(len(content[at : at + 512]))
+    elif kind == "cut":
+        del content[at:]
+    elif kind == "tear":
+        content[at : at + 4096] = how.randbytes(len(content[at : at + 4096]))
+    elif kind == "swap":
+        half = len(content) // 2
+        content = content[half:] + content[:half]
+    elif kind == "empty":
+        content.clear()
+    elif kind == "head":
+        content[: how.randrange(1, 64)] = b""
+    if kind == "remove":
+        log.unlink()
+    else:
+        log.write_bytes(content)
+    return f"{kind} at {at}"
+
+
+def looked_at(path: Path) -> tuple[dict[str, str], bool]:
+    """The records that a damaged journal still gives, and whether it says that something is wrong."""
+    try:
+        journal = SqliteJournal(str(path))
+        kept = {record["id"]: record["hash"] for record in journal.since(0)}
+        broken = [found["broken"] for found in verify(journal) if found["broken"]]
+        problems = [*journal.damage(), *journal.lost(), *broken]
+        journal.close()
+    except HoldfastError as error:
+        return {}, error.kind == "journal_damaged"
+    return kept, bool(problems)
+
+
+@pytest.mark.parametrize("with_index", [True, False])
+def test_no_damage_of_the_log_is_silent(tmp_path: Path, with_index: bool) -> None:
+    """Forty damages of the log, each of a journal whose newest records are only there: what is missing
+    or changed is named, by the loss, the chain or the damage."""
+    source = tmp_path / "source"
+    source.mkdir()
+    journal = SqliteJournal(str(source / "journal.db"))
+    write(journal, "note:a", *drafts(30))
+    copy_log_back(str(source / "journal.db"))
+    for number in range(12):
+        write(journal, f"note:{'ab'[number % 2]}")
+    acknowledged = {record["id"]: record["hash"] for record in journal.since(0)}
+    journal.close()
+    assert len(acknowledged) == 42
+    silent, named = [], 0
+    for seed in range(40):
+        place = tmp_path / str(seed)
+        shutil.copytree(source, place)
+        done = damage_log(place / "journal.db-wal", random.Random(seed))
+        if not with_index:
+            (place / "journal.db-shm").unlink()
+        kept, is_named = looked_at(place / "journal.db")
+        named += is_named
+        if kept != acknowledged and not is_named:
+            silent.append((seed, done, len(kept)))
+    assert silent == []
+    assert named > 10
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 4096, b"[1,2]\n[\xff\n{}\n[[[[", b"x" * 100_000])

@@ -13,7 +13,9 @@ from holdfast.hooks.run import command
 from holdfast.hooks.session_start import TIP
 from holdfast.kernel import clock
 from holdfast.kernel.views import files
+from holdfast.kernel.workspace import discover
 from holdfast.session import resume as resuming
+from holdfast.session.checkpoint import checkpoint
 from tests.conftest import Git
 from tests.session import world
 from tests.session.world import (
@@ -480,3 +482,38 @@ def test_a_progress_file_that_was_broken_by_hand_is_named(
     holdfast("checkpoint", "--status", "further")
     assert resumed(holdfast)["verdict"] == "CLEAN"
     assert why not in holdfast("status").out
+
+
+# Clocks
+
+
+def capture(session: str, task: str, *, now: int) -> None:
+    request: Any = {
+        "profile": "manual",
+        "reason": "",
+        "session": session,
+        "given": {"current": task},
+        "files": [],
+        "claims": [],
+        "skip_git": True,
+        "skip_tracker": "--skip-tracker",
+        "require_verified": False,
+        "strict": False,
+        "dry_run": False,
+    }
+    checkpoint(discover(), request, actor="tester", now=now, ask=None)
+
+
+@pytest.mark.usefixtures("repository")
+@pytest.mark.parametrize("ahead", [9 * clock.HOUR, 70 * 365 * clock.DAY])
+def test_a_checkpoint_from_the_future_hides_no_later_one(holdfast: Holdfast, ahead: int) -> None:
+    """Order comes from the journal: a machine's clock may have been hours or decades ahead."""
+    capture("s1", "of a wrong clock", now=clock.now() + ahead)
+    capture("s2", "of the right clock", now=clock.now())
+    resumed = holdfast("resume").out
+    assert "Session s2" in resumed
+    assert "of the right clock" in resumed
+    listed = holdfast("resume", "--list", "--json").data["sessions"]
+    assert [one["session"] for one in listed] == ["s2", "s1"]
+    streams = holdfast("status", "--json").data["streams"]
+    assert [one["stream"] for one in streams] == ["session:s2", "session:s1"]

@@ -77,7 +77,8 @@ class WithdrawRequest:
 def ask(context: GateContext, request: AskRequest) -> AskResult:
     """Open a gate. The same question from the same worktree, while it is open, is the same gate, with
     the pictures that it had."""
-    workspace, now, content = context.workspace, context.now, request.content
+    workspace, content = context.workspace, request.content
+    now = lookup.agreed_time(workspace, context.now)
     refuse_stopped(workspace)
     expires_at = request.expires_at or expiry(request.expires, now)
     attached = pictures.taken(request.attach)

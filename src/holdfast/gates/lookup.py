@@ -7,6 +7,7 @@ from holdfast.gates.rules.content import inert
 from holdfast.kernel import clock, inbox
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.state import fold, load
+from holdfast.remote import server_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
 
 STREAMS = "gate:"
+# So many of the newest gates are looked through for the latest answers.
+MOST_GATES = 10_000
 # A plan's run knows its gates by the names of its plan, too; plans are above gates.
 _RUNS = "holdfast.plans.lookup"
 MOST = 10
@@ -151,10 +154,12 @@ def answered_since(workspace: Workspace, at: str, *, limit: int) -> list[GateSta
     """Those with the latest answers after an instant, newest first. By their states: a hook on a machine
     with a server has no records of them."""
     after = clock.parse(at) if at else 0
-    heads = [head for head in _heads(workspace) if clock.parse(head["seen_at"]) >= after]
+    heads = {one["stream"] for one in _heads(workspace) if clock.parse(one["seen_at"]) >= after}
     found: list[GateState] = []
-    for head in sorted(heads, key=lambda head: head["seen_at"], reverse=True):
-        state: GateState = load(workspace.journal, rules, head["stream"])[0]
+    for stream in workspace.journal.newest(STREAMS, limit=MOST_GATES) if heads else []:
+        if stream not in heads:
+            continue
+        state: GateState = load(workspace.journal, rules, stream)[0]
         if counted(workspace, state)["answer"] is not None:
             found.append(state)
         if len(found) == limit:
@@ -172,6 +177,7 @@ def title_of(state: GateState) -> str:
 
 def read_now(workspace: Workspace, id: str, *, now: int) -> GateState:
     """A gate as it stands at this time: one whose time is over is closed first."""
+    now = agreed_time(workspace, now)
     state = read(workspace, id)
     decision = rules.decide(state, {"do": "expire"}, now)
     if not decision.records:
@@ -185,6 +191,14 @@ def read_now(workspace: Workspace, id: str, *, now: int) -> GateState:
     open_writer(workspace).execute(stream, {"do": "expire"}, actor="holdfast", now=now)
     close(workspace, id, now=now)
     return read(workspace, id)
+
+
+def agreed_time(workspace: Workspace, now: int) -> int:
+    """The time by which a gate expires: the server's, where the journal is on one. A machine whose clock
+    is nine hours ahead must not close the gates of all."""
+    if workspace.url:
+        return server_time.now(workspace)
+    return server_time.known(workspace, now) if workspace.local else now
 
 
 def after(state: GateState, records: Sequence[tuple[str, Any]], at: str, actor: str) -> GateState:

@@ -175,6 +175,10 @@ if TYPE_CHECKING:
 
         def find(self, prefix: str, *, limit: int = 2) -> list[Record]: ...
         def heads(self, prefix: str = "") -> list[Head]: ...
+        def newest(self, prefix: str, *, limit: int) -> list[str]:
+            """The streams that were written to last, the newest first: in the order of the records, since
+            a machine's clock may have been years ahead."""
+
         def head(self, stream: str) -> Head | None: ...
         def touch(self, stream: str, at: str) -> None:
             """Seen alive: moves `seen_at` and leaves no record."""

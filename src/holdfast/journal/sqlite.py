@@ -41,6 +41,7 @@ from holdfast.journal.sqlite_rows import (
     HEAD,
     LARGEST_RECENT,
     MOST_RECENT,
+    NEWEST,
     RECORD,
     SEALED,
     TABLES,
@@ -517,6 +518,16 @@ class SqliteJournal:
             f"{HEAD} WHERE s.name >= ? AND s.name < ? ORDER BY s.name", prefix_range(prefix)
         )
         return [head_of(row) for row in rows]
+
+    def newest(self, prefix: str, *, limit: int) -> list[str]:
+        # A stream without records here was collected, or is a copy of a server's.
+        rows = self._rows(
+            f"SELECT s.name, coalesce(l.seq, r.seq, 0) AS position{NEWEST}"
+            " LEFT JOIN records r ON r.stream = s.number AND r.version = s.version"
+            " WHERE s.name >= ? AND s.name < ? ORDER BY position DESC, s.seen_at DESC LIMIT ?",
+            (*prefix_range(prefix), limit),
+        )
+        return [row[0] for row in rows]
 
     def head(self, stream: str) -> Head | None:
         rows = self._rows(f"{HEAD} WHERE s.name = ?", (stream,))

@@ -34,18 +34,18 @@ RECORD = (
 )
 SEALED = RECORD.replace(" FROM", ", r.salt, r.body_hash FROM", 1)
 # The last of a stream's newest records says where the stream stands.
-_NEWEST = (
+NEWEST = (
     " FROM streams s LEFT JOIN"
     " (SELECT stream, max(seq) AS seq FROM recent GROUP BY stream) l ON l.stream = s.number"
     " LEFT JOIN recent t ON t.seq = l.seq"
 )
 HEAD = (
     "SELECT s.name, coalesce(t.version, s.version), s.fence,"
-    " max(s.seen_at, coalesce(t.seen_at, '')), s.closed_at, s.anchor_version" + _NEWEST
+    " max(s.seen_at, coalesce(t.seen_at, '')), s.closed_at, s.anchor_version" + NEWEST
 )
 ANCHOR = (
     "SELECT s.name, s.anchor_version, s.anchor_hash, coalesce(t.version, s.version),"
-    " coalesce(t.hash, s.hash)" + _NEWEST
+    " coalesce(t.hash, s.hash)" + NEWEST
 )
 
 

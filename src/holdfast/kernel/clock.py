@@ -89,3 +89,8 @@ class Anchor:
 
 def since_boot() -> int:
     return time.clock_gettime_ns(_SINCE_BOOT) // 1_000_000
+
+
+def booted_at() -> int:
+    """When this machine was started, by its present clock."""
+    return now() - since_boot()

@@ -82,7 +82,8 @@ def gather(workspace: Workspace, *, streams: int = SHOWN_STREAMS) -> Status:
         facts["bytes"] = journal.size()
         facts["records"] = sum(head["version"] - head["anchor_version"] for head in heads)
         facts["streams"] = len(heads)
-        heads.sort(key=lambda head: head["seen_at"], reverse=True)
+        order = {name: at for at, name in enumerate(journal.newest("", limit=len(heads)))}
+        heads.sort(key=lambda head: order.get(head["stream"], len(order)))
     return {
         "workspace": workspace.root,
         "worktrees": worktrees(workspace),

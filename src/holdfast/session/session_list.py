@@ -63,8 +63,13 @@ def list_sessions(
             }
         )
     if workspace is not None:
-        left = [state for state in known.values() if state["last"]]
-        listed += [_of_journal(workspace, state, now) for state in left]
+        age = 0
+        for state in known.values():
+            if state["last"]:
+                # Newest first: none is younger than the one before, whatever its clock said.
+                entry = _of_journal(workspace, state, now)
+                age = entry["age"] = max(age, entry["age"])
+                listed.append(entry)
     return sorted(listed, key=lambda one: one["age"])[:most]
 
 

@@ -46,10 +46,8 @@ def latest(workspace: Workspace) -> list[SessionState]:
     """Sessions that were captured, newest first."""
     if not workspace.exists():
         return []
-    heads = sorted(
-        workspace.journal.heads(rules.stream_of("")), key=lambda head: head["seen_at"], reverse=True
-    )
-    states = [read(workspace, head["stream"].partition(":")[2]) for head in heads[:LOOK_BACK]]
+    streams = workspace.journal.newest(rules.stream_of(""), limit=LOOK_BACK)
+    states = [read(workspace, stream.partition(":")[2]) for stream in streams]
     return [state for state in states if state["last"] is not None]
 
 

@@ -38,6 +38,16 @@ def test_heads_of_many_streams_come_in_one_call(journal: Journal) -> None:
     assert journal.heads("%") == []
 
 
+def test_the_newest_streams_come_in_the_order_of_their_records(journal: Journal) -> None:
+    for name in ("note:b", "agent:1", "note:a", "note:c"):
+        write(journal, name, *drafts(2))
+    write(journal, "note:a", draft(when="2096-01-01T00:00:00.000Z"))
+    for _ in range(40):
+        write(journal, "note:b")
+    assert journal.newest("note:", limit=5) == ["note:b", "note:a", "note:c"]
+    assert journal.newest("", limit=2) == ["note:b", "note:a"]
+
+
 def test_the_latest_records_come_newest_first(journal: Journal) -> None:
     a = write(journal, "note:a", draft(kind="noted"), draft(kind="edited"))
     b = write(journal, "note:b", draft(kind="noted"))

@@ -12,8 +12,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import holdfast as library
-from holdfast.kernel import inbox
+from holdfast.gates import lookup
+from holdfast.gates.ask import AskRequest, ask
+from holdfast.gates.lookup import GateContext
+from holdfast.kernel import clock, inbox
+from holdfast.kernel.workspace import discover
 from tests.cli.conftest import Holdfast
+from tests.gates.test_gates import DECISION, VERIFY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -181,3 +186,18 @@ def test_the_library_follows_what_other_machines_write(
             timer.start()
             assert ours.journal.wait(last, 60)
             timer.join()
+
+
+def test_a_machine_nine_hours_ahead_lets_no_gate_expire(machines: tuple[Any, Any]) -> None:
+    """A gate expires by the clock of the journal's host, whatever the machines that ask and look say."""
+    here, there = machines
+    here()
+    asked = AskRequest(content=DECISION, expires="2h", default="lite", name="store")
+    ask(GateContext(discover(), "agent", clock.now()), asked)
+    there()
+    ahead = clock.now() + 9 * clock.HOUR
+    assert lookup.read_now(discover(), "store", now=ahead)["answer"] is None
+    request = AskRequest(content=VERIFY, expires="1h", default="No one looked", name="look")
+    ask(GateContext(discover(), "agent", ahead), request)
+    expires = clock.parse(lookup.read(discover(), "look")["expires_at"])
+    assert abs(expires - clock.now() - clock.HOUR) < clock.MINUTE, "nor is it asked with that clock"

@@ -319,18 +319,37 @@ def test_a_new_worktree_with_an_older_file_removes_nothing(scene: Scene) -> None
     other.close()
 
 
-def test_a_power_cut_that_undoes_the_exchange_takes_nothing_out(scene: Scene) -> None:
+def test_a_power_cut_that_undoes_the_exchange_takes_nothing_out(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The journal is synced, the folder is not: the old file has its name back."""
     scene.note("one")
     held = scene.root / "held"
     os.link(scene.view, held)
     scene.note("two")
     os.rename(held, scene.view)
+    # The machine was started after all that.
+    started = clock.now() + 1000
+    monkeypatch.setattr(clock, "booted_at", lambda: started)
 
     scene.note("three")
 
     assert scene.texts() == ["one", "two", "three"]
     assert scene.kinds() == ["noted", "noted", "noted"]
+    assert scene.text() == scene.rendered()
+
+
+def test_the_same_old_file_that_a_person_puts_back_is_an_edit(scene: Scene) -> None:
+    """No power was cut: the machine runs since before the write."""
+    scene.note("one")
+    for late in ("two", "three"):
+        held = scene.root / "held"
+        os.link(scene.view, held)
+        scene.note(late)
+        os.rename(held, scene.view)
+        scene.repair()
+        assert scene.texts() == ["one"], late
+    assert scene.kinds() == ["noted", *["noted", "edited_outside"] * 2]
     assert scene.text() == scene.rendered()
 
 

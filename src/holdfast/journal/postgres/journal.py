@@ -415,6 +415,16 @@ class PostgresJournal(Sessions):
             "reading the journal", lambda session: bulk.heads(session, number, prefix)
         )
 
+    def newest(self, prefix: str, *, limit: int) -> list[str]:
+        found = self._rows(
+            "SELECT s.name FROM holdfast.streams s LEFT JOIN holdfast.records r"
+            " ON r.stream = s.number AND r.version = s.version"
+            " WHERE s.workspace = %s AND s.name >= %s AND s.name < %s"
+            " ORDER BY coalesce(r.seq, 0) DESC, s.seen_at DESC LIMIT %s",
+            *(self.number(), *rows.prefix_range(prefix), limit),
+        )
+        return [row[0] for row in found]
+
     def load_all(self, prefix: str) -> list[Loaded]:
         number = self.number()
         return self.steadily(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from holdfast.journal.interface import Append
-from holdfast.kernel import canonical_json
+from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.crash import reached
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import HoldfastError
@@ -108,7 +108,7 @@ def look(
         sighting.digest = row["digest"]
         if sighting.found is not None and sighting.found == row["placed"]:
             return sighting, changes
-        if _was_cut_off(sighting.found, row):
+        if _was_cut_off(target, sighting.found, row):
             sighting.digest = ""  # to be written again
             return sighting, changes
         if sighting.found is None:
@@ -120,12 +120,25 @@ def look(
     return sighting, changes
 
 
-def _was_cut_off(found: str | None, row: ViewRow) -> bool:
+def _was_cut_off(target: str, found: str | None, row: ViewRow) -> bool:
     """Whether a power cut undid our last write: the file from before stands there again, the very
     same one, or ours without its content. An editor would have given it a time of its own."""
     if found is None or row["placed"] is None:
         return False
-    return found == row["found"] or found.split(":")[:3] == row["placed"].split(":")[:3]
+    if found == row["found"]:
+        return not _was_put_back(target, row["placed"])
+    return found.split(":")[:3] == row["placed"].split(":")[:3]
+
+
+def _was_put_back(target: str, placed: str) -> bool:
+    """Whether a person put the old file back: its name was changed after our write, and since this
+    machine's boot. A power cut leaves it as it was, and is followed by a boot."""
+    written = int(placed.split(":")[2])
+    try:
+        changed = os.lstat(target).st_ctime_ns
+    except OSError:
+        return False
+    return changed > max(written, clock.booted_at() * 1_000_000)
 
 
 def _finish(sighting: Sighting, row: ViewRow, placed: str) -> bool:
@@ -255,10 +268,11 @@ def absorb(write: StreamWrite, sighting: Sighting, change: Change, *, is_last: b
     """Turn one outside change into records, in a transaction of its own.
 
     Their id comes from the file's identity, so that a crash before the file is put away does not
-    make them twice.
+    make them twice. A file that is put back later is another edit: it is of another version.
     """
     events = events_of(write, sighting, change)
     source = [write.workspace.root, change["path"], change["identity"], change["kind"]]
+    source += [] if change["file"] else [str(change["base"])]
     id = id_of(canonical_json.dumps(source))
     drafts = draft(write.writer.redactor, id, events, "outside", write.now)
     state = fold(write.rules, write.state, drafts)

@@ -98,7 +98,8 @@ def _place(place: ServedWorkspace, now: int, meter: SpendingMeter) -> dict[str, 
 
 def waiting(place: ServedWorkspace, now: int) -> tuple[list[dict[str, Any]], int]:
     """The gates that wait for a person, and the number of collected ones."""
-    found = [one for one in lookup.open_gates(place.workspace) if not _is_over(one, now)]
+    agreed = lookup.agreed_time(place.workspace, now)
+    found = [one for one in lookup.open_gates(place.workspace) if not _is_over(one, agreed)]
     shown = [_gate(place, one) for one in found if one["presented_at"]]
     return shown, len(found) - len(shown)
 

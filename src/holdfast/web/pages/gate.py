@@ -26,7 +26,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
     place = site.place(words["workspace"])
     workspace = place.workspace
     state = lookup.read(workspace, lookup.find_gate(workspace, words["id"]))
-    over = rules.decide(state, {"do": "expire"}, now)
+    over = rules.decide(state, {"do": "expire"}, lookup.agreed_time(workspace, now))
     state = lookup.after(state, over.records, clock.stamp(now), "holdfast")
     content, asked = state["content"], state["asked"]
     assert content is not None
