@@ -372,6 +372,40 @@ def test_only_new_decisions_are_new(project: Path, holdfast: Holdfast) -> None:
     assert section("Decisions Made") == ["- a: b", "- by hand: c", "- d: e"]
 
 
+def test_a_save_of_an_older_copy_takes_no_decision_and_no_blocker_out(
+    project: Path, holdfast: Holdfast
+) -> None:
+    """An editor read the file before the second checkpoint, and saves it after."""
+    holdfast("checkpoint", *FULL, "--decision", "a: b", "--blocker", "x until y")
+    copy = text()
+    holdfast("checkpoint", "--decision", "c: d", "--blocker", "later", "--remaining", "new task")
+    PROGRESS.write_text(copy.replace("- a: b", "- a: b\n- by hand: e"))
+    holdfast("checkpoint", "--status", "going on")
+    made = section("Decisions Made")
+    assert {"- a: b", "- c: d", "- by hand: e"} <= set(made)
+    assert len(made) == len(set(made)), "and nothing is doubled"
+    assert any("later" in one for one in section("Blockers"))
+    assert section("Remaining Tasks") == ["- new task"]
+
+
+def test_what_both_changed_is_shown_and_not_decided(project: Path, holdfast: Holdfast) -> None:
+    holdfast("checkpoint", "--issue", "CIA-42", "--task", "first", "--status", "begun")
+    copy = text()
+    holdfast("checkpoint", "--task", "of the session")
+    PROGRESS.write_text(copy.replace("- first", "- of the editor"))
+    holdfast("note", "takes nothing in")
+    holdfast("checkpoint", "--status", "going on")
+    assert section("Current Task") == ["- of the session — going on"]
+    (shown,) = section("Blockers")
+    assert shown == (
+        '- current was edited by hand to "of the editor", and the session said "of the session" '
+        "meanwhile (unblocked by: choosing one of them)"
+    )
+    assert "edited by hand" in holdfast("resume").out
+    holdfast("checkpoint", "--status", "still")
+    assert len(section("Blockers")) == 1, "said once"
+
+
 # What people and other tools do to the file
 
 

@@ -36,10 +36,12 @@ def state_edited(write: StreamWrite, path: str, text: str, base: Any) -> Any:
     for state in _earlier(write):
         before = _lines(write.rules.render(state).get(path, ""))
         later, added = shown - before, edited - before - shown
-        # A trace of what came after: a line of ours, the lack of one that we took out, or a line of
-        # ours that was changed. And who adds nothing has removed something, or checked an older
-        # version out.
-        if not before or not added or later & edited or (before - shown) - edited:
+        taken_out = before - shown
+        # A trace of what came after: a line of ours, the lack of those that we took out, or a line of
+        # ours that was changed. Where some of those that we took out are still there, the editor
+        # changed the others, as we did. And who adds nothing has removed something, or checked an
+        # older version out.
+        if not before or not added or later & edited or (taken_out and not taken_out & edited):
             continue
         if any(_is_changed(line, later, before - edited) for line in added):
             continue

@@ -44,6 +44,7 @@ MOST_HIDDEN = 200
 _PLACE = ("worktree", "repository", "commit", "branch")
 _LISTS = ("completed", "remaining")
 _LINES = ("issue", "title", "mode", "current", "status")
+_IN_BULLETS = (*_LISTS, "decisions", "blockers")
 
 
 def stream_of(session: str) -> str:
@@ -371,26 +372,48 @@ def absorb(
     """A hand-edited progress file: what it says, field by field, where it differs from what it said."""
     if change["kind"] != "edited":
         return []
-    read = progress_file.parse(change["text"])
+    read: Any = progress_file.parse(change["text"])
     # Read back, because not every value reads as it was written: `a — b` in a task's name does not.
-    shown = progress_file.parse(progress_file.write(progress_of(base), ""))
-    present = progress_of(state)
-    changed: dict[str, Any] = {
+    shown: Any = progress_file.parse(progress_file.write(progress_of(base), ""))
+    present: Any = progress_of(state)
+    newer: Any = progress_file.parse(progress_file.write(present, ""))
+    changed = {
         name: value
         for name, value in read.items()
-        if value != shown[name] and value != present[name]  # type: ignore[literal-required]
+        if value != shown[name] and value not in (present[name], newer[name])
     }
+    # What the session said since the editor read the file, and the editor changed, too.
+    both = [name for name in changed if newer[name] != shown[name]]
+    conflicts = [_conflict(name, changed[name], newer[name]) for name in both if name in _LINES]
+    for name in both:
+        if name in _IN_BULLETS:
+            kept = [one for one in newer[name] if one in read[name] or one not in shown[name]]
+            added = [one for one in read[name] if one not in shown[name] and one not in kept]
+            changed[name] = [*kept, *added]
+        elif name in _LINES:
+            del changed[name]
+        elif name == "extra":
+            changed[name] = f"{newer[name]}\n\n{read[name]}".strip("\n")
+    if "completed" in changed:
+        listed = set(changed["completed"])
+        known = [task for task in state["progress"]["completed"] if task not in listed]
+        changed["completed"] = [*known, *changed["completed"]]
+    fresh = [one for one in conflicts if one not in present["blockers"]]
+    if fresh:
+        changed["blockers"] = [*changed.get("blockers", present["blockers"]), *fresh]
     if not changed:
         return []
-    if "completed" in changed:
-        listed = set(read["completed"])
-        known = [task for task in state["progress"]["completed"] if task not in listed]
-        changed["completed"] = [*known, *read["completed"]]
     body: dict[str, Any] = {"path": change["path"], "set": changed}
     gone = [task for task in shown["remaining"] if task not in read["remaining"]]
     if gone:
         body["hidden"] = gone
     return [("edited_outside", body)]
+
+
+def _conflict(name: str, theirs: str, ours: str) -> Blocker:
+    """Both changed one line: the file shows the session's, and the editor's as a blocker."""
+    said = f'{name} was edited by hand to "{theirs}", and the session said "{ours}" meanwhile'
+    return {"blocker": said, "until": "choosing one of them"}
 
 
 def render(state: SessionState) -> dict[str, str]:
