@@ -232,14 +232,33 @@ def test_an_acknowledgment_and_a_lifted_stop_need_a_signature(
     assert holdfast("guard", "check", "--cost", "53", "--session", "s1").code == 8
 
 
-def test_a_setting_that_was_taken_out_is_told(
-    keys: Keys, holdfast: Holdfast, repository: Path
+@pytest.mark.parametrize("way", ["removed", "another file", "no settings at all"])
+def test_an_agent_that_takes_the_setting_out_changes_nothing(
+    keys: Keys, holdfast: Holdfast, workspace: Workspace, repository: Path, way: str
 ) -> None:
-    assert holdfast(*LOOK, "--name", "dash").code == 0
+    """The user's own folder remembers that people sign here."""
+    for name in ("dash", "later"):
+        assert holdfast(*LOOK, "--name", name).code == 0
     assert person("gate", "answer", "dash", "approved").code == 0
-    assert "gate.signers is not set" not in holdfast("status").out
-    (repository / "holdfast.toml").write_text("")
-    assert "gate.signers is not set any more" in holdfast("status").out
+    assert "gate.signers" not in holdfast("status").out
+    settings = repository / "holdfast.toml"
+    other = keys.folder / "agents"
+    other.write_text("")
+    if way == "removed":
+        settings.write_text("[session]\nstale_hours = 7\n")
+    elif way == "another file":
+        settings.write_text(f'[gate]\nsigners = "{other}"\n')
+    else:
+        settings.unlink()
+    forged(workspace, "later", Person(name="ada", channel="terminal", terminal="x", at=""))
+    assert rules.is_open(lookup.read(discover(), "later")), "it counts for no reader"
+    assert lookup.read(discover(), "dash")["answer"] is not None, "what was signed counts"
+    assert "gate.signers was changed by no person" in holdfast("status").out
+    assert str(keys.signers) in holdfast("trust", "--show").out
+    assert holdfast("trust").code == 4, "no agent says so"
+    assert person("trust").code == 0
+    assert "gate.signers" not in holdfast("status").out
+    assert rules.is_open(lookup.read(discover(), "later")) == (way == "another file")
 
 
 def test_the_page_and_a_dialogue_cannot_sign(
@@ -251,5 +270,6 @@ def test_the_page_and_a_dialogue_cannot_sign(
 
     assert holdfast(*LOOK, "--name", "dash").code == 0
     request = AnswerRequest(gate="dash", text="approved", person=at_page("x", now=clock.now()))
-    with pytest.raises(NotAllowed, match="signature"):
+    with pytest.raises(NotAllowed, match="only a terminal can make one") as refused:
         answer(GateContext(workspace, "x", clock.now()), request)
+    assert "type: holdfast gate answer dash approved" in refused.value.hint

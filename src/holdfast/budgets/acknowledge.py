@@ -118,7 +118,9 @@ def _answer(
     box = boxes.alert(type, _value(state, type), alert["threshold"], _stop_of(state, type))
     said = {"answer": "ack", "until": until}
     subject, saw = subject_of_answer(type, alert), "\n".join(box)
-    person = sign(budget.workspace, person, text_of(purpose_of_answer(type), subject, said, saw))
+    signed = text_of(purpose_of_answer(type), subject, said, saw)
+    typed = f"holdfast guard ack {type}"
+    person = sign(budget.workspace, person, signed, command=typed)
     command: dict[str, Any] = {
         "do": "ack",
         "type": type,
@@ -206,7 +208,8 @@ def reset(budget: Budget, flags: Limits, *, now: int) -> Reset:
     now = clock.parse(person["at"])
     new = _new_limits(budget, state, flags, now)
     said, subject = {"given": new["given"]}, subject_of_reset(state)
-    person = sign(budget.workspace, person, text_of(purpose, subject, said, "\n".join(shown)))
+    signed = text_of(purpose, subject, said, "\n".join(shown))
+    person = sign(budget.workspace, person, signed, command="holdfast guard reset")
     command = {"do": "reset", "by": person, **new, "before": budget.lifted_unsigned()}
     budget.execute_now(command, now=now)
     stop.let_go(budget.workspace)

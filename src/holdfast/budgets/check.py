@@ -17,6 +17,7 @@ from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import HoldfastError, StoreAway
 from holdfast.kernel.rules import Person
 from holdfast.kernel.state import load
+from holdfast.kernel.trust import signers_of
 from holdfast.session import sessions
 from holdfast.streams import open_writer
 
@@ -110,7 +111,7 @@ class Budget:
         if not self.workspace.exists():
             return rules.initial(self.stream), [], False
         recorded: BudgetState = load(self.workspace.journal, rules, self.stream)[0]
-        if not self.settings["gate.signers"]:
+        if not signers_of(self.workspace):
             return recorded, [], False
         state, uncounted = count_signed(self.workspace, recorded)
         return state, uncounted, state["stopped"] != recorded["stopped"]

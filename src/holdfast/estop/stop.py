@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from holdfast.kernel import clock, config, latch
+from holdfast.kernel import clock, latch
 from holdfast.kernel.errors import HoldfastError, NotAllowed, Stopped, StoreAway
+from holdfast.kernel.trust import signers_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def holding(workspace: Workspace, state: StopState) -> StopState | None:
     if state["stopped"]:
         return state
     lifted = state.get("lifted")
-    if lifted is None or not config.load(workspace, workspace.journal)["gate.signers"]:
+    if lifted is None or not signers_of(workspace):
         return None
     from holdfast.kernel.signatures import counts
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -160,7 +161,8 @@ def _record(
     said = rules.said_of(rules.read_answer(state["content"], command))
     purpose = lookup.purpose_of(state["id"])
     signed = text_of(purpose, rules.subject_of(state), said, command["saw"])
-    command["person"] = sign(workspace, person, signed)
+    typed = shlex.join(["holdfast", "gate", "answer", state["id"], command["answer"]])
+    command["person"] = sign(workspace, person, signed, command=typed)
     try:
         # Not through `execute`: an answer is never left in an inbox.
         commit(writer, [Order(stream, command)], actor=person["name"], now=now)

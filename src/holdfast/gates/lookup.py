@@ -7,6 +7,7 @@ from holdfast.gates.rules.content import inert
 from holdfast.kernel import clock, inbox
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.state import fold, load
+from holdfast.kernel.trust import signers_of
 from holdfast.remote import server_time
 
 TYPE_CHECKING = False
@@ -47,9 +48,7 @@ def counted(workspace: Workspace, state: GateState) -> GateState:
     answer = state["answer"]
     if answer is None or answer["person"] is None:
         return state
-    from holdfast.kernel import config
-
-    if not config.load(workspace, workspace.journal)["gate.signers"]:
+    if not signers_of(workspace):
         return state
     from holdfast.kernel.signatures import counts
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel import canonical_json, config
 from holdfast.kernel.errors import HoldfastError, NotAllowed
+from holdfast.kernel.trust import remember_signers, signers_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,29 +34,23 @@ PROGRAM = "ssh-keygen"
 _known: dict[tuple[object, ...], str] = {}
 
 
-def signers_of(workspace: Workspace) -> str:
-    """The allowed-signers file, as an absolute path; empty when no signature is asked for."""
-    journal = workspace.journal if workspace.exists() else None
-    named = str(config.load(workspace, journal)["gate.signers"]).strip()
-    return os.path.join(workspace.root, os.path.expanduser(named)) if named else ""
-
-
 def text_of(purpose: str, subject: Any, said: Any, saw: str) -> str:
     """What is signed: what is to be done, to which question, with which answer, and what was shown."""
     signed = {"holdfast": 1, "purpose": purpose, "subject": subject, "said": said, "saw": saw}
     return canonical_json.dumps(signed)
 
 
-def sign(workspace: Workspace, person: Person, text: str) -> Person:
+def sign(workspace: Workspace, person: Person, text: str, *, command: str) -> Person:
     """The person with their signature. `ssh-keygen` asks for the passphrase, or for the touch of a
-    key, on the terminal itself. Without signers the person as they are."""
+    key, on the terminal itself. Without signers the person as they are. `command` is what to type
+    there, for a person at the page or in a dialogue."""
     signers = signers_of(workspace)
     if not signers:
         return person
     if person["channel"] != "terminal":
         raise NotAllowed(
-            "gate.signers is set: this needs a person's signature, which is made at a terminal.",
-            hint="Run the command in a terminal: holdfast gate answer, guard ack, release.",
+            "gate.signers is set: this needs a person's signature, and only a terminal can make one.",
+            hint=f"In a terminal of your own, type: {command}",
             kind="no_signature",
         )
     key = os.path.expanduser(
@@ -78,6 +73,10 @@ def sign(workspace: Workspace, person: Person, text: str) -> Person:
             hint="gate.key names the key; its public half stands in the file of gate.signers.",
             kind="no_signature",
         )
+    try:
+        remember_signers(workspace, signers, person["at"])
+    except OSError:
+        pass  # the setting alone says it then
     return person
 
 

@@ -16,7 +16,7 @@ import os
 from holdfast.kernel import canonical_json
 from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.digest import digest, new_id
-from holdfast.kernel.errors import NotAllowed, NotFound, from_os_error
+from holdfast.kernel.errors import HoldfastError, NotAllowed, NotFound, from_os_error
 from holdfast.kernel.lock import WorkspaceLock
 from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.workspace import user_folder
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
     class Word(TypedDict):
         """What a person trusted in one workspace: `url` is a server for its journal, the digest of
-        the settings behind `DIGEST`, or the number of a journal behind `JOURNAL`."""
+        the settings behind `DIGEST`, the number of a journal behind `JOURNAL`, or the file of
+        the signers behind `SIGNERS`."""
 
         workspace: str
         url: str
@@ -43,6 +44,7 @@ SCHEMA = 1
 LONGEST = 1_000_000
 DIGEST = "settings:"
 JOURNAL = "journal:"
+SIGNERS = "signers:"
 # Where a journal keeps its number.
 ORIGIN = "origin"
 # The list of the workspaces that this user has set up; `maintenance.registry` keeps it.
@@ -86,6 +88,55 @@ def forget_settings(workspace: Workspace) -> bool:
         return False
     _change(lambda words: [word for word in words if not is_about_settings(word)])
     return True
+
+
+def signers_of(workspace: Workspace) -> str:
+    """The allowed-signers file, as an absolute path; empty when no signature is asked for. A person who
+    signed once is remembered: who takes the setting out of a file of the repository, or names another
+    one there, changes nothing before a person says so (`holdfast trust`)."""
+    named, remembered = named_signers(workspace), remembered_signers(workspace)
+    return named if not remembered or named in remembered else remembered[-1]
+
+
+def named_signers(workspace: Workspace) -> str:
+    """What the setting `gate.signers` names, as an absolute path."""
+    from holdfast.kernel import config
+
+    journal = workspace.journal if workspace.exists() else None
+    named = str(config.load(workspace, journal)["gate.signers"]).strip()
+    return os.path.join(workspace.root, os.path.expanduser(named)) if named else ""
+
+
+def remembered_signers(workspace: Workspace) -> list[str]:
+    """The files by which people signed in this clone, the latest last."""
+    return [url.removeprefix(SIGNERS) for url in _urls(workspace) if url.startswith(SIGNERS)]
+
+
+def replaced_signers(workspace: Workspace) -> str:
+    """The file by which people signed here, where `gate.signers` names it no more; empty otherwise."""
+    remembered = remembered_signers(workspace)
+    if not remembered:
+        return ""
+    try:
+        return "" if named_signers(workspace) in remembered else remembered[-1]
+    except HoldfastError:
+        return ""  # what is wrong with the settings is said elsewhere
+
+
+def remember_signers(workspace: Workspace, file: str, at: str) -> None:
+    if file and file not in remembered_signers(workspace):
+        trust(workspace, SIGNERS + file, at)
+
+
+def replace_signers(workspace: Workspace, at: str) -> None:
+    """Let the setting as it is count instead of those that are remembered, as a person said."""
+    key, named = key_of(workspace), named_signers(workspace)
+    said: list[Word] = [{"workspace": key, "url": SIGNERS + named, "at": at}] if named else []
+
+    def is_about_signers(word: Word) -> bool:
+        return word["workspace"] == key and word["url"].startswith(SIGNERS)
+
+    _change(lambda words: [*(one for one in words if not is_about_signers(one)), *said])
 
 
 def is_foreign(workspace: Workspace) -> bool:
@@ -145,8 +196,7 @@ def _is_blank(journal: SqliteJournal) -> bool:
 
 def _was_set_up(workspace: Workspace) -> bool:
     """Whether this user ran `init` here before journals had a number."""
-    key = key_of(workspace)
-    if any(word["workspace"] == key and word["url"].startswith(JOURNAL) for word in _read()):
+    if any(url.startswith(JOURNAL) for url in _urls(workspace)):
         return False
     return workspace.root in listed_workspaces()
 
@@ -166,6 +216,11 @@ def listed_workspaces() -> list[str]:
 def key_of(workspace: Workspace) -> str:
     """All worktrees of a clone are one; another clone is not."""
     return os.path.realpath(workspace.git_dir or workspace.root)
+
+
+def _urls(workspace: Workspace) -> list[str]:
+    key = key_of(workspace)
+    return [word["url"] for word in _read() if word["workspace"] == key]
 
 
 def _without(words: list[Word], key: str, url: str) -> list[Word]:

@@ -67,7 +67,8 @@ def release(
     if known is not None:
         subject = {"reason": known["reason"], "by": known["by"]}
         said = {"reason": reason}
-        person = sign(workspace, person, text_of(LIFT, subject, said, f"Stopped: {stopped}"))
+        signed = text_of(LIFT, subject, said, f"Stopped: {stopped}")
+        person = sign(workspace, person, signed, command="holdfast release")
     lifted = estop.release(workspace, reason, person=person, now=clock.parse(person["at"]))
     if latched_again(workspace, actor=by, now=now):
         estop.refuse_stopped(workspace, "The emergency stop is lifted, a budget's stop is not.")

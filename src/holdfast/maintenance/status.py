@@ -9,6 +9,7 @@ from holdfast.gates.rules import people
 from holdfast.kernel import clock, config, failures, inbox, latch
 from holdfast.kernel.errors import HoldfastError, StoreAway
 from holdfast.kernel.state import load
+from holdfast.kernel.trust import replaced_signers
 from holdfast.kernel.views import quarantine
 from holdfast.kernel.workspace import MOVED_FILE, worktrees
 from holdfast.session.ccc_files import broken_progress
@@ -57,7 +58,6 @@ BUDGET = "budget:default"
 # In the journal's home: what a purge is about to erase.
 PURGE_FILE = "purge.json"
 # So many of the latest answers are looked at for signatures.
-SIGNED_LOOK = 20
 
 
 def gather(workspace: Workspace, *, streams: int = SHOWN_STREAMS) -> Status:
@@ -134,9 +134,12 @@ def attention(workspace: Workspace) -> list[Attention]:
     if stopped is not None:
         by = f" by {stopped['by']}" if stopped["by"] else ""
         add(f"Stopped{by}: {stopped['reason']}", lifted_by(stopped))
-    if _lacks_signers(workspace):
-        what = "People signed what they decided, and gate.signers is not set any more"
-        add(what, "holdfast history 'gate:*'")
+    replaced = replaced_signers(workspace)
+    if replaced:
+        what = (
+            f"gate.signers was changed by no person; signatures by {replaced} are still asked for"
+        )
+        add(what, "holdfast trust --show")
     for what in _lately_removed(workspace):
         add(what, "holdfast history people:workspace")
     if workspace.exists() and workspace.journal.heads("gate:"):
@@ -184,21 +187,6 @@ def attention(workspace: Workspace) -> list[Attention]:
         if failing:
             add(f"{_count(failing, 'effect')} could not be delivered yet", "holdfast doctor")
     return found
-
-
-def _lacks_signers(workspace: Workspace) -> bool:
-    """Whether the latest answers were signed, and no signature is asked for now."""
-    if not workspace.exists() or not workspace.journal.heads("gate:"):
-        return False
-    answers = workspace.journal.latest(stream="gate:*", kind="answered", limit=SIGNED_LOOK)
-    signed = any(
-        (one["body"] or {}).get("person", {}) and "signature" in one["body"]["person"]
-        for one in answers
-    )
-    try:
-        return signed and not config.load(workspace, workspace.journal)["gate.signers"]
-    except HoldfastError:
-        return False  # what is wrong with the settings is said below
 
 
 def _lately_removed(workspace: Workspace) -> list[str]:

@@ -20,6 +20,7 @@ JOURNAL = "journal"
 JOURNAL_MAY = (
     "be read and written as yours: its claims, sessions, agents, and what waits to be sent"
 )
+SIGNERS = "gate.signers"
 SERVER_MAY = "keep the journal of this clone, and read all that is noted here"
 
 
@@ -50,6 +51,11 @@ def gather(workspace: Workspace) -> TrustReport:
     if words.is_foreign(workspace):
         path = workspace.journal_path
         settings.append({"name": JOURNAL, "value": path, "may": JOURNAL_MAY, "trusted": False})
+    replaced = words.replaced_signers(workspace)
+    if replaced:
+        value = words.named_signers(workspace) or "not set"
+        may = f"let decisions count without a signature by {replaced}"
+        settings.append({"name": SIGNERS, "value": value, "may": may, "trusted": False})
     url = str(found.get(SETTING, ""))
     if url:
         is_trusted = words.is_trusted(workspace, url)
@@ -89,6 +95,8 @@ def grant(workspace: Workspace, *, now: int) -> TrustReport:
     guarded = config.guarded_in(found)
     if any(one["name"] == JOURNAL for one in report["settings"]):
         _adopt(workspace)
+    if any(one["name"] == SIGNERS for one in report["settings"]):
+        words.replace_signers(workspace, person["at"])
     if url:
         words.trust(workspace, url, person["at"])
     if guarded:
