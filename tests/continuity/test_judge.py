@@ -38,9 +38,13 @@ def everything(needs: Needs) -> str:
 
 
 def facts(
-    *, done: Iterable[str] = (), passed: Iterable[str] = (), gone: Iterable[str] = ()
+    *,
+    done: Iterable[str] = (),
+    passed: Iterable[str] = (),
+    failing: Iterable[str] = (),
+    gone: Iterable[str] = (),
 ) -> Needs:
-    return Needs({}, list(done), list(passed), list(gone))
+    return Needs({}, list(done), list(passed), list(failing), list(gone))
 
 
 def test_a_session_is_cut_in_the_middle_of_turns(short: Recording) -> None:
@@ -139,6 +143,38 @@ def test_a_command_shown_failing_that_passed_since_is_false() -> None:
     assert false_claims("## Still failing\n- make test", needs)
     assert not false_claims("- make test (4×, passed)", needs)
     assert not false_claims("## Still failing\n- make test-clients", needs)
+
+
+def test_a_part_of_a_line_that_passed_since_is_false_unless_another_line_still_fails() -> None:
+    line = "gofmt -l .; go test ./tax -run TestA | tail"
+    claim = "- go test ./tax -run TestA (failed 7 calls ago)"
+    assert false_claims(claim, facts(passed=[line]))
+    assert not false_claims(claim, facts(passed=[line], failing=["go test ./tax -run TestA -v"]))
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "passed"),
+    [
+        ("go test ./...", "ok  \tx.io/shop/tax\t0.1s", True),
+        ("go test ./... -run TestA | tail", "ok  \tx.io/shop/tax\t0.1s", True),
+        ("go test ./tax -run TestOther", "ok  \tx.io/shop/tax\t0.1s", False),
+        ("go test ./...", "ok  \tx.io/shop/api\t0.1s", False),
+        ("cd ../copy && go test ./...", "ok  \tx.io/shop/tax\t0.1s", False),
+        ("go vet ./...", "", False),
+    ],
+)
+def test_a_command_passed_when_what_it_named_did(command: str, output: str, passed: bool) -> None:
+    line = "gofmt -l . ; go test ./tax -run TestA 2>&1 | tail"
+    events = [
+        SessionEvent("run", id="1", text=line),
+        SessionEvent("result", id="1", text="FAIL\tx.io/shop/tax\t0.1s", failed=False),
+        SessionEvent("run", id="2", text=command),
+        SessionEvent("result", id="2", text=output, failed=False),
+    ]
+    recording = Recording("a", "claude", events)
+    needs = needs_at(recording, Cut("mid-turn", len(events)))
+    assert (line in needs.passed_commands) is passed
+    assert (line in needs.failing_commands) is not passed
 
 
 def test_the_persons_own_words_are_no_claim() -> None:

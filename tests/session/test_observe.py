@@ -91,7 +91,7 @@ def test_open_tasks_stay_when_there_are_too_many() -> None:
 def test_a_failure_is_open_until_the_same_command_passes() -> None:
     failing = run("1", "cd api && pytest -q tests/basket 2>&1 | tail -5", failed=True, output="E x")
     assert [one["end"] for one in seen(*failing)["failures"]] == ["E x"]
-    passing = run("2", "cd api && pytest -q tests/basket | tail -20")
+    passing = run("2", "cd api && pytest -q tests/basket | tail -20", output="3 passed in 0.1s")
     assert seen(*failing, *passing)["failures"] == []
     other = run("3", "cd api && pytest -q tests/tax")
     assert len(seen(*failing, *other)["failures"]) == 1
@@ -109,7 +109,7 @@ def test_the_end_of_the_output_decides_where_a_pipe_hides_the_status() -> None:
         "1", "go test ./... 2>&1 | tail -5", output="--- FAIL: TestTotal\nFAIL\nFAIL\tshop"
     )
     found = seen(*failed)
-    assert [one["text"] for one in found["failures"]] == ["go test ./... | tail -5"]
+    assert [one["text"] for one in found["failures"]] == ["go test ./..."]
     assert found["commands"]["go test ./..."]["failed"] is True
     passed = run("2", "go test ./... 2>&1 | tail -5", output="ok  \tshop\t0.1s")
     assert seen(*failed, *passed)["failures"] == []
@@ -130,9 +130,53 @@ def test_nothing_to_commit_is_no_failure() -> None:
     )
 
 
-def test_a_failing_script_is_shown_by_its_first_command() -> None:
-    failing = run("1", "set -euo pipefail\n./deploy.sh\n./check.sh", failed=True)
-    assert [one["text"] for one in seen(*failing)["failures"]] == ["./deploy.sh …"]
+def test_a_failing_script_is_shown_by_its_steps() -> None:
+    failing = run("1", "set -euo pipefail\ncat a.txt\n./deploy.sh\n./check.sh", failed=True)
+    assert [one["text"] for one in seen(*failing)["failures"]] == ["./deploy.sh && ./check.sh"]
+
+
+def test_a_failure_of_several_steps_is_open_until_all_of_them_passed() -> None:
+    failing = run("1", "make lint && ./check.sh && npm test", failed=True)
+    after_one = seen(*failing, *run("2", "make lint; npm test"))
+    assert [one["text"] for one in after_one["failures"]] == ["./check.sh"]
+    assert (
+        seen(*failing, *run("2", "make lint"), *run("3", "npm test && ./check.sh"))["failures"]
+        == []
+    )
+
+
+def test_a_failure_in_a_long_line_is_closed_by_a_plain_run() -> None:
+    line = "gofmt -l a.go b.go; echo '--- test ---'; go test ./pkg -run 'TestA|TestB' -v | tail -20"
+    failing = run("1", line, output="--- test ---\n--- FAIL: TestA\nFAIL\tshop/pkg\t0.9s")
+    assert [one["text"] for one in seen(*failing)["failures"]] == [
+        "go test ./pkg -run 'TestA|TestB' -v"
+    ]
+    assert (
+        seen(*failing, *run("2", "go test ./... 2>&1", output="ok  \tshop/pkg"))["failures"] == []
+    )
+
+
+def test_a_run_with_an_unknown_end_is_remembered() -> None:
+    failing = run("1", "go test ./...", failed=True)
+    hidden = run("2", "go test ./... | grep -c ok", output="3")
+    assert seen(*failing, *hidden)["failures"][0]["again"] is True
+    assert "again" not in seen(*failing, *run("2", "go vet ./..."))["failures"][0]
+
+
+def test_a_command_that_is_no_check_is_over_after_many_calls() -> None:
+    for command, open_ in (("./deploy.sh", 0), ("make deploy", 1)):
+        failing = run("1", command, failed=True)
+        calls = [one for n in range(2, 60) for one in run(str(n), f"./other.sh {n}")]
+        assert len(seen(*failing, *calls)["failures"]) == open_
+
+
+def test_an_observation_of_an_older_version_goes_on() -> None:
+    old = seen(*run("1", "go test ./...", failed=True))
+    old["failures"] = [{"key": "cd api && make a && make b", "text": "x", "end": "", "call": 1}]
+    old["pending"] = {"9": ["run", "make a", "make a | tail", "-1"]}
+    ended = [SessionEvent("result", id="9", text="ok", failed=False)]
+    after = observe(old, [*ended, *run("2", "cd api && make a"), *run("3", "cd api && make b")])
+    assert after["failures"] == []
 
 
 def test_a_wider_run_that_passes_closes_a_narrower_failure() -> None:

@@ -120,9 +120,20 @@ def test_a_list_of_tasks_that_are_all_done_is_not_shown() -> None:
 
 
 def test_a_failure_that_passed_since_is_not_shown() -> None:
-    text = render(seen(*SESSION, *run("3", "cd . && pytest -q tests/basket | tail -3")), 6000)
+    again = run("3", "cd . && pytest -q tests/basket | tail -3", output="4 passed in 0.1s")
+    text = render(seen(*SESSION, *again), 6000)
     assert "Still failing" not in text
     assert "(2×, passed)" in text
+
+
+def test_a_failure_that_may_be_mended_is_not_called_failing() -> None:
+    edit = SessionEvent("edit", id="9", path="src/basket.py", text="total", change="edited")
+    text = render(seen(*SESSION, edit), 6000)
+    assert "Still failing" not in text
+    assert "## Failed, not run again since\n- pytest -q tests/basket (failed " in text
+    assert "1 edit since)" in text
+    hidden = run("4", "pytest -q tests/basket | grep -c total", output="3")
+    assert "ran since with an unknown end)" in render(seen(*SESSION, *hidden), 6000)
 
 
 def test_a_deleted_file_is_marked_as_deleted() -> None:

@@ -75,6 +75,13 @@ _OPEN_HEADING = re.compile(r"remaining|open task|pending|in progress|to do", re.
 _FAILING = re.compile(r"fail", re.IGNORECASE)
 _PASSED = re.compile(r"\bpass", re.IGNORECASE)
 _GONE = re.compile(r"delete|removed|gone", re.IGNORECASE)
+# A package of Go, a module of unittest; an empty name is a linter's count of issues.
+_FAILED_NAME = re.compile(
+    r"^(?:FAIL\t(\S+)|(?:FAIL|ERROR): \w+ \((\S+)\)|[1-9]\d* issues?:)", re.MULTILINE
+)
+_PASSED_NAME = re.compile(
+    r"^(?:ok  \t(\S+)|test_\w+ \((\S+)\)(?:\n.*)? \.\.\. ok|0 issues\.)", re.MULTILINE
+)
 _ELSEWHERE = ("/tmp/", "/private/", "/var/", "/dev/")  # noqa: S108
 
 
@@ -112,6 +119,7 @@ class Needs:
     items: dict[str, list[str]]
     done_tasks: list[str]
     passed_commands: list[str]
+    failing_commands: list[str]
     gone_files: list[str]
     # Lines of the person's own words. A text that quotes them claims nothing by it.
     quotable: frozenset[str] = frozenset()
@@ -275,7 +283,7 @@ def needs_at(recording: Recording, cut: Cut, common: frozenset[str] = frozenset(
     return Needs(
         items,
         done,
-        _passed_since(history),
+        *_ends_of_commands(history),
         gone_files(history, recording.folder),
         frozenset(line.strip() for text in prompts for line in text.split("\n")),
     )
@@ -363,20 +371,45 @@ def tasks_at(history: Iterable[SessionEvent]) -> dict[str, str]:
     return {text: state for text, state in tasks.values() if text}
 
 
-def _passed_since(history: Iterable[SessionEvent]) -> list[str]:
-    """Commands that failed once and passed when they were last run."""
+def _ends_of_commands(history: Iterable[SessionEvent]) -> tuple[list[str], list[str]]:
+    """Commands that failed and passed later, and those that have not passed since.
+
+    The judge goes by what was printed, the product by what was run: a failing run names packages
+    and linters, and a later output that names all of them as passing closes it.
+    """
     running: dict[str, str] = {}
-    last: dict[str, bool] = {}
-    failed: set[str] = set()
+    waiting: dict[str, set[tuple[str, str]]] = {}
+    passed: dict[str, None] = {}
     for event in history:
         if event.kind == "run":
             running[event.id] = " ".join(event.text.split())
-        elif event.kind == "result" and event.id in running and event.failed is not None:
-            command = running.pop(event.id)
-            last[command] = event.failed
-            if event.failed:
-                failed.add(command)
-    return [command for command in last if command in failed and not last[command]]
+        elif event.kind == "result" and event.id in running:
+            command = running[event.id]
+            named = _named_in(event.text, _FAILED_NAME, command)
+            if event.failed or named:
+                waiting[command] = named
+                passed.pop(command, None)
+            elif event.failed is False:
+                good = _named_in(event.text, _PASSED_NAME, command)
+                for other, left in list(waiting.items()):
+                    still = {one for one in left if one not in good and (one[0], "") not in good}
+                    if other == command or (left and not still):
+                        passed[other] = None
+                        del waiting[other]
+                    else:
+                        waiting[other] = still
+    return list(passed), list(waiting)
+
+
+def _named_in(output: str, pattern: re.Pattern[str], command: str) -> set[tuple[str, str]]:
+    """What an output names as failed or passed, with the tests and the folder of its command."""
+    chosen = re.search(r"-run[ =](\S+)", command)
+    folder = re.match(r"cd (\S+)", command)
+    place = folder[1] if folder else ""
+    return {
+        (f"{place} {''.join(names) or 'lint'}", chosen[1] if chosen else "")
+        for names in pattern.findall(output)
+    }
 
 
 def gone_files(history: Iterable[SessionEvent], folder: str) -> list[str]:
@@ -460,6 +493,11 @@ def _is_false(line: str, heading: str, needs: Needs) -> bool:
         rest = _after(content, command)
         if rest is not None and not _PASSED.search(rest):
             return bool(_FAILING.search(rest) or _FAILING.search(heading))
+        # A part of the line may be shown.
+        shown, failed, _ = content.partition(" (failed")
+        if failed and len(shown) > 5 and shown in command:
+            words = set(shown.split())
+            return not any(words <= set(one.split()) for one in needs.failing_commands)
     for path in needs.gone_files:
         rest = _after(content, path)
         if rest is not None and not _GONE.search(rest) and not _GONE.search(heading):

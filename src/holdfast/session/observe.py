@@ -16,7 +16,7 @@ from math import log2
 
 from holdfast.clients.conversation import TOOL_CALLS
 from holdfast.session.mentions import names_in, paths_in, whole_words
-from holdfast.session.outcome import covers, outcome
+from holdfast.session.outcome import ends_of, is_check, step_covers, steps_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,10 +57,15 @@ if TYPE_CHECKING:
         call: int
 
     class Failure(TypedDict):
+        """Steps of a command line that failed and have not passed since; `key` has one a line.
+        `edits` counts the edits before it. `again`: it ran since, and its end is not known."""
+
         key: str
         text: str
         end: str
         call: int
+        edits: NotRequired[int]
+        again: NotRequired[bool]
 
     class Commit(TypedDict):
         id: str
@@ -130,6 +135,9 @@ ROOM = {
 ENTRY = 84
 # A longer prompt is pasted text; what it forbids, the person did not.
 LONGEST_RULED = 3000
+LONGEST_STEPS = 480
+# A command that is no check and failed so many calls ago is over.
+LONGEST_OPEN = 20
 
 EDIT, READ, USE = 2.0, 1.0, 1.0
 NAMED_IN = {
@@ -169,19 +177,11 @@ _PIPED_AWAY = re.compile(
 _BEFORE = re.compile(r"^(?:timeout\s+\S+\s+|time\s+|[A-Z_][A-Z0-9_]*=\S*\s+)+")
 _GIT_ELSEWHERE = re.compile(r"^git -C \S+ ")
 _PARTS = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
-# A search without a match ends with 1, too: what only looks is no failure.
-_LOOKS = re.compile(
-    r"(?:sudo\s+)?(?:rg|grep|egrep|fgrep|ls|cat|find|fd|sed -n|head|tail|which|command -v|test|\[|"
-    r"diff|wc|nl|stat|pgrep|ps|echo|printf|pwd|sleep|cd|type|jq|awk|kill|pkill|lsof|curl|true|"
-    r"git (?:diff|log|show|status|grep|rev-parse|ls-files|branch|blame|merge-base|cat-file|stash|"
-    r"remote|fetch|config|check-ignore|ls-remote|ls-tree|rev-list)|gh)\b|\S.*\s(?:--help|--version|-h)$"
-)
 # Commits are kept as such; these say nothing of the work.
 _KEEPS_HOUSE = re.compile(r"git (?:add|commit|push|pull|checkout|switch|reset|restore|rebase)\b")
-# First words that say little: a commit's id, a quoted text, a script, a long path.
-_NO_HABIT = re.compile(r"\b[0-9a-f]{7,40}\b|\".{11}|\$\(|^set -|^.{70}")
-# A script on the command line, of which the first line tells nothing.
-_SCRIPT = re.compile(r"^(?:python3?|node|ruby|perl|bash|sh)\b.*\s-\w*[ce] [\"'] ?…?$")
+# First words that say little: a commit's id, a quoted text, a script, a long path, lines in the
+# middle of a file.
+_NO_HABIT = re.compile(r"sed -n '(?!1,)\d|\b[0-9a-f]{7,40}\b|\".{11}|\$\(|^set -|^.{70}")
 _COMMIT = re.compile(r"^\[([^\]\s]+)(?: \([^)]*\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
 _NOTHING_TO_DO = re.compile(r"nothing to commit|nothing added to commit|Everything up-to-date")
 # Programs that show a file: a name without a folder among their words is a file here.
@@ -533,7 +533,8 @@ def _name(seen: Observation, text: str, use: float, number: int) -> None:
 def _ran(seen: Observation, event: SessionEvent) -> None:
     line = event.text.strip()
     key = _in_its_folder(seen, event.path, line)
-    if not only_looks(key) and not _KEEPS_HOUSE.match(key) and not _SCRIPT.search(_shown(line)):
+    steps = steps_of(line, _folder_of(seen, event.path, ""), seen["cwd"])
+    if steps and not _KEEPS_HOUSE.match(key):
         _use_command(seen, key, line)
     _grow_habit(seen, line)
     folder = _folder_of(seen, event.path, line)
@@ -549,7 +550,16 @@ def _ran(seen: Observation, event: SessionEvent) -> None:
     _name(seen, line[:6000], NAMED_IN["run"], number)
     removed, made = _moved_by(seen, folder, line)
     moves = ["\n".join(removed), "\n".join(made)] if removed else []
-    _wait(seen, event.id, "run", key, _ends_of(line), str(number), *moves)
+    commits = "commits" if "git commit" in line or "git -C" in line else ""
+    _wait(seen, event.id, "line", key, _bounded_steps(steps), str(number), commits, *moves)
+
+
+def _bounded_steps(steps: list[str]) -> str:
+    """Steps of a line, one a line, as many as there is room for while it runs."""
+    while len(steps) > 1 and sum(map(len, steps)) > LONGEST_STEPS:
+        # The last one has the status of the line.
+        del steps[0]
+    return "\n".join(steps)
 
 
 def _in_its_folder(seen: Observation, folder: str, line: str) -> str:
@@ -563,7 +573,10 @@ def _folder_of(seen: Observation, folder: str, line: str) -> str:
     entered = _INTO_FOLDER.match(line)
     if entered:
         folder = entered[1].strip("\"'")
-    folder = folder.rstrip("/").removeprefix(seen["cwd"]).strip("/").removeprefix("./")
+    folder = folder.rstrip("/")
+    if folder == seen["cwd"]:
+        return ""
+    folder = folder.removeprefix(seen["cwd"] + "/").removeprefix("./")
     return "" if folder == "." else folder
 
 
@@ -599,18 +612,6 @@ def _shown(line: str) -> str:
     return clipped_bytes(first + (" …" if rest.strip() else ""), 160)
 
 
-def _ends_of(line: str) -> str:
-    """A command line with its end, where a pipe stands."""
-    if len(line) > 200:
-        line = f"{line[:130].rstrip()} … {line[-60:].lstrip()}"
-    return clipped_bytes(line, 200)
-
-
-def only_looks(command: str) -> bool:
-    """Whether a command changes and checks nothing; one that finds nothing has not failed."""
-    return all(_LOOKS.match(part) for part in _PARTS.split(command) if part)
-
-
 def same_command(line: str) -> str:
     """What stays of a command line when the folder, the pipe behind it and the like are left out."""
     text = flattened(_INTO_FOLDER.sub("", line.strip()))
@@ -642,40 +643,76 @@ def _ended(seen: Observation, event: SessionEvent) -> None:
         if kind == "read" and event.failed and file is not None and not file["edits"]:
             del seen["files"][subject]
             return
-    if kind == "run":
+    if kind == "line":
         number = int(what[3])
-        _outcome(seen, subject, what[2], event)
-        if event.failed is False and len(what) > 4:
-            _gone(seen, what[4].split("\n"), what[5].split("\n"))
+        _outcome(seen, what, event)
+        if event.failed is False and len(what) > 5:
+            _gone(seen, what[5].split("\n"), what[6].split("\n"))
         if event.failed is None:
             seen["pending"][event.id] = what
     # A command that failed names what is wrong; any other call says only that it was called wrongly.
-    if event.text and (kind == "run" or not event.failed):
+    if event.text and (kind == "line" or not event.failed):
         source = "report" if kind == "agent" else "output"
         scanned = whole_words(event.text)
         _name(seen, scanned, NAMED_IN[source], number)
         _glimpse(seen, scanned, GLIMPSED_IN[source])
 
 
-def _outcome(seen: Observation, key: str, line: str, event: SessionEvent) -> None:
-    failed = outcome(line, event.text, event.failed)
-    command = seen["commands"].get(key)
+def _outcome(seen: Observation, what: list[str], event: SessionEvent) -> None:
+    ends = ends_of([step for step in what[2].split("\n") if step], event.text, event.failed)
+    command = seen["commands"].get(what[1])
     if command is not None:
-        command["failed"] = failed
-    if failed is None:
-        return
-    failures = [one for one in seen["failures"] if one["key"] != key]
-    if failed:
-        if not only_looks(key) and not _NOTHING_TO_DO.search(event.text[-400:]):
-            end = ending(event.text)
-            failures.append({"key": key, "text": _shown(line), "end": end, "call": seen["calls"]})
-        seen["failures"] = _newest(failures, 4, ROOM["failures"])
-        return
-    seen["failures"] = [one for one in failures if not covers(key, one["key"])]
-    if "git commit" in line or "git -C" in line:
+        known = {failed for _, failed in ends} or {event.failed}
+        command["failed"] = True if True in known else None if None in known else False
+    failing = [step for step, failed in ends if failed]
+    if failing and not _NOTHING_TO_DO.search(event.text[-400:]):
+        _fail(seen, failing, event.text)
+    passed = [step for step, failed in ends if failed is False]
+    _close(seen, passed, [step for step, failed in ends if failed is None])
+    if what[4] and event.failed is False:
         for _, id, text in _COMMIT.findall(event.text)[:5]:
             commit: Commit = {"id": id[:10], "text": clipped(text, 100), "call": seen["calls"]}
             seen["commits"] = _newest([*seen["commits"], commit], 8, ROOM["commits"])
+
+
+def _fail(seen: Observation, steps: list[str], output: str) -> None:
+    """Add a failure. It takes the place of older ones of the same steps."""
+    kept = [one for one in seen["failures"] if not set(_steps_of_failure(one)) <= set(steps)]
+    failure: Failure = {
+        "key": clipped_bytes("\n".join(steps), 240),
+        "text": clipped_bytes(" && ".join(steps), 160),
+        "end": ending(output),
+        "call": seen["calls"],
+        "edits": seen["edits"],
+    }
+    seen["failures"] = _newest([*kept, failure], 4, ROOM["failures"])
+
+
+def _close(seen: Observation, passed: list[str], unknown: list[str]) -> None:
+    """Drop the failures that a run covers. One of several steps stays until all have passed."""
+    kept: list[Failure] = []
+    for failure in seen["failures"]:
+        steps = _steps_of_failure(failure)
+        left = [step for step in steps if not any(step_covers(one, step) for one in passed)]
+        if not left or (not is_check(left) and seen["calls"] - failure["call"] > LONGEST_OPEN):
+            continue
+        if len(left) < len(steps):
+            failure["key"] = "\n".join(left)
+            failure["text"] = clipped_bytes(" && ".join(left), 160)
+        if any(step_covers(one, step) for one in unknown for step in left):
+            failure["again"] = True
+        kept.append(failure)
+    seen["failures"] = kept
+    for key, command in seen["commands"].items():
+        if command["failed"] and passed:
+            steps = [step[1:] for step in steps_of(key)]
+            if all(any(step_covers(one, step) for one in passed) for step in steps):
+                # Not this line, but what it checks has passed since.
+                command["failed"] = None
+
+
+def _steps_of_failure(failure: Failure) -> list[str]:
+    return [step[1:] for line in failure["key"].split("\n") for step in steps_of(line)]
 
 
 def ending(output: str) -> str:

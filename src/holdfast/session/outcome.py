@@ -1,144 +1,624 @@
-"""How a command ended, by its line and by what it printed. Pure.
+"""How each step of a command line ended, and which run says that another one would pass now. Pure.
 
-The exit status is that of the last program of a pipe, so `pytest | tail` always passes. What such a
-command printed at its end says more, where it is one of a few known sentences.
+The exit status of a line is that of its last step, and a step in a pipe has the status of its filter:
+`pytest | tail` always passes. What a known program printed says more than such a status. A failure
+stays open until a run that covers it passes: the same runner, with the same or wider targets.
 """
 
 from __future__ import annotations
 
 import re
 
-_PIPE_END = re.compile(r"(?<!\|)\|\s*(tail|head|tee|cat|less|grep|egrep|rg|sed|awk|sort|uniq|wc)\b")
-_IGNORED_END = re.compile(r"(?:\|\||;)\s*(?:true|:|echo\b[^;|&]*|exit 0)\s*$")
-# After these, the end of the output is the end of the command's own output.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+# How the end of a step is known: by the status of the line, by what was printed, or, behind a filter
+# that may hide the end, only by a failure that was printed.
+BY_STATUS, BY_OUTPUT, BY_FAILURE = "=", "~", "?"
+LONGEST_LINE, LONGEST_STEP, MOST_STEPS = 6000, 200, 8
+
+# Splitting a line
+
+_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:\n\s*\2\b|\Z)", re.DOTALL)
+_TOKEN = re.compile(
+    # A quote that is not closed takes the rest.
+    r"'[^']*(?:'|\Z)|\"(?:\\.|[^\"\\]|\\\Z)*(?:\"|\Z)|\\.|\$\(|&&|\|\||\|&?|[;\n]|[<>&]>+&?|>&|&|[()]|"
+    r"[^'\"\\$&|;\n()<>]+|.",
+    re.DOTALL,
+)
+_SIGNS = frozenset(("&&", "||", "|", "|&", ";", "\n", "&"))
+# A `cd` between parentheses ends with them.
+_OPENS, _CLOSES = "\x01", "\x02"
+_GROUPS = {"(": _OPENS, ")": _CLOSES}
+_REDIRECTED = re.compile(r"(?:^|\s)[012&]?>>?(?:&[012-]|\s*[^\s;&|>]+)|(?:^|\s)<\s*[^\s<(]+")
+_OPTIONS_OF_SHELL = re.compile(r"set\s+-\w*e|set\s+.*pipefail|set\s+-\w+$")
+_STARTS_A_BLOCK = re.compile(r"(?:do|then|else|elif|if|while|until|!|\{)\s+(?=\S)")
+_CONTROL = re.compile(
+    r"(?:#|(?:for|while|until|if|then|else|do|case|done|fi|esac|function|select|\}|\[\[|\(\()(?:\s|$))"
+)
+_ENTERS = re.compile(r"cd\s+(?:--\s+)?(\"[^\"]+\"|'[^']+'|\S+)$")
+_ELSEWHERE = re.compile(r"(git|make)\s+-C\s+(\S+)\s+")
+_INNER_SHELL = re.compile(r"(?:\S*/)?(?:ba|z|da)?sh\s+-\w*c\s+(['\"])(.+)\1$", re.DOTALL)
+# What is tried out there is no part of the work, unless it is a known check.
+_SCRATCH = ("/tmp", "/private", "/var", "$")  # noqa: S108
+# What shows the end of the output, and what may hide it.
 _SHOWS_THE_END = frozenset(("tail", "tee", "cat"))
-_FAILED = re.compile(
-    r"^(?:FAIL(?:\s|$)|--- FAIL: |FAILED[ (]|ERROR (?:tests?/|\S+::)|"
-    r"=+ .*\b\d+ (?:failed|errors?)\b.*=+$|(?:\d+ failed|\d+ errors?)[,. ].*\bin \d|"
-    r"test result: FAILED|error(?:\[E\d+\])?: could not compile|Tests?:\s+\d+ failed|"
-    r"\s*\d+ failing$|make(?:\[\d+\])?: \*\*\* |npm ERR! |BUILD FAILED|"
-    r"Found \d+ errors?\b|Traceback \(most recent call last\):$)",
-    re.MULTILINE,
-)
-_PASSED = re.compile(
-    r"^(?:ok\s+\S+|PASS$|=+ (?:\d+ \w+, )*\d+ passed\b.*=+$|\d+ passed\b|test result: ok|OK$|"
-    r"Tests?:\s+\d+ passed|Success: no issues found|All checks passed!)",
-    re.MULTILINE,
-)
-LAST_LINES = 25
+_SHOWS_THE_START = frozenset(("head", "less", "more"))
 
-
-def outcome(line: str, output: str, failed: bool | None) -> bool | None:
-    """Whether a command failed; None where that cannot be known."""
-    if failed is None:
-        return None
-    pipe = _PIPE_END.findall(line)
-    if not pipe and not _IGNORED_END.search(line):
-        return failed
-    end = "\n".join(output.rstrip().split("\n")[-LAST_LINES:])
-    if _FAILED.search(end):
-        return True
-    if _PASSED.search(end):
-        return False
-    if pipe and pipe[-1] in _SHOWS_THE_END:
-        return failed
-    # The status is that of the filter, and the filter may have hidden the end.
-    return None
-
-
-# Which command says that another one would pass
-
-_AND = re.compile(r"\s*&&\s*")
-_WORD = re.compile(r"\"[^\"]*\"|'[^']*'|\S+")
-_RUNNERS = re.compile(
-    r"(?:(?:python3?|uv run|poetry run)(?: -m)? )?(pytest)\b|(go (?:test|vet|build))\b|"
-    r"(cargo (?:test|check|clippy|build))\b|((?:npm|pnpm|yarn|bun) (?:run )?[\w:.-]+)|"
-    r"((?:npx )?(?:jest|vitest|eslint|tsc))\b|(make [\w.-]+)|((?:ruff check|ruff|mypy|tox|flake8))\b|"
-    r"(golangci-lint run)\b|(mise run [\w:.-]+)"
+# What a step is. Wrappers say nothing of it.
+_WRAPPERS = re.compile(
+    r"^(?:(?:sudo|env|time|nohup|command(?!\s+-[vV])|exec|nice(?:\s+-n\s*-?\d+)?|timeout(?:\s+-\S+)*\s+\S+|"
+    r"mise\s+(?:exec|x)(?:\s+\S+)?\s+--|(?:uv|poetry|pipenv|hatch|pdm|rye)\s+run|bundle\s+exec|"
+    r"npx(?:\s+-\S+)*|bunx|pnpm\s+(?:exec|dlx)|xvfb-run(?:\s+-\S+)*|[A-Za-z_]\w*=(?:\$\([^)]*\)|\"[^\"]*\"|'[^']*'|[^\s(]*))\s+)+"
 )
-# With a value of its own, or without: how much is printed and how fast, never what is checked.
-_HARMLESS = re.compile(
-    r"-(?:v+|q+|x|s|n|p|j|json|failfast|count|timeout|parallel|cover\w*)$|--(?:tb|maxfail|verbose|"
-    r"quiet|color|durations|no-header|timeout|silent)$"
+_MODULE = re.compile(r"^(?:\S*/)?python[\d.]*\s+(?:-[A-Za-z]\s+)*-m\s+")
+_IN_A_FOLDER_OF_PROGRAMS = re.compile(
+    r"\S*(?:\.venv|venv|node_modules|/usr)(?:/\S*)?/bin/|\S*/\.bin/"
 )
-_TAKES_A_VALUE = frozenset(
-    ("-n", "-p", "-j", "-count", "-timeout", "-parallel", "--timeout", "-run")
+# A search without a match ends with 1, too: what only looks has not failed.
+_LOOKS = re.compile(
+    r"(?:rg|grep|egrep|fgrep|ag|ls|cat|bat|find|fd|tree|head|tail|less|which|type|whereis|test|\[|diff|cmp|"
+    r"wc|nl|od|xxd|file|stat|du|df|pgrep|ps|top|echo|printf|pwd|sleep|wait|jq|yq|awk|cut|sort|uniq|tr|xargs|"
+    r"gofmt|kill|pkill|lsof|ss|curl|wget|ping|true|false|:|date|printenv|hostname|id|whoami|uname|basename|"
+    r"dirname|realpath|readlink|strings|open|read|exit|return|git\s+(?:diff|log|show|status|grep|"
+    r"rev-parse|ls-files|branch|blame|merge-base|cat-file|remote|fetch|config|check-ignore|ls-remote|"
+    r"ls-tree|rev-list|for-each-ref|describe|reflog|shortlog|show-ref|check-ref-format|worktree\s+list|"
+    r"diff-tree|name-rev|tag)|gh|sed\s+-n|command\s+-v|go\s+(?:env|list|doc|version)|docker\s+(?:ps|logs|"
+    r"images|inspect)|kubectl\s+(?:get|logs|describe)|(?:npm|pnpm|yarn)\s+(?:ls|list|view|outdated)|"
+    r"pip\s+(?:show|list|freeze))(?:\s|$)|[A-Za-z_]\w*=(?:\$\(.*\)|\S*|\"[^\"]*\"|'[^']*')$|.*\s(?:--help|--version|-h|-V)$|\S+\s+version$"
 )
-_FILTERS = frozenset(
+# These prepare something or put it in order. What they leave undone, the check behind them shows.
+_PREPARES = re.compile(
+    r"(?:cd|pushd|popd|export|unset|source|\.|set|shopt|trap|ulimit|umask|alias|local|declare|mkdir|rmdir|"
+    r"cp|mv|rm|ln|touch|chmod|chown|install|sed|perl\s+-\S*[pi]|patch|tar|unzip|"
+    r"goimports|gofumpt|black|isort|prettier\s+--write|go\s+fmt|cargo\s+fmt|ruff\s+format|"
+    r"(?:mise\s+run|make|just|task|npm\s+run|pnpm\s+run|pnpm|yarn|bun\s+run)\s+(?:fmt|format|fix|clean)\S*|"
+    r"git\s+(?:add|rm|mv|stash|checkout|switch|restore|reset|clean|init|clone|worktree|notes))(?:\s|$)"
+)
+_ONLY_CHECKS = re.compile(r"\s(?:--check|--diff|--dry-run)(?:\s|$)")
+# A script on the command line is an experiment, none that is made to pass.
+_INLINE = re.compile(
+    r"(?:\S*/)?(?:python[\d.]*|node|ruby|perl|php|deno|bun|osascript|psql|sqlite3|mysql)\b"
+    r"(?:\s+-[\w-]+)*\s+(?:-\w*[ceE]\b|--eval\b|eval\b|-(?:\s|$))"
+)
+
+# Programs whose next word says what they do.
+_WITH_A_VERB = frozenset(
     (
-        *("-run", "-k", "-m", "-t", "--grep", "--filter", "-skip", "--deselect", "--ignore"),
-        *("-bench", "-short", "--lf", "--last-failed", "--testNamePattern", "--lib", "--bin"),
-        *("--exclude", "--test"),
+        *(
+            "go",
+            "cargo",
+            "npm",
+            "pnpm",
+            "yarn",
+            "bun",
+            "deno",
+            "mise",
+            "dotnet",
+            "git",
+            "docker",
+            "ruff",
+        ),
+        *(
+            "kubectl",
+            "terraform",
+            "helm",
+            "golangci-lint",
+            "mix",
+            "pip",
+            "pip3",
+            "uv",
+            "poetry",
+            "swift",
+        ),
+        *("zig", "flutter", "dart", "composer", "bundle", "brew", "apt", "apt-get", "hatch", "buf"),
     )
 )
+_VERB_BEFORE_A_NAME = frozenset(("run", "compose", "mod", "exec"))
+_RUNS_FILES = frozenset(("golangci-lint run", "go run", "cargo run", "deno run", "docker run"))
+_SAME_NAME = {
+    "npm run test": "npm test",
+    "npm t": "npm test",
+    "npm i": "npm install",
+    "npm ci": "npm install",
+    "yarn run test": "yarn test",
+    "pnpm run test": "pnpm test",
+    "bun run test": "bun test",
+    "py.test": "pytest",
+    "gmake": "make",
+    "mvnw": "mvn",
+    "gradlew": "gradle",
+}
+# Their words are tasks, and no word means the default one.
+_BY_TASK = frozenset(
+    ("make", "just", "task", "rake", "mvn", "gradle", "tox", "nox", "invoke", "bazel")
+)
+# Packages of Go: what no package means.
+_BY_PACKAGE = {
+    "go test": ".",
+    "go build": ".",
+    "go vet": ".",
+    "go install": ".",
+    "golangci-lint run": "./...",
+    "staticcheck": ".",
+}
+# Their words are files or folders, or names of tests, and no word means everything.
+_BY_PATH = re.compile(
+    r"(?:pytest|unittest|ruff (?:check|format)|mypy|pyright|flake8|pylint|black|tsc|eslint|biome|jest|"
+    r"vitest|mocha|playwright|prettier|shellcheck|rspec|phpunit|cargo \w+|dotnet (?:test|build)|mix test|"
+    r"(?:npm|pnpm|yarn|bun|deno) .+|mise run .+|swift (?:test|build)|zig (?:test|build))$"
+)
+# When they went through in other words, the first try is over.
+_ONE_AIM = re.compile(
+    r"(?:git (?:push|commit|pull|merge|rebase|cherry-pick|am|apply|revert|submodule)|go (?:get|mod \w+)|"
+    r"(?:npm|pnpm|yarn|bun|pip3?|uv|poetry|cargo|composer|bundle|brew|apt|apt-get) (?:install|add|sync|"
+    r"update|upgrade|lock|fetch))$"
+)
+_IMPLIES = {
+    "go test": ("go build",),
+    "cargo test": ("cargo build", "cargo check"),
+    "cargo build": ("cargo check",),
+    "cargo clippy": ("cargo check",),
+}
+# Options of how much is printed and how fast, never of what is checked.
+_HARMLESS = re.compile(
+    r"-(?:v+|q+|x|s|n|p|j\d*|k|B|i|w|json|failfast|count|timeout|parallel|cover\w*|ra|rA|rf)$|"
+    r"--(?:tb|maxfail|verbose|quiet|color|colour|durations|no-header|timeout|silent|no-cov|jobs|watch\w*|"
+    r"reporter\w*|out-format|output-format|format|message-format|nocapture|offline|no-warn\w*|pretty|"
+    r"no-color|watchAll|run|ci|concise|keep-going|no-print-directory|exitfirst|showlocals|lf|ff)$"
+)
+_TAKES_A_VALUE = frozenset(
+    (
+        *(
+            "-n",
+            "-p",
+            "-j",
+            "-count",
+            "-timeout",
+            "-parallel",
+            "--timeout",
+            "--tb",
+            "--maxfail",
+            "-tags",
+        ),
+        *(
+            "--reporter",
+            "--jobs",
+            "--color",
+            "--durations",
+            "-o",
+            "--project",
+            "--package",
+            "-f",
+            "-C",
+        ),
+    )
+)
+# Options that leave something out: with a value, and without.
+_FILTERS = frozenset(
+    (
+        *("-run", "-k", "-m", "-t", "-g", "--grep", "--filter", "-skip", "--deselect", "--ignore"),
+        *(
+            "-bench",
+            "--testNamePattern",
+            "--bin",
+            "--exclude",
+            "--test",
+            "--select",
+            "-pl",
+            "--tests",
+        ),
+        *("-Dtest", "--example", "--only"),
+    )
+)
+_BARE_FILTERS = frozenset(
+    ("-short", "--lf", "--last-failed", "--lib", "--changed", "--bail", "--doc")
+)
+_K_IS_NO_FILTER = frozenset(("make",))
+_WORD = re.compile(r"(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s\"'\\])+")
+
+# What programs print at their end. A task runner prints what the programs it runs print.
+# (programs, what says that it failed, what says that it passed; nothing: it is silent when it passed)
+_MARKS = (
+    (
+        "go test",
+        r"^(?:FAIL\b|\s*--- FAIL: |panic: )|\[(?:build|setup) failed\]$",
+        r"^(?:ok\s+\S+|PASS$|\?\s+\S+\s+\[no test files\])",
+    ),
+    ("go build", r"^# \S+|^\S+\.go:\d+:\d+: ", ""),
+    ("go vet", r"^# \S+|^\S+\.go:\d+:\d+: ", ""),
+    (
+        "pytest",
+        r"^=+ .*\b\d+ (?:failed|errors?)\b.*=+$|^(?:\d+ failed|\d+ errors?)[,. ].*\bin \d|"
+        r"^(?:FAILED|ERROR) (?:\S+::|\S+\.py)|^=+ no tests ran",
+        r"^=+ (?:\d+ \w+, )*\d+ passed\b.*=+$|^\d+ passed\b",
+    ),
+    ("python python3", r"^Traceback \(most recent call last\):$", r"\A"),
+    ("unittest", r"^FAILED \(", r"^OK(?: \(|$)"),
+    (
+        "cargo",
+        r"^test result: FAILED|^error\[E\d+\]: |could not compile",
+        r"^test result: ok|^\s*Finished ",
+    ),
+    (
+        "jest vitest mocha playwright",
+        r"^\s*Tests?:?\s+\d+ failed|^\s*\d+ failing$|^\s*Test Files\s+\d+ failed|^\s*\d+ failed$",
+        r"^\s*Tests?:?\s+\d+ passed|^\s*\d+ passing\b|^\s*Test Files\s+\d+ passed|^\s*\d+ passed\b",
+    ),
+    ("tsc", r"error TS\d+|^Found \d+ errors?", ""),
+    ("eslint biome", r"^✖ \d+ problems?|^\s*✖ \d+", ""),
+    (
+        "ruff mypy pyright flake8",
+        r"^Found [1-9]\d* errors?\b|: error: |^[1-9]\d* errors?, ",
+        r"^Success: no issues|^All checks passed!|^0 errors",
+    ),
+    ("golangci-lint", r"^[1-9]\d* issues?\b|^level=error", r"^0 issues\."),
+    ("make", r"^g?make(?:\[\d+\])?: \*\*\* ", ""),
+    ("mise just task", r"ERROR task failed|^error: Recipe ", ""),
+    ("npm pnpm yarn bun", r"^npm (?:ERR!|error) |ELIFECYCLE|^error Command failed", ""),
+    (
+        "mvn gradle",
+        r"^(?:\[ERROR\] )?BUILD FAIL|^> Task \S+ FAILED",
+        r"^(?:\[INFO\] )?BUILD SUCCESS",
+    ),
+    ("dotnet", r"^Build FAILED|^Failed!|: error \w+\d+:", r"^Passed!|^Build succeeded"),
+    (
+        "git",
+        r"^(?:error|fatal): |^CONFLICT |! \[rejected\]",
+        r"^\[[^\]]+ [0-9a-f]{7,}\] |Everything up-to-date",
+    ),
+    (
+        "rspec phpunit mix",
+        r"^\d+ examples?, [1-9]\d* failures?|^FAILURES!|^\d+ tests, [1-9]\d* failures?",
+        r"^\d+ (?:examples?|tests), 0 failures|^OK \(",
+    ),
+)
+_FAILED_PACKAGE = re.compile(r"^FAIL\t(\S+)(?:\s|$)", re.MULTILINE)
+# Marks that other programs print, too.
+_OWN_MARKS = ("python python3", "git", "go build", "go vet")
+_FAILED_BY: dict[str, re.Pattern[str]] = {}
+_PASSED_BY: dict[str, re.Pattern[str] | None] = {}
+for _programs, _failed, _passed in _MARKS:
+    for _program in [_programs] if _programs.startswith("go ") else _programs.split():
+        _FAILED_BY[_program] = re.compile(_failed, re.MULTILINE)
+        _PASSED_BY[_program] = re.compile(_passed, re.MULTILINE) if _passed else None
+_OF_OTHERS = [failed for programs, failed, _ in _MARKS if programs not in _OWN_MARKS]
+_ANY_FAILED = re.compile("|".join(_OF_OTHERS), re.MULTILINE)
+_RUNS_OTHERS = frozenset(
+    ("make", "mise", "just", "task", "npm", "pnpm", "yarn", "bun", "tox", "nox")
+)
+_EMPTY = re.compile(r"\(Bash completed with no output\)|^Shell cwd was reset to .*$", re.MULTILINE)
+_WAS_KILLED = re.compile(r"Exit code 1(?:30|37|43)\b")
+
+
+# The steps of a line
+
+
+def steps_of(line: str, folder: str = "", root: str = "") -> list[str]:
+    """The steps of a command line that can fail, each behind how its end is known.
+
+    A step that runs in another folder than `root`, the session's, begins with `cd FOLDER && `.
+    """
+    text = _HEREDOC.sub(r"\3\n", line[:LONGEST_LINE].replace("\\\n", " "))
+    steps: list[str] = []
+    lists = _lists_in(text)
+    outside: list[str] = []
+    stops_early = pipes_count = has_blocks = False
+    for number, (ends, pipelines) in enumerate(lists):
+        is_last = number == len(lists) - 1
+        for pipeline in pipelines:
+            first = _REDIRECTED.sub("", pipeline[0]).strip()
+            outside += [folder] * first.count(_OPENS)
+            closed = min("".join(pipeline).count(_CLOSES), len(outside))
+            first = first.replace(_OPENS, "").replace(_CLOSES, "").strip()
+            while block := _STARTS_A_BLOCK.match(first):
+                first, has_blocks = first[block.end() :], True
+            if _OPTIONS_OF_SHELL.match(first):
+                stops_early = stops_early or "e" in first.partition("-")[2].partition(" ")[0]
+                pipes_count = pipes_count or "pipefail" in first
+                continue
+            entered = _ENTERS.match(first)
+            if entered:
+                folder = _entered(folder, entered[1].strip("\"'"), root)
+                continue
+            if not first or _CONTROL.match(first):
+                has_blocks = has_blocks or bool(first)
+                continue
+            inside = folder
+            if closed:
+                folder = outside[-closed]
+                del outside[-closed:]
+            how = BY_STATUS if (is_last or stops_early) and "||" not in ends else BY_OUTPUT
+            if len(pipeline) > 1 and not pipes_count:
+                how = min(how, _known_behind(pipeline[1:]), key="?~=".index)
+            how = BY_FAILURE if has_blocks else how
+            inner = _INNER_SHELL.match(first)
+            if inner and inner[2] != text:
+                steps += [_weaker(how, one) for one in steps_of(inner[2], inside, root)]
+            else:
+                steps += _step(how, first, inside, root)
+    return steps[:MOST_STEPS]
+
+
+def _lists_in(text: str) -> list[tuple[str, list[list[str]]]]:
+    """A line as lists of pipelines; each list with the signs that join its pipelines."""
+    lists: list[tuple[str, list[list[str]]]] = []
+    pipelines: list[list[str]] = []
+    pipeline: list[str] = []
+    signs = command = ""
+    depth = 0
+    for part in (*_TOKEN.findall(text), ";"):
+        if part == "$(" or (part == "(" and depth):
+            depth += 1
+        elif part == ")" and depth:
+            depth -= 1
+        elif part in _GROUPS:
+            command += _GROUPS[part]
+            continue
+        if depth or part not in _SIGNS:
+            command += part
+            continue
+        pipeline.append(command.strip())
+        command = ""
+        if part in ("|", "|&"):
+            continue
+        if pipeline != [""]:
+            pipelines.append(pipeline)
+        pipeline = []
+        if part in ("&&", "||"):
+            signs += part
+        elif pipelines:
+            lists.append((signs, pipelines))
+            signs, pipelines = "", []
+    return lists
+
+
+def _known_behind(filters: Iterable[str]) -> str:
+    programs = [(one.split(None, 1) or [""])[0].rpartition("/")[2] for one in filters]
+    if all(program in _SHOWS_THE_END or program in _SHOWS_THE_START for program in programs):
+        return BY_OUTPUT
+    return BY_FAILURE
+
+
+def _weaker(how: str, step: str) -> str:
+    return min(how, step[0], key="?~=".index) + step[1:]
+
+
+def _step(how: str, text: str, folder: str, root: str) -> Iterator[str]:
+    text = " ".join(text[: 4 * LONGEST_STEP].split())[: 2 * LONGEST_STEP]
+    elsewhere = _ELSEWHERE.match(text)
+    if elsewhere:
+        folder = _entered(folder, elsewhere[2].strip("\"'"), root)
+        text = f"{elsewhere[1]} {text[elsewhere.end() :]}"
+    bare = _unwrapped(text)
+    if not bare or _LOOKS.match(bare) or _INLINE.match(bare):
+        return
+    if _PREPARES.match(bare) and not _ONLY_CHECKS.search(bare):
+        return
+    if folder.startswith(_SCRATCH) and not is_check([bare]):
+        return
+    step = f"cd {folder} && {text}" if folder else text
+    yield how + (step if len(step) <= LONGEST_STEP else step[: LONGEST_STEP - 1].rstrip() + "…")
+
+
+def _entered(folder: str, entered: str, root: str) -> str:
+    """The folder after a `cd`, as the root sees it; empty for the root."""
+    if root and (entered == root or entered.startswith(root + "/")):
+        folder, entered = "", entered[len(root) + 1 :]
+    if entered.startswith(("/", "~", "$")) or entered == "-":
+        return entered.rstrip("/")
+    parts: list[str] = folder.split("/") if folder else []
+    for part in entered.split("/"):
+        if part == ".." and parts and parts[-1] != "..":
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts)
+
+
+def _unwrapped(step: str) -> str:
+    """A step without the programs that only start another one."""
+    before = None
+    while before != step:
+        before = step
+        step = _MODULE.sub("", _WRAPPERS.sub("", step, count=1), count=1)
+    place = _IN_A_FOLDER_OF_PROGRAMS.match(step)
+    return step[place.end() :] if place else step
+
+
+# How they ended
+
+
+def ends_of(
+    steps: Iterable[str], output: str, failed: bool | None
+) -> list[tuple[str, bool | None]]:
+    """Each step with whether it failed; None where that cannot be known. `failed` is the line's."""
+    steps = list(steps)
+    output = _EMPTY.sub("", output).strip()
+    if failed and _WAS_KILLED.match(output):
+        failed = None
+    printed = [(step[1:], step[0], *_printed_by(step[1:], output)) for step in steps]
+    by_status = [step for step, how, _, _ in printed if how == BY_STATUS]
+    blamed = {step for step, how, failing, _ in printed if how == BY_STATUS and failing}
+    ends: list[tuple[str, bool | None]] = []
+    for step, how, failing, passing in printed:
+        if how == BY_STATUS and failed is not None:
+            if not failed:
+                ends.append((step, False))
+            elif not blamed or step in blamed:
+                ends.append((_narrowed(step, output), True))
+            else:
+                # What stands before the step that failed passed, and what stands behind never ran.
+                first = min(by_status.index(one) for one in blamed)
+                ends.append((step, False if by_status.index(step) < first else None))
+        elif failing:
+            ends.append((_narrowed(step, output), True))
+        elif how == BY_FAILURE or failed is None:
+            ends.append((step, None))
+        elif failed and not by_status and step == printed[-1][0]:
+            # A filter that only shows the output does not fail by itself.
+            ends.append((step, True))
+        else:
+            ends.append((step, False if passing and not failed else None))
+    return ends
+
+
+def _printed_by(step: str, output: str) -> tuple[bool, bool]:
+    """Whether the output says that a step failed, and whether it says that it passed."""
+    name = runner_of(step)[0]
+    program = name.partition(" ")[0]
+    key = name if name in _FAILED_BY else program
+    if program in _RUNS_OTHERS:
+        # It says so when what it runs has failed.
+        failed = _ANY_FAILED.search(output) is not None
+        return failed, not failed
+    if key not in _FAILED_BY:
+        is_script = program.endswith(".sh") or program in ("sh", "bash")
+        return is_script and _ANY_FAILED.search(output) is not None, False
+    passes = _PASSED_BY[key]
+    failed = _FAILED_BY[key].search(output) is not None
+    return failed, not failed and (passes.search(output) is not None if passes else not output)
+
+
+def _narrowed(step: str, output: str) -> str:
+    """A run of Go's tests with only those packages that failed, where the output names them."""
+    name, _, words = runner_of(step)
+    targets = [word for word in words if word.startswith("./") and word != "./..."]
+    packages = list(dict.fromkeys(_FAILED_PACKAGE.findall(output)))
+    if name != "go test" or len(targets) < 2 or not packages:
+        return step
+    found = []
+    for package in packages:
+        roots = [target.removesuffix("...").strip("./") for target in targets]
+        places = [f"{package}/".find(f"/{root}/") for root in roots if root]
+        places = [place for place in places if place >= 0]
+        if not places:
+            return step
+        found.append(f".{package[min(places) :]}")
+    for target in targets:
+        step = step.replace(f" {target}", f" {found.pop(0)}" if found else "", 1)
+    return " ".join([step, *found])
+
+
+# Which run says that another one would pass
 
 
 def covers(passed: str, failed: str) -> bool:
-    """Whether a command line that passed says that one that failed before would pass now."""
+    """Whether a line that passed says that one that failed before would pass now."""
+    done = [one[1:] for one in steps_of(passed)]
+    return all(any(step_covers(one, step[1:]) for one in done) for step in steps_of(failed))
+
+
+def step_covers(passed: str, failed: str) -> bool:
+    """The same for two steps."""
     if passed == failed:
         return True
-    done, wanted = _AND.split(passed), _AND.split(failed)
-    if [one for one in done if one.startswith("cd ")] != [
-        one for one in wanted if one.startswith("cd ")
-    ]:
+    wide_name, wide_folder, wide_words = runner_of(passed)
+    name, folder, words = runner_of(failed)
+    if wide_folder != folder or not (wide_name == name or name in _IMPLIES.get(wide_name, ())):
         return False
-    return all(any(_covers_one(one, part) for one in done) for part in wanted if part)
-
-
-def _covers_one(passed: str, failed: str) -> bool:
-    if passed == failed:
+    if _ONE_AIM.match(name):
         return True
-    wide, narrow = _parsed(passed), _parsed(failed)
-    if wide is None or narrow is None or wide[0] != narrow[0]:
+    if not is_check([failed]):
+        # What its words mean is not known.
+        return words == wide_words
+    filters, options, targets = _sorted_words(name, words)
+    wide_filters, wide_options, wide_targets = _sorted_words(name, wide_words)
+    if options - wide_options or not _lets_through(wide_filters, filters):
         return False
-    if wide[1] - narrow[1] or narrow[2] - wide[2]:
-        return False
-    return _contains(wide[0], wide[3], narrow[3])
+    if name in _BY_TASK:
+        return wide_targets == targets or (bool(targets) and set(targets) <= set(wide_targets))
+    if name in _BY_PACKAGE:
+        every = [_BY_PACKAGE[name]]
+        wide_targets, targets = wide_targets or every, targets or every
+        return all(any(_in_package(path, one) for one in wide_targets) for path in targets)
+    if not wide_targets:
+        return True
+    return bool(targets) and all(
+        any(_in_folder(path, one) for one in wide_targets) for path in targets
+    )
 
 
-def _parsed(command: str) -> tuple[str, set[str], set[str], list[str]] | None:
-    """The runner, its filters, its other options, and the paths that it is given."""
-    runner = _RUNNERS.match(command)
-    if runner is None:
-        return None
-    name = next(group for group in runner.groups() if group)
-    filters: set[str] = set()
+def is_check(steps: Iterable[str]) -> bool:
+    """Whether one of the steps is known to check something, and will be run again."""
+    names = [runner_of(step)[0] for step in steps]
+    return any(name in _BY_TASK or name in _BY_PACKAGE or _BY_PATH.match(name) for name in names)
+
+
+def runner_of(step: str) -> tuple[str, str, list[str]]:
+    """The name of what a step runs, the folder that it runs in, and the words behind the name."""
+    folder = ""
+    if step.startswith("cd "):
+        folder, _, step = step.removeprefix("cd ").partition(" && ")
+    words: list[str] = _WORD.findall(_unwrapped(step))
+    if not words:
+        return "", folder, []
+    name = words.pop(0)
+    name = name.rpartition("/")[2] if not name.startswith(("./", "../", "~")) else name
+    name = _SAME_NAME.get(
+        name.removeprefix("./") if "mvnw" in name or "gradlew" in name else name, name
+    )
+    if name in _WITH_A_VERB:
+        while words and words[0].startswith("-"):
+            words.pop(0)
+        if words:
+            verb = words.pop(0)
+            name = f"{name} {verb}"
+            names_a_task = verb in _VERB_BEFORE_A_NAME and name not in _RUNS_FILES
+            if names_a_task and words and not words[0].startswith("-"):
+                name = f"{name} {words.pop(0)}"
+    return _SAME_NAME.get(name, name), folder, words
+
+
+def _sorted_words(name: str, words: list[str]) -> tuple[dict[str, str], set[str], list[str]]:
+    """The filters of a run, its other options, and its targets."""
+    filters: dict[str, str] = {}
     options: set[str] = set()
-    paths: list[str] = []
-    words = _WORD.findall(command[runner.end() :])
-    while words:
-        word = words.pop(0)
+    targets: list[str] = []
+    waiting = list(words)
+    while waiting:
+        word = waiting.pop(0)
         flag, _, value = word.partition("=")
-        if flag in _FILTERS:
-            if not value and words and flag not in ("-short", "--lf", "--last-failed", "--lib"):
-                value = words.pop(0)
-            filters.add(f"{flag}={value}")
-        elif word.startswith("-"):
-            if flag in _TAKES_A_VALUE and not value and words:
-                words.pop(0)
+        if flag in _FILTERS and not (flag == "-k" and name in _K_IS_NO_FILTER):
+            value = value or (waiting.pop(0) if waiting else "")
+            filters[flag] = value.strip("\"'")
+        elif flag in _BARE_FILTERS:
+            filters[flag] = ""
+        elif word.startswith("-") and word != "--":
+            if flag in _TAKES_A_VALUE and not value and waiting:
+                value = waiting.pop(0)
+                word = f"{flag}={value}"
             if not _HARMLESS.match(flag):
                 options.add(word)
-        elif word not in ("2>&1",):
-            paths.append(word)
-    return name, filters, options, paths
+        elif word != "--":
+            targets.append(word.strip("\"'"))
+    return filters, options, targets
 
 
-def _contains(runner: str, wide: list[str], narrow: list[str]) -> bool:
-    """Whether every narrow path lies in a wide one. No path is all, but for Go, where it is `.`."""
-    if runner.startswith("go "):
-        wide, narrow = wide or ["."], narrow or ["."]
-        return all(any(_in_package(path, one) for one in wide) for path in narrow)
-    if not wide:
-        return True
-    return bool(narrow) and all(any(_in_folder(path, one) for one in wide) for path in narrow)
+def _lets_through(wide: dict[str, str], narrow: dict[str, str]) -> bool:
+    """Whether all that passes the narrow filters passes the wide ones."""
+    for flag, value in wide.items():
+        given = narrow.get(flag)
+        if given is None:
+            return False
+        if given == value:
+            continue
+        if flag not in ("-run", "-k", "-t", "-g", "--grep"):
+            return False
+        wanted, some = (re.split(r"\||\s+or\s+", text) for text in (given, value))
+        if not all(any(one.isidentifier() and one in each for one in some) for each in wanted):
+            return False
+    return True
 
 
 def _in_package(path: str, wide: str) -> bool:
+    path, wide = path.removeprefix("./").rstrip("/"), wide.removeprefix("./").rstrip("/")
+    path, wide = ("" if one == "." else one for one in (path, wide))
     if not wide.endswith("..."):
         return path == wide
-    root = wide.removesuffix("...").removeprefix("./")
-    inner = path.removesuffix("...").removeprefix("./")
-    return (inner if inner != "." else "").startswith(root) or inner.rstrip("/") == root.rstrip("/")
+    root = wide.removesuffix("...")
+    return path.startswith(root) or path.removesuffix("...").rstrip("/") == root.rstrip("/")
 
 
 def _in_folder(path: str, wide: str) -> bool:

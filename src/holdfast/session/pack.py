@@ -11,6 +11,7 @@ import re
 
 from holdfast.kernel.text import harmless
 from holdfast.session.observe import HALF_LIFE, flattened, is_empty, weight_now
+from holdfast.session.rules.observed import edits_since, is_stale
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ SHARES = {
     "plan": 0.1,
     "tasks": 0.2,
     "failures": 0.1,
+    "stale": 0.07,
     "stated": 0.25,
     "said": 0.1,
     "earlier": 0.07,
@@ -189,12 +191,12 @@ def _sections(parts: Parts, seen: Observation | None, room: int) -> tuple[list[S
         take("plan", "Plan put to the person", _plan(seen, 62 if tight else 90), "heading")
         title, tasks = _tasks(seen, 54 if tight else 110, with_last_done=not tight)
         take("tasks", title, tasks, "task")
-        take(
-            "failures",
-            "Still failing",
-            _failures(seen, 1 if tight else 5, 90 if tight else 140),
-            "error line",
-        )
+        for part, title in (
+            ("failures", "Still failing"),
+            ("stale", "Failed, not run again since"),
+        ):
+            lines = _failures(seen, 1 if tight else 5, 90 if tight else 140, stale=part == "stale")
+            take(part, title, lines, "error line")
     if stated:
         lines = [f"- {_line(line)}" for line in stated["lines"] if line.strip()]
         take("stated", f"Stated by the agent, {stated['age']}", lines, "statement")
@@ -221,7 +223,17 @@ def _sections(parts: Parts, seen: Observation | None, room: int) -> tuple[list[S
         shown = "\n".join(map(_joined, made.values()))
         made.update(_work(seen, room, left_out, shown, tight=total < TIGHT))
     order = (
-        *("changes", "request", "rulings", "answers", "plan", "tasks", "failures", "stated"),
+        *(
+            "changes",
+            "request",
+            "rulings",
+            "answers",
+            "plan",
+            "tasks",
+            "failures",
+            "stale",
+            "stated",
+        ),
         *beside,
         "said",
         # A client may cut what it is given: the few commands stand before the long lists of files.
@@ -299,14 +311,19 @@ def _tasks(seen: Observation, most: int, *, with_last_done: bool) -> tuple[str, 
     return f"Tasks, {len(done)} of {len(tasks)} done", lines
 
 
-def _failures(seen: Observation, most: int, width: int) -> list[str]:
+def _failures(seen: Observation, most: int, width: int, *, stale: bool) -> list[str]:
+    """Failures with the end of their output, those that may have been mended apart."""
     found = []
     for failure in reversed(seen["failures"]):
-        calls = seen["calls"] - failure["call"]
-        when = f"{_count(calls, 'call')} ago" if calls else "in the last call"
-        found.append(f"- {_short(_line(failure['text']), width)} (failed {when})")
+        if is_stale(seen, failure) is not stale:
+            continue
+        calls, edits = seen["calls"] - failure["call"], edits_since(seen, failure)
+        when = f"failed {_count(calls, 'call')} ago" if calls else "failed in the last call"
+        when += f", {_count(edits, 'edit')} since" if edits else ""
+        when += ", ran since with an unknown end" if "again" in failure else ""
+        found.append(f"- {_short(_line(failure['text']), width)} ({when})")
         end = [_line(line) for line in failure["end"].split("\n") if line.strip()]
-        found += [f"    {_short(line, width)}" for line in end[-most:]]
+        found += [f"    {_short(line, width)}" for line in end[-(1 if stale else most) :]]
     return found
 
 

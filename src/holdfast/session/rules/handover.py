@@ -7,6 +7,7 @@ lead where work went on since the statement.
 from __future__ import annotations
 
 from holdfast.session.rules.model import UNKNOWN_ISSUE
+from holdfast.session.rules.observed import is_stale
 from holdfast.session.rules.progress import one_line
 from holdfast.session.rules.prompt import (
     NO_ISSUE,
@@ -119,6 +120,7 @@ def _failing(seen: dict[str, Any]) -> list[Any]:
     return [
         {"blocker": f"`{one_line(one['text'])[:120]}` fails{_error(one)}", "until": "it passes"}
         for one in seen["failures"][-MOST_FAILURES:]
+        if not is_stale(seen, one)
     ]
 
 
@@ -169,6 +171,10 @@ def next_step(seen: dict[str, Any]) -> str:
         return announced
     if seen["failures"]:
         failure = seen["failures"][-1]
+        if is_stale(seen, failure):
+            return (
+                f"run `{one_line(failure['text'])[:120]}` again: it failed before the last changes"
+            )
         return f"make `{one_line(failure['text'])[:120]}` pass{_error(failure)}"
     for state in ("active", "open"):
         for task in seen["tasks"]:

@@ -1,10 +1,13 @@
-"""What was observed, as records keep it: only what changed since the record before."""
+"""What was observed: how records keep it, and which failures may have been mended since."""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+# So many calls after a failure it may have been mended without an edit that was seen.
+LONGEST_STILL = 20
 
 
 def difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
@@ -41,3 +44,15 @@ def changed_by(before: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]
             **member["put"],
         }
     return after
+
+
+def edits_since(seen: Any, failure: Any) -> int:
+    """How many edits came after a failure. An older observation does not say."""
+    return max(0, int(seen["edits"] - failure.get("edits", seen["edits"])))
+
+
+def is_stale(seen: Any, failure: Any) -> bool:
+    """Whether a failure may have been mended: after an edit, many calls, or a run whose end is
+    not known."""
+    calls = seen["calls"] - failure["call"]
+    return edits_since(seen, failure) > 0 or calls > LONGEST_STILL or "again" in failure
