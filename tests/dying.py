@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
+
+from tests import warm
 
 PATIENCE = 60
 PROGRAM = """
@@ -21,7 +22,7 @@ sys.exit(run(words))
 
 def die_at(point: str, *words: str, number: int = 1, typed: str = "") -> None:
     """Run `holdfast words` until it reaches the point for the number-th time."""
-    done = subprocess.run(
+    done = warm.run(
         [sys.executable, "-c", PROGRAM, point, str(number), *words],
         capture_output=True,
         input=typed.encode(),

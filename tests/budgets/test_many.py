@@ -12,6 +12,7 @@ import pytest
 from holdfast.budgets import side_files
 from holdfast.kernel import latch
 from holdfast.kernel.jsonl import LineFile
+from tests import warm
 from tests.budgets.world import METRICS, Scene
 
 PROCESSES = 6
@@ -28,7 +29,7 @@ sys.exit(run(["guard", *sys.argv[1:]]))
 def together(scene: Scene, *words: str, count: int = PROCESSES) -> list[int]:
     """The exit codes of the same command in many processes at once."""
     started = [
-        subprocess.Popen(
+        warm.start(
             [sys.executable, "-c", CHECK, *words],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from holdfast.fleet import roster
 from holdfast.kernel import clock
+from tests import warm
 from tests.fleet.world import FEATURE, A, Scene
 
 SCRIPT = Path(__file__).parent / "beating.py"
@@ -21,7 +22,7 @@ def beaten(root: Path, processes: int, agents: int, beats: int, pause: float) ->
     """Let so many processes be so many agents each; looks at them meanwhile, and at the end."""
     words = [sys.executable, str(SCRIPT), str(root)]
     running = [
-        subprocess.Popen(
+        warm.start(
             [*words, *map(str, (number * agents, agents, beats, pause))],
             stdout=subprocess.PIPE,
             text=True,
@@ -56,7 +57,7 @@ def test_two_agents_of_one_id_started_at_once(repository: Path) -> None:
     words = [sys.executable, "-m", "holdfast", "agent", "start", A, "--feature", FEATURE, "--json"]
 
     def start(_: int) -> tuple[int, dict[str, object]]:
-        done = subprocess.run(words, cwd=repository, capture_output=True, text=True)
+        done = warm.run(words, cwd=repository, capture_output=True, text=True)
         return done.returncode, json.loads(done.stdout)
 
     with ThreadPoolExecutor(4) as pool:
@@ -76,7 +77,7 @@ def test_two_takeovers_at_once(repository: Path) -> None:
 
     def take(agent: str) -> int:
         words = [sys.executable, "-m", "holdfast", "agent", "takeover", A, "--by", agent, "--yes"]
-        return subprocess.run(words, cwd=repository, capture_output=True).returncode
+        return warm.run(words, cwd=repository, capture_output=True).returncode
 
     with ThreadPoolExecutor(3) as pool:
         codes = list(pool.map(take, ["Secondary-B", "Secondary-C", "Secondary-D"]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -18,6 +17,7 @@ from holdfast.fleet import recovery
 from holdfast.fleet.context import FleetAgent
 from holdfast.kernel.clock import MINUTE
 from holdfast.kernel.errors import Conflict, FenceLost, HoldfastError, NotFound
+from tests import warm
 from tests.cli.conftest import Holdfast
 from tests.fleet.world import FEATURE, PRIMARY, A, B, C, Scene
 
@@ -450,7 +450,7 @@ recovery.takeover(scene.context(), {"agent": "Secondary-A", "by": "Secondary-C",
     for point in ("move", "place"):
         words = [sys.executable, "-c", script, str(crashed.root), str(crashed.now), point]
         root = Path(__file__).parents[2]
-        done = subprocess.run(words, cwd=root, env={**os.environ, "PYTHONPATH": str(root)})
+        done = warm.run(words, cwd=root)
         assert done.returncode == -signal.SIGKILL
         crashed.agent(A).adopt()
         crashed.agent(C).adopt()

@@ -11,16 +11,9 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+from tests import warm
+
 PATIENCE = 30.0  # seconds for what must happen; a loaded machine is slow, not wrong
-# Opening a terminal without a controlling one makes it that; only then can the command see it.
-_SIT_DOWN = """
-import os, sys
-os.setsid()
-terminal = os.open(sys.argv[1], os.O_RDWR)
-for descriptor in (0, 1, 2):
-    os.dup2(terminal, descriptor)
-os.execv(sys.executable, [sys.executable, "-m", "holdfast", *sys.argv[2:]])
-"""
 QUESTION = re.compile(rb"type ([a-z]+-[a-z]+) and Enter: $")
 
 Type = Callable[[bytes], bytes | None]
@@ -45,13 +38,13 @@ class Terminal:
         import termios
 
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-        command = [sys.executable, "-c", _SIT_DOWN, os.ttyname(slave), *words]
-        self._process = subprocess.Popen(
-            command,
+        self._process = warm.start(
+            [sys.executable, "-m", "holdfast", *words],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env={**os.environ, "NO_COLOR": "1", **(environment or {})},
+            terminal=os.ttyname(slave),
         )
         # Kept open: a terminal whose last reader has gone would be closed before we read it.
         self._slave = slave

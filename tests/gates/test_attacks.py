@@ -29,6 +29,7 @@ from holdfast.kernel import canonical_json, clock, latch
 from holdfast.kernel.errors import NotAllowed
 from holdfast.kernel.state import load
 from holdfast.kernel.workspace import Workspace, discover
+from tests import warm
 from tests.cli.conftest import Holdfast
 from tests.gates.person import Terminal
 
@@ -43,7 +44,7 @@ def workspace(repository: Path) -> Workspace:
 
 def agent(*words: str, **environment: str) -> dict[str, Any]:
     """A command that an agent's tool runs: no terminal, and the variables of its client."""
-    done = subprocess.run(
+    done = warm.run(
         [sys.executable, "-m", "holdfast", *words, "--json"],
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -12,15 +12,16 @@ from pathlib import Path
 import pytest
 
 from holdfast.git.snapshot import create, listing
+from tests import warm
 from tests.conftest import Git
 from tests.git.conftest import Untouched, answer, text_of, tree_of
 
 PROGRAM = "import sys; from holdfast.git.snapshot import create; create(sys.argv[1])"
 
 
-def started(root: Path) -> subprocess.Popen[bytes]:
+def started(root: Path) -> warm.Process:
     command = [sys.executable, "-c", PROGRAM, str(root)]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)
+    return warm.start(command, stderr=subprocess.PIPE, start_new_session=True)
 
 
 def shadow(root: Path) -> Path:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 from holdfast.hooks.run import command
 from holdfast.kernel import failures
 from holdfast.kernel.workspace import discover
+from tests import warm
 from tests.fleet.world import A, Scene
 from tests.hooks.loaded import loaded_by_script
 from tests.hooks.test_entry import ALLOWED, STARTUP
@@ -25,7 +25,7 @@ print(" ".join(sys.modules))
 
 
 def _beat(payload: dict[str, Any], *words: str) -> dict[str, Any]:
-    done = subprocess.run(
+    done = warm.run(
         command("beat", *words), input=json.dumps(payload), capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr

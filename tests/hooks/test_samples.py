@@ -35,7 +35,7 @@ def test_each_is_answered_by_the_process_that_the_client_starts(
     repository: Path, client: str, event: str, stem: str
 ) -> None:
     assert event in MODULES[client].EVENTS
-    said(client, event, send(client, event, payload_of(stem)))
+    said(client, event, send(client, event, payload_of(stem), cold=True))
     assert failures.read(discover()) == []
 
 

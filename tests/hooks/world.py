@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.hooks.run import command, respond_to
+from tests import warm
 
 SAMPLES = Path(__file__).parent / "samples"
 PATIENCE = 60.0  # seconds; a loaded machine is slow, not wrong
@@ -58,12 +59,13 @@ def ask(client: str, event: str, **facts: object) -> dict[str, Any]:
 
 
 def send(
-    client: str, event: str, payload: bytes | dict[str, Any]
+    client: str, event: str, payload: bytes | dict[str, Any], *, cold: bool = False
 ) -> subprocess.CompletedProcess[bytes]:
-    """The same by the process that the client starts."""
+    """The same in a process of its own; `cold`: in the interpreter that the client starts."""
     content = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
     words = command(client, event)
-    return subprocess.run(words, input=content, capture_output=True, timeout=PATIENCE)
+    start = subprocess.run if cold else warm.run
+    return start(words, input=content, capture_output=True, timeout=PATIENCE)
 
 
 def said(client: str, event: str, done: subprocess.CompletedProcess[bytes]) -> dict[str, Any]:

@@ -17,15 +17,16 @@ from holdfast.journal.interface import Append
 from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import StoreAway
+from tests import warm
 from tests.journal.conformance.examples import NOON, draft
 
 PROJECT = Path(__file__).parents[2]
 
 
-def start(name: str, *values: str | int | Path, **options: Any) -> subprocess.Popen[str]:
+def start(name: str, *values: str | int | Path, **options: Any) -> warm.Process:
     """A process of its own that runs one of the functions below; it can be talked to."""
     command = [sys.executable, "-m", __name__, name, *map(str, values)]
-    return subprocess.Popen(
+    return warm.start(
         command,
         text=True,
         cwd=PROJECT,
@@ -38,7 +39,7 @@ def start(name: str, *values: str | int | Path, **options: Any) -> subprocess.Po
 def run(name: str, *values: str | int | Path) -> str:
     """Start, wait, and say what it printed; a failure there is one here."""
     process = start(name, *values)
-    output, _ = process.communicate()
+    output: str = process.communicate()[0]
     assert process.returncode == 0, f"{name} ended with {process.returncode}"
     return output
 

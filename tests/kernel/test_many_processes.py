@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -11,12 +10,13 @@ import pytest
 from holdfast.journal.chain import verify
 from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel import workspace
+from tests import warm
 from tests.kernel import processes
 
 COMMANDS = 6
 
 
-def let_go_together(started: list[subprocess.Popen[str]]) -> None:
+def let_go_together(started: list[warm.Process]) -> None:
     """All are ready before the first begins; all succeed."""
     for process in started:
         assert process.stdout is not None

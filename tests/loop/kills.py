@@ -41,8 +41,8 @@ def killed_at_random(
         assert at_work, "more tasks are needed for so many kills"
         assert world.file(), "always whole, always JSON"
     run = process(*RUN)
-    _, err = run.communicate(timeout=300)
-    assert run.returncode == 0, err
+    out, err = run.communicate(timeout=300)
+    assert run.returncode == 0, (run.returncode, out[-2000:], err)
     _every_task_once(world, log, names)
 
 

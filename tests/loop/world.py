@@ -16,6 +16,7 @@ from holdfast.kernel.workspace import discover
 from holdfast.loop.location import TrackFolder
 from holdfast.loop.track import Track, TrackResult
 from holdfast.streams import open_writer
+from tests import warm
 
 if TYPE_CHECKING:
     from holdfast.loop.rules.model import LoopState
@@ -100,9 +101,9 @@ class World:
         self.workspace.close()
 
 
-def process(*words: str, **environment: str) -> subprocess.Popen[str]:
+def process(*words: str, **environment: str) -> warm.Process:
     """The command line in a process of its own, from the current folder."""
-    return subprocess.Popen(
+    return warm.start(
         [sys.executable, "-m", "holdfast", *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

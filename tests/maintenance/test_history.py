@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pty
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 
 from holdfast.kernel import clock
 from holdfast.session import client_process
+from tests import warm
 from tests.cli.conftest import Holdfast
 
 pytestmark = pytest.mark.usefixtures("repository")
@@ -24,7 +24,7 @@ def on_a_terminal(*words: str, columns: int = 80, typed: bytes = b"") -> str:
     """What a person sees in a terminal of this width."""
     ours, theirs = pty.openpty()
     program = f"import os; os.get_terminal_size = lambda *_: os.terminal_size(({columns}, 24))\n"
-    child = subprocess.Popen(
+    child = warm.start(
         [sys.executable, "-c", program + PROGRAM, *words],
         stdin=theirs,
         stdout=theirs,

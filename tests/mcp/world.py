@@ -17,6 +17,7 @@ from mcp_types import CallToolResult, ElicitResult, Implementation, TextContent
 
 from holdfast.mcp.call import ENVELOPE
 from holdfast.mcp.server import Server
+from tests import warm
 
 # With the handshake of 2025-11-25 and before, and without it.
 ERAS = {"legacy": "2025-11-25", "auto": "2026-07-28"}
@@ -153,7 +154,7 @@ class Process:
     """`holdfast mcp` as a client starts it, spoken to line by line."""
 
     def __init__(self, folder: Path, command: list[str] | None = None, **environment: str) -> None:
-        self.process = subprocess.Popen(
+        self.process = warm.start(
             command or COMMAND,
             cwd=folder,
             stdin=subprocess.PIPE,
@@ -199,7 +200,7 @@ class Process:
         assert self.process.stderr is not None
         with self.process.stderr as stderr:
             self.stdout.close()
-            return stderr.read().decode()
+            return str(stderr.read(), "utf-8")
 
     def kill(self) -> None:
         self.watchdog.cancel()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
 import sys
 import time
 from collections import Counter
 
 from holdfast.gates import lookup as gates
+from tests import warm
 from tests.plans.world import VERIFY, World, auto, wait_for
 
 # What a task does: it says that it begins, works a while, and says that it ends. A line is one write.
@@ -96,16 +96,16 @@ def _to_the_end(world: World) -> None:
     assert runner.returncode == 0, (world.root / "runner.log").read_text()[-3000:]
 
 
-def _moves(world: World, runner: subprocess.Popen[bytes], size: int) -> bool:
+def _moves(world: World, runner: warm.Process, size: int) -> bool:
     _answer_some(world, None)
     return runner.poll() is not None or world.log.stat().st_size > size
 
 
-def _runner(world: World) -> subprocess.Popen[bytes]:
+def _runner(world: World) -> warm.Process:
     """A runner that nobody reads: what it says goes to a file, which is never full."""
     words = ("plan", "resume", world.id, "--wait", "--json")
     with open(world.root / "runner.log", "ab") as log:
-        return subprocess.Popen(
+        return warm.start(
             [sys.executable, "-m", "holdfast", *words],
             stdout=log,
             stderr=log,

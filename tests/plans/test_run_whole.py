@@ -14,6 +14,7 @@ from holdfast.kernel import clock, inbox
 from holdfast.kernel.errors import Conflict, StoreAway
 from holdfast.kernel.lock import WorkspaceLock
 from holdfast.plans import lookup
+from tests import warm
 from tests.plans.world import PATIENCE, World, auto, wait_for
 
 WAIT = "while ! test -e go; do sleep 0.02; done"
@@ -114,7 +115,7 @@ def test_a_reader_that_goes_away_does_not_end_a_run(world: World, options: str) 
 def test_a_full_disk_under_the_events_does_not_end_a_run(world: World) -> None:
     world.plan("1/01", auto(world.note("one")) + auto(world.note("two")))
     with open("/dev/full", "w") as full:
-        run = subprocess.run(
+        run = warm.run(
             [sys.executable, "-m", "holdfast", "plan", "run", "plans", "--json"],
             cwd=world.root,
             stdout=full,

@@ -28,6 +28,7 @@ from holdfast.plans.run_stream import RunFolder
 from holdfast.plans.runner import Runner
 from holdfast.processes import tree
 from holdfast.streams import open_writer
+from tests import warm
 from tests.plans.samples import text
 
 if TYPE_CHECKING:
@@ -157,8 +158,8 @@ class World:
 
     # Processes
 
-    def process(self, *words: str, **environment: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
+    def process(self, *words: str, **environment: str) -> warm.Process:
+        return warm.start(
             [sys.executable, "-m", "holdfast", *words],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

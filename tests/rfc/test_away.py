@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import warm
 from tests.kernel.views.scene import (
     BECOME_NOBODY,
     IS_ROOT,
@@ -49,7 +50,7 @@ def shared() -> Iterator[Path]:
 
 def call(root: Path, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
     before = f"{LOADED}{BECOME_NOBODY}" if IS_ROOT else ""
-    return subprocess.run(
+    return warm.run(
         [sys.executable, "-c", f"{before}{RUN}", *words],
         cwd=root,
         input=given,

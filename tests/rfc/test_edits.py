@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests import warm
 from tests.rfc.world import (
     CHECKPOINT,
     DESIGN,
@@ -309,9 +309,7 @@ def test_two_writers_at_once(failed: Rfc) -> None:
     Path("design.md").write_text(DESIGN)
     words = [("discover", "discover.md"), ("design", "design.md")] * 4
     environment = {**os.environ, "HOLDFAST_ACTOR": "tester"}
-    running = [
-        subprocess.Popen([sys.executable, "-c", WRITER, *pair], env=environment) for pair in words
-    ]
+    running = [warm.start([sys.executable, "-c", WRITER, *pair], env=environment) for pair in words]
     assert [process.wait(PATIENCE) for process in running] == [0] * 8
     assert fields()["checkpoint_version"] == 11
     assert "- checkpoint_version: 11\n" in CHECKPOINT.read_text("utf-8")

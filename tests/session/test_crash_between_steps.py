@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.session.rules import progress, report
+from tests import warm
 from tests.conftest import Git
 from tests.dying import die_at
 from tests.session.world import PATIENCE, PROGRESS, WORK, Holdfast, set_state
@@ -91,7 +92,7 @@ def test_two_checkpoints_at_the_same_moment(
     holdfast("checkpoint", *WORK, "--session", "shared")
     names = [f"writer {number}" for number in range(4)]
     running = [
-        subprocess.Popen(
+        warm.start(
             [
                 *(sys.executable, "-m", "holdfast", "checkpoint", *profile),
                 *("--session", "shared", "--done", name),
@@ -118,7 +119,7 @@ def test_the_first_two_checkpoints_ever_at_the_same_moment(
 ) -> None:
     (project / "a.py").write_text("two\n")
     running = [
-        subprocess.Popen(
+        warm.start(
             [
                 *(sys.executable, "-m", "holdfast", "checkpoint", "--issue", "CIA-1"),
                 *("--task", name, "--file", "a.py"),

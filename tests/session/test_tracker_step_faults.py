@@ -14,6 +14,7 @@ from holdfast.kernel import clock, config
 from holdfast.kernel.workspace import discover
 from holdfast.session import tracker_step
 from holdfast.streams import open_writer
+from tests import warm
 from tests.dying import die_at
 from tests.session import world
 from tests.session.world import STATE, WORK, Holdfast, state, step_of
@@ -246,7 +247,7 @@ def test_six_checkpoints_at_once_leave_one_comment_and_none_fails(
 ) -> None:
     words = [sys.executable, "-m", "holdfast", "checkpoint", *WORK, "--skip-git", "--json"]
     all = [
-        subprocess.Popen([*words, "--status", f"of {number}"], stdout=subprocess.PIPE)
+        warm.start([*words, "--status", f"of {number}"], stdout=subprocess.PIPE)
         for number in range(6)
     ]
     for process in all:

@@ -21,6 +21,7 @@ from holdfast.kernel import failures
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
 from holdfast.session import sessions
+from tests import warm
 from tests.cli import conftest as command_line
 from tests.hooks.loaded import loaded_by_entry
 from tests.trackers import fixtures
@@ -119,8 +120,9 @@ def _wait_for_the_end(session: str) -> None:
 def send(
     payload: bytes, event: str, *, words: list[str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
+    start = subprocess.run if words else warm.run
     started = words or command("claude", event)
-    return subprocess.run(started, input=payload, capture_output=True, timeout=PATIENCE)
+    return start(started, input=payload, capture_output=True, timeout=PATIENCE)
 
 
 def said(done: subprocess.CompletedProcess[bytes]) -> dict[str, Any]:
@@ -158,7 +160,7 @@ def wait_for(what: Callable[[], object]) -> None:
 def holdfast_process(*words: str) -> subprocess.CompletedProcess[str]:
     """The command line in a process of its own."""
     started = [sys.executable, "-m", "holdfast", *words]
-    return subprocess.run(started, capture_output=True, text=True, timeout=PATIENCE)
+    return warm.run(started, capture_output=True, text=True, timeout=PATIENCE)
 
 
 def stated(prompt: str) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.web.urls import Address
+from tests import warm
 from tests.gates.person import Terminal
 from tests.web.world import Stream, World
 
@@ -111,7 +112,7 @@ def test_the_json_does_not_hold_the_random_name(world: World) -> None:
 
 def serve(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Without a terminal, as an agent's tool runs it."""
-    return subprocess.run(
+    return warm.run(
         [sys.executable, "-m", "holdfast", "serve", *words, "--json"],
         capture_output=True,
         text=True,

@@ -20,6 +20,7 @@ from holdfast.kernel.workspace import Workspace, discover
 from holdfast.kernel.writer import Writer
 from holdfast.note.rules import note
 from holdfast.streams import open_writer
+from tests import warm
 from tests.trees import copy_tree
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class Scene:
         timeout: float = 60,
     ) -> subprocess.CompletedProcess[str]:
         """Run code after CHILD in a process of its own."""
-        return subprocess.run(
+        return warm.run(
             child_command(self.root, code, *arguments, as_nobody=as_nobody),
             capture_output=True,
             text=True,
