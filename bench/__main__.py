@@ -33,6 +33,7 @@ MEASUREMENTS = (
     "plan_task",
     "staleness",
     "beat_process",
+    "beat_load",
     "usage_check",
     "observation",
     "page",

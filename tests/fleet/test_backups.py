@@ -17,6 +17,7 @@ from holdfast.kernel.clock import MINUTE
 from holdfast.kernel.errors import NotAllowed, StoreAway
 from holdfast.kernel.workspace import discover
 from tests.fleet.examples import NOW, saved, text_of
+from tests.fleet.world import Scene
 
 FOLDER = Path("agent_checkpoints/backups")
 
@@ -204,3 +205,16 @@ def test_two_processes_of_one_agent_at_the_same_second(epic: Epic, repository: P
     backups.prune(epic, "Secondary-A")
     assert len(kept()) == 10
     assert all(backups._parse((FOLDER / name).read_bytes()) for name in kept())
+
+
+@pytest.mark.clause("FLEET-79")
+def test_backups_of_other_programs_are_counted_at_every_tenth_heartbeat(repository: Path) -> None:
+    scene = Scene(repository)
+    scene.start()
+    for number in range(12):
+        put(f"secondary_a_20250101_0000{number:02d}.json", content(ago=600_000 + number))
+    for number in range(12):
+        scene.beat(current_step=f"Step {number}")
+        if number >= 10:
+            assert len(kept()) == 10
+    assert not [name for name in kept() if "_20250101_" in name]

@@ -192,3 +192,22 @@ def test_a_token_is_caught_whatever_stands_before_it(token: str) -> None:
         shown = redact_value({"text": f"see{before}{token}"})
 
         assert token not in shown["text"], repr(before)
+
+
+@given(
+    st.sampled_from(["password", "PRIVATE_KEY", "passphrase", "access-keys", "credential_value"]),
+    st.sampled_from(["", '"', "'"]),
+    st.text("\x1c \t\n\u00a0", max_size=3),
+    st.sampled_from(["=", ":", ":="]),
+    st.text("\x1c \t\n\u00a0", max_size=3),
+)
+def test_a_name_is_seen_however_its_sign_is_set_off(
+    name: str, quote: str, before: str, sign: str, after: str
+) -> None:
+    """The quick test looks only at a few letters before each sign, of which JSON may spell one as six."""
+    told = f"see {name}{quote}{before}{sign}{after}{quote}Hunter22-Zebra"
+    assert "Hunter22" not in Redactor({}).text(told)
+    value = {"nested": [{"text": told}]}
+    assert "Hunter22" not in canonical_json.dumps(
+        Redactor({}).value(value, canonical_json.dumps(value))
+    )

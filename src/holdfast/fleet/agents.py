@@ -263,7 +263,9 @@ def _resume(context: FleetContext, request: ResumeAgentRequest) -> AgentResult:
     }
     claim = {"do": "claim", "agent": agent.id, "session": life["session"], "decision": "resume"}
     if content:
-        command["backup"] = backups.renew(agent.epic, agent.state, content, context.now)
+        command["backup"] = backups.renew(
+            agent.epic, agent.state, content, context.now, looks_for_others=True
+        )
     begin(result, command, life, [Order(agent.epic.stream("feature", feature), claim)])
     result.lines += ["", message]
     return result

@@ -78,11 +78,23 @@ def _remove(path: str) -> None:
         pass  # the next update tries again
 
 
-def renew(epic: Epic, state: AgentState, content: bytes, now: int) -> str:
+def renew(
+    epic: Epic, state: AgentState, content: bytes, now: int, *, looks_for_others: bool
+) -> str:
     """Back up an agent's file, which was read as JSON, and remove its oldest backups; the file name of the
-    new one."""
+    new one.
+
+    The folder holds the backups of all agents, and to list it for each heartbeat of 200 agents took a
+    third of the time. So usually only the backups that the journal knows are removed. With
+    `looks_for_others`, those that another program wrote count too.
+    """
     name = os.path.basename(_place(epic, state["agent"], content, now))
-    prune(epic, state["agent"], with_backup(state.get("backups", []), name))
+    known = with_backup(state.get("backups", []), name)
+    if looks_for_others:
+        prune(epic, state["agent"], known)
+    else:
+        for old in known[:-BACKUPS_KEPT]:
+            _remove(epic.file(f"{BACKUPS}/{old}"))
     return name
 
 
@@ -95,7 +107,7 @@ def listing(epic: Epic, agent: str, known: Sequence[str] = ()) -> list[str]:
 
 def prune(epic: Epic, agent: str, known: Sequence[str] = ()) -> None:
     """Keep an agent's newest ten backups, and remove its others; FLEET-79."""
-    own = {name for name in _names(epic.file(BACKUPS)) if is_backup(name, agent)}
+    own = set(_own_names(epic, agent))
     if len(own) > BACKUPS_KEPT:
         order = [f"{BACKUPS}/{name}" for name in reversed(known) if name in own]
         if len(order) < len(own):
@@ -129,23 +141,17 @@ def _numbers_in(name: str, agent: str) -> tuple[str, str, int]:
 def _read_all(epic: Epic, agent: str, known: Sequence[str] = ()) -> list[Backup]:
     """All backups of an agent, the newest first."""
     found = []
-    for file in _names(epic.file(BACKUPS)):
-        if is_backup(file, agent):
-            name = f"{BACKUPS}/{file}"
-            try:
-                checkpoint = _parse(read_file(epic.file(name))[1])
-            except FileNotFoundError:
-                continue
-            except (Unreadable, OSError):
-                checkpoint = None
-            time = instant_of((checkpoint or {}).get("last_checkpoint"))
-            rank = (
-                checkpoint is not None,
-                time is not None,
-                time or 0,
-                *_numbers_in(file, agent),
-            )
-            found.append((rank, file, (name, time, checkpoint)))
+    for file in _own_names(epic, agent):
+        name = f"{BACKUPS}/{file}"
+        try:
+            checkpoint = _parse(read_file(epic.file(name))[1])
+        except FileNotFoundError:
+            continue
+        except (Unreadable, OSError):
+            checkpoint = None
+        time = instant_of((checkpoint or {}).get("last_checkpoint"))
+        rank = (checkpoint is not None, time is not None, time or 0, *_numbers_in(file, agent))
+        found.append((rank, file, (name, time, checkpoint)))
     found.sort(key=lambda ranked: ranked[0], reverse=True)
     positions = {name: position for position, name in enumerate(known)}
     written = [each for each in found if each[1] in positions]
@@ -164,6 +170,16 @@ def _parse(content: bytes) -> dict[str, Any] | None:
     except (ValueError, Unreadable):
         return None
     return value if isinstance(value, dict) else None
+
+
+def _own_names(epic: Epic, agent: str) -> list[str]:
+    """The file names of an agent's backups."""
+    prefix = f"{stem_of(agent)}_"
+    return [
+        name
+        for name in _names(epic.file(BACKUPS))
+        if name.startswith(prefix) and is_backup(name, agent)
+    ]
 
 
 def _names(folder: str) -> list[str]:

@@ -12,7 +12,7 @@ from holdfast.fleet import backups
 from holdfast.fleet.messages import bring_messages, tell_primary, unread_count
 from holdfast.fleet.operation import AgentResult, changes_life, updates_life
 from holdfast.fleet.rules.agent import decide
-from holdfast.fleet.rules.model import EPIC_README, PRIMARY
+from holdfast.fleet.rules.model import BACKUPS_KEPT, EPIC_README, PRIMARY
 from holdfast.fleet.rules.names import checkpoint_path
 from holdfast.fleet.rules.updates import has_news
 from holdfast.kernel import clock
@@ -214,7 +214,14 @@ def update(
             raise agent.lost(caller["session"])
         if backup and content:
             try:
-                command["backup"] = backups.renew(agent.epic, agent.state, content, context.now)
+                command["backup"] = backups.renew(
+                    agent.epic,
+                    agent.state,
+                    content,
+                    context.now,
+                    looks_for_others=agent.head is None
+                    or agent.head["version"] % BACKUPS_KEPT == 0,
+                )
             except HoldfastError as error:
                 # A heartbeat does not fail for its backup: the journal has every version.
                 result.warnings.append(f"No backup was made: {error.message}")

@@ -277,6 +277,25 @@ def record_of(row: Sequence[Any]) -> Record:
     return record
 
 
+def written_record(
+    draft: Draft, seq: int, stream: str, version: int, fence: int | None, record_hash: bytes
+) -> Record:
+    """A draft as it stands in the journal once it is written."""
+    return {
+        "seq": seq,
+        "id": draft["id"],
+        "stream": stream,
+        "version": version,
+        "at": draft["at"],
+        "actor": draft["actor"],
+        "fence": fence,
+        "kind": draft["kind"],
+        "body": draft["body"],
+        "erased": False,
+        "hash": record_hash.hex(),
+    }
+
+
 def sealed_of(row: Sequence[Any]) -> Sealed:
     """A record with its seal, from the columns of a record, salt and hash of the body."""
     *fields, text, record_hash, salt, body_hash = row

@@ -34,6 +34,7 @@ from holdfast.journal.interface import (
     snapshot_is_due,
     version_conflict,
     weight_of,
+    written_record,
 )
 from holdfast.journal.mark import Mark, lost_marks, lost_records
 from holdfast.journal.sqlite_rows import (
@@ -83,8 +84,10 @@ FORMAT = 2
 APPLICATION_ID = 0x486F6C64  # "Hold"
 # A checkpoint copies the WAL back after so many pages; most commits are one.
 CHECKPOINT_PAGES = 16
-# Bytes of the WAL that are kept when it begins anew; a commit that was larger gives the rest back.
-LARGEST_LOG = 128 * 1024
+# Bytes of the WAL that are kept when it begins anew; a commit that was larger gives the rest back. More
+# than the pages before a checkpoint and those of the commit that reached it: a log that is cut off and grows
+# again costs the next commits a change of the file's size each.
+LARGEST_LOG = 192 * 1024
 # How many fences are passed over when some may have been given that the file does not know.
 FENCES_AHEAD = 1_000
 # Seconds between two looks of a reader who waits for the next record.
@@ -308,21 +311,7 @@ class SqliteJournal:
                     *(at, actor, fence, kind, salt, text, body_hash),
                 ),
             )
-            written.append(
-                {
-                    "seq": seq,
-                    "id": id,
-                    "stream": stream,
-                    "version": version,
-                    "at": at,
-                    "actor": actor,
-                    "fence": fence,
-                    "kind": kind,
-                    "body": draft["body"],
-                    "erased": False,
-                    "hash": record_hash.hex(),
-                }
-            )
+            written.append(written_record(draft, seq, stream, version, fence, record_hash))
             is_large = is_large or len(text) > LARGEST_RECENT
         if is_large or seq - (first or seq) >= MOST_RECENT:
             file_recent(connection)

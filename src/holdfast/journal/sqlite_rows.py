@@ -48,6 +48,11 @@ ANCHOR = (
     " coalesce(t.hash, s.hash)" + NEWEST
 )
 
+_RENEW_VIEW = (
+    "UPDATE views SET found = ?4, found_version = ?5, placed = ?6, placed_version = ?7,"
+    " digest = ?8, removed = ?9 WHERE worktree = ?1 AND path = ?2 AND stream = ?3"
+)
+
 
 def patience() -> Callable[[int], bool]:
     """A busy handler that asks again every few milliseconds. SQLite's own sleeps ever longer, so that
@@ -88,11 +93,14 @@ def store_snapshot(connection: apsw.Connection, number: int, version: int, state
 
 def store_views(connection: apsw.Connection, views: Sequence[ViewRow]) -> None:
     for row in views:
-        values: Any = row
-        connection.execute(
-            "INSERT OR REPLACE INTO views VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [values[field] for field in VIEW_FIELDS],
-        )
+        fields: Any = row
+        values = [fields[field] for field in VIEW_FIELDS]
+        # Usually the same stream shows the same file: then the index over streams is not written to.
+        connection.execute(_RENEW_VIEW, values)
+        if not connection.changes():
+            connection.execute(
+                "INSERT OR REPLACE INTO views VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values
+            )
 
 
 def store_effects(connection: apsw.Connection, effects: Sequence[Effect]) -> None:

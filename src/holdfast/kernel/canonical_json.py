@@ -114,16 +114,29 @@ def loads(text: str) -> Any:
         raise ValueError("JSON nested too deeply") from None
 
 
-def indented(value: Any, indent: str = "") -> str:
+def indented(value: Any) -> str:
     """JSON for people: two blanks a level, keys as they come; `json.dumps(indent=2)` without `json`."""
-    inner = indent + "  "
+    text = _indent(value, "\n")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-8", "replace").decode()
+    return text
+
+
+def _indent(value: Any, outer: str) -> str:
+    """`outer` is the line break before what comes after the value."""
+    inner = f"{outer}  "
     if isinstance(value, dict) and value:
-        lines = [f"{inner}{dumps(name)}: {indented(item, inner)}" for name, item in value.items()]
-        return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
+        members = [f"{_dumps(name)}: {_indent(item, inner)}" for name, item in value.items()]
+        return f"{{{inner}{f',{inner}'.join(members)}{outer}}}"
     if isinstance(value, list) and value:
-        lines = [inner + indented(item, inner) for item in value]
-        return "[\n" + ",\n".join(lines) + f"\n{indent}]"
-    return dumps(value)
+        return f"[{inner}{f',{inner}'.join([_indent(item, inner) for item in value])}{outer}]"
+    try:
+        text: str = _dumps(value)
+    except RecursionError:
+        raise ValueError("nested too deeply for JSON") from None
+    return text
 
 
 def replace_text(value: Any, text: str, mark: str) -> Any:

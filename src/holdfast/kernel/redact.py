@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _KEYS = tuple(
     f"{what}{sign}key" for what in ("api", "access", "private") for sign in ("", "_", "-")
 )
+_NAMES_OF_SECRETS = ("secret", "token", "passw", "passphrase", "pwd", "credential", *_KEYS)
 
 # name, literals of which one must occur, pattern. A literal in lower case is looked for in any case.
 # Where a pattern has a group named `keep`, that part stays in front of the mark.
@@ -86,7 +87,7 @@ RULES: tuple[Rule, ...] = (
     ),
     (
         "named-secret",
-        ("secret", "token", "passw", "pwd", "credential", *_KEYS),
+        _NAMES_OF_SECRETS,
         # Without the front of the name: looking for where it begins would cost ten times as much.
         r"(?P<keep>(?i:(?:secret|token|passwd|password|passphrase|pwd|api[_-]?key|access[_-]?key|private[_-]?key|credential)"
         r"(?:s|[_-]?(?:key|value|id))?)[\"']?\s{0,3}(?:=|:=|:)\s{0,3}[\"']?)"
@@ -109,13 +110,18 @@ LONGEST_FIELD = 24
 LONGEST_WORD = 12  # a shorter value of lower-case letters is a word such as "disabled"
 
 # The literals again, as the quick test wants them. Words that end in `_` or `-` are found by looking
-# only at what stands before each such sign; the kinds of key only where there is a "key".
-_LITERALS = {literal for _, literals, _ in RULES for literal in literals}.difference(_KEYS)
+# only at what stands before each such sign, and the names of secrets before each `=` and `:`. A name, its
+# ending, a quote and three blanks, which JSON spells in six letters each, take no more than that.
+BEFORE_SIGN = 40
+_SHORT_NAMES = tuple(name for name in _NAMES_OF_SECRETS if name not in _KEYS)
+_LITERALS = {literal for _, literals, _ in RULES for literal in literals}.difference(
+    _NAMES_OF_SECRETS
+)
 _WORDS = {sign: tuple(word[:-1] for word in _LITERALS if word.endswith(sign)) for sign in "_-"}
 _TAILS = {sign: frozenset(word[-2:] for word in words) for sign, words in _WORDS.items()}
 _OTHERS = {word for word in _LITERALS if word[-1] not in "_-"}
 # Each with a letter of it that is rare in most texts: looking for one letter costs next to nothing.
-_RARE = "jqzxJKQZXG9"
+_RARE = "jqzxJKQZXGI9"
 _GATED = tuple((word, next((one for one in _RARE if one in word), "")) for word in _OTHERS)
 _ANY_CASE = tuple(pair for pair in _GATED if pair[0].islower())
 _THIS_CASE = tuple(pair for pair in _GATED if not pair[0].islower())
@@ -166,12 +172,16 @@ class Redactor:
         return any(secret in serialised or _escaped(secret) in serialised for secret in self._exact)
 
     def _suspects(self, text: str) -> Sequence[Rule]:
-        """The rules of which a literal occurs; the user's own always."""
+        """The rules of which a literal occurs, each with those that do; the user's own always."""
         found = _literals_in(text)
         own = self._rules[len(RULES) :]
         if not found:
             return own
-        return [rule for rule in RULES if not found.isdisjoint(rule[1])] + list(own)
+        suspects = [
+            (name, tuple([each for each in literals if each in found]), pattern)
+            for name, literals, pattern in RULES
+        ]
+        return [rule for rule in suspects if rule[1]] + list(own)
 
     def _apply(self, rule: Rule, text: str) -> str:
         name, literals, pattern = rule
@@ -217,7 +227,7 @@ class Redactor:
     def _member(self, key: str, item: Any, rules: Sequence[Rule]) -> Any:
         """`{"password": "hunter22"}` says in its key what the text alone does not."""
         walked = self._walk(item, rules)
-        if isinstance(walked, str) and self._suspects(key):
+        if isinstance(walked, str) and self._suspects(f"{key}="):
             named = self._clean(f"{key}={walked}", rules)
             if named.startswith(f"{key}=[redacted:"):
                 return named[len(key) + 1 :]
@@ -302,8 +312,12 @@ def _literals_in(text: str) -> set[str]:
     lowered = text.lower()
     found = {literal for literal, rare in _ANY_CASE if rare in lowered and literal in lowered}
     found.update([literal for literal, rare in _THIS_CASE if rare in text and literal in text])
-    if "key" in lowered:
-        found.update([literal for literal in _KEYS if literal in lowered])
+    pieces = lowered.replace("=", ":").split(":")
+    pieces.pop()
+    names = "\0".join([piece[-BEFORE_SIGN:] for piece in pieces])
+    found.update([literal for literal in _SHORT_NAMES if literal in names])
+    if "key" in names:
+        found.update([literal for literal in _KEYS if literal in names])
     for sign, tails in _TAILS.items():
         for piece in text.split(sign):
             if piece[-2:] in tails:

@@ -25,6 +25,8 @@ _LISTS = ("blockers", "files_modified", "completed_steps", "next_steps")
 _TEXTS = ("agent_id", "session_id", "feature", "phase", "recovery_instructions", "current_step")
 _CHOICES = {"agent_type": TYPES, "stage": STAGES, "status": STATUSES}
 _TIMES = ("last_checkpoint", "next_checkpoint_expected")
+_CHECKED = (*_LISTS, *_TEXTS, *_CHOICES, *_TIMES, "can_resume", "coordination_state")
+_REQUIRED = (*_TIMES, "coordination_state")
 
 
 def first(agent: str, session: str, feature: str, now: int) -> dict[str, Any]:
@@ -63,12 +65,8 @@ def first(agent: str, session: str, feature: str, now: int) -> dict[str, Any]:
 def healed(saved: dict[str, Any], agent: str, session: str, now: int) -> dict[str, Any]:
     """A valid checkpoint: valid fields stay, missing or invalid ones get their first value."""
     whole = first(agent, session, "-", now)
-    good = {name: value for name, value in saved.items() if _fits(name, value, whole)}
+    good = {name: value for name, value in saved.items() if not _problems_of(name, value)}
     return {**whole, **good, "agent_id": agent, "agent_type": type_of(agent)}
-
-
-def _fits(name: str, value: Any, whole: dict[str, Any]) -> bool:
-    return name not in whole or not problems({**whole, name: value})
 
 
 def times(now: int) -> dict[str, str]:
@@ -84,18 +82,27 @@ def problems(checkpoint: Any) -> list[str]:
     if not isinstance(checkpoint, dict):
         return ["it is no JSON object"]
     found = [f"{name} is missing" for name in FIELDS if name not in checkpoint]
-    for name in _LISTS:
-        value = checkpoint.get(name, [])
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            found.append(f"{name} is no list of texts")
-    found += [f"{name} is empty" for name in _TEXTS if not _is_text(checkpoint.get(name, "-"))]
-    for name, choices in _CHOICES.items():
-        if checkpoint.get(name, choices[0]) not in choices:
-            found.append(f"{name} is none of {', '.join(choices)}")
-    found += [f"{name} is no UTC time" for name in _TIMES if not _is_time(checkpoint.get(name))]
-    if not isinstance(checkpoint.get("can_resume", True), bool):
-        found.append("can_resume is neither true nor false")
-    return found + _coordination_problems(checkpoint.get("coordination_state"))
+    for name in _CHECKED:
+        if name in checkpoint or name in _REQUIRED:
+            found += _problems_of(name, checkpoint.get(name))
+    return found
+
+
+def _problems_of(name: str, value: Any) -> list[str]:
+    """The problems of one field; a field that is not ours has none."""
+    if name in _LISTS:
+        is_good = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        return [] if is_good else [f"{name} is no list of texts"]
+    if name in _TEXTS:
+        return [] if _is_text(value) else [f"{name} is empty"]
+    if name in _CHOICES:
+        choices = _CHOICES[name]
+        return [] if value in choices else [f"{name} is none of {', '.join(choices)}"]
+    if name in _TIMES:
+        return [] if _is_time(value) else [f"{name} is no UTC time"]
+    if name == "can_resume":
+        return [] if isinstance(value, bool) else ["can_resume is neither true nor false"]
+    return _coordination_problems(value) if name == "coordination_state" else []
 
 
 def _coordination_problems(state: Any) -> list[str]:

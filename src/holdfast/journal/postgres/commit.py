@@ -13,6 +13,7 @@ from holdfast.journal.interface import (
     snapshot_is_due,
     version_conflict,
     weight_of,
+    written_record,
 )
 from holdfast.journal.postgres import rows
 from holdfast.kernel import canonical_json
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     import psycopg
 
-    from holdfast.journal.interface import Draft, Effect, Receipt, Record, Refusal, ViewRow
+    from holdfast.journal.interface import Effect, Receipt, Record, Refusal, ViewRow
     from holdfast.journal.postgres.connect import ServerSession
 
     # Where a stream's chain ended when this process last looked: version and hash.
@@ -65,7 +66,7 @@ def append_one(session: ServerSession, workspace: int, append: Append, tip: Tip)
     if append.state is not None and snapshot_is_due(deltas, snapshot_bytes):
         with session.pipeline(), session.transaction():
             store_snapshot(session, number, version, append.state)
-    record = _record(draft, seq, append.stream, version, append.fence, record_hash)
+    record = written_record(draft, seq, append.stream, version, append.fence, record_hash)
     return receipt_of(append.stream, version, held, [record], duplicate=False)
 
 
@@ -190,7 +191,7 @@ def _write(
                 *(draft["actor"], fence, draft["kind"], salt, text, body_hash, record_hash),
             ),
         )
-        written.append(_record(draft, seq, stream.name, stream.version, fence, record_hash))
+        written.append(written_record(draft, seq, stream.name, stream.version, fence, record_hash))
         stream.hash = record_hash
         stream.deltas += weight_of(text)
         stream.seen_at = max(stream.seen_at, draft["at"])
@@ -223,21 +224,3 @@ def store_snapshot(connection: psycopg.Connection, number: int, version: int, st
     text = canonical_json.dumps(state)
     connection.execute(rows.SNAPSHOT, (number, version, text))
     connection.execute(rows.WEIGHED, (len(text), number))
-
-
-def _record(
-    draft: Draft, seq: int, stream: str, version: int, fence: int | None, record_hash: bytes
-) -> Record:
-    return {
-        "seq": seq,
-        "id": draft["id"],
-        "stream": stream,
-        "version": version,
-        "at": draft["at"],
-        "actor": draft["actor"],
-        "fence": fence,
-        "kind": draft["kind"],
-        "body": draft["body"],
-        "erased": False,
-        "hash": record_hash.hex(),
-    }
