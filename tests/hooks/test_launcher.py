@@ -18,8 +18,10 @@ from holdfast.clients.claude import install as claude
 from holdfast.clients.events import PERSONS_COMMANDS
 from holdfast.clients.settings import files
 from holdfast.clients.settings.json_part import JsonPart
+from holdfast.clients.table import CLIENTS as FACTS
+from holdfast.clients.table import NAMES as CLIENTS
 from holdfast.hooks import deferred_events
-from holdfast.hooks.run import CLIENTS, command
+from holdfast.hooks.run import command
 from holdfast.kernel import failures, latch
 from holdfast.kernel.workspace import discover
 from holdfast.session import session_files
@@ -32,9 +34,7 @@ from tests.session.world import STATE, Holdfast, wait_for
 holdfast = session_world.holdfast
 
 SESSION_VARIABLES = {
-    "claude": "CLAUDE_CODE_SESSION_ID",
-    "gemini": "GEMINI_SESSION_ID",
-    "opencode": "OPENCODE_SESSION_ID",
+    name: facts.session_variable for name, facts in FACTS.items() if not facts.has_nameless_hooks
 }
 MAKE: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "make"}}
 # Notes each start of Python, and goes on as the interpreter that the tests run in.

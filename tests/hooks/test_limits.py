@@ -12,10 +12,11 @@ import pytest
 
 from holdfast.budgets import alerts, last_turn
 from holdfast.clients.events import HookEvent
+from holdfast.clients.table import NAMES as CLIENTS
 from holdfast.fleet import current_life
 from holdfast.hooks import activity
 from holdfast.hooks.pre_tool_use import is_way_out, persons_alone
-from holdfast.hooks.run import CLIENTS, command
+from holdfast.hooks.run import command
 from holdfast.kernel import clock, latch
 from holdfast.kernel.workspace import discover
 from tests.budgets.world import Scene, configure

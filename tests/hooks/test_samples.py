@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.clients.claude import events as claude
-from holdfast.clients.codex import events as codex
-from holdfast.clients.gemini import events as gemini
-from holdfast.clients.opencode import events as opencode
-from holdfast.hooks.run import CLIENTS, respond_to
+from holdfast.clients.table import NAMES as CLIENTS
+from holdfast.clients.table import part
+from holdfast.hooks.run import respond_to
 from holdfast.kernel import failures, latch
 from holdfast.kernel.workspace import discover
 from holdfast.processes import relaunch
@@ -23,7 +21,6 @@ from tests.session import world as session_world
 
 SAMPLES = world.samples()
 NAMES = [stem for _, _, stem in SAMPLES]
-MODULES = {"claude": claude, "codex": codex, "gemini": gemini, "opencode": opencode}
 # One payload of each event; and the fields that we read, of which every kind of nonsense is tried.
 EVENTS = {(client, event): stem for client, event, stem in SAMPLES}
 READ = ("session_id", "cwd", "source", "reason", "tool_name", "tool_input", "input", "output")
@@ -34,7 +31,7 @@ WRONG: list[Any] = [None, 7, [], {}, "", "x" * 100_000, "\ud83d", "a\0b", {"comm
 def test_each_is_answered_by_the_process_that_the_client_starts(
     repository: Path, client: str, event: str, stem: str
 ) -> None:
-    assert event in MODULES[client].EVENTS
+    assert event in part(client, "events").EVENTS
     said(client, event, send(client, event, payload_of(stem), cold=True))
     assert failures.read(discover()) == []
 

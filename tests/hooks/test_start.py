@@ -17,7 +17,7 @@ from holdfast.clients.claude import events as claude
 from holdfast.clients.codex import events as codex
 from holdfast.clients.gemini import events as gemini
 from holdfast.clients.opencode import events as opencode
-from holdfast.hooks.run import CLIENTS
+from holdfast.clients.table import NAMES as CLIENTS
 from holdfast.hooks.session_start import TIP
 from holdfast.kernel import clock, failures
 from holdfast.kernel.workspace import discover
@@ -37,6 +37,8 @@ WHOLE = {
     "codex": lambda text: len(text.encode()) / 4 < 2_500,
     "gemini": lambda text: len(text) < 40_000,
     "opencode": lambda text: len(text) < 40_000,
+    "qwen": lambda text: len(text) < 40_000,
+    "copilot": lambda text: len(text) < 40_000,
 }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.hooks.run import CLIENTS
+from holdfast.clients.table import NAMES as CLIENTS
 from holdfast.kernel import failures
 from holdfast.kernel.workspace import discover
 from holdfast.session import session_files

@@ -7,26 +7,27 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from holdfast.clients.table import NAMES, part
 from holdfast.hooks.run import command, respond_to
 from tests import warm
 
 SAMPLES = Path(__file__).parent / "samples"
 PATIENCE = 60.0  # seconds; a loaded machine is slow, not wrong
 
-# The events that mean the same, by client.
-START = {"claude": "SessionStart", "codex": "SessionStart", "gemini": "SessionStart"}
-STOP = {"claude": "Stop", "codex": "Stop", "gemini": "AfterAgent", "opencode": "Stop"}
-TOOL = {"claude": "PreToolUse", "codex": "PreToolUse", "gemini": "BeforeTool"}
-USED = {"claude": "PostToolUse", "codex": "PostToolUse", "gemini": "AfterTool"}
-PROMPT = {"claude": "UserPromptSubmit", "codex": "UserPromptSubmit", "gemini": "BeforeAgent"}
-for _table, _name in (
-    (START, "SessionStart"),
-    (TOOL, "PreToolUse"),
-    (USED, "PostToolUse"),
-    (PROMPT, "UserPromptSubmit"),
-):
-    _table["opencode"] = _name
-CLIENTS = ("claude", "codex", "gemini", "opencode")
+CLIENTS = NAMES
+
+
+def _named(means: str) -> dict[str, str]:
+    """The event of each client that means this; the first, where several do."""
+    events = {client: part(client, "events").EVENTS for client in CLIENTS}
+    return {
+        client: next(name for name, meaning in known.items() if meaning == means)
+        for client, known in events.items()
+    }
+
+
+START, PROMPT, TOOL, USED = _named("start"), _named("prompt"), _named("tool"), _named("used")
+STOP, END = _named("stop"), _named("end")
 
 
 def samples() -> list[tuple[str, str, str]]:
@@ -113,8 +114,23 @@ _GEMINI: dict[str, tuple[Keys, Keys]] = {
     "SessionEnd": ({"systemMessage": str}, {}),
 }
 _OPENCODE: Keys = {"context": str, "deny": str, "prompt": str}
-_READS = {"claude": _CLAUDE, "codex": _CODEX, "gemini": _GEMINI}
-_REFUSALS = {"claude": "block", "codex": "block", "gemini": "deny"}
+# Copilot CLI reads Claude Code's answers in Claude Code's settings, and in its own the same without frame.
+_COPILOT = {
+    event: (
+        {**keys, **{name: kind for name, kind in specific.items() if name != "hookEventName"}},
+        specific,
+    )
+    for event, (keys, specific) in _CLAUDE.items()
+}
+_READS = {
+    "claude": _CLAUDE,
+    "codex": _CODEX,
+    "gemini": _GEMINI,
+    "qwen": _CLAUDE,
+    "copilot": _COPILOT,
+    "cursor": _CLAUDE,
+}
+_REFUSALS = {client: "deny" if client == "gemini" else "block" for client in _READS}
 
 
 def refuse_unreadable(client: str, event: str, answer: dict[str, Any]) -> None:
@@ -140,7 +156,7 @@ def _has_only(value: dict[str, Any], known: Keys) -> None:
 
 def denied(client: str, answer: dict[str, Any]) -> str:
     """Why a tool may not be used, in the words that the client passes on; empty when it may."""
-    if client in ("claude", "codex"):
+    if client not in ("gemini", "opencode"):
         specific = answer.get("hookSpecificOutput", {})
         is_denied = specific.get("permissionDecision") == "deny"
         return str(specific["permissionDecisionReason"]) if is_denied else ""

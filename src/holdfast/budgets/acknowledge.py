@@ -18,7 +18,7 @@ from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules.boxes import amount
 from holdfast.budgets.rules.documents import ALERT_STOP
 from holdfast.budgets.rules.thresholds import ALERT, STOP, TYPES, UNITS, combined, without
-from holdfast.clients.current_session import own_id
+from holdfast.clients.table import own_id
 from holdfast.gates import person as people
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, Usage

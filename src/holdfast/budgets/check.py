@@ -10,7 +10,7 @@ from holdfast.budgets.rules import budget as rules
 from holdfast.budgets.rules.documents import THRESHOLD_STOP
 from holdfast.budgets.rules.ruling import judge, risen
 from holdfast.budgets.stop import put_back
-from holdfast.clients.current_session import own_id
+from holdfast.clients.table import own_id
 from holdfast.estop.stop import refuse_stopped
 from holdfast.kernel import config, latch
 from holdfast.kernel.crash import reached

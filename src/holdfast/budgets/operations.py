@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.budgets.rules import thresholds
+from holdfast.clients.table import titles
 from holdfast.fleet.epic import find
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotFound, Usage
@@ -142,7 +143,7 @@ def report(budget: Budget, request: ReportRequest) -> SpendingReport:
     if session and not accounts[0]["spent"]["client"]:
         raise NotFound(
             f"No client's files of session {session} were found.",
-            hint="Claude Code, Codex, Gemini CLI and opencode keep theirs in your home folder.",
+            hint=f"{titles('and')} keep theirs in your home folder.",
         )
     reported = None if request.agent else reported_by(budget.state())
     parts = [each["spent"] for each in accounts]

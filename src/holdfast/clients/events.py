@@ -10,6 +10,7 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any, Literal, Protocol, TypedDict
 
     from holdfast.kernel.workspace import Workspace
@@ -118,6 +119,72 @@ def common(name: str, means: Means, payload: dict[str, Any]) -> HookEvent:
     event.tool = text_of(payload, "tool_name")
     event.command = command_of(payload.get("tool_input"))
     return event
+
+
+# Claude Code's answers, which other clients took over from it
+
+_WITH_CONTEXT = ("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure")
+
+
+def length(text: str) -> int:
+    """Its characters are JavaScript's: those beyond 16 bits are two."""
+    return len(text) + sum(letter > "\uffff" for letter in text)
+
+
+def answer(event: HookEvent, outcome: HookOutcome) -> dict[str, Any]:
+    said: dict[str, Any] = {}
+    specific: dict[str, Any] = {}
+    if outcome.get("context") and event.name in _WITH_CONTEXT:
+        specific["additionalContext"] = outcome["context"]
+    if "deny" in outcome:
+        specific["permissionDecision"] = "deny"
+        specific["permissionDecisionReason"] = outcome["deny"]
+    if specific:
+        said["hookSpecificOutput"] = {"hookEventName": event.name, **specific}
+    if "prompt" in outcome:
+        said["decision"], said["reason"] = "block", outcome["prompt"]
+    if outcome.get("tell"):
+        said["systemMessage"] = outcome["tell"]
+    if "halt" in outcome:
+        said["continue"], said["stopReason"] = False, outcome["halt"]
+        said["systemMessage"] = outcome["halt"]
+    return said
+
+
+# Which client really runs a hook. Copilot CLI and Cursor run the hooks in Claude Code's settings, so that
+# the name in the command line may be another client's. Payload and environment tell.
+
+# Whose settings other clients read.
+SHARED = "claude"
+# Seen in every payload of Cursor, and in none of another client.
+_CURSOR = "cursor_version"
+# What Copilot calls its transcripts.
+_EVENTS_FILE = "/events.jsonl"
+
+
+def caller_of(named: str, payload: dict[str, Any], environment: Mapping[str, str]) -> str:
+    """The client that sent a payload to a hook in the settings of `named`."""
+    if named != SHARED:
+        return named
+    if _CURSOR in payload:
+        return "cursor"
+    transcript = payload.get("transcript_path")
+    if isinstance(transcript, str) and transcript:
+        return "copilot" if transcript.endswith(_EVENTS_FILE) else named
+    # Claude Code always names its transcript. Copilot does so at a stop only, and says when it was.
+    if "timestamp" in payload or "sessionId" in payload:
+        return "copilot"
+    is_inside = bool(environment.get("COPILOT_PROJECT_DIR"))
+    return "copilot" if is_inside and not environment.get("CLAUDE_CODE_SESSION_ID") else named
+
+
+def is_named_twice(named: str, caller: str, root: str) -> bool:
+    """Whether the caller's own settings in a worktree start our hooks as well: those count then."""
+    if named == caller or caller != "copilot":
+        return False
+    from holdfast.clients.copilot.install import is_installed
+
+    return is_installed(root)
 
 
 # When each event of each client last came in: the time of a file, which the launcher touches as well.

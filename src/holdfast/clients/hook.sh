@@ -21,10 +21,13 @@ PreCompress) means=compress ;;
 esac
 start=''
 case $client in
-claude) session=$CLAUDE_CODE_SESSION_ID start=$CLAUDE_PROJECT_DIR ;;
+# Copilot CLI runs the hooks in Claude Code's settings, also in a shell of Claude Code's.
+claude) [ "$COPILOT_PROJECT_DIR" ] && session='' || session=$CLAUDE_CODE_SESSION_ID start=$CLAUDE_PROJECT_DIR ;;
 gemini) session=$GEMINI_SESSION_ID start=$GEMINI_PROJECT_DIR ;;
 codex) session=$PPID ;; # Codex names no session to its hooks; its process runs one at a time
+copilot) session=$PPID start=$COPILOT_PROJECT_DIR ;; # the same
 opencode) session=$OPENCODE_SESSION_ID ;;
+qwen) session=$QWEN_CODE_SESSION_ID start=$QWEN_PROJECT_DIR ;;
 *) session='' ;;
 esac
 case $session in
@@ -215,7 +218,7 @@ note_failure() {
 }
 
 deny_if_stopped() {
-  for start in "$CLAUDE_PROJECT_DIR" "$GEMINI_PROJECT_DIR" "$PWD"; do
+  for start in "$CLAUDE_PROJECT_DIR" "$GEMINI_PROJECT_DIR" "$QWEN_PROJECT_DIR" "$COPILOT_PROJECT_DIR" "$PWD"; do
     [ -d "$start" ] && find_home "$start" || continue
     for latch in "$home/latch" "$root/.holdfast/latch"; do
       [ -e "$latch" ] && deny "$latch"

@@ -9,11 +9,8 @@ import os
 import shutil
 
 from holdfast.clients import launcher
-from holdfast.clients.claude import install as claude
-from holdfast.clients.codex import install as codex
-from holdfast.clients.gemini import install as gemini
-from holdfast.clients.opencode import install as opencode
 from holdfast.clients.settings import files
+from holdfast.clients.table import NAMES, part
 from holdfast.kernel.errors import HoldfastError
 from holdfast.processes import relaunch
 from holdfast.processes.distribution import install_command
@@ -47,13 +44,8 @@ if TYPE_CHECKING:
         because: str
 
 
-_MODULES: dict[str, Any] = {
-    "claude": claude,
-    "codex": codex,
-    "gemini": gemini,
-    "opencode": opencode,
-}
-CLIENTS = tuple(_MODULES)
+CLIENTS = NAMES
+_MODULES: dict[str, Any] = {name: part(name, "install") for name in CLIENTS}
 
 
 def modules() -> dict[str, Any]:
@@ -156,15 +148,15 @@ def _change(
     dry_run: bool,
 ) -> dict[str, list[SettingsChange]]:
     """Do as planned. A file that cannot be understood is refused before any client's is written."""
-    planned = {client: [plan(workspace, part) for part in ours] for client, ours in parts.items()}
+    planned = {client: [plan(workspace, one) for one in ours] for client, ours in parts.items()}
     if dry_run:
         return planned
     done: list[str] = []
     for client, changes in planned.items():
-        for place, part in enumerate(parts[client]):
+        for place, wanted in enumerate(parts[client]):
             try:
                 if files.is_outdated(changes[place]):
-                    changes[place] = plan(workspace, part)
+                    changes[place] = plan(workspace, wanted)
                 files.carry_out(workspace, changes[place])
             except HoldfastError as error:
                 if done:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients import discovery
+from holdfast.clients import folders
+from holdfast.clients.claude import sessions as claude_sessions
 from holdfast.clients.conversation import text_of
 from holdfast.clients.opencode.transcript import read_object
+from holdfast.clients.table import CLIENTS
 from holdfast.processes import identity
 
 TYPE_CHECKING = False
@@ -19,17 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any, Literal
 
-    from holdfast.clients.discovery import ClientName, FoundSession
+    from holdfast.clients.folders import FoundSession
+    from holdfast.clients.table import ClientName
 
     Liveness = Literal["alive", "ended", "unknown"]
 
-PROGRAMS: tuple[ClientName, ...] = ("claude", "codex", "gemini", "opencode")
-_PACKAGES: tuple[tuple[str, ClientName], ...] = (
-    ("@anthropic-ai/claude-code", "claude"),
-    ("@openai/codex", "codex"),
-    ("@google/gemini-cli", "gemini"),
-    ("opencode-ai", "opencode"),
-)
 _INTERPRETERS = frozenset(("node", "nodejs", "bun", "deno"))
 # A session that was written to just now may be at work where its process is not seen.
 JUST_NOW = 2 * 60 * 1000
@@ -111,7 +107,7 @@ def _is_same(path: str, other: str) -> bool:
 
 
 def _registered(session: str) -> Liveness | None:
-    folder = os.path.join(discovery.claude_home(), "sessions")
+    folder = os.path.join(claude_sessions.home(), "sessions")
     try:
         names = os.listdir(folder)
     except OSError:
@@ -124,7 +120,7 @@ def _registered(session: str) -> Liveness | None:
 
 
 def _record_of(pid: int) -> dict[str, Any]:
-    return read_object(os.path.join(discovery.claude_home(), "sessions", f"{pid}.json"))
+    return read_object(os.path.join(claude_sessions.home(), "sessions", f"{pid}.json"))
 
 
 def _state_of(record: dict[str, Any]) -> Liveness | None:
@@ -136,7 +132,7 @@ def _state_of(record: dict[str, Any]) -> Liveness | None:
         here = os.readlink("/proc/self/ns/pid")
     except OSError:
         return "unknown"
-    machine = discovery.first_line("/etc/machine-id")
+    machine = folders.first_line("/etc/machine-id")
     if domain != f"linux:{machine}:{here}":
         return "unknown"
     return "alive" if identity.started(pid) == started else "ended"
@@ -162,12 +158,9 @@ def client_of(argv: Sequence[str]) -> ClientName | None:
     if words and _program(words[0]) in _INTERPRETERS:
         words = [word for word in argv[1:12] if not word.startswith("-")][:1]
     for word in words:
-        for client in PROGRAMS:
-            if _program(word) == client:
-                return client
-        for package, client in _PACKAGES:
-            if f"/{package}/" in word:
-                return client
+        for facts in CLIENTS.values():
+            if _program(word) == facts.name or f"/{facts.package}/" in word:
+                return facts.name
     return None
 
 
@@ -184,7 +177,7 @@ def _from_proc() -> Iterator[ClientProcess]:
     for name in os.listdir("/proc"):
         if not name.isdigit():
             continue
-        argv = _words(discovery.head_of(f"/proc/{name}/cmdline"))
+        argv = _words(folders.head_of(f"/proc/{name}/cmdline"))
         client = client_of(argv)
         entry = identity.entry(int(name)) if client else None
         if client is None or entry is None or entry.state in identity.ENDED:
@@ -200,7 +193,7 @@ def _words(line: bytes) -> list[str]:
 
 def _boot_time() -> int:
     """In milliseconds since the epoch; 0 when it is not known."""
-    for line in discovery.head_of("/proc/stat", discovery.MOST_BYTES).split(b"\n"):
+    for line in folders.head_of("/proc/stat", folders.MOST_BYTES).split(b"\n"):
         if line.startswith(b"btime "):
             return int(line[6:]) * 1000
     return 0

@@ -6,12 +6,11 @@ import os
 from itertools import chain
 
 from holdfast.clients import conversation
-from holdfast.clients.claude import transcript as claude_transcript
-from holdfast.clients.codex import transcript as codex_transcript
 from holdfast.clients.gemini import transcript as gemini_transcript
 from holdfast.clients.lines import NewLines, Unread
 from holdfast.clients.liveness import liveness
 from holdfast.clients.opencode import transcript as opencode_transcript
+from holdfast.clients.table import part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from holdfast.clients.conversation import ReaderState, SessionEvent, Transcript
-    from holdfast.clients.discovery import FoundSession
+    from holdfast.clients.folders import FoundSession
     from holdfast.clients.liveness import ClientProcess, Liveness
 
     class ReadProgress(TypedDict):
@@ -51,11 +50,6 @@ if TYPE_CHECKING:
         problem: str
 
 
-_LINES: dict[str, Transcript] = {
-    "claude": claude_transcript,
-    "codex": codex_transcript,
-    "gemini": gemini_transcript,
-}
 LONGEST_REQUEST = 200
 
 
@@ -79,7 +73,7 @@ def read_new(found: FoundSession, progress: ReadProgress | None = None) -> NewEv
             state = conversation.new_state()
         if first is not None:
             size = _size_of(path) - (mark["offset"] if mark and not restarted else 0)
-            reader = _LINES[found["client"]]
+            reader: Transcript = part(found["client"], "transcript")
             events.extend(conversation.read(reader, chain((first,), new), state, size=size))
         mark = lines.mark
     return {"events": events, "progress": {"mark": mark, "state": state}, "restarted": restarted}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients.current_session import own_id
+from holdfast.clients.table import own_id
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.digest import id_of

@@ -11,7 +11,7 @@ import os
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from holdfast.clients.current_session import own_id
+from holdfast.clients.table import own_id
 from holdfast.fleet import current_life
 from holdfast.fleet.rules import checkpoint as file
 from holdfast.git import remote as remotes

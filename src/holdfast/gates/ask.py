@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
-from holdfast.clients.current_session import own_id
+from holdfast.clients.table import own_id
 from holdfast.estop.stop import refuse_stopped
 from holdfast.fleet.current_life import lives_of_session
 from holdfast.gates import lookup, notices, pictures

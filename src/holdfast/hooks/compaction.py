@@ -6,7 +6,7 @@ leaves the compaction to the client.
 
 from __future__ import annotations
 
-from holdfast.clients.current_session import safe_id
+from holdfast.clients.table import safe_id
 from holdfast.hooks.handlers import automated
 from holdfast.kernel import config
 from holdfast.kernel.errors import NotFound

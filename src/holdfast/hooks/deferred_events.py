@@ -11,6 +11,7 @@ import fcntl
 import os
 import time
 
+from holdfast.clients.table import CLIENTS
 from holdfast.kernel import clock, failures
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
@@ -113,7 +114,9 @@ def _finish_one(workspace: Workspace, kept: DeferredEvent) -> None:
         return
     tried = f"{kept.path}~"
     os.rename(kept.path, tried)
-    payload.setdefault("session_id", kept.session if kept.client != "codex" else "")
+    payload.setdefault(
+        "session_id", "" if CLIENTS[kept.client].has_nameless_hooks else kept.session
+    )
     respond_to(
         kept.client,
         kept.event,

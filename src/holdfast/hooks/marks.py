@@ -21,6 +21,7 @@ import os
 
 from holdfast.budgets import alerts
 from holdfast.clients import launcher
+from holdfast.clients.table import CLIENTS
 from holdfast.kernel import canonical_json, clock, latch
 
 TYPE_CHECKING = False
@@ -132,7 +133,7 @@ def _something_holds(workspace: Workspace) -> bool:
 
 def _place(client: str, session: str, key: str) -> str:
     folder = launcher.folder_at_work()
-    if client == "codex":
+    if client in CLIENTS and CLIENTS[client].has_nameless_hooks:
         key = key or os.environ.get(launcher.CLIENT_VARIABLE, "")
     name = key or session
     is_name = bool(name) and name.replace("-", "a").replace("_", "a").replace(".", "a").isalnum()

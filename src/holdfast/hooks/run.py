@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import sys
 
-from holdfast.clients.current_session import safe_id
-from holdfast.clients.events import note_time
+from holdfast.clients.events import caller_of, is_named_twice, note_time
+from holdfast.clients.table import CLIENTS, part, safe_id
 from holdfast.kernel import canonical_json, clock, latch
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
@@ -28,10 +28,6 @@ LARGEST_PAYLOAD = 32 * 1024 * 1024
 LONGEST_NAME = 80
 # Set by the launcher, with its folder; `clients.launcher` has the rest.
 LAUNCHER = "_HOLDFAST_LAUNCHER"
-CLIENTS = ("claude", "codex", "gemini", "opencode")
-# Where a client says that its session began: the agent's own folder, which the payload has, goes with
-# every `cd`. In Codex and opencode it does not, and is the session's.
-PROJECT_VARIABLES = {"claude": "CLAUDE_PROJECT_DIR", "gemini": "GEMINI_PROJECT_DIR"}
 
 
 def command(*arguments: str) -> list[str]:
@@ -96,17 +92,21 @@ def respond_to(
     """The answer to one event of a client's. Without `may_leave` nothing is left to another process.
     `project` is the folder that the session began in; None asks the environment. `kept_as`: the launcher
     kept the event under this name of the session, and the client went on without an answer."""
-    client: Client = __import__(f"holdfast.clients.{client_name}.events", fromlist=["NAME"])
+    named, client_name = client_name, caller_of(client_name, payload, os.environ)
+    client: Client = part(client_name, "events")
     event = client.read(name, payload)
     event.session = safe_id(event.session)
     event.is_deferred = kept_as is not None
     outcome: HookOutcome = {}
     now = clock.now()
     if project is None:
-        project = os.environ.get(PROJECT_VARIABLES.get(client_name, ""), "")
+        variable = CLIENTS[named].project_variable
+        project = os.environ.get(variable, "") if variable else ""
     workspace, around = _places(project, event.folder)
     if workspace is None:
         return {}  # nowhere to work, and nowhere to write down why
+    if is_named_twice(named, client_name, workspace.root):
+        return {}  # the hook in its own settings does it
     if event.is_deferred:
         from holdfast.kernel.lock import PATIENCE_SECONDS
 

@@ -11,8 +11,8 @@ from holdfast.streams import open_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.clients.discovery import FoundSession
     from holdfast.clients.events import Client, HookEvent, HookOutcome
+    from holdfast.clients.folders import FoundSession
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.resume import ResumeRequest
 
@@ -169,12 +169,13 @@ def _is_at_work(workspace: Workspace, found: FoundSession, now: int) -> bool:
 
 def _at_work_text(workspace: Workspace, at_work: list[FoundSession], now: int) -> str:
     """One line for each session that runs beside this one."""
-    from holdfast.session.handover_text import CLIENTS, how_long
+    from holdfast.clients.table import title_of
+    from holdfast.session.handover_text import how_long
 
     lines = []
     for one in at_work[:MOST_AT_WORK]:
         asked = _request_of(workspace, one, now)
-        name = CLIENTS.get(one["client"], one["client"])
+        name = title_of(one["client"])
         age = how_long(max(0, now - one["modified"]))
         lines.append(
             f"- {name} {one['session'][:8]}, active {age} ago{f': {asked}' if asked else ''}"

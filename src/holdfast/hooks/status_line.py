@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.clients.current_session import safe_id
+from holdfast.clients.table import safe_id
 from holdfast.kernel import clock, failures
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover

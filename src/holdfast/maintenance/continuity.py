@@ -38,7 +38,7 @@ from holdfast.session.observe import observe
 from holdfast.session.pack import render
 
 if TYPE_CHECKING:
-    from holdfast.clients.discovery import FoundSession
+    from holdfast.clients.folders import FoundSession
 
 CALLS_AHEAD = 25
 FEWEST_CALLS_AHEAD = 10

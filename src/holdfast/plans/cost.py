@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING
 from holdfast.budgets.measure import gather
 from holdfast.budgets.rules.thresholds import from_millionths, millionths
 from holdfast.clients.claude import usage as claude
-from holdfast.clients.codex import usage as codex
-from holdfast.clients.current_session import own_id
-from holdfast.clients.gemini import usage as gemini
-from holdfast.clients.opencode import usage as opencode
+from holdfast.clients.table import NAMES, own_id, part
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.session.spending import changed, measured
@@ -75,8 +72,8 @@ class Spent:
         found = {own} if own else set()
         for folder in self._folders:
             found.update(claude.since(folder, self._since))
-            for client in (codex, gemini, opencode):
-                sources = client.newest(folder)
+            for client in NAMES[1:]:
+                sources = part(client, "usage").newest(folder)
                 if sources and changed(sources[0]) >= self._since:
                     found.add(sources[0]["session"])
         for session in found | set(self._sessions):

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from holdfast.budgets.rules import documents
-from holdfast.clients.current_session import own_id
+from holdfast.clients.table import own_id
 from holdfast.git.head import read_head
 from holdfast.kernel import clock
 from holdfast.kernel.digest import id_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients.current_session import own_id
+from holdfast.clients.table import own_id
 from holdfast.kernel import canonical_json, config
 from holdfast.kernel.crash import reached
 from holdfast.kernel.digest import new_id

@@ -6,7 +6,7 @@ client; where that cannot be seen, what its hooks did lately decides.
 
 from __future__ import annotations
 
-from holdfast.clients.current_session import own_id
+from holdfast.clients.table import own_id
 from holdfast.kernel import clock
 from holdfast.session import session_files, sessions
 from holdfast.session.rules.model import same_machine

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from holdfast.clients.table import title_of
 from holdfast.kernel import clock
 from holdfast.session.rules.handover import calls_since_stated, edits_since_stated
 from holdfast.session.rules.model import UNKNOWN_ISSUE, empty_progress
@@ -15,12 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from holdfast.clients.discovery import FoundSession
+    from holdfast.clients.folders import FoundSession
     from holdfast.session.observe import Observation
     from holdfast.session.pack import StatedPart
     from holdfast.session.rules.model import SessionState
 
-CLIENTS = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
 MOST_COMPLETED, MOST_SINCE = 8, 4
 # A file that is read to see whether what was to be done stands in it by now.
 LARGEST_FILE = 400_000
@@ -42,7 +42,7 @@ def verdict_lines(state: SessionState, verdict: str, *, why: str = "", now: int)
     if state["last"] is None and state["progress"] == empty_progress() and not observed:
         about, why = "No session was captured here; other work is open.", ""
     elif state["session"]:
-        client = CLIENTS.get(observed["client"], observed["client"]) if observed else ""
+        client = title_of(observed["client"]) if observed else ""
         about = f"Session {one_line(state['session'])[:12]}{f' of {client}' if client else ''}"
         about += _when(last["at"] if last else "", now)
     lines = [f"Holdfast: {verdict}{f' ({why})' if why else ''}. {about}"]
@@ -59,7 +59,7 @@ def _when(at: str, now: int) -> str:
 
 def transcript_lines(found: FoundSession, *, now: int) -> list[str]:
     """The same for a session that only its transcript tells of."""
-    client = CLIENTS.get(found["client"], found["client"])
+    client = title_of(found["client"])
     age = how_long(max(0, now - found["modified"])) if found["modified"] else ""
     return [
         f"Holdfast: session {found['session'][:12]} of {client}"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, TypedDict
 
-    from holdfast.clients.discovery import FoundSession
+    from holdfast.clients.folders import FoundSession
     from holdfast.clients.usage.model import Source
     from holdfast.clients.usage.tally import Tally
     from holdfast.kernel.workspace import Workspace

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients.current_session import own_id
+from holdfast.clients.table import own_id, titles
 from holdfast.kernel import clock, config
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
@@ -37,7 +37,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypedDict
 
-    from holdfast.clients.discovery import FoundSession
+    from holdfast.clients.folders import FoundSession
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.claims import CheckedClaim
     from holdfast.session.observe import Observation
@@ -116,8 +116,7 @@ def resume_without_workspace(folder: str, request: ResumeRequest, *, now: int) -
     if not matching:
         raise NotFound(
             f"There is nothing to resume here{f': no session {wanted}' if wanted else ''}.",
-            hint="`holdfast resume --list` shows the sessions of Claude Code, Codex, Gemini CLI and "
-            "opencode in this folder.",
+            hint=f"`holdfast resume --list` shows the sessions of {titles('and')} in this folder.",
         )
     return _of_found(matching[0], request, now)
 
@@ -503,7 +502,7 @@ def _why_nothing(workspace: Workspace) -> str:
             "`holdfast resume --transcript FILE` reads one."
         )
     return (
-        "No session of Claude Code, Codex, Gemini CLI or opencode was found in this folder, "
+        f"No session of {titles()} was found in this folder, "
         "and no checkpoint. `holdfast checkpoint` captures a session."
     )
 

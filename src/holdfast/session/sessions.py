@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.clients.current_session import LONGEST_ID, is_plain, own_id
+from holdfast.clients.table import LONGEST_ID, is_plain, own_id
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, NotFound, Usage
 from holdfast.kernel.state import load

@@ -10,11 +10,9 @@ import os
 import apsw
 
 from holdfast.clients.claude import usage as claude
-from holdfast.clients.codex import usage as codex
-from holdfast.clients.current_session import own_id
-from holdfast.clients.gemini import usage as gemini
 from holdfast.clients.lines import Unread
 from holdfast.clients.opencode import usage as opencode
+from holdfast.clients.table import NAMES, own_id, part
 from holdfast.clients.usage import amounts
 from holdfast.clients.usage.model import Found
 from holdfast.clients.usage.reader import key_of, refresh, take
@@ -135,7 +133,7 @@ def sources_of(workspace: Workspace, session: str = "") -> list[Source]:
         return _named(session)
     known = sessions.unended(workspace)
     candidates = [_named(known["session"])] if known else []
-    candidates += [client.newest(workspace.root) for client in (claude, codex, gemini, opencode)]
+    candidates += [part(client, "usage").newest(workspace.root) for client in NAMES]
     found = [(changed(sources[0]), sources) for sources in candidates if sources]
     return max(found, key=lambda each: each[0])[1] if found else []
 
@@ -143,8 +141,8 @@ def sources_of(workspace: Workspace, session: str = "") -> list[Source]:
 def _named(session: str) -> list[Source]:
     if "/" in session or ".." in session or not session.isprintable():
         raise Usage(f"{session!r:.60} is no session's id.")
-    for client in (claude, codex, gemini, opencode):
-        found: list[Source] = client.find(session)
+    for client in NAMES:
+        found: list[Source] = part(client, "usage").find(session)
         if found:
             return found
     return []
@@ -152,12 +150,11 @@ def _named(session: str) -> list[Source]:
 
 def sources_at(path: str) -> list[Source]:
     """The files of the session that a transcript belongs to, its own first."""
-    name = os.path.basename(path)
-    if name.startswith("rollout-"):
-        return codex.of_path(path)
-    if name.startswith("session-") and os.path.basename(os.path.dirname(path)) == "chats":
-        return gemini.of_path(path)
-    return claude.of_path(path)
+    usage = [part(client, "usage") for client in NAMES]
+    # By its name, which needs no look into the file. Claude Code's are called as their session is.
+    owner = next((one for one in usage if one.is_own(path)), part("claude", "usage"))
+    found: list[Source] = owner.of_path(path)
+    return found
 
 
 def changed(source: Source) -> int:

@@ -24,7 +24,8 @@ OWN_FILES = (
     *(".ccc-preferences.yaml", ".notes", ".autopilot/state", "holdfast.toml", ".mcp.json"),
     *(".claude/settings.json", ".claude/settings.local.json", ".codex/hooks.json"),
     *(".codex/config.toml", ".gemini/settings.json", ".opencode/plugins/holdfast.js"),
-    *("opencode.json", "opencode.jsonc"),
+    *("opencode.json", "opencode.jsonc", ".qwen/settings.json"),
+    *(".github/copilot/settings.local.json", ".github/mcp.json"),
 )
 
 

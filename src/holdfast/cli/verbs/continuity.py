@@ -10,6 +10,7 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import plural, safe, table
+from holdfast.clients.table import NAMES
 from holdfast.kernel.errors import NotFound
 from holdfast.maintenance.continuity import (
     Comparison,
@@ -19,8 +20,6 @@ from holdfast.maintenance.continuity import (
     recordings_in,
     recordings_of,
 )
-
-CLIENTS = ("claude", "codex", "gemini", "opencode")
 
 
 @click.command()
@@ -32,7 +31,7 @@ CLIENTS = ("claude", "codex", "gemini", "opencode")
     show_default=True,
     help="Characters that each text may have.",
 )
-@click.option("--client", type=click.Choice(CLIENTS), help="Only sessions of this client.")
+@click.option("--client", type=click.Choice(NAMES), help="Only sessions of this client.")
 @verb
 def command(call: Call, transcripts: str, budget: int, client: str | None) -> Reply:
     """Measure how much of what came next a resume would have named, in your own sessions.

@@ -12,6 +12,7 @@ from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import one_line, safe, style, table
 from holdfast.clients.handover import command_for
+from holdfast.clients.table import NAMES, titles
 from holdfast.kernel.errors import NotFound
 from holdfast.maintenance.overview import gather
 from holdfast.session.handover_text import how_long
@@ -22,7 +23,7 @@ from holdfast.session.session_list import list_sessions
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.clients.discovery import ClientName
+    from holdfast.clients.table import ClientName
     from holdfast.kernel.workspace import Workspace
     from holdfast.maintenance.overview import Overview
     from holdfast.session.claims import CheckedClaim
@@ -36,7 +37,6 @@ COLOURS = {
     "DRIFTED": "yellow",
     "FOREIGN": "red",
 }
-CLIENTS = ("claude", "codex", "gemini", "opencode")
 WIDTH = 78
 LONGEST_REQUEST = 40
 
@@ -53,7 +53,7 @@ LONGEST_REQUEST = 40
 @click.option(
     "--in",
     "client",
-    type=click.Choice(CLIENTS),
+    type=click.Choice(NAMES),
     help="Start this client here, with the text as its first prompt.",
 )
 @click.option(
@@ -83,8 +83,8 @@ def resume_command(
 ) -> Reply:
     """Print what the next session needs to continue the work that was left here.
 
-    No set-up is needed: without a journal, the newest transcript of Claude Code, Codex, Gemini CLI or
-    opencode in this folder is read, and nothing is written.
+    No set-up is needed: without a journal, the newest transcript of any client in this folder is read,
+    and nothing is written.
 
     With a checkpoint, the first line says whether the work tree is as it was left: CLEAN, DRIFTED
     (with the files that changed), STALE (too old), FOREIGN (another repository, worktree or issue), or
@@ -146,7 +146,7 @@ def _listing(call: Call, workspace: Workspace | None) -> Reply:
     listed = list_sessions(folder, workspace, now=call.now)
     lines = [line for one in listed for line in _entry(one)]
     empty = [
-        "No session of Claude Code, Codex, Gemini CLI or opencode was found in this folder,",
+        f"No session of {titles()} was found in this folder,",
         "and no checkpoint.",
     ]
     following = [f"holdfast resume --session {listed[0]['session'][:8]}"] if listed else []

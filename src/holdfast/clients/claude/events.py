@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from holdfast.clients.events import common
+from holdfast.clients.events import answer, common, length
 from holdfast.kernel import clock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from holdfast.clients.events import HookEvent, HookOutcome, Means
+    from holdfast.clients.events import HookEvent, Means
+
+__all__ = [
+    "ALONE",
+    "EVENTS",
+    "KEEPS_COMMANDS",
+    "LONGEST_CONTEXT",
+    "NAME",
+    "answer",
+    "length",
+    "read",
+]
 
 NAME = "claude"
 EVENTS: dict[str, Means] = {
@@ -40,7 +51,6 @@ KEEPS_COMMANDS = True
 # Behind an event's name in settings that an older `init --http` wrote: nothing runs after a tool there.
 UNWATCHED = "unwatched"
 UNWATCHED_AFTER = 2 * clock.MINUTE
-_WITH_CONTEXT = ("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure")
 
 
 def read(name: str, payload: dict[str, Any]) -> HookEvent:
@@ -48,28 +58,3 @@ def read(name: str, payload: dict[str, Any]) -> HookEvent:
     event = common(name, EVENTS.get(name, "unknown"), payload)
     event.looks_after = UNWATCHED_AFTER if word == UNWATCHED else 0
     return event
-
-
-def length(text: str) -> int:
-    """Its characters are JavaScript's: those beyond 16 bits are two."""
-    return len(text) + sum(letter > "\uffff" for letter in text)
-
-
-def answer(event: HookEvent, outcome: HookOutcome) -> dict[str, Any]:
-    said: dict[str, Any] = {}
-    specific: dict[str, Any] = {}
-    if outcome.get("context") and event.name in _WITH_CONTEXT:
-        specific["additionalContext"] = outcome["context"]
-    if "deny" in outcome:
-        specific["permissionDecision"] = "deny"
-        specific["permissionDecisionReason"] = outcome["deny"]
-    if specific:
-        said["hookSpecificOutput"] = {"hookEventName": event.name, **specific}
-    if "prompt" in outcome:
-        said["decision"], said["reason"] = "block", outcome["prompt"]
-    if outcome.get("tell"):
-        said["systemMessage"] = outcome["tell"]
-    if "halt" in outcome:
-        said["continue"], said["stopReason"] = False, outcome["halt"]
-        said["systemMessage"] = outcome["halt"]
-    return said

@@ -65,6 +65,11 @@ def find(session: str) -> list[Source]:
     return []
 
 
+def is_own(path: str) -> bool:
+    """Whether a file is called as this client calls its transcripts."""
+    return False  # any other file is taken for one
+
+
 def of_path(path: str) -> list[Source]:
     """A session's transcript and those of its subagents."""
     session = os.path.basename(path).removesuffix(".jsonl")

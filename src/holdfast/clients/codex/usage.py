@@ -56,6 +56,11 @@ def find(session: str) -> list[Source]:
     return sorted(sources, key=lambda source: (source["agent"], source["path"]))
 
 
+def is_own(path: str) -> bool:
+    """Whether a file is called as this client calls its transcripts."""
+    return os.path.basename(path).startswith("rollout-")
+
+
 def of_path(path: str) -> list[Source]:
     """The session that a rollout belongs to."""
     session = session_of(began_with(path)) or os.path.basename(path)[-42:-6]

@@ -45,6 +45,12 @@ def find(session: str) -> list[Source]:
     return []
 
 
+def is_own(path: str) -> bool:
+    """Whether a file is called as this client calls its transcripts."""
+    folder, name = os.path.split(path)
+    return name.startswith("session-") and os.path.basename(folder) == "chats"
+
+
 def of_path(path: str) -> list[Source]:
     session = _session_of(path) or os.path.basename(path).removesuffix(".jsonl")
     sources: list[Source] = [{"client": CLIENT, "session": session, "path": path, "agent": ""}]

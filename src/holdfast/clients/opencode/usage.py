@@ -46,6 +46,11 @@ def newest(root: str) -> list[Source]:
     return _source(rows[0][0]) if rows else []
 
 
+def is_own(path: str) -> bool:
+    """Whether a file is called as this client calls its transcripts."""
+    return False  # its sessions are in a database
+
+
 def find(session: str) -> list[Source]:
     rows = _ask("SELECT id FROM session WHERE id = ?", (session,))
     return _source(session) if rows else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from holdfast.clients.table import title_of
 from holdfast.clients.usage import prices
 from holdfast.clients.usage.model import TOKENS
 
@@ -35,14 +36,13 @@ if TYPE_CHECKING:
         messages: int
 
 
-NAMES = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI", "opencode": "opencode"}
 # Later than every time that a client writes.
 _EVER = "9999"
 
 
 def cost_of(tally: Tally, key: str) -> Cost:
     """The client's own total with what came after it, else the sum of all messages."""
-    data, name = tally.session(key), NAMES[key.partition(":")[0]]
+    data, name = tally.session(key), title_of(key.partition(":")[0])
     if not data.get("known"):
         return _unknown(0.0, "nothing in its files is known to this holdfast")
     report, since = data.get("report"), tally.total(key, "since")

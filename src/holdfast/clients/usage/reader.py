@@ -8,15 +8,10 @@ from __future__ import annotations
 import os
 
 from holdfast.clients import conversation
-from holdfast.clients.claude import transcript as claude_transcript
-from holdfast.clients.claude import usage as claude
-from holdfast.clients.codex import transcript as codex_transcript
-from holdfast.clients.codex import usage as codex
-from holdfast.clients.gemini import transcript as gemini_transcript
-from holdfast.clients.gemini import usage as gemini
 from holdfast.clients.lines import NewLines, Unread
 from holdfast.clients.opencode import transcript as opencode_transcript
 from holdfast.clients.opencode import usage as opencode
+from holdfast.clients.table import part
 from holdfast.clients.usage import prices
 from holdfast.clients.usage.model import Found
 
@@ -32,12 +27,6 @@ if TYPE_CHECKING:
     # From what was observed before (None: nothing) and new events to what is observed now.
     Fold = Callable[[Any, list[SessionEvent]], Any]
 
-CLIENTS: Any = {module.CLIENT: module for module in (claude, codex, gemini, opencode)}
-TRANSCRIPTS: dict[str, Transcript] = {
-    claude.CLIENT: claude_transcript,
-    codex.CLIENT: codex_transcript,
-    gemini.CLIENT: gemini_transcript,
-}
 ERROR_LENGTH = 500
 # Under this name the tally keeps what the transcript's reader remembers.
 READER = "reader"
@@ -223,7 +212,8 @@ def _read_lines(
     source: Source, mark: Any, state: dict[str, Any], found: Found, observer: Observer | None
 ) -> Any:
     """Everything that the new lines say; the mark for the next time."""
-    client, transcript = CLIENTS[source["client"]], TRANSCRIPTS[source["client"]]
+    client = part(source["client"], "usage")
+    transcript: Transcript = part(source["client"], "transcript")
     lines = NewLines(source["path"], mark)
     new = _size_of(source["path"]) - (mark["offset"] if mark else 0)
     to_skim = new - transcript.READ_WHOLE

@@ -14,7 +14,7 @@ from holdfast.budgets.rules import thresholds
 from holdfast.cli.frame import Call, Reply, warn_of_views
 from holdfast.cli.parser import epic_option, verb
 from holdfast.cli.terminal import one_line, plural, safe, style, table
-from holdfast.clients.usage.amounts import NAMES
+from holdfast.clients.table import title_of
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.errors import Usage
 
@@ -149,7 +149,7 @@ def _session_lines(agent: str, told: Account) -> Iterator[str]:
         yield f"No client's files{named} were found: what was spent is unknown."
         return
     title = f"{safe(agent)}: " if agent else ""
-    title += f"{NAMES[spent['client']]} {safe(spent['session'])}"
+    title += f"{title_of(spent['client'])} {safe(spent['session'])}"
     began = f"since {_time(spent['started_at'])}" if spent["started_at"] else ""
     yield f"{style(title, bold=True)}  {style(began, dim=True)}".rstrip()
     yield from table(list(_facts(spent)), indent="  ")

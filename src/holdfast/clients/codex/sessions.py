@@ -1,0 +1,94 @@
+"""Codex: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<session>.jsonl`."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from holdfast.clients.conversation import table_of, text_of
+from holdfast.clients.folders import (
+    FIRST_BYTES,
+    MOST_BYTES,
+    entries_of,
+    found_session,
+    head_of,
+    json_text,
+    newest_first,
+    object_in,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from holdfast.clients.folders import FoundSession, SessionPlace
+
+_CWD = re.compile(rb'"cwd":\s*"((?:[^"\\]|\\.)*)"')
+_OLD_CWD = re.compile(rb"<cwd>([^<\\]{1,4096})</cwd>")
+_LINES = frozenset(("session_meta", "turn_context", "response_item", "event_msg", "compacted"))
+
+
+def home() -> str:
+    return os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
+
+
+def sessions(place: SessionPlace) -> Iterator[FoundSession]:
+    """Sorted by the day that they began on; a session that was taken up again is newer than that."""
+    for modified, path in newest_first(_rollouts()):
+        head = head_of(path, FIRST_BYTES)
+        match = _CWD.search(head)
+        if match and not place.holds(json_text(match[1])):
+            continue
+        began = _head_of_session(path, head)
+        cwd = text_of(began.get("cwd"))
+        if cwd and place.holds(cwd) and not _is_subagent(began):
+            session = text_of(began.get("id")) or os.path.basename(path)[-42:-6]
+            yield found_session("codex", session, path, modified, cwd)
+
+
+def _rollouts() -> Iterator[os.DirEntry[str]]:
+    folders = [os.path.join(home(), "sessions")]
+    for _ in ("year", "month", "day"):
+        folders = [entry.path for folder in folders for entry in entries_of(folder)]
+    for folder in reversed(folders):
+        for entry in entries_of(folder):
+            if entry.name.startswith("rollout-") and entry.name.endswith(".jsonl"):
+                yield entry
+
+
+def _head_of_session(path: str, head: bytes) -> dict[str, Any]:
+    """What a rollout says of itself in its first line; older ones name the folder further below."""
+    if b"\n" not in head:
+        head = head_of(path, MOST_BYTES)
+    line = head.partition(b"\n")[0]
+    record = object_in(line)
+    began = table_of(record.get("payload")) or record
+    if not text_of(began.get("cwd")):
+        head = head_of(path, 16 * FIRST_BYTES)
+        match = _OLD_CWD.search(head) or _CWD.search(head)
+        began = {**began, "cwd": json_text(match[1]) if match else ""}
+    return began
+
+
+def _is_subagent(began: dict[str, Any]) -> bool:
+    parent = text_of(began.get("session_id"))
+    source = table_of(began.get("source"))
+    return "subagent" in source or bool(parent and parent != began.get("id"))
+
+
+def is_writer(record: dict[str, Any]) -> bool:
+    if isinstance(record.get("payload"), dict) and text_of(record.get("type")) in _LINES:
+        return True
+    return "instructions" in record and "git" in record and bool(text_of(record.get("id")))
+
+
+def session_at(path: str, modified: int) -> FoundSession:
+    began = _head_of_session(path, head_of(path, MOST_BYTES))
+    session = text_of(began.get("id")) or os.path.basename(path).rpartition(".")[0][-36:]
+    return found_session("codex", session, path, modified, text_of(began.get("cwd")))
+
+
+def is_head(head: bytes) -> bool:
+    """Whether a file begins with a first line of Codex that is longer than what was read."""
+    return b'"type":"session_meta"' in head[:200]

@@ -1,0 +1,1 @@
+"""Copilot CLI: install, hook events, transcript, usage."""

@@ -1,0 +1,67 @@
+"""Copilot CLI: Claude Code's events and answers, and its own names for both.
+
+It runs the hooks in Claude Code's settings too. `caller_of` finds out who calls.
+"""
+
+from __future__ import annotations
+
+from holdfast.clients.events import answer as answer_of_claude
+from holdfast.clients.events import command_of, common, length, text_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.clients.events import HookEvent, HookOutcome, Means
+
+__all__ = [
+    "ALONE",
+    "EVENTS",
+    "KEEPS_COMMANDS",
+    "LONGEST_CONTEXT",
+    "NAME",
+    "answer",
+    "length",
+    "read",
+]
+
+NAME = "copilot"
+EVENTS: dict[str, Means] = {
+    "SessionStart": "start",
+    "UserPromptSubmit": "prompt",
+    "PreToolUse": "tool",
+    "PostToolUse": "used",
+    "PostToolUseFailure": "used",
+    "PreCompact": "compacting",
+    "Stop": "stop",
+    "SessionEnd": "end",
+    **dict.fromkeys(
+        (
+            *("PermissionRequest", "Notification", "ErrorOccurred", "SubagentStart"),
+            *("SubagentStop", "PostToolBatch", "StopFailure", "PostCompact"),
+        ),
+        "nothing",
+    ),
+}
+# No limit was seen; ours is the usual length of a pack.
+LONGEST_CONTEXT = 9_500
+ALONE = True
+KEEPS_COMMANDS = True
+
+
+def read(name: str, payload: dict[str, Any]) -> HookEvent:
+    event = common(name, EVENTS.get(name, "unknown"), payload)
+    # Some payloads have Copilot's own names, whatever the event was registered as.
+    event.session = event.session or text_of(payload, "sessionId")
+    event.transcript = event.transcript or text_of(payload, "transcriptPath")
+    event.tool = event.tool or text_of(payload, "toolName")
+    event.command = event.command or command_of(payload.get("toolInput"))
+    return event
+
+
+def answer(event: HookEvent, outcome: HookOutcome) -> dict[str, Any]:
+    """Claude Code's answer, and once more without the frame around it: which of the two is read depends
+    on whose settings the hook stands in."""
+    said = answer_of_claude(event, outcome)
+    specific = said.get("hookSpecificOutput", {})
+    return {**said, **{name: specific[name] for name in specific if name != "hookEventName"}}

@@ -1,0 +1,44 @@
+"""Copilot CLI: `~/.copilot/session-state/<session>/events.jsonl`, whose first line names the folder."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.clients.conversation import table_of, text_of
+from holdfast.clients.copilot.install import home
+from holdfast.clients.folders import entries_of, found_session, newest_first
+from holdfast.clients.lines import first_record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from holdfast.clients.folders import FoundSession, SessionPlace
+
+FILE = "events.jsonl"
+FIRST = "session.start"
+
+
+def sessions(place: SessionPlace) -> Iterator[FoundSession]:
+    files = [
+        entry
+        for session in entries_of(os.path.join(home(), "session-state"))
+        for entry in entries_of(session.path)
+        if entry.name == FILE
+    ]
+    for modified, path in newest_first(files):
+        found = session_at(path, modified)
+        if found["cwd"] and place.holds(found["cwd"]):
+            yield found
+
+
+def is_writer(record: dict[str, Any]) -> bool:
+    return record.get("type") == FIRST and isinstance(record.get("data"), dict)
+
+
+def session_at(path: str, modified: int) -> FoundSession:
+    began = table_of(first_record(path).get("data"))
+    session = text_of(began.get("sessionId")) or os.path.basename(os.path.dirname(path))
+    cwd = text_of(table_of(began.get("context")).get("cwd"))
+    return found_session("copilot", session, path, modified, cwd)

@@ -1,0 +1,102 @@
+"""Copilot CLI: `session.usage_record` in a session's events, one for each answer of a model.
+
+`cost` there counts premium requests, which are no money: the price comes from our own list.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.clients.copilot.install import home
+from holdfast.clients.copilot.sessions import FILE, session_at
+from holdfast.clients.copilot.transcript import is_of_subagent
+from holdfast.clients.folders import entries_of, newest_first
+from holdfast.clients.usage.model import count, message, table, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.clients.usage.model import Found, Source
+
+CLIENT = "copilot"
+# So many of the newest sessions are looked at for one of this folder.
+LOOK_BACK = 200
+_TELLING = (b'"session.usage_record"', b'"session.error"', b'"session.start"')
+
+
+def newest(root: str) -> list[Source]:
+    """The session of this folder that was written to last."""
+    files = newest_first(
+        entry
+        for session in entries_of(_folder())
+        for entry in entries_of(session.path)
+        if entry.name == FILE
+    )
+    for modified, path in files[:LOOK_BACK]:
+        if session_at(path, modified)["cwd"] == root:
+            return of_path(path)
+    return []
+
+
+def _folder() -> str:
+    return os.path.join(home(), "session-state")
+
+
+def find(session: str) -> list[Source]:
+    """The file of one session, whatever folder it worked in."""
+    path = os.path.join(_folder(), session, FILE)
+    return of_path(path) if os.path.isfile(path) else []
+
+
+def is_own(path: str) -> bool:
+    """Whether a file is called as this client calls its transcripts."""
+    return os.path.basename(path) == FILE
+
+
+def of_path(path: str) -> list[Source]:
+    session = os.path.basename(os.path.dirname(path))
+    return [{"client": CLIENT, "session": session, "path": path, "agent": ""}]
+
+
+def is_telling(line: bytes) -> bool:
+    head = line[:60]
+    return any(word in head for word in _TELLING)
+
+
+def glance(line: bytes, state: dict[str, Any], found: Found) -> None:
+    if line.startswith(b'{"type":"'):
+        found.known += 1
+
+
+def parse(record: dict[str, Any], source: Source, state: dict[str, Any], found: Found) -> None:
+    """The session's beginning, one answer, or an error."""
+    found.known += 1
+    kind, data, at = record.get("type"), table(record.get("data")), text(record.get("timestamp"))
+    if kind == "session.start":
+        found.started_at = text(data.get("startTime")) or at
+    elif kind == "session.error":
+        found.errors[text(record.get("id")) or at] = text(data.get("message")) or "error"
+    elif kind == "session.usage_record":
+        _answer(record, table(data.get("usage")), at, found)
+
+
+def _answer(record: dict[str, Any], usage: dict[str, Any], at: str, found: Found) -> None:
+    answer = message(text(usage.get("apiCallId")) or text(record.get("id")), at, "")
+    answer["model"] = text(usage.get("model"))
+    asked = count(usage.get("inputTokens"))
+    read, written = count(usage.get("cacheReadTokens")), count(usage.get("cacheWriteTokens"))
+    # What came from the cache and went to it is part of the input.
+    answer["input"] = max(0, asked - read - written)
+    answer["output"] = count(usage.get("outputTokens"))
+    answer["cache_read"], answer["cache_write"] = read, written
+    answer["counted"] = True
+    found.messages[answer["id"]] = answer
+    if not is_of_subagent(record):
+        found.context = {
+            "at": at,
+            "tokens": asked + answer["output"],
+            "window": count(usage.get("maxPromptTokens")),
+            "model": answer["model"],
+            "provider": "",
+        }

@@ -1,0 +1,1 @@
+"""Cursor: its hook events, which come in Claude Code's words."""

@@ -1,0 +1,44 @@
+"""Cursor: it runs the hooks in Claude Code's settings where its user allows it, in Claude Code's words.
+
+It is only recognised, by its payloads. It has no installation, and its transcripts are not read.
+"""
+
+from __future__ import annotations
+
+from holdfast.clients.claude import events as claude
+from holdfast.clients.events import answer, length
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.clients.events import HookEvent
+
+__all__ = [
+    "ALONE",
+    "EVENTS",
+    "KEEPS_COMMANDS",
+    "LONGEST_CONTEXT",
+    "NAME",
+    "answer",
+    "length",
+    "read",
+]
+
+NAME = "cursor"
+EVENTS = claude.EVENTS
+LONGEST_CONTEXT = claude.LONGEST_CONTEXT
+# One process of the editor runs several conversations.
+ALONE = False
+KEEPS_COMMANDS = True
+
+
+def read(name: str, payload: dict[str, Any]) -> HookEvent:
+    event = claude.read(name, payload)
+    conversation = payload.get("conversation_id")
+    event.session = event.session or (conversation if isinstance(conversation, str) else "")
+    roots = payload.get("workspace_roots")
+    if not event.folder and isinstance(roots, list) and roots and isinstance(roots[0], str):
+        event.folder = roots[0]
+    event.transcript = ""
+    return event

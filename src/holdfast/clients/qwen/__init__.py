@@ -1,0 +1,1 @@
+"""Qwen Code: install, hook events, transcript, usage."""

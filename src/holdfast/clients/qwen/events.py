@@ -1,0 +1,58 @@
+"""Qwen Code: Claude Code's events and answers. It shows no `<` of a context to the model as it is."""
+
+from __future__ import annotations
+
+from holdfast.clients.events import answer, common, text_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.clients.events import HookEvent, Means
+
+__all__ = [
+    "ALONE",
+    "EVENTS",
+    "KEEPS_COMMANDS",
+    "LONGEST_CONTEXT",
+    "NAME",
+    "answer",
+    "length",
+    "read",
+]
+
+NAME = "qwen"
+EVENTS: dict[str, Means] = {
+    "SessionStart": "start",
+    "UserPromptSubmit": "prompt",
+    "PreToolUse": "tool",
+    "PostToolUse": "used",
+    "PostToolUseFailure": "used",
+    "PreCompact": "compacting",
+    "Stop": "stop",
+    "SessionEnd": "end",
+    **dict.fromkeys(
+        (
+            *("PostToolBatch", "PostCompact", "StopFailure", "SubagentStart", "SubagentStop"),
+            *("Notification", "PermissionRequest", "PermissionDenied", "UserPromptExpansion"),
+            *("InstructionsLoaded", "TodoCreated", "TodoCompleted"),
+        ),
+        "nothing",
+    ),
+}
+# No limit was seen; ours is the usual length of a pack.
+LONGEST_CONTEXT = 9_500
+ALONE = True
+KEEPS_COMMANDS = True
+
+
+def read(name: str, payload: dict[str, Any]) -> HookEvent:
+    event = common(name, EVENTS.get(name, "unknown"), payload)
+    if name == "UserPromptSubmit" and not text_of(payload, "prompt"):
+        event.means = "nothing"  # it says so after every tool, too, when no person asked
+    return event
+
+
+def length(text: str) -> int:
+    """`<` and `>` come as `&lt;` and `&gt;`."""
+    return len(text) + 3 * (text.count("<") + text.count(">"))

@@ -1,0 +1,65 @@
+"""Qwen Code: the project's `.qwen/settings.json`, hooks and server in one file. Comments may be in it."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.clients import launcher
+from holdfast.clients.settings.json_part import JsonPart
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.clients.settings.files import Part
+    from holdfast.kernel.workspace import Workspace
+
+PROGRAM = "qwen"
+# The version that these hooks were seen to run in; older ones were not tried.
+OLDEST = "0.24.0"
+# What a user has to do before hooks run.
+REVIEW = ""
+# Event, and the seconds that Qwen Code may wait for us.
+EVENTS = {
+    "SessionStart": 10,
+    "UserPromptSubmit": 10,
+    "PreToolUse": 10,
+    "PostToolUse": 10,
+    "PostToolUseFailure": 10,
+    "PreCompact": 20,
+    "Stop": 20,
+    "SessionEnd": 5,
+}
+
+
+def home() -> str:
+    return os.path.expanduser("~/.qwen")
+
+
+def parts(workspace: Workspace, server: list[str]) -> list[Part]:
+    groups = {
+        event: [
+            {
+                "hooks": [
+                    {
+                        "name": "holdfast",
+                        "type": "command",
+                        "command": launcher.sourced_line(PROGRAM, event),
+                        "timeout": limit,
+                    }
+                ]
+            }
+        ]
+        for event, limit in EVENTS.items()
+    }
+    entry = {"command": server[0], "args": server[1:]} if server else None
+    path = os.path.join(workspace.root, ".qwen", "settings.json")
+    members: list[tuple[list[str], object]] = [(["mcpServers", "holdfast"], entry)] if entry else []
+    return [JsonPart(path, hooks=groups, members=members)]
+
+
+def is_reviewed(workspace: Workspace) -> bool:
+    """Nothing that could be read says that the user has to allow hooks first."""
+    return True
+
+
+def notes(workspace: Workspace) -> list[str]:
+    return ["Qwen Code reads a project's settings only in a folder that you trust."]

@@ -1,0 +1,96 @@
+"""Qwen Code: `~/.qwen/projects/<the folder's path>/chats/<session>.jsonl`; what an answer cost stands
+on its own line."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.clients.claude.sessions import name_of
+from holdfast.clients.folders import entries_of, newest_first
+from holdfast.clients.qwen.sessions import home
+from holdfast.clients.usage.model import count, message, table, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.clients.usage.model import Found, Source
+
+CLIENT = "qwen"
+_TELLING = (b'"usageMetadata":', b"qwen-code.api_error")
+
+
+def newest(root: str) -> list[Source]:
+    """The session of this folder that was written to last."""
+    files = newest_first(
+        entry
+        for entry in entries_of(os.path.join(home(), "projects", name_of(root), "chats"))
+        if entry.name.endswith(".jsonl")
+    )
+    return of_path(files[0][1]) if files else []
+
+
+def find(session: str) -> list[Source]:
+    """The file of one session, whatever folder it worked in."""
+    for project in entries_of(os.path.join(home(), "projects")):
+        path = os.path.join(project.path, "chats", f"{session}.jsonl")
+        if os.path.isfile(path):
+            return of_path(path)
+    return []
+
+
+def is_own(path: str) -> bool:
+    """Whether a file is called as this client calls its transcripts."""
+    folder, name = os.path.split(path)
+    return os.path.basename(folder) == "chats" and not name.startswith("session-")
+
+
+def of_path(path: str) -> list[Source]:
+    session = os.path.basename(path).removesuffix(".jsonl")
+    return [{"client": CLIENT, "session": session, "path": path, "agent": ""}]
+
+
+def is_telling(line: bytes) -> bool:
+    return any(word in line for word in _TELLING)
+
+
+def glance(line: bytes, state: dict[str, Any], found: Found) -> None:
+    if b'"sessionId":' in line[:300]:
+        found.known += 1
+
+
+def parse(record: dict[str, Any], source: Source, state: dict[str, Any], found: Found) -> None:
+    """One answer, or an error of the model's API."""
+    found.known += 1
+    at = text(record.get("timestamp"))
+    found.started_at = found.started_at or at
+    event = table(table(record.get("systemPayload")).get("uiEvent"))
+    if event:
+        if text(event.get("event.name")).endswith("api_error"):
+            id = text(record.get("uuid")) or at
+            found.errors[id] = (
+                text(event.get("error_message")) or text(event.get("error")) or "error"
+            )
+        return
+    usage = record.get("usageMetadata")
+    if not isinstance(usage, dict):
+        return
+    answer = message(text(record.get("uuid")) or at, at, text(record.get("model")))
+    asked, cached = (
+        count(usage.get("promptTokenCount")),
+        count(usage.get("cachedContentTokenCount")),
+    )
+    total = count(usage.get("totalTokenCount"))
+    answer["input"] = max(0, asked - cached)
+    # Some providers count the thoughts among the rest of an answer; the total says which.
+    answer["output"] = max(count(usage.get("candidatesTokenCount")), total - asked)
+    answer["cache_read"] = cached
+    answer["counted"] = True
+    found.messages[answer["id"]] = answer
+    found.context = {
+        "at": at,
+        "tokens": total,
+        "window": 0,
+        "model": answer["model"],
+        "provider": "",
+    }

@@ -1,0 +1,153 @@
+"""The clients that Holdfast knows, one row of facts for each; and which session runs this process.
+
+A client is one folder beside this file: `install`, `events`, `transcript` and `usage`. Everything that
+goes through all clients goes through this table. docs/how-to/add-a-client.md says how to add one.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    ClientName = Literal["claude", "codex", "gemini", "opencode", "qwen", "copilot"]
+    # `sessions` finds transcripts; `transcript` and `usage` read them.
+    PartName = Literal["install", "events", "transcript", "usage", "sessions"]
+
+
+class ClientFacts:
+    """What is known of a client before any of its modules is loaded."""
+
+    __slots__ = (
+        *("has_nameless_hooks", "name", "package", "project_variable", "session_variable"),
+        *("start", "title"),
+    )
+
+    def __init__(
+        self,
+        name: ClientName,
+        title: str,
+        *,
+        package: str,
+        start: tuple[str, ...],
+        session_variable: str = "",
+        project_variable: str = "",
+        has_nameless_hooks: bool = False,
+    ) -> None:
+        self.name: ClientName = name
+        self.title = title
+        # The npm package that its program is installed from.
+        self.package = package
+        # How to start it for a person; the last word ends with the first prompt.
+        self.start = start
+        # Where the processes that it starts find the session's id. Empty: it does not say.
+        self.session_variable = session_variable
+        # Where its hooks find the folder that the session began in: the folder of a payload follows
+        # every `cd`. Empty: the payload's folder is the session's.
+        self.project_variable = project_variable
+        # No variable tells its hooks the session: the launcher knows it by the client's process, which
+        # runs one at a time.
+        self.has_nameless_hooks = has_nameless_hooks
+
+
+_ROWS = (
+    ClientFacts(
+        "claude",
+        "Claude Code",
+        package="@anthropic-ai/claude-code",
+        # Behind `--` a prompt that begins with a dash is no option.
+        start=("claude", "--", ""),
+        session_variable="CLAUDE_CODE_SESSION_ID",
+        project_variable="CLAUDE_PROJECT_DIR",
+    ),
+    ClientFacts(
+        "codex",
+        "Codex",
+        package="@openai/codex",
+        start=("codex", "--", ""),
+        session_variable="CODEX_SESSION_ID",
+        has_nameless_hooks=True,
+    ),
+    ClientFacts(
+        "gemini",
+        "Gemini CLI",
+        package="@google/gemini-cli",
+        start=("gemini", "--prompt-interactive="),
+        session_variable="GEMINI_SESSION_ID",
+        project_variable="GEMINI_PROJECT_DIR",
+    ),
+    ClientFacts(
+        "opencode",
+        "opencode",
+        package="opencode-ai",
+        start=("opencode", "--prompt="),
+        session_variable="OPENCODE_SESSION_ID",
+    ),
+    ClientFacts(
+        "qwen",
+        "Qwen Code",
+        package="@qwen-code/qwen-code",
+        start=("qwen", "--prompt-interactive="),
+        session_variable="QWEN_CODE_SESSION_ID",
+        project_variable="QWEN_PROJECT_DIR",
+    ),
+    ClientFacts(
+        "copilot",
+        "Copilot CLI",
+        package="@github/copilot",
+        start=("copilot", "--interactive="),
+        # The commands of its agent have it, its hooks do not.
+        session_variable="COPILOT_AGENT_SESSION_ID",
+        project_variable="COPILOT_PROJECT_DIR",
+        has_nameless_hooks=True,
+    ),
+)
+CLIENTS: dict[str, ClientFacts] = {row.name: row for row in _ROWS}
+NAMES: tuple[ClientName, ...] = tuple(row.name for row in _ROWS)
+
+
+def title_of(client: str) -> str:
+    """The client's name as its vendor writes it."""
+    facts = CLIENTS.get(client)
+    return facts.title if facts else client
+
+
+def titles(last: str = "or") -> str:
+    """All clients, for a sentence."""
+    found = [row.title for row in _ROWS]
+    return f"{', '.join(found[:-1])} {last} {found[-1]}"
+
+
+def part(client: str, name: PartName) -> Any:
+    """A module of a client's folder. Loaded when it is asked for: a hook needs one of them."""
+    return __import__(f"holdfast.clients.{client}.{name}", fromlist=["__name__"])
+
+
+# The session that a client runs this process in
+
+# What clients give to the processes that they start; for opencode our shim does.
+VARIABLES = tuple(facts.session_variable for facts in CLIENTS.values() if facts.session_variable)
+LONGEST_ID = 100
+
+
+def own_id() -> str:
+    """The id that the client gives to the processes it starts; empty outside of one."""
+    return safe_id(next((os.environ[name] for name in VARIABLES if os.environ.get(name)), ""))
+
+
+def is_plain(session: str) -> bool:
+    """Whether an id can stand in a line, in a path and in what an agent reads."""
+    plain = session.replace("-", "").replace("_", "").replace(".", "")
+    return plain.isascii() and plain.isalnum() and session[0] != "." and len(session) <= LONGEST_ID
+
+
+def safe_id(session: str) -> str:
+    """A session's id that can stand in a line and in a path: the client's own, or for an odd one a
+    digest of it, so that no client is refused and none can write into our lines."""
+    if not session or is_plain(session):
+        return session
+    from holdfast.kernel.digest import id_of
+
+    return id_of(session.encode("utf-8", "replace").decode())
