@@ -36,6 +36,8 @@ def vendor(repository: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> Path:
     git("init", "--quiet", at=folder)
     for name in PROJECT_VARIABLES.values():
         monkeypatch.setenv(name, str(repository))
+    # What Claude Code's hooks have, and what tells them from Copilot's in the same settings.
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s1")
     return folder
 
 
