@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 import threading
 from pathlib import Path
 
@@ -133,16 +135,44 @@ def test_a_locked_journal_keeps_no_other_workspace_waiting(world: World, tmp_pat
 def test_an_alert_is_acknowledged(world: World, visitor: Visitor) -> None:
     world.alert()
     path = f"/w/{world.key}/alerts/cost"
-    assert visitor.send(path, answer="ack", until="$20").status_code == 400
     assert visitor.send(path, answer="perhaps").status_code == 400
-    late = visitor.send(path, answer="ack", until="9999")
-    assert (late.status_code, "The stop is at $50.00" in late.text) == (400, True)
     assert visitor.send(path, answer="ack", until="$40").status_code == 303
     state = Budget(world.workspace, actor="test").state()
     assert state["pending"] == {}
     assert state["acknowledgments"]["cost"]["until"] == 40
     assert state["acknowledgments"]["cost"]["by"]["channel"] == "page"
     assert visitor.send(path, answer="ack").status_code == 303  # already
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("$20", "It is at $26.50 already."),
+        ("9999", "The stop is at $50.00, which comes first."),
+        ("<b>much</b>", "The value"),
+    ],
+)
+def test_a_wrong_amount_is_said_in_its_place(
+    world: World, visitor: Visitor, typed: str, said: str
+) -> None:
+    """On the board, at the field, with what was typed still in it; nothing is acknowledged."""
+    world.alert()
+    sent = visitor.send(f"/w/{world.key}/alerts/cost", answer="ack", until=typed)
+    assert sent.status_code == 303
+    assert sent.headers["location"].endswith(f"#alert-{world.key}-cost")
+    text = visitor.get(sent.headers["location"]).text
+    (place,) = re.findall(r'<li class="ask alert".*?</li>', text, re.DOTALL)
+    assert said in place
+    assert f'value="{html.escape(typed)}"' in place
+    assert 'aria-invalid="true"' in place
+    assert typed in ("$20", "9999") or typed not in text, "it is text, never markup"
+    assert "cost" in Budget(world.workspace, actor="test").state()["pending"]
+
+
+def test_going_on_with_money_asks_first(world: World, visitor: Visitor) -> None:
+    world.alert()
+    (button,) = re.findall(r'<button[^>]*value="ack"[^>]*>', visitor.get("/board").text)
+    assert 'data-confirm="Let the work go on? Cost is at $26.50, the stop is at $50.00."' in button
 
 
 def test_an_alert_becomes_a_stop(world: World, visitor: Visitor) -> None:

@@ -29,9 +29,19 @@ WORDS = {
     "captured": "checkpoint",
     "checked": "budget checked",
     "noted": "note",
+    "observed": "seen at work",
+    "surveyed": "work tree looked at",
+    "commented": "tracker updated",
+    "adopted": "taken over",
     "sent": "message",
     "edited_outside": "edited by hand",
     "removed_outside": "removed by hand",
+}
+# Why an automated checkpoint was made.
+BY_ITSELF = {
+    "session-split": "the session ended",
+    "context-threshold": "before a compaction",
+    "handoff": "the agent stopped",
 }
 # `opened` is the first record of several kinds of stream.
 OPENED = {"gate": "asked", "comms": "channel opened"}
@@ -180,7 +190,10 @@ def _fields_in_words(body: dict[str, Any]) -> str:
 
 
 def _captured(record: Record, body: dict[str, Any]) -> str:
-    parts = [body["reason"] or body["profile"], body["set"].get("current") or ""]
+    reason = body["reason"] or body["profile"]
+    if body["profile"] == "automated":
+        reason = BY_ITSELF.get(reason, reason)
+    parts = [reason, body["set"].get("current") or ""]
     done = body["set"].get("completed")
     parts.append(f"{len(done)} done" if done else "")
     return " · ".join(part for part in parts if part)
@@ -238,6 +251,33 @@ def _begun(record: Record, body: dict[str, Any]) -> str:
     return str(body["fields"].get("strictness") or "")
 
 
+def _observed(record: Record, body: dict[str, Any]) -> str:
+    """What was new in the transcript: a request, edited files, what fails, tasks, commits."""
+    change = body["change"]
+    put, members = change.get("put", {}), change.get("members", {})
+    seen = {**put, **{name: one["put"] for name, one in members.items()}}
+    parts = []
+    if request := (put.get("request") or {}).get("text"):
+        parts.append(f"asked: {' '.join(request.split())[:90]}")
+    edited = [path for path, file in (seen.get("files") or {}).items() if file.get("edits")]
+    if edited:
+        more = f" and {len(edited) - 3} more" if len(edited) > 3 else ""
+        parts.append(f"edited {', '.join(edited[:3])}{more}")
+    if put.get("failures"):
+        parts.append(f"failing: {', '.join(one['text'] for one in put['failures'][:2])}")
+    if done := sum(one.get("state") == "done" for one in put.get("tasks") or []):
+        parts.append(f"{done} of {len(put['tasks'])} tasks done")
+    if put.get("commits"):
+        parts.append(f"committed: {put['commits'][-1]['text']}")
+    if not parts and "calls" in put:
+        parts.append(f"{put['calls']} tool calls so far")
+    return " · ".join(parts) or "the work tree changed"
+
+
+def _adopted(record: Record, body: dict[str, Any]) -> str:
+    return f"by session {body['by'][:12]}"
+
+
 _SAYS: dict[str, Callable[[Record, dict[str, Any]], str]] = {
     "captured": _captured,
     **dict.fromkeys(("task_started", "task_done", "task_failed", "task_lost"), _of_task),
@@ -246,6 +286,8 @@ _SAYS: dict[str, Callable[[Record, dict[str, Any]], str]] = {
     **dict.fromkeys(("beat", "sync", "phase", "unblock"), _of_beat),
     **dict.fromkeys(("life_begun", "run_begun", "begun"), _begun),
     "moved": _moved,
+    "observed": _observed,
+    "adopted": _adopted,
     "claimed": _claimed,
     "written": _written,
 }  # fmt: skip

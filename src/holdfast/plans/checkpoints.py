@@ -63,13 +63,14 @@ class Checkpoints:
 
     def _open(self, plan: str, key: str) -> None:
         state = self._stream.state
+        title = state["plans"][plan]["plan"]["title"]
         ask(
             GateContext(self._workspace, self._actor, clock.now()),
             AskRequest(
                 content=self._content(plan, key),
                 name=gate_of(state["id"], plan, key),
                 phase=state["plans"][plan]["plan"]["phase"],
-                holds=f"plan {plan} of the run {state['id']}",
+                holds=f"plan {plan}{f' ({title})' if title else ''} of the run {state['id']}",
             ),
         )
 

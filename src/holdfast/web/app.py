@@ -59,10 +59,12 @@ LONGEST_PURPOSE = 100
 class PageServer:
     """One page server: its workspaces, its sign-ins, and its open pages."""
 
-    def __init__(self, site: Site, address: Address) -> None:
+    def __init__(
+        self, site: Site, address: Address, *, take_link: Callable[[str], str | None] | None = None
+    ) -> None:
         self.site = site
         self.address = address
-        self.sign_ins = SignIns()
+        self.sign_ins = SignIns(take_link=take_link)
         self.renderer = Renderer(address)
         self.cache = PageCache(site, self.renderer)
         self.live = Live(self.cache)

@@ -1,21 +1,25 @@
-"""Measure in a thread what sessions spent: a page never waits for a long transcript."""
+"""What is read in a thread beside the page, which never waits for a long transcript: what sessions
+spent, and the sessions that clients left in a folder."""
 
 from __future__ import annotations
 
 import os
 import threading
 import time
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
+from holdfast.session.session_list import list_sessions
 from holdfast.session.spending import account
 from holdfast.web.workspaces import look_at
 
 EVERY = 3.0
 # A session that no page showed for this long is no longer measured.
 KEPT_SECONDS = 600.0
+# How often the clients' folders are searched, and how many sessions of a workspace are shown.
+SEARCH_EVERY, MOST_FOUND = 20.0, 5
 
 
 class Figures(NamedTuple):
@@ -38,8 +42,20 @@ class SpendingSource(NamedTuple):
     session: str
 
 
+class FoundSession(TypedDict):
+    """A session that a client left in a folder, whether or not the journal knows it."""
+
+    session: str
+    client: str
+    seen_at: str
+    request: str
+    edits: int
+    open_tasks: int
+
+
 class SpendingMeter:
-    """The newest figures of all sessions. `version` grows whenever one of them changes."""
+    """The newest figures of all sessions, and the sessions found in the folders that a page asks about.
+    `version` grows whenever one of them changes."""
 
     def __init__(self) -> None:
         self.version = 0
@@ -47,6 +63,8 @@ class SpendingMeter:
         self._wanted: dict[SpendingSource, float] = {}
         self._figures: dict[SpendingSource, Figures] = {}
         self._seen: dict[SpendingSource, tuple[int, int]] = {}
+        self._folders: dict[str, float] = {}
+        self._found: dict[str, tuple[float, list[FoundSession]]] = {}
         self._last = 0.0
         self._stopped = False
 
@@ -60,8 +78,15 @@ class SpendingMeter:
             self._wanted[wanted] = time.monotonic()
             return self._figures.get(wanted, Figures())
 
+    def found(self, root: str) -> list[FoundSession] | None:
+        """The newest sessions of all clients in this folder; None while they are not known yet."""
+        with self._lock:
+            self._folders[root] = time.monotonic()
+            known = self._found.get(root)
+            return known[1] if known else None
+
     def is_due(self) -> bool:
-        return bool(self._wanted) and time.monotonic() - self._last > EVERY
+        return bool(self._wanted or self._folders) and time.monotonic() - self._last > EVERY
 
     def stop(self) -> None:
         self._stopped = True
@@ -74,7 +99,18 @@ class SpendingMeter:
                 if self._last - asked > KEPT_SECONDS:
                     del self._wanted[wanted]
                     self._figures.pop(wanted, None)
+            for root, asked in list(self._folders.items()):
+                if self._last - asked > KEPT_SECONDS:
+                    del self._folders[root]
+                    self._found.pop(root, None)
             jobs = list(self._wanted)
+            folders = [
+                root
+                for root in self._folders
+                if self._last - self._found.get(root, (float("-inf"), []))[0] > SEARCH_EVERY
+            ]
+        for root in folders:
+            self._search(root)
         for wanted in jobs:
             if self._stopped:
                 return
@@ -89,6 +125,38 @@ class SpendingMeter:
                     self._figures[wanted] = figures
                     self.version += 1
         self._last = time.monotonic()
+
+    def _search(self, root: str) -> None:
+        if self._stopped:
+            return
+        found = _found_in(root)
+        with self._lock:
+            before = self._found.get(root)
+            self._found[root] = (time.monotonic(), found)
+            if before is None or before[1] != found:
+                self.version += 1
+
+
+def _found_in(root: str) -> list[FoundSession]:
+    now = clock.now()
+    try:
+        workspace = discover(root)
+        look_at(workspace)
+        listed = list_sessions(root, workspace, most=MOST_FOUND, now=now)
+        workspace.close()
+    except (HoldfastError, OSError, ValueError):
+        return []  # the board itself says what is wrong with this workspace
+    return [
+        {
+            "session": one["session"],
+            "client": one["client"],
+            "seen_at": clock.stamp(now - one["age"]),
+            "request": one["request"],
+            "edits": one["edits"],
+            "open_tasks": len(one["open_tasks"]),
+        }
+        for one in listed
+    ]
 
 
 def _measured(wanted: SpendingSource) -> Figures:

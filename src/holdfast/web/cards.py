@@ -256,7 +256,7 @@ def runs(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[Car
         if not state["status"]:
             continue
         runner = bool(is_held(RunFolder(workspace, state["id"]).lease))
-        pause, over = state["pause"], state["status"] in OVER
+        over = state["status"] in OVER
         waits = bool(waiting_gates(state))
         lane = DONE if over else RUNNING if runner else QUIET if waits else NEEDS
         word = (
@@ -271,7 +271,7 @@ def runs(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[Car
             "word": word,
             "about": f"phase {phase}, wave {wave}" if phase and not over else "",
             "doing": _task_of(state),
-            "why": [_stopped(pause) if pause else "its runner is gone"] if lane == NEEDS else [],
+            "why": _why_waiting(state, lane),
             "done": state["done"],
             # A gate that waits is something to be done as well: the bar is not full.
             "steps": state["total"] + len(waiting_gates(state)),
@@ -280,6 +280,21 @@ def runs(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[Car
             "choices": [resume] if lane == NEEDS else [],
             "next": "" if over else resume,
         }
+
+
+def _why_waiting(state: RunState, lane: str) -> list[str]:
+    """What a run waits for: the questions by their titles, the alert, or the next runner."""
+    if lane not in (NEEDS, QUIET):
+        return []
+    if lane == NEEDS:
+        return [_stopped(state["pause"]) if state["pause"] else "its runner is gone"]
+    asked = []
+    for id, key in waiting_gates(state):
+        task = next(one for one in state["plans"][id]["plan"]["tasks"] if one["key"] == key)
+        asked.append(
+            f"waits for your answer: {task['gate']['title'] if task['gate'] else task['name']}"
+        )
+    return asked
 
 
 def _stopped(pause: RunPause) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         seq: int
         id: str
         stream: str
+        subject: str
         version: int
         at: str
         actor: str
@@ -49,6 +50,7 @@ def told(key: str, record: Record, text: str = "") -> RecordLine:
         "seq": record["seq"],
         "id": record["id"],
         "stream": record["stream"],
+        "subject": _subject(record["stream"]),
         "version": record["version"],
         "at": record["at"],
         "actor": record["actor"],
@@ -58,6 +60,14 @@ def told(key: str, record: Record, text: str = "") -> RecordLine:
         "tone": tone(record),
         "href": page_of(key, record["stream"]),
     }
+
+
+def _subject(stream: str) -> str:
+    """A stream as people call it: `session 022bdfed`, `track penalties`, `budget`."""
+    kind, _, name = stream.partition(":")
+    word = {"loop": "track", "run": "run", "comms": "messages", "estop": "stop"}.get(kind, kind)
+    name = "" if name in ("default", "workspace") else name[:8] if kind == "session" else name
+    return f"{word} {name}".strip()
 
 
 def stretch(

@@ -222,14 +222,9 @@ def run(
     listening: list[socket.socket],
     wish: ServeOptions,
     terminal: str,
-    said: Sequence[str],
+    ready: Callable[[], None],
 ) -> None:
-    """Serve until the process is interrupted."""
-
-    def ready() -> None:
-        if terminal:
-            person.tell(said)
-            show_link(server, terminal)
+    """Serve until the process is interrupted. `ready` is called once the page can be opened."""
 
     try:
         running = UvicornServer(server, wish, terminal, ready)

@@ -28,8 +28,14 @@ class SignedIn(NamedTuple):
 class SignIns:
     """The links and sessions. Only digests are kept, so a copy of the memory lets no one in."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        take_link: Callable[[str], str | None] | None = None,
+    ) -> None:
         self._clock = clock
+        # Links that another process showed: the terminal of a digest, once.
+        self._take_link = take_link
         self._links: dict[str, tuple[float, str]] = {}
         self._sessions: dict[str, tuple[float, SignedIn]] = {}
         self._failures: dict[str, list[float]] = {}
@@ -44,7 +50,10 @@ class SignIns:
         """Exchange a link's token for a session's token, once; None if it is not valid. Failed
         attempts from the same address do not matter."""
         ends, terminal = self._links.pop(_digest(token), (0.0, ""))
-        if self._clock() >= ends:
+        elsewhere = self._take_link(_digest(token)) if self._take_link and not ends else None
+        if elsewhere is not None:
+            terminal = elsewhere
+        elif self._clock() >= ends:
             if not self.wait(address):
                 self._failures.setdefault(address, []).append(self._clock())
             return None

@@ -31,7 +31,7 @@ class PageChange(NamedTuple):
 
 
 PAGES = (
-    Page("board", "/board", "Board", "b"),
+    Page("board", "/board", "Board", "b", ("alert", "until")),
     Page("work", "/work", "Work", "w"),
     Page("fleet", "/fleet", "Fleet", "f", ("q", "verdict", "from")),
     Page("budget", "/budget", "Budget", "u", ("workspace", "before")),

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from holdfast.cli.frame import Call, Reply, print_json, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import plural, safe
-from holdfast.kernel.errors import HoldfastError, NotFound
+from holdfast.gates import person
+from holdfast.kernel.errors import HoldfastError, NotFound, Usage
 from holdfast.kernel.workspace import discover
 from holdfast.maintenance import registry
 from holdfast.processes.distribution import install_command
+from holdfast.web.service import (
+    LINK_SECONDS,
+    Service,
+    forget,
+    leave_link,
+    needed,
+    refuse_second,
+    start,
+    take_link,
+    write_down,
+)
+from holdfast.web.service import stop as stop_service
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,6 +63,12 @@ if TYPE_CHECKING:
     metavar="URL",
     help="Address that people type, when a proxy encrypts.",
 )
+@click.option("--background", is_flag=True, help="Serve in the background, until --stop.")
+@click.option("--stop", is_flag=True, help="End the page that serves in the background.")
+@click.option("--link", is_flag=True, help="Show a sign-in link for the page in the background.")
+@click.option(
+    "--service", is_flag=True, help="Serve without a terminal, for systemd and containers."
+)
 @verb
 def command(
     call: Call,
@@ -57,14 +78,35 @@ def command(
     tls_certificate: str,
     tls_key: str,
     proxy: str,
+    background: bool,
+    stop: bool,
+    link: bool,
+    service: bool,
 ) -> Reply:
     """Serve the page: what needs you, what runs, what it costs, and where you answer. Ctrl+C ends it.
 
     The sign-in link appears on your terminal and works once. No agent can read it.
     """
+    if background + stop + link + service > 1:
+        raise Usage("--background, --stop, --link and --service exclude each other.")
+    if stop:
+        return _stop()
+    if link:
+        return _show_link(call)
+    if background:
+        options = [one for folder in folders for one in ("--workspace", os.path.abspath(folder))]
+        for name, value in (
+            ("--port", port),
+            ("--host", host),
+            ("--tls-certificate", tls_certificate and os.path.abspath(tls_certificate)),
+            ("--tls-key", tls_key and os.path.abspath(tls_key)),
+            ("--behind-proxy", proxy),
+        ):
+            options += [name, str(value)] if value not in (None, "") else []
+        return _start(call, options)
     try:
         from holdfast.web.app import PageServer
-        from holdfast.web.server import ServeOptions, listen, run
+        from holdfast.web.server import ServeOptions, listen, run, show_link
         from holdfast.web.workspaces import Site
     except ImportError as error:
         raise HoldfastError(
@@ -72,11 +114,14 @@ def command(
             hint=install_command("web"),
             kind="not_installed",
         ) from None
-    from holdfast.gates import person
     from holdfast.remote.thread import run_forwarders
 
     workspaces = _workspaces(call, folders)
-    terminal = person.seated(workspaces[0], "sign in to the page", now=call.now)
+    terminal = ""
+    if service:
+        refuse_second()
+    else:
+        terminal = person.seated(workspaces[0], "sign in to the page", now=call.now)
     wish = ServeOptions(host, port, tls_certificate, tls_key, proxy)
     listening, address = listen(wish)
     site = Site([one.root for one in workspaces])
@@ -86,9 +131,61 @@ def command(
     if call.as_json:
         print_json({**_where(address), "workspaces": names})
     shown = f"The page of {plural(len(names), 'workspace')}: {safe(', '.join(names))}"
+    server = PageServer(site, address, take_link=take_link if service else None)
+
+    def ready() -> None:
+        if service:
+            write_down(address, names)
+        else:
+            person.tell([shown])
+            show_link(server, terminal)
+
     with run_forwarders([one.root for one in workspaces]):
-        run(PageServer(site, address), listening, wish, terminal, [shown])
+        try:
+            run(server, listening, wish, terminal, ready)
+        finally:
+            if service:
+                forget()
     return Reply({**_where(address), "workspaces": names}, ["The page has ended."])
+
+
+def _start(call: Call, options: list[str]) -> Reply:
+    found = start(options)
+    lines = [
+        f"The page of {plural(len(found.workspaces), 'workspace')} runs on port {found.port}, in the "
+        f"background (process {found.process}).",
+        "A sign-in link: holdfast serve --link",
+        "End it:         holdfast serve --stop",
+    ]
+    return Reply(_about(found), lines)
+
+
+def _stop() -> Reply:
+    found = stop_service()
+    return Reply({**_about(found), "stopped": True}, [f"The page on port {found.port} has ended."])
+
+
+def _show_link(call: Call) -> Reply:
+    """On the terminal itself: no pipe and no log gets the link."""
+    found = needed()
+    purpose = "sign in to the page"
+    terminal = person.seated(_workspaces(call, ())[0], purpose, now=call.now)
+    minutes = int(LINK_SECONDS // 60)
+    person.tell(
+        [
+            "",
+            f"  {leave_link(found, terminal)}",
+            "",
+            f"It works once, within {minutes} minutes.",
+            "",
+        ]
+    )
+    return Reply(_about(found), [])
+
+
+def _about(found: Service) -> dict[str, object]:
+    """A service for programs, without the random name of its page."""
+    return {"process": found.process, "port": found.port, "workspaces": found.workspaces}
 
 
 def _where(address: Address) -> dict[str, str | int]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.budgets.rules import budget as budgets
 from holdfast.budgets.rules.boxes import amount, name_of
-from holdfast.budgets.rules.thresholds import STOP
+from holdfast.budgets.rules.thresholds import STOP, UNITS
 from holdfast.gates import lookup
 from holdfast.gates.rules import gate as gates
 from holdfast.kernel import latch
@@ -29,10 +29,13 @@ MOST_DONE = 24
 MOST_CARDS, MOST_SILENT = {RUNNING: 200, QUIET: 80}, 24
 # What `status` says in one line, and this page with cards of their own.
 TOLD_APART = ("holdfast gate list", "holdfast guard ack")
+LONGEST_TYPED = 40
 
 
 def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
     places = [_place(place, now, meter) for place in site]
+    for alert in (alert for place in places for alert in place["alerts"]):
+        alert.update(_wrong_ceiling(alert, words))
     found: list[Card] = [card for place in places for card in place.pop("cards")]
     lanes = {lane: [card for card in found if card["lane"] == lane] for lane in (RUNNING, QUIET)}
     for shown in lanes.values():
@@ -75,6 +78,8 @@ def _place(place: ServedWorkspace, now: int, meter: SpendingMeter) -> dict[str, 
         "gates": [],
         "alerts": [],
         "notices": [],
+        "found": None,
+        "is_new": False,
     }
     try:
         place.look()
@@ -90,6 +95,9 @@ def _place(place: ServedWorkspace, now: int, meter: SpendingMeter) -> dict[str, 
         if workspace.exists():
             found["gates"], found["collected"] = waiting(place, now)
             found["alerts"] = list(_alerts(place, workspace))
+        if not (found["cards"] or found["gates"] or found["alerts"]):
+            found["is_new"] = True
+            found["found"] = meter.found(place.root)
     except (HoldfastError, OSError) as error:
         found["problem"] = getattr(error, "message", str(error))
         found["hint"] = getattr(error, "hint", "")
@@ -127,6 +135,28 @@ def _gate(place: ServedWorkspace, state: GateState) -> dict[str, Any]:
     }
 
 
+def problem_of(type: str, typed: str, value: float, stop: float) -> str:
+    """Why a value cannot be the next one at which a person is asked; empty when it can."""
+    try:
+        until = UNITS[type](typed)
+    except ValueError as problem:
+        return f"The value {problem}."
+    if until <= value:
+        return f"It is at {amount(type, value)} already. Name more, or nothing."
+    if until > stop:
+        return f"The stop is at {amount(type, stop)}, which comes first. Name less, or nothing."
+    return ""
+
+
+def _wrong_ceiling(alert: dict[str, Any], words: Mapping[str, str]) -> dict[str, str]:
+    """What a person typed for this alert, and why it could not be taken; both empty without."""
+    if words.get("alert") != f"{alert['workspace']}-{alert['type']}":
+        return {"typed": "", "wrong": ""}
+    typed = words.get("until", "")[:LONGEST_TYPED]
+    wrong = problem_of(alert["type"], typed, alert["value_at"], alert["stop_at"])
+    return {"typed": typed, "wrong": wrong}
+
+
 def _alerts(place: ServedWorkspace, workspace: Workspace) -> list[dict[str, Any]]:
     if workspace.journal.head(budgets.STREAM) is None:
         return []
@@ -139,6 +169,8 @@ def _alerts(place: ServedWorkspace, workspace: Workspace) -> list[dict[str, Any]
             "value": amount(type, pending["value"]),
             "threshold": amount(type, pending["threshold"]),
             "stop": amount(type, state["limits"][STOP][type]),
+            "value_at": pending["value"],
+            "stop_at": state["limits"][STOP][type],
             "since": pending["since"],
         }
         for type, pending in state["pending"].items()

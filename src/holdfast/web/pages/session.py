@@ -1,4 +1,4 @@
-"""One session: its progress, its checkpoints, and how to continue it elsewhere."""
+"""One session: its story, its progress, its checkpoints, and how to continue it elsewhere."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.state import load
 from holdfast.session import resume, sessions
 from holdfast.session.rules import session as rules
+from holdfast.session.rules.model import UNKNOWN_ISSUE
 from holdfast.web import figures
 from holdfast.web.record_text import number, stretch, tail
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from holdfast.web.workspaces import Site
 
 MOST_TASKS = 60
+MOST_EVENTS, MOST_FILES = 60, 12
 LOOKED_BACK = 400
 
 
@@ -36,6 +38,8 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
         "completed": completed[-MOST_TASKS:],
         "earlier": max(0, len(completed) - MOST_TASKS),
         "checkpoints": [_checkpoint(one) for one in recent if one["kind"] == "captured"][::-1][:40],
+        "name": _name(state),
+        "story": _story(state),
         "spent": meter.figures(place.root, session=state["session"]).data(),
         "work": figures.bars(_work(recent, state), now),
         "handoff": _handoff(workspace, state, now),
@@ -51,6 +55,70 @@ def find(workspace: Workspace, id: str) -> SessionState:
         raise NotFound(f"There is no session {id}.", hint="Nothing was written here yet.")
     state: SessionState = load(workspace.journal, rules, rules.stream_of(id))[0]
     return state if state["last"] is not None else sessions.find_session(workspace, id)
+
+
+def _name(state: SessionState) -> str:
+    """What people would call this work: its title, its issue, or the request under way."""
+    progress, observed = state["progress"], state.get("observed")
+    issue = progress["issue"] if progress["issue"] != UNKNOWN_ISSUE else ""
+    request = (observed["seen"].get("request") or {}).get("text", "") if observed else ""
+    return progress["title"] or issue or request or f"Session {state['session'][:8]}"
+
+
+def _story(state: SessionState) -> dict[str, Any] | None:
+    """What was seen in the client's transcript: events in the order of the work, files by their edits,
+    tasks. None for a session of which nothing was seen."""
+    observed = state.get("observed")
+    if not observed:
+        return None
+    seen = observed["seen"]
+    asked = [*([seen["first"]] if seen.get("first") else []), *seen.get("earlier", [])]
+    asked += [seen["request"]] if seen.get("request") else []
+    events = [_event("asked", one, "wait") for one in asked]
+    # A ruling that stands in a request that is shown needs no line of its own.
+    shown = " ".join(" ".join(one["text"].split()) for one in asked)
+    events += [
+        _event("ruled", one)
+        for one in seen.get("rulings", [])
+        if " ".join(one["text"].split()) not in shown
+    ]
+    events += [
+        _event("answered", {**one, "text": f"{one['about']}: {one['text']}"})
+        for one in seen.get("answers", [])
+    ]
+    events += [_event("committed", one, "good") for one in seen.get("commits", [])]
+    events += [
+        {**_event("still fails", one, "bad"), "end": one["end"]} for one in seen.get("failures", [])
+    ]
+    events += [_event("said", one) for one in seen.get("said", [])[-1:]]
+    # The same request may be the first and the last; the order of equal calls is that of the kinds.
+    once = {(one["kind"], one["text"]): one for one in events}
+    ordered = sorted(once.values(), key=lambda one: one["call"])
+    edited = [(path, one["edits"]) for path, one in seen.get("files", {}).items() if one["edits"]]
+    edited.sort(key=lambda pair: -pair[1])
+    return {
+        "client": observed["client"],
+        "at": observed["at"],
+        "calls": seen["calls"],
+        "edits": seen["edits"],
+        "compactions": seen.get("compactions", 0),
+        "events": ordered[-MOST_EVENTS:],
+        "files": [{"path": path, "edits": edits} for path, edits in edited[:MOST_FILES]],
+        "more_files": max(0, len(edited) - MOST_FILES),
+        "most_edits": edited[0][1] if edited else 0,
+        "tasks": [{"text": one["text"], "state": one["state"]} for one in seen.get("tasks", [])],
+    }
+
+
+def _event(kind: str, one: Mapping[str, Any], tone: str = "") -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "text": one["text"],
+        "call": one["call"],
+        "at": one.get("at", ""),
+        "end": "",
+        "tone": tone,
+    }
 
 
 def _checkpoint(record: Record) -> dict[str, Any]:

@@ -14,10 +14,31 @@
   // A browser with many pages open gets them in single copies, and comes again for the next.
   let brief = false;
 
+  // How long a server may be silent before the page says that it is lost: a restart takes less.
+  const LOST_AFTER = 4000;
+  let losing = 0;
+
+  function sayLost(is) {
+    const lost = byId("lost");
+    clearTimeout(losing);
+    losing = 0;
+    if (!lost) return;
+    if (!is) {
+      lost.hidden = true;
+      return;
+    }
+    const since = new Date().toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
+    losing = setTimeout(() => {
+      byId("lost-since").textContent = `It was last there at ${since}.`;
+      lost.hidden = false;
+    }, LOST_AFTER);
+  }
+
   function say(word, text) {
     if (state && state.dataset.state !== word) {
       state.dataset.state = word;
       state.textContent = text;
+      sayLost(word === "away");
     }
   }
 
