@@ -170,7 +170,15 @@ def test_a_decision_and_an_acknowledgment(world: World, opens: Opens) -> None:
     id = world.decide()
     world.alert()
     page = opens()
+    page.get_by_label("Ask again at").fill("$20")
     page.get_by_role("button", name="Go on").click()
+    dialog = page.locator("#confirm")
+    expect(dialog).to_contain_text("Cost is at $26.50, the stop is at $50.00.")
+    dialog.get_by_role("button", name="Go on").click()
+    expect(page.locator(".ask.alert .wrong")).to_contain_text("It is at $26.50 already.")
+    page.get_by_label("Ask again at").fill("")
+    page.locator(".ask.alert").get_by_role("button", name="Go on").click()
+    dialog.get_by_role("button", name="Go on").click()
     expect(page.locator(".ask.alert")).to_have_count(0)
     assert Budget(world.workspace, actor="test").state()["pending"] == {}
     page.get_by_role("link", name="Select a store").click()
@@ -253,7 +261,12 @@ def test_a_page_finds_its_server_again(world: World, blank: Page) -> None:
         port = serving.address.port
         blank.goto(serving.link())
         expect(blank.locator("#state")).to_have_text("live")
+        expect(blank.locator("#lost")).to_be_hidden()
     expect(blank.locator("#state")).to_have_text("connecting…")
+    lost = blank.locator("#lost")
+    expect(lost).to_be_visible()
+    expect(lost).to_contain_text("The server of this page cannot be reached. It was last there at")
     with Serving([str(world.root)], port=port):
+        expect(lost).to_be_hidden()
         expect(blank.locator("#state")).to_contain_text("signed out")
         expect(blank.get_by_text("Dashboard")).to_be_visible()
