@@ -9,7 +9,7 @@ import click
 
 from holdfast.cli.parser import root
 from holdfast.gates.rules.gate_xml import BadXml
-from holdfast.git.errors import GitError
+from holdfast.git.repository import GitError
 from holdfast.kernel import config, errors
 from holdfast.loop.lock import LockTimeout
 from holdfast.notify import NotifyError

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from holdfast.fleet.api import Member
     from holdfast.gates.api import Gates
     from holdfast.git.restore import Restoration
-    from holdfast.git.snapshot import Shown
-    from holdfast.git.trailers import Snapshot
+    from holdfast.git.snapshot import Shown, Snapshot
     from holdfast.journal.interface import Journal
     from holdfast.kernel.commit import Outcome
     from holdfast.kernel.workspace import Workspace as Place
@@ -222,8 +221,7 @@ class Workspace:
     def loop(self, track: str) -> Loop:
         """A track of `conductor/tracks`, to take its steps one by one."""
         from holdfast.loop.api import Loop
-        from holdfast.loop.location import TrackFolder
-        from holdfast.loop.track import Track
+        from holdfast.loop.track import Track, TrackFolder
         from holdfast.streams import open_writer
 
         place = TrackFolder(self._workspace, track)
@@ -275,9 +273,9 @@ class Workspace:
         """Let go of the journal."""
         workspace = self._workspace
         if workspace.wants_forwarder or workspace.spools:
-            from holdfast.remote.spawn import start
+            from holdfast.remote.offline import start_forwarder
 
-            start(workspace)
+            start_forwarder(workspace)
         workspace.close()
 
     def __enter__(self) -> Workspace:

@@ -23,7 +23,7 @@ from holdfast.hooks.run import command as hook_command
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
-from holdfast.web.changes import recover_agent
+from holdfast.web import changes
 from tests.cli.conftest import Holdfast
 from tests.fleet.world import FEATURE, PRIMARY, A, B
 from tests.mcp.world import Face as McpServer
@@ -69,7 +69,7 @@ class Faces:
         workspace = discover()
         try:
             person: Any = {"name": "tester"}
-            return _outcome(lambda: recover_agent.apply(workspace, words, person))
+            return _outcome(lambda: changes.recover_agent(workspace, words, person))
         finally:
             workspace.close()
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.git.errors import GitError
-from holdfast.git.head import read_head
+from holdfast.git.repository import GitError, read_head
 from tests.conftest import Git
 from tests.hooks.loaded import loaded_by_script
 
@@ -129,9 +128,9 @@ def test_it_is_light_enough_for_a_hook(repository: Path) -> None:
     source = Path(read_head.__code__.co_filename).parents[2]
     script = (
         f"import sys; sys.path.insert(0, {str(source)!r})\n"
-        "from holdfast.git.head import read_head\n"
+        "from holdfast.git.repository import read_head\n"
         f"read_head({str(repository)!r}); print(*sys.modules)"
     )
     loaded = loaded_by_script([sys.executable, "-I", "-S"], script)
-    assert "holdfast.git.head" in loaded
+    assert "holdfast.git.repository" in loaded
     assert not loaded & {"re", "json", "typing", "pathlib", "subprocess", "hashlib", "datetime"}

@@ -12,8 +12,8 @@ import pytest
 
 from holdfast.git import remote as remotes
 from holdfast.git import restore, snapshot
-from holdfast.git.errors import GitError
-from holdfast.git.trailers import Snapshot
+from holdfast.git.repository import GitError
+from holdfast.git.snapshot import Snapshot
 from holdfast.kernel import crash
 from holdfast.kernel.errors import Conflict, NotAllowed, NotFound, StoreAway, Usage
 from tests.cli import conftest as command_line

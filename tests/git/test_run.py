@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.git import run
-from holdfast.git.errors import GitError
-from holdfast.git.run import git
-from holdfast.git.safety import ALWAYS, LOOKING
+from holdfast.git.repository import GitError
+from holdfast.git.run import ALWAYS, LOOKING, git
 from tests.conftest import Git
 
 

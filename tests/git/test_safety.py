@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.git.commit import commit_files
 from holdfast.git.restore import restore
-from holdfast.git.safety import repository_filters
+from holdfast.git.run import repository_filters
 from holdfast.git.snapshot import create, listing, show
 from holdfast.git.status import digest_of, files_between, read_status
 from tests.conftest import Git

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.git import run
-from holdfast.git.errors import GitError
+from holdfast.git.repository import GitError
 from holdfast.git.snapshot import create, find, listing, show
 from holdfast.kernel.errors import NotFound, Usage
 from tests.conftest import Git

@@ -25,7 +25,7 @@ from tests.kernel.views.scene import (
 CHILD = f"""
 import encodings.ascii, json, os, subprocess, sys, selectors, signal
 import holdfast.git.snapshot, holdfast.git.capture, holdfast.git.shadow_index
-import holdfast.git.path_filter, holdfast.git.object_writer
+import holdfast.git.capture, holdfast.git.shadow_index
 from holdfast.git.snapshot import create
 from holdfast.kernel.errors import HoldfastError
 if os.geteuid() == 0:

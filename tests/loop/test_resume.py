@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.loop.rules.parameters import command_of
+from holdfast.loop.rules.orchestrator import command_of
 from holdfast.loop.rules.tasks import plain_tasks, remaining, same_task, tasks_of
 from tests.cli.conftest import Holdfast
 from tests.loop.world import World

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
-from holdfast.loop.location import TrackFolder
-from holdfast.loop.track import Track, TrackResult
+from holdfast.loop.track import Track, TrackFolder, TrackResult
 from holdfast.streams import open_writer
 from tests import warm
 

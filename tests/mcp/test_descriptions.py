@@ -9,9 +9,8 @@ import pytest
 from mcp.client.client import Client
 
 from holdfast.gates.rules.content import CAUSES, QUESTIONS
-from holdfast.mcp.call import ToolCall
+from holdfast.mcp.call import ToolCall, simplified
 from holdfast.mcp.server import INSTRUCTIONS
-from holdfast.mcp.tool import simplified
 from holdfast.rfc.rules.model import GROUPS
 from holdfast.session.rules.model import REASONS
 from tests.mcp.world import Face

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.kernel.text import width
 from holdfast.plans.rules import drawing, run_model
-from holdfast.plans.rules.picture import svg
+from holdfast.plans.rules.drawing import svg
 from holdfast.plans.rules.waves import WaveOrder
 from tests.plans.samples import AUTO, DECISION, INTEGRATION, plan
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.plans.rules.kind import TRAITS, determine, kind_of, number_of
+from holdfast.plans.rules.model import TRAITS, determine, kind_of, number_of
 from tests.plans.samples import AUTO, DECISION, plan
 
 TABLE = {

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.plans.rules import gate_names
+from holdfast.plans.rules import model
 from holdfast.plans.rules.document import examine
 from holdfast.plans.rules.lint import findings
 from tests.plans.samples import AUTO, DECISION, examined
@@ -203,20 +203,18 @@ def test_a_name_is_one_gates_and_so_is_its_variable() -> None:
     one = examined(AUTO + DECISION.format(attributes=' name="the-store"'), autonomous="false")
     other = AUTO + DECISION.format(attributes=' name="The_Store"')
     assert errors(one, examined(other, plan="02", autonomous="false")) == ["TWICE"]
-    assert gate_names.variable("the-store") == "HOLDFAST_GATE_THE_STORE"
+    assert model.variable("the-store") == "HOLDFAST_GATE_THE_STORE"
 
 
 def test_answers_are_data_in_a_command() -> None:
     answers = {"store": "a'; rm -rf /"}
     command = "use {{gate.store}} {{ gate.store }} {{gate.other}} {{x}}"
     quoted = "'a'\"'\"'; rm -rf /'"
-    filled = gate_names.fill(command, answers, quoted=True)
+    filled = model.fill(command, answers, quoted=True)
     assert filled == f"use {quoted} {quoted} {{{{gate.other}}}} {{{{x}}}}"
-    assert gate_names.fill("{{gate.store}}", answers, quoted=False) == "a'; rm -rf /"
+    assert model.fill("{{gate.store}}", answers, quoted=False) == "a'; rm -rf /"
     # An answer that looks like a reference is not filled in turn.
-    assert (
-        gate_names.fill("{{gate.a}}", {"a": "{{gate.b}}", "b": "x"}, quoted=False) == "{{gate.b}}"
-    )
+    assert model.fill("{{gate.a}}", {"a": "{{gate.b}}", "b": "x"}, quoted=False) == "{{gate.b}}"
 
 
 @pytest.mark.parametrize(

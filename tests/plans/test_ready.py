@@ -11,7 +11,8 @@ from hypothesis import strategies as some
 
 from holdfast.kernel.errors import Conflict
 from holdfast.kernel.state import fold
-from holdfast.plans.rules import kind, run, waves
+from holdfast.plans.rules import run, waves
+from holdfast.plans.rules.model import kind_of
 from holdfast.plans.rules.ready import ready, waiting_gates
 from tests.plans.samples import plan as plan_of
 from tests.plans.world import VERIFY, auto
@@ -40,7 +41,7 @@ class Machine:
             root="/",
             options={"tries": tries, "jobs": 4, "worktrees": False},
             phases=phases,
-            plans=[{"plan": one, **kind.kind_of(one), "skipped": []} for one in order.plans],
+            plans=[{"plan": one, **kind_of(one), "skipped": []} for one in order.plans],
         )
         self.marks = 0
         self.live()

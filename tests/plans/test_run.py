@@ -19,8 +19,8 @@ from holdfast.gates.rules import content as gate_content
 from holdfast.kernel import clock
 from holdfast.kernel.state import load
 from holdfast.plans import run_files
+from holdfast.plans.rules import flight
 from holdfast.plans.rules import flight as flight_rules
-from holdfast.plans.rules import transponder
 from tests.plans.samples import DECISION
 from tests.plans.world import HOLDFAST, VERIFY, World, auto
 
@@ -51,7 +51,7 @@ def test_an_autonomous_plan_runs_without_a_question_and_writes_its_logbook(world
     assert world.told("plan") == ["🤖 Autonomous execution: Phase 1, Plan 01"]
     assert world.records("gate_asked") == []
     assert "## Plan 01" in (world.root / ".autopilot/phases/001/LOGBOOK.md").read_text()
-    assert "- **Status:** complete" in (world.root / transponder.PATH).read_text()
+    assert "- **Status:** complete" in (world.root / flight.TRANSPONDER).read_text()
 
 
 @pytest.mark.clause(
@@ -78,7 +78,7 @@ def test_a_plan_with_a_checkpoint_waits_there_and_goes_on_after_approved(world: 
     assert world.run(begin=False)["status"] == "done"
     assert world.noted() == ["one", "two", "three"]
     assert "## Plan 06" in logbook.read_text()
-    assert "- **Status:** complete" in (world.root / transponder.PATH).read_text()
+    assert "- **Status:** complete" in (world.root / flight.TRANSPONDER).read_text()
 
 
 @pytest.mark.clause("PILOT-77")
@@ -210,7 +210,7 @@ def test_the_state_is_saved_after_each_task(world: World) -> None:
 
 
 def _once_the_transponder_says(text: str) -> str:
-    look = f"grep -qF -e '{text}' {transponder.PATH}"
+    look = f"grep -qF -e '{text}' {flight.TRANSPONDER}"
     return auto(f"for i in $(seq 500); do {look} && exit; sleep 0.02; done; exit 1")
 
 
@@ -402,7 +402,7 @@ def test_the_transponder_is_current_short_and_keeps_what_others_wrote(world: Wor
     world.plan("1/01", auto("true"))
     world.plan("1/02", auto("true") + VERIFY, autonomous="false", wave=2)
     world.halted()
-    path = world.root / transponder.PATH
+    path = world.root / flight.TRANSPONDER
     text = path.read_text()
     assert "- **Tasks:** 2/2" in text
     assert "- **Reason:** waiting_for_person" in text
@@ -419,7 +419,7 @@ def test_the_transponder_is_current_short_and_keeps_what_others_wrote(world: Wor
     flown = load(world.workspace.journal, flight_rules, flight_rules.stream_of(world.id))[0]
     board = flown["board"]
     many: Any = {**board, "plans": board["plans"] * 500, "waits": ["a person"] * 500}
-    assert len(transponder.write(many, "").splitlines()) < 100
+    assert len(flight.write_transponder(many, "").splitlines()) < 100
 
 
 def test_a_holding_pattern_is_there_while_a_run_is_stopped_in_the_middle_of_a_phase(

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.remote.spawn import path_of
+from holdfast.remote.offline import path_of
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -177,8 +177,8 @@ def test_a_hook_goes_on_for_an_hour(machine: Machine, outage: Outage) -> None:
 
 def test_an_agents_tools_go_on_as_well(machine: Machine, outage: Outage) -> None:
     from holdfast.mcp.call import ToolCall, answered
-    from holdfast.mcp.tools.checkpoint import checkpoint
     from holdfast.mcp.tools.gates import gate_open
+    from holdfast.mcp.tools.session import checkpoint
 
     outage.begin()
     saved = answered(

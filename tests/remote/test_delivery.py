@@ -363,13 +363,13 @@ def test_what_is_erased_on_the_server_is_gone_from_the_spool(
 def test_a_url_that_nobody_trusted_starts_nobody(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, url: str
 ) -> None:
-    from holdfast.remote.spawn import start
+    from holdfast.remote.offline import start_forwarder
 
     monkeypatch.delenv("HOLDFAST_URL")
     monkeypatch.setenv("HOLDFAST_JOURNAL_FORWARDER", "true")
     Path("holdfast.toml").write_text('[journal]\nurl = "postgresql://keeper@127.0.0.1:1/nowhere"\n')
     machine.hook("Stop")
-    assert not start(machine.hooks)
+    assert not start_forwarder(machine.hooks)
     assert machine.waiting()["records"] == 1
 
 

@@ -19,7 +19,7 @@ from holdfast.kernel.workspace import discover
 from holdfast.processes.relaunch import command as itself
 from holdfast.remote import facts, forwarder
 from holdfast.remote.forwarder import Forwarder
-from holdfast.remote.spawn import ForwarderLock, path_of, start
+from holdfast.remote.offline import ForwarderLock, path_of, start_forwarder
 from tests.cli.conftest import Holdfast
 from tests.hooks.loaded import loaded_by_script
 from tests.hooks.test_entry import ALLOWED, STARTUP
@@ -79,7 +79,7 @@ def test_a_hook_starts_one_that_brings_it_over_and_back(
         another.go()
         holdfast("estop", "--reason", "Wrong branch")
         until(lambda: latch.read(machine.hooks))
-        assert not start(machine.hooks), "there is one"
+        assert not start_forwarder(machine.hooks), "there is one"
     finally:
         _end_forwarder(machine)
 
@@ -143,7 +143,7 @@ def test_a_hook_that_comes_as_it_goes_is_not_missed(
         rounds.append(1)
         if len(rounds) == 1:
             time.sleep(0.01)
-            assert not start(machine.hooks)
+            assert not start_forwarder(machine.hooks)
         return True
 
     monkeypatch.setattr(forwarder, "IDLE_SECONDS", 0.0)
@@ -240,12 +240,12 @@ def test_where_the_url_is_taken_away_nobody_is_started_again(
     os.makedirs(machine.home, exist_ok=True)
     Path(path_of(machine.hooks)).touch()
     monkeypatch.setenv("HOLDFAST_URL", "")
-    assert not start(machine.hooks)
+    assert not start_forwarder(machine.hooks)
     assert not os.path.exists(path_of(machine.hooks))
 
 
 def test_the_page_does_the_same_work(machine: Machine) -> None:
-    from holdfast.remote.thread import run_forwarders
+    from holdfast.remote.forwarder import run_forwarders
 
     machine.hook("Stop")
     with run_forwarders([str(machine.root)]):

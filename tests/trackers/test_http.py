@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.trackers import http
-from holdfast.trackers.keys import Key
-from holdfast.trackers.limits import exhausted, wait_seconds
-from holdfast.trackers.port import TrackerError, web_address
-from holdfast.trackers.route import checked_url, is_loopback, same_host
+from holdfast.trackers.http import checked_url, is_loopback, same_host
+from holdfast.trackers.port import TrackerError, exhausted, wait_seconds, web_address
+from holdfast.trackers.selection import Key
 from tests.trackers.fixtures import soon
 
 KEY = Key("a-key-0123456789")

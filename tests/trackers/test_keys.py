@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from holdfast.trackers.keys import Key, find_key
 from holdfast.trackers.port import TrackerError
+from holdfast.trackers.selection import Key, find_key
 
 SECRET = "s3cret-0123456789"
 ENVIRONMENT = {"PATH": os.environ["PATH"]}

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.gates.answer import refused_attempts
 from holdfast.kernel.workspace import discover
-from holdfast.web.signin import IDLE_SECONDS, LINK_SECONDS, TRIES, SignIns
+from holdfast.web.access import IDLE_SECONDS, LINK_SECONDS, TRIES, SignIns
 from holdfast.web.urls import Address, safe_link
 from tests.web.world import ADDRESS, Visitor, World
 

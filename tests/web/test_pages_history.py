@@ -19,7 +19,7 @@ from holdfast.kernel.digest import new_id
 from holdfast.kernel.stream_write import draft
 from holdfast.maintenance import doctor
 from holdfast.streams import open_writer
-from holdfast.web import examination
+from holdfast.web import background
 from holdfast.web.pages.history import AT_ONCE, MOST_LOOKED
 from tests.web import stories
 from tests.web.world import Visitor, World
@@ -272,7 +272,7 @@ def test_nobody_waits_for_a_long_examination(
         return examine(*words, **more)
 
     monkeypatch.setattr(doctor, "examine", long)
-    monkeypatch.setattr(examination, "PATIENCE", 0.01)
+    monkeypatch.setattr(background, "PATIENCE", 0.01)
     (place,) = visitor.data("/doctor.json")["workspaces"]
     assert begun.wait(60)
     assert (place["checks"], place["looking"]) == ([], True)

@@ -10,7 +10,7 @@ from holdfast.budgets.check import Budget
 from holdfast.kernel import clock
 from holdfast.plans.run_stream import RunFolder, RunStream
 from holdfast.web.cards import in_larger_units
-from holdfast.web.logs import without_terminal_codes
+from holdfast.web.record_text import without_terminal_codes
 from holdfast.web.rendering import Renderer
 from holdfast.web.urls import Address
 from holdfast.web.work_tree import MOST_FILES

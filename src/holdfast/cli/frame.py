@@ -175,9 +175,9 @@ class Call:
         """Start the forwarder when something waits for the server."""
         workspace = self._workspace
         if workspace is not None and (workspace.wants_forwarder or workspace.spools):
-            from holdfast.remote.spawn import start
+            from holdfast.remote.offline import start_forwarder
 
-            start(workspace)
+            start_forwarder(workspace)
 
 
 def _has_content(path: str) -> bool:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from holdfast.fleet.epic import Epic
     from holdfast.fleet.rules.model import AgentState, Origin, Pushed
     from holdfast.git.remote import Exchange
-    from holdfast.git.trailers import Snapshot
+    from holdfast.git.snapshot import Snapshot
     from holdfast.kernel.workspace import Workspace
 
 

@@ -14,11 +14,8 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from typing import Literal, TypedDict
 
-from holdfast.git.errors import GitError
-from holdfast.git.head import head_of
-from holdfast.git.repository import Place, locate
-from holdfast.git.run import Finished, git, run
-from holdfast.git.safety import without_submodules
+from holdfast.git.repository import GitError, Place, head_of, locate
+from holdfast.git.run import Finished, git, run, without_submodules
 from holdfast.git.status import UNTRACKED, StatusChange, covered, read_status
 from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import Usage

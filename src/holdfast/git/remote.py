@@ -11,11 +11,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
-from holdfast.git.errors import GitError
-from holdfast.git.repository import Place, locate
+from holdfast.git.repository import GitError, Place, locate
 from holdfast.git.run import Finished, git, run
-from holdfast.git.snapshot import REFS
-from holdfast.git.trailers import FIELDS, Snapshot, parse
+from holdfast.git.snapshot import FIELDS, REFS, Snapshot, parse
 from holdfast.kernel import crash
 from holdfast.kernel.errors import Conflict, HoldfastError, NotAllowed, NotFound, StoreAway, Usage
 

@@ -12,14 +12,10 @@ from collections.abc import Iterable
 from typing import TypedDict
 
 from holdfast.git.capture import LIMIT, capture
-from holdfast.git.errors import GitError
-from holdfast.git.object_writer import Scribe
-from holdfast.git.repository import locate
-from holdfast.git.shadow_index import GITLINK, Shadow
-from holdfast.git.snapshot import find, record
+from holdfast.git.repository import GitError, locate
+from holdfast.git.shadow_index import GITLINK, ObjectWriter, Shadow
+from holdfast.git.snapshot import Snapshot, TreeEntry, entries, find, names, record
 from holdfast.git.status import covered
-from holdfast.git.trailers import Snapshot
-from holdfast.git.tree_diff import TreeEntry, entries, names
 from holdfast.kernel.errors import HoldfastError, NotFound
 
 NAMED = 5
@@ -71,7 +67,7 @@ def restore(
         _refuse_loss(place.top, changes)
         before = ""
         if not dry_run:
-            with Scribe(place) as scribe:
+            with ObjectWriter(place) as scribe:
                 before = record(shadow, scribe, present, session=session)["id"]
             _write(shadow, present["tree"], target)
     return {

@@ -13,8 +13,7 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, TypedDict
 
-from holdfast.git.errors import GitError
-from holdfast.git.repository import Place
+from holdfast.git.repository import GitError, Place
 from holdfast.git.run import Running
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import from_os_error
@@ -34,6 +33,10 @@ SETTINGS = (
 GITLINK = "160000"
 KNOWN = "facts.json"
 LOCK = "lock"
+WORDS = (
+    ("hash-object", "-t", "commit", "-w", "--stdin"),
+    ("update-ref", "--no-deref", "--stdin", "-z"),
+)
 
 
 class Facts(TypedDict):
@@ -239,3 +242,37 @@ def _copy(source: str, target: str) -> None:
     with open(target, "wb") as file:
         file.write(data)
     os.utime(target, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+
+
+class ObjectWriter:
+    """Writes one commit and one ref: `with Scribe(place) as scribe`."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._waiting: list[Running] = []
+
+    def __enter__(self) -> ObjectWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for process in self._waiting:
+            process.end()
+
+    def prepare(self) -> None:
+        """Start both; without it, the writing does."""
+        while len(self._waiting) < len(WORDS):
+            words = WORDS[len(self._waiting)]
+            self._waiting.append(Running(self._place.top, (*SETTINGS, *words)))
+
+    def write(self, commit: bytes, ref: str) -> str:
+        """The name of the commit, which is durable under a new ref when this returns."""
+        self.prepare()
+        for_commit, for_ref = self._waiting
+        name = for_commit.answer(commit).decode("ascii").strip()
+        for_ref.answer(f"create {ref}\0{name}\0".encode())
+        return name

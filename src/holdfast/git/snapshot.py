@@ -1,31 +1,190 @@
-"""Snapshots: the whole work tree, untracked files too, as commits under refs of our own.
-
-`refs/holdfast/snapshots/<worktree>/<id>`. Index, stash, branches, HEAD and reflogs stay as they are.
-"""
+"""Snapshots: the whole work tree, untracked files too, as commits under refs of our own. What a snapshot
+knows of itself stands in the trailers of its commit."""
 
 from __future__ import annotations
 
-from typing import TypedDict
+import json
+import os
+from typing import NamedTuple, TypedDict
 
-from holdfast.git.capture import LIMIT, TreeCapture, capture
-from holdfast.git.head import head_of
-from holdfast.git.object_writer import Scribe
-from holdfast.git.repository import Place, locate
+from holdfast.git.capture import LIMIT, Skipped, TreeCapture, capture
+from holdfast.git.repository import Place, head_of, locate
 from holdfast.git.run import git
-from holdfast.git.shadow_index import SETTINGS, Shadow
-from holdfast.git.trailers import FIELDS, Snapshot, compose, parse
-from holdfast.git.tree_diff import (
-    Difference,
-    against_parent,
-    count_against_parents,
-    differences,
-)
+from holdfast.git.shadow_index import SETTINGS, ObjectWriter, Shadow
 from holdfast.kernel import clock
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import NotFound, Usage
 
+AUTHOR = "holdfast <snapshot@holdfast.invalid>"
+PREFIX = "Holdfast-"
+# For `git for-each-ref`: what `parse` takes apart.
+FIELDS = "%(refname)%00%(objectname)%00%(tree)%00%(parent)%00%(contents)%00"
+COUNT = 5
+RAW = ("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames")
 REFS = "refs/holdfast/snapshots"
 ID_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
+
+
+class Snapshot(TypedDict):
+    """One snapshot. Paths are seen from the top of the work tree."""
+
+    id: str
+    commit: str
+    tree: str
+    at: str
+    branch: str | None
+    parent: str | None
+    worktree: str
+    session: str
+    number: int
+    """Its place in the row of its worktree: clocks step back."""
+    changed: int
+    """How many paths were brought up to date since the snapshot before it."""
+    skipped: list[Skipped]
+    submodules: list[str]
+    """Submodules with changes of their own, of which only the commit is held."""
+    duplicate: bool
+    """Nothing had changed: this is the snapshot that was there already."""
+
+
+def compose(snapshot: Snapshot) -> bytes:
+    """The commit of a snapshot, as git stores it."""
+    second = clock.parse(snapshot["at"]) // 1000
+    lines = [f"tree {snapshot['tree']}"]
+    if snapshot["parent"]:
+        lines.append(f"parent {snapshot['parent']}")
+    lines += [f"author {AUTHOR} {second} +0000", f"committer {AUTHOR} {second} +0000"]
+    lines += ["", "Snapshot of the work tree", ""]
+    known = {
+        "Snapshot": snapshot["id"],
+        "Worktree": snapshot["worktree"],
+        "At": snapshot["at"],
+        "Number": snapshot["number"],
+        "Changed": snapshot["changed"],
+        "Session": " ".join(snapshot["session"].split()),
+        "Branch": snapshot["branch"] or "",
+    }
+    lines += [f"{PREFIX}{name}: {value}" for name, value in known.items() if value != ""]
+    # As JSON, since a name may hold a newline.
+    lines += [f"{PREFIX}Skipped: {json.dumps(skipped)}" for skipped in snapshot["skipped"]]
+    lines += [f"{PREFIX}Submodule: {json.dumps(path)}" for path in snapshot["submodules"]]
+    return os.fsencode("\n".join(lines) + "\n").replace(b"\0", b"")
+
+
+def parse(output: bytes, refs: str) -> list[Snapshot]:
+    """The snapshots in the answer of `git for-each-ref`; what is not one is passed over."""
+    fields = os.fsdecode(output).split("\0")
+    found = []
+    for start in range(0, len(fields) - COUNT, COUNT):
+        name, commit, tree, parents, text = fields[start : start + COUNT]
+        worktree, _, id = name.strip().removeprefix(f"{refs}/").rpartition("/")
+        trailers: dict[str, list[str]] = {}
+        for line in text.split("\n"):
+            key, separator, value = line.partition(": ")
+            if separator and key.startswith(PREFIX):
+                trailers.setdefault(key.removeprefix(PREFIX), []).append(value)
+        if "Snapshot" not in trailers:
+            continue
+        try:
+            found.append(_snapshot(id, worktree, commit, tree, parents, trailers))
+        except (ValueError, RecursionError):
+            continue  # somebody else's, from a remote
+    return found
+
+
+def _snapshot(
+    id: str, worktree: str, commit: str, tree: str, parents: str, trailers: dict[str, list[str]]
+) -> Snapshot:
+    def one(name: str, otherwise: str = "") -> str:
+        return trailers.get(name, [otherwise])[0]
+
+    return {
+        "id": id,
+        "commit": commit,
+        "tree": tree,
+        "at": clock.precise(clock.parse(one("At"))),
+        "branch": one("Branch") or None,
+        "parent": parents or None,
+        "worktree": worktree,
+        "session": one("Session"),
+        "number": int(one("Number", "0")),
+        "changed": int(one("Changed", "0")),
+        "skipped": [_skipped(value) for value in trailers.get("Skipped", [])],
+        "submodules": [str(json.loads(value)) for value in trailers.get("Submodule", [])],
+        "duplicate": False,
+    }
+
+
+def _skipped(text: str) -> Skipped:
+    value = json.loads(text)
+    if not isinstance(value, dict) or not isinstance(value.get("path"), str):
+        raise ValueError(text)
+    return {"path": value["path"], "reason": str(value.get("reason", ""))}
+
+
+class Difference(TypedDict):
+    """One path that differs: A added, M modified, D deleted, T of another type."""
+
+    status: str
+    path: str
+
+
+class TreeEntry(NamedTuple):
+    """One path that differs, with what the second tree has there."""
+
+    status: str
+    path: str
+    old_mode: str
+    mode: str
+    object: str
+
+
+def entries(top: str, old: str, new: str) -> list[TreeEntry]:
+    """From one tree to another, in full."""
+    return _parse(git(top, *RAW, old, new))
+
+
+def differences(top: str, old: str, new: str) -> list[Difference]:
+    """From one tree to another."""
+    return [{"status": entry.status, "path": entry.path} for entry in entries(top, old, new)]
+
+
+def against_parent(top: str, commit: str) -> list[Difference]:
+    """What a commit changed; all of it when it has no parent."""
+    output = git(top, *RAW, "--root", "--no-commit-id", commit)
+    return [{"status": entry.status, "path": entry.path} for entry in _parse(output)]
+
+
+def count_against_parents(top: str, commits: list[str]) -> dict[str, int]:
+    """How many paths each commit changed, asked of one git process."""
+    if not commits:
+        return {}
+    lines = "".join(f"{commit}\n" for commit in commits)
+    output = git(top, *RAW, "--root", "--stdin", input=lines.encode())
+    counts, current = dict.fromkeys(commits, 0), ""
+    fields = iter(os.fsdecode(output).split("\0"))
+    for field in fields:
+        if field.startswith(":"):
+            counts[current] += 1
+            next(fields)  # its path
+        elif field:
+            current = field
+    return counts
+
+
+def names(top: str, tree: str) -> list[str]:
+    """Every path of a tree."""
+    output = git(top, "ls-tree", "-r", "-z", "--name-only", "--full-tree", tree)
+    return [name for name in os.fsdecode(output).split("\0") if name]
+
+
+def _parse(output: bytes) -> list[TreeEntry]:
+    fields = os.fsdecode(output).split("\0")
+    found = []
+    for facts, path in zip(fields[::2], fields[1::2], strict=False):
+        old_mode, mode, _, name, status = facts.removeprefix(":").split(" ")
+        found.append(TreeEntry(status[0], path, old_mode, mode, name))
+    return found
 
 
 class Shown(TypedDict):
@@ -51,14 +210,14 @@ def create(
     """Take a snapshot. Files above the limit are left out and named."""
     if not ID_LETTERS.issuperset(id):
         raise Usage(f"{id!r} cannot be the id of a snapshot.", hint="Use letters, digits, - and _.")
-    with Shadow(locate(root)) as shadow, Scribe(shadow.place) as scribe:
+    with Shadow(locate(root)) as shadow, ObjectWriter(shadow.place) as scribe:
         present = capture(shadow, limit, meanwhile=scribe.prepare)
         return record(shadow, scribe, present, session=session, id=id, now=now)
 
 
 def record(
     shadow: Shadow,
-    scribe: Scribe,
+    scribe: ObjectWriter,
     present: TreeCapture,
     *,
     session: str = "",

@@ -7,9 +7,7 @@ import stat
 from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
-from holdfast.git.errors import GitError
-from holdfast.git.head import read_head
-from holdfast.git.repository import Place, locate
+from holdfast.git.repository import GitError, Place, locate, read_head
 from holdfast.git.run import git
 from holdfast.kernel.digest import digest
 

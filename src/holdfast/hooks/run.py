@@ -202,10 +202,10 @@ def forward(workspace: Workspace) -> None:
     machine what was said there. Without one there is no such file."""
     if not workspace.spools and not os.path.exists(f"{workspace.home}/forward"):
         return
-    from holdfast.remote.spawn import start
+    from holdfast.remote.offline import start_forwarder
 
     try:
-        start(workspace)
+        start_forwarder(workspace)
     except Exception as error:
         _note_failure(workspace, "forwarder", error, clock.now())
 

@@ -102,7 +102,7 @@ class Workspace:
     def keep_here(self, stream: str, state: Any, outcome: Outcome, rows: list[ViewRow]) -> None:
         """Let this machine's hooks know a stream as a command has just left it on the server."""
         if self.url:
-            from holdfast.remote.adoption import keep_here
+            from holdfast.remote.spool import keep_here
 
             self.wants_forwarder = (
                 keep_here(self, stream, state, outcome, rows) or self.wants_forwarder

@@ -7,8 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.estop.stop import lifted_by
-from holdfast.git.errors import GitError
-from holdfast.git.head import read_head
+from holdfast.git.repository import GitError, read_head
 from holdfast.git.run import git
 from holdfast.kernel import latch
 from holdfast.kernel.digest import new_id

@@ -21,7 +21,7 @@ from holdfast.loop.rules.model import (
     PLAN,
     RUNNABLE,
 )
-from holdfast.loop.rules.parameters import OUTPUTS, command_of, resume_from
+from holdfast.loop.rules.orchestrator import OUTPUTS, command_of, resume_from
 from holdfast.loop.rules.tasks import plain_tasks
 
 if TYPE_CHECKING:

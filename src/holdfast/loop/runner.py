@@ -12,7 +12,7 @@ from holdfast.kernel.errors import HoldfastError
 from holdfast.loop import run_file
 from holdfast.loop.commands import StartRequest, build_start
 from holdfast.loop.driver import Driver, commit_since, head_now
-from holdfast.loop.rules import escalation
+from holdfast.loop.rules import orchestrator
 from holdfast.loop.rules.checkpoint import checkpoint_of, counted, current_step, status_of
 from holdfast.loop.rules.model import (
     BLOCKED,
@@ -28,7 +28,7 @@ from holdfast.loop.rules.model import (
     PASSED,
     SKIPPED,
 )
-from holdfast.loop.rules.parameters import (
+from holdfast.loop.rules.orchestrator import (
     BLOCKED_DEPENDENCY,
     FILE_NOT_FOUND,
     INPUTS,
@@ -125,7 +125,7 @@ class Run:
                 {"do": "escalate", "step": paused.step, "reason": paused.reason}
             )
         result = self._result("paused", paused.step, paused.reason)
-        result["escalation"] = escalation.text(state, paused.step, paused.reason)
+        result["escalation"] = orchestrator.escalation_text(state, paused.step, paused.reason)
         return result
 
     def _needs_sync(self, state: LoopState) -> bool:
@@ -162,7 +162,7 @@ class Run:
 
     def _advance(self, step: str) -> None:
         state = self.driver.execute({"do": "advance", "business_sync": self.plan["business_sync"]})
-        pause = escalation.pause_of(state)
+        pause = orchestrator.pause_of(state)
         if pause is not None:
             raise Paused(pause["step"], pause["reason"])
         self.driver.say("advanced", current_step(state), text=step)
@@ -175,7 +175,7 @@ class Run:
         request = StartRequest(step=step, tasks=tasks or None)
         state = self.driver.execute(build_start(self.track, request))
         if status_of(state, step) == BLOCKED:
-            pause = escalation.pause_of(state)
+            pause = orchestrator.pause_of(state)
             raise Paused(step, pause["reason"] if pause else f"{step} is blocked")
         self.driver.say("step", step, text=OWNERS.get(step, ""))
         if self.plan["steps"].get(step, {}).get("skip"):

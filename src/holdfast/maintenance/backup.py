@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, TypedDict
 
-    from holdfast.git.trailers import Snapshot
+    from holdfast.git.snapshot import Snapshot
     from holdfast.journal.interface import Journal
     from holdfast.journal.salvage import Salvaged
     from holdfast.kernel.workspace import Workspace

@@ -80,7 +80,7 @@ def _prune_snapshots(workspace: Workspace, keep: int) -> int:
     """Remove old snapshots of this worktree; none outside of git."""
     if not workspace.git_dir:
         return 0
-    from holdfast.git.errors import GitError
+    from holdfast.git.repository import GitError
     from holdfast.git.snapshot import prune
 
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.clients.installation import detect
-from holdfast.git.head import read_head
+from holdfast.git.repository import read_head
 from holdfast.kernel.errors import HoldfastError
 from holdfast.maintenance import registry
 from holdfast.maintenance.status import attention

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, TypedDict
 from holdfast.budgets.side_files import find_waypoints
 from holdfast.fleet.backups import copies_holding
 from holdfast.gates import pictures
-from holdfast.git.errors import GitError
-from holdfast.git.repository import locate
+from holdfast.git.repository import GitError, locate
 from holdfast.git.run import git, run
 from holdfast.git.snapshot import REFS
 from holdfast.journal import upkeep

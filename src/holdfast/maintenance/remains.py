@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.clients.launcher import folder_of_user
-from holdfast.git.errors import GitError
+from holdfast.git.repository import GitError
 from holdfast.git.run import git
 from holdfast.git.snapshot import REFS
 from holdfast.journal.postgres.url import without_password

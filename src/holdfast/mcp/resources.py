@@ -1,20 +1,25 @@
-"""What a client can read: the status, the history, and the views of this worktree."""
+"""What a client can read and what a person can pick in it: the status, the history, the views of this
+worktree, and prompts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import quote
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, Resource
+from pydantic import Field
 
 from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import HoldfastError, NotFound
+from holdfast.kernel.text import safe
 from holdfast.kernel.views.files import Unreadable, read_file, target_of, text_of
 from holdfast.maintenance import status
 from holdfast.maintenance.history import history as latest
 from holdfast.mcp.call import ToolCall, understood, words
+from holdfast.rfc.write import ask
+from holdfast.session.resume import refuse_foreign, resume
 
 if TYPE_CHECKING:
     from holdfast.mcp.server import Server
@@ -26,7 +31,7 @@ SHOWN_RECORDS = 50
 LISTED_VIEWS = 200
 
 
-def add_to(server: Server) -> None:
+def add_resources(server: Server) -> None:
     """Register what can be read."""
 
     @server.resource(
@@ -109,3 +114,26 @@ def _view(call: ToolCall, path: str) -> str:
         raise NotFound(f"{path} is not there.", hint="The next checkpoint writes it.") from None
     except Unreadable as problem:
         raise HoldfastError(f"{path} cannot be read: {problem}.") from None
+
+
+def add_prompts(server: Server) -> None:
+    """Register the prompts."""
+
+    @server.prompt(description="Continue where the last session here stopped.")
+    def continuation(
+        session: Annotated[str, Field(description="Session id. Default: the newest here.")] = "",
+    ) -> str:
+        return read(server.folder, lambda call: _continuation(call, session))
+
+    @server.prompt(description="The questions that keep an RFC's reasoning at a phase boundary.")
+    def extraction(
+        group: Annotated[str, Field(description="discover, design, gate-b or review.")],
+        rfc: Annotated[str, Field(description="RFC id, if there are several.")] = "",
+    ) -> str:
+        return read(server.folder, lambda call: ask(call.workspace, group, rfc)["prompt"])
+
+
+def _continuation(call: ToolCall, session: str) -> str:
+    found = resume(call.workspace, {"session": session}, now=call.now)
+    refuse_foreign(found)
+    return safe("\n".join([*call.stopped(), found["pack"]]))

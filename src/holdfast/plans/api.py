@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 
 from holdfast.plans import lookup, operations
 from holdfast.plans.begin import check_plans
+from holdfast.plans.discovery import NewPlan, NewPlanRequest, write_plan
 from holdfast.plans.operations import (
     AbandonRequest,
     Execution,
@@ -17,13 +18,12 @@ from holdfast.plans.operations import (
     RunRequest,
 )
 from holdfast.plans.rules.ready import waiting_gates
-from holdfast.plans.template import NewPlan, NewPlanRequest, write_plan
 
 if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
-    from holdfast.plans.goals import OnGoals
     from holdfast.plans.rules.run_model import RunState
+    from holdfast.plans.task_programs import OnGoals
 
 
 class PlanResult(TypedDict):

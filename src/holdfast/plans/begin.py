@@ -9,10 +9,10 @@ from holdfast.kernel.commit import Order
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, HoldfastError, Usage
 from holdfast.plans import discovery, lookup
-from holdfast.plans.rules import gate_names, lint, waves
+from holdfast.plans.rules import lint, model, waves
 from holdfast.plans.rules import run as rules
 from holdfast.plans.rules.document import where
-from holdfast.plans.rules.kind import kind_of
+from holdfast.plans.rules.model import kind_of
 from holdfast.plans.run_files import refuse_outside
 from holdfast.plans.run_stream import execute_now, one_at_a_time, refuse_alive
 from holdfast.plans.worktrees import refuse_without_git
@@ -156,13 +156,13 @@ def _refuse_unanswered(plans: Sequence[Plan], skipped: dict[str, list[str]]) -> 
         for task in plan["tasks"]:
             if task["gate"] is not None and task["key"] in skipped[plan["id"]]:
                 name = task["gate_name"]
-                left_out[name if gate_names.is_given(name) else f"{plan['id']} {name}"] = name
+                left_out[name if model.is_given(name) else f"{plan['id']} {name}"] = name
     for plan in plans:
         for task in plan["tasks"]:
             if task["key"] in skipped[plan["id"]]:
                 continue
             said = "\n".join((task["name"], task["action"], task["run"], task["verify"]))
-            for name, _ in gate_names.references(said):
+            for name, _ in model.references(said):
                 if name in left_out or f"{plan['id']} {name}" in left_out:
                     raise Usage(
                         f"{plan['id']}#{task['key']} needs the answer {{{{gate.{name}}}}}, and its "

@@ -1,18 +1,17 @@
-"""Which plan files are meant, and what they say.
-
-A file is taken as it is. Of a folder and all below it, those Markdown files that have `plan:` in their
-frontmatter, and every `ROUTE.md`. Nothing named at all means the project's own: `.autopilot/phases`.
-"""
+"""Which plan files are meant, what they say, and the file that a new plan begins with."""
 
 from __future__ import annotations
 
 import os
+import re
 import stat
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.gates.rules.gate_xml import place_of
-from holdfast.kernel.errors import NotAllowed, NotFound, Usage
+from holdfast.kernel.errors import Conflict, NotAllowed, NotFound, Usage
 from holdfast.plans.rules import document
+from holdfast.plans.rules.model import LAST_EARLY_PHASE, number_of
 from holdfast.plans.rules.waves import natural
 
 if TYPE_CHECKING:
@@ -33,6 +32,31 @@ MOST_FOLDERS = 20_000
 # A letter takes up to four bytes.
 LARGEST = 4 * document.LARGEST
 _SKIPPED = ("node_modules", "__pycache__", "venv")
+NAME = re.compile(r"(\w[\w.+-]{0,63})/(\w[\w.+-]{0,63})")
+HEAD = """\
+---
+phase: {phase}
+plan: {plan}
+autonomous: {autonomous}
+{kind}---
+
+# {title}
+
+<task type="auto">
+  <name>First step</name>
+  <action>Say here what an agent is to do. With a run element, the command is executed instead.</action>
+  <run>echo "Replace this command, or take the run element out and set plan.agent"</run>
+</task>
+"""
+LOOK = """
+<task type="checkpoint:human-verify" gate="blocking">
+  <what-built>{title}</what-built>
+  <how-to-verify>
+    1. Say here what a person should see
+  </how-to-verify>
+  <resume-signal>Type "approved" or describe issues</resume-signal>
+</task>
+"""
 
 
 def files(given: Sequence[str], folder: str, root: str) -> list[str]:
@@ -145,3 +169,73 @@ def _document(path: str, name: str) -> Document:
 def _seen_from(base: str, path: str) -> str:
     relative = os.path.relpath(path, base)
     return path if relative.startswith(os.pardir + os.sep) else relative
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewPlanRequest:
+    """`name` is PHASE/PLAN; without it, the next plan of the latest phase. `ui`: a person looks at it."""
+
+    name: str = ""
+    title: str = ""
+    ui: bool = False
+    dry_run: bool = False
+
+
+class NewPlan(TypedDict):
+    """The plan that was written, or would be."""
+
+    plan: str
+    path: str
+    text: str
+
+
+def write_plan(workspace: Workspace, request: NewPlanRequest) -> NewPlan:
+    """Write a plan file below `.autopilot/phases`. A file that is there is never written over."""
+    phase, plan = _named(request.name) if request.name else _next(workspace)
+    folder = phase.zfill(3) if phase.isascii() and phase.isdigit() else phase
+    path = os.path.join(PHASES, folder, f"{plan}.md")
+    title = " ".join(request.title.split()) or f"Plan {plan} of phase {phase}"
+    looks = request.ui or number_of(phase) > LAST_EARLY_PHASE
+    text = HEAD.format(
+        phase=phase,
+        plan=plan,
+        autonomous="false" if looks else "true",
+        kind="has_ui_changes: true\n" if request.ui else "",
+        title=title,
+    )
+    text += LOOK.format(title=_escaped(title)) if looks else ""
+    if not request.dry_run:
+        target = os.path.join(workspace.root, path)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        try:
+            with open(target, "x", encoding="utf-8") as file:
+                file.write(text)
+        except FileExistsError:
+            raise Conflict(
+                f"{path} is there already.", hint="Name another plan: holdfast plan new PHASE/PLAN"
+            ) from None
+    return {"plan": f"{phase}/{plan}", "path": path, "text": text}
+
+
+def _named(name: str) -> tuple[str, str]:
+    found = NAME.fullmatch(name)
+    if found is None:
+        raise Usage(f"{name!r:.60} cannot name a plan.", hint="Such as 1/01 or 3/06: PHASE/PLAN.")
+    return found[1], found[2]
+
+
+def _next(workspace: Workspace) -> tuple[str, str]:
+    """The number after the last plan of the latest phase; 1/01 where there is none."""
+    if not has_plans(workspace, ()):
+        return "1", "01"
+    read = documents(files((), workspace.root, workspace.root), workspace.root)
+    plans = [one["plan"] for one in read if one["plan"] is not None]
+    if not plans:
+        return "1", "01"
+    latest = max((plan["phase"] for plan in plans), key=natural)
+    numbers = [number_of(plan["plan"]) for plan in plans if plan["phase"] == latest]
+    return latest, f"{max(numbers) + 1:02d}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;")

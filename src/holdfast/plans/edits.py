@@ -13,7 +13,7 @@ from holdfast.kernel.views.files import identity_of
 from holdfast.plans import discovery
 from holdfast.plans.news import Halted
 from holdfast.plans.rules import document, waves
-from holdfast.plans.rules.kind import kind_of
+from holdfast.plans.rules.model import kind_of
 from holdfast.plans.rules.run import passed_over, refuse_rewritten
 from holdfast.plans.rules.run_model import EDITED, OPEN, rewritten_gates
 

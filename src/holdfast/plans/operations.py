@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
     from holdfast.plans.cluster.link import Link
-    from holdfast.plans.goals import OnGoals
     from holdfast.plans.news import Attendant, Tell
     from holdfast.plans.rules.model import Plan
     from holdfast.plans.rules.run_model import RunState
+    from holdfast.plans.task_programs import OnGoals
 
 
 @dataclass(kw_only=True)

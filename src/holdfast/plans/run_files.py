@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.budgets.rules import documents
 from holdfast.clients.table import own_id
-from holdfast.git.head import read_head
+from holdfast.git.repository import read_head
 from holdfast.kernel import clock
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.state import load
 from holdfast.kernel.views.files import target_of
 from holdfast.plans import lookup
-from holdfast.plans.rules import flight, logbook, transponder
+from holdfast.plans.rules import flight, logbook
 from holdfast.plans.rules.ready import (
     is_done,
     phase_at,
@@ -33,10 +33,9 @@ if TYPE_CHECKING:
     from holdfast.kernel.commit import Outcome
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
-    from holdfast.plans.rules.flight import FlightState, Holding
+    from holdfast.plans.rules.flight import Board, FlightState, Holding
     from holdfast.plans.rules.model import Plan
     from holdfast.plans.rules.run_model import PlanRun, RunState
-    from holdfast.plans.rules.transponder import Board
     from holdfast.plans.run_budget import RunBudget
 
 # While tasks come and go, the transponder is as old as this at most.
@@ -266,7 +265,7 @@ class Flight:
 
 def refuse_outside(workspace: Workspace, plans: Iterable[Plan]) -> None:
     """A folder that is a link out of the worktree is refused before anything runs, not after."""
-    for path in (transponder.PATH, f"{documents.WAYPOINTS}/any", *map(_logbook_of, plans)):
+    for path in (flight.TRANSPONDER, f"{documents.WAYPOINTS}/any", *map(_logbook_of, plans)):
         target_of(workspace, path)
 
 

@@ -14,7 +14,7 @@ from holdfast.estop.stop import lifted_by
 from holdfast.kernel import clock, config, latch
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, HoldfastError, Stopped, StoreAway
-from holdfast.plans import goals, lookup, task_programs
+from holdfast.plans import lookup, task_programs
 from holdfast.plans.checkpoints import Checkpoints
 from holdfast.plans.edits import Edited
 from holdfast.plans.news import Halted, News
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from holdfast.budgets.rules.thresholds import Limits
     from holdfast.kernel.writer import Writer
     from holdfast.plans.executors import Executor
-    from holdfast.plans.goals import OnGoals
     from holdfast.plans.news import Attendant, Interrupts, Tell
     from holdfast.plans.rules.ready import Act
     from holdfast.plans.rules.run_model import PlanRun, RunLife, RunState
     from holdfast.plans.run_stream import RunFolder
+    from holdfast.plans.task_programs import OnGoals
     from holdfast.processes.supervisor import Ended
 
 TICK_SECONDS = 0.2
@@ -311,7 +311,9 @@ class Runner:
         """The end of a phase: its waypoint, then its goals; PILOT-68."""
         saved = self.flight.waypoint(PHASE_COMPLETE, self.state)
         self.news.say("phase", phase=act["phase"], text=saved and f"Waypoint saved: {saved}")
-        unmet = goals.unmet(self.worktrees, self.state, act["phase"], self.settings, self.on_goals)
+        unmet = task_programs.unmet_goals(
+            self.worktrees, self.state, act["phase"], self.settings, self.on_goals
+        )
         self.stream.execute({"do": "verify", "phase": act["phase"], "unmet": unmet})
         for goal in unmet:
             self.news.say("unmet", phase=act["phase"], text=goal)

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel.errors import HoldfastError
-from holdfast.plans.rules import gate_names
+from holdfast.plans.rules import model
 from holdfast.plans.rules.run_model import PASSED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from holdfast.plans.executors import TaskWork
     from holdfast.plans.rules.model import Plan, PlanTask
     from holdfast.plans.rules.run_model import PlanRun, RunState
+    from holdfast.plans.worktrees import Worktrees
     from holdfast.processes.supervisor import Stage
+
+    # Given a phase and its plans, what of it is not met.
+    OnGoals = Callable[[str, list[Plan]], Iterable[str]]
 
 SHELL = ("/bin/sh", "-c")
 RUN, VERIFY, AGENT, FIX = "run", "verify", "agent", "fix"
 MILLISECOND = 0.001
+MOST = 50
+SECONDS = 600
 
 
 def answers_of(state: RunState, plan: str) -> dict[str, str]:
@@ -32,7 +40,7 @@ def answers_of(state: RunState, plan: str) -> dict[str, str]:
             name = task["gate_name"]
             if gate is None or gate["status"] != PASSED:
                 continue
-            if id == plan or gate_names.is_given(name):
+            if id == plan or model.is_given(name):
                 found[name] = gate["answer"]
     return found
 
@@ -52,11 +60,11 @@ def work_of(
     answers = answers_of(state, plan["id"])
     stages: list[Stage] = []
     if task["run"]:
-        stages.append(_shell(RUN, gate_names.fill(task["run"], answers, quoted=True)))
+        stages.append(_shell(RUN, model.fill(task["run"], answers, quoted=True)))
         if task["verify"]:
-            stages.append(_shell(VERIFY, gate_names.fill(task["verify"], answers, quoted=True)))
+            stages.append(_shell(VERIFY, model.fill(task["verify"], answers, quoted=True)))
     else:
-        text = gate_names.fill(prompt_of(plan, task, answers), answers, quoted=False)
+        text = model.fill(prompt_of(plan, task, answers), answers, quoted=False)
         stages.append(_shell(AGENT, _agent(settings, task["key"]), text))
     seconds = task["timeout"] * MILLISECOND if task["timeout"] else None
     if seconds is None and settings["plan.seconds"]:
@@ -123,13 +131,11 @@ def environment(
         "HOLDFAST_PLAN": plan["plan"],
         "HOLDFAST_TASK": f"{plan['id']}#{key}",
     }
-    gates = {gate_names.variable(name): answer for name, answer in answers.items()}
+    gates = {model.variable(name): answer for name, answer in answers.items()}
     return {**os.environ, **own, **gates}
 
 
 # What an agent reads on its standard input
-
-
 def prompt_of(plan: Plan, task: PlanTask, answers: Mapping[str, str]) -> str:
     lines = [f"# Phase {plan['phase']}, Plan {plan['plan']}: {task['name']}", "", task["action"]]
     if task["verify"]:
@@ -149,3 +155,66 @@ def fix_prompt(plan: Plan, task: PlanTask, issues: str) -> str:
     return "\n".join(
         [title, "", f"Built: {task['gate']['title']}", "", "## Issues", "", issues, ""]
     )
+
+
+def unmet_goals(
+    worktrees: Worktrees,
+    state: RunState,
+    phase: str,
+    settings: Mapping[str, Any],
+    on_goals: OnGoals | None,
+) -> list[str]:
+    """The goals of a phase that are not met; AMB-PILOT-33."""
+    plans = [
+        state["plans"][id]["plan"]
+        for each in state["phases"]
+        if each["phase"] == phase
+        for wave in each["waves"]
+        for id in wave
+    ]
+    found = [
+        f"{plan['id']}: {path} is not there"
+        for plan in plans
+        for path in _artifacts(plan)
+        if not worktrees.has(state, path)
+    ]
+    command = str(settings["plan.goals"]).strip()
+    if command:
+        found += _asked(state["root"], command, phase, plans)
+    if on_goals is not None:
+        found += on_goals(phase, plans)
+    return found[:MOST]
+
+
+def _artifacts(plan: Plan) -> Iterator[str]:
+    """The files that `must_haves` names."""
+    named = plan["must_haves"].get("artifacts")
+    for one in named if isinstance(named, list) else []:
+        path = one.get("path") if isinstance(one, dict) else one
+        if isinstance(path, str) and path.strip():
+            yield path.strip()
+
+
+def _asked(root: str, command: str, phase: str, plans: list[Plan]) -> Iterator[str]:
+    """Each line that the command prints is a goal that is not met; so is its own failure."""
+    given = json.dumps({"phase": phase, "plans": {one["id"]: one["must_haves"] for one in plans}})
+    try:
+        done = subprocess.run(
+            ["/bin/sh", "-c", command],
+            cwd=root,
+            env={**os.environ, "HOLDFAST_PHASE": phase},
+            input=given,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        yield f"plan.goals had no end after {SECONDS} s"
+        return
+    lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+    yield from lines
+    if done.returncode and not lines:
+        said = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
+        yield f"plan.goals failed: {said[0]}"

@@ -8,7 +8,7 @@ import os
 from holdfast.kernel import clock, inbox
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import worktrees
-from holdfast.remote.spawn import path_of
+from holdfast.remote.offline import path_of
 from holdfast.remote.spool import Spool
 
 TYPE_CHECKING = False

@@ -9,6 +9,8 @@ from __future__ import annotations
 import random
 import threading
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from holdfast.journal.postgres.notify import AGAIN_SECONDS
 from holdfast.kernel import clock, failures, inbox
@@ -17,7 +19,7 @@ from holdfast.kernel.errors import HoldfastError, StoreAway
 from holdfast.kernel.workspace import discover, worktrees
 from holdfast.remote.delivery import deliver
 from holdfast.remote.mirror import Mirror
-from holdfast.remote.spawn import ForwarderLock
+from holdfast.remote.offline import ForwarderLock
 from holdfast.remote.spool import Spool
 from holdfast.streams import open_writer
 
@@ -43,6 +45,8 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 # Seconds in which a hook that only looked whether there is a forwarder lets go of its place.
 TAKING_SECONDS = 1.0
 NAME = "forwarder"
+# Seconds after which a place is tried again that another forwarder held.
+THREAD_PAUSE_SECONDS = 30.0
 
 
 class Forwarder:
@@ -212,3 +216,40 @@ def _version_of(file: SqliteJournal) -> int:
     """Changes when another process wrote to the file."""
     row: Any = file.connection().execute("PRAGMA data_version").fetchone()
     return int(row[0])
+
+
+@contextmanager
+def run_forwarders(folders: Sequence[str]) -> Iterator[None]:
+    """Forward for every workspace whose journal is on a server, as long as the block runs."""
+    ended = threading.Event()
+    threads = [
+        threading.Thread(target=_forward, args=(folder, ended), name=f"forwarder {folder}")
+        for folder in folders
+        if _has_server(folder)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
+
+
+def _has_server(folder: str) -> bool:
+    try:
+        return bool(discover(folder).url)
+    except HoldfastError:
+        return False  # every command on that workspace says it
+
+
+def _forward(folder: str, ended: threading.Event) -> None:
+    while not ended.is_set():
+        try:
+            forwarder = Forwarder(folder, stays=True)
+            forwarder.ended = ended
+            forwarder.run()
+        except HoldfastError as error:
+            failures.note(discover(folder), "forwarder", error.message, clock.now())
+        ended.wait(THREAD_PAUSE_SECONDS)

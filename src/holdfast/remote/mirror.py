@@ -16,7 +16,7 @@ from holdfast.kernel import clock, inbox
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import worktrees
-from holdfast.remote.adoption import bring
+from holdfast.remote.spool import bring
 from holdfast.streams import KINDS, LIVES, MIRRORED, rules_of
 
 TYPE_CHECKING = False

@@ -1,7 +1,12 @@
-"""Work without the server: what an agent says of itself is kept on this machine, as a hook keeps it."""
+"""Work without the server: what an agent says of itself is kept on this machine, and a forwarder is
+started to deliver it."""
 
 from __future__ import annotations
 
+import fcntl
+import os
+
+from holdfast.kernel import clock, config
 from holdfast.kernel.errors import HoldfastError, StoreAway
 
 TYPE_CHECKING = False
@@ -12,6 +17,11 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
 
     Operation = TypeVar("Operation", bound=Callable[..., Any])
+
+FILE = "forward"
+SETTING = "journal.forwarder"
+# Milliseconds that a new forwarder has to take its lock before another one is started.
+STARTING = 10_000
 
 
 def works_offline(operation: Operation) -> Operation:
@@ -44,3 +54,96 @@ def add_offline_hint(error: HoldfastError, why: str) -> HoldfastError:
     """A refusal that is only the best of this machine's knowledge."""
     error.hint = f"That is what this machine knows. {why} {error.hint}".strip()
     return error
+
+
+def path_of(workspace: Workspace) -> str:
+    return os.path.join(workspace.home, FILE)
+
+
+def start_forwarder(workspace: Workspace) -> bool:
+    """Start a forwarder unless there is one; whether that was needed. What cannot be done here is no
+    reason for a hook to fail: the records are safe, and the next one tries again."""
+    path = path_of(workspace)
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return False
+    try:
+        if not _is_needed(descriptor):
+            return False
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    if not _is_wanted(workspace):
+        return False
+    from holdfast.processes.relaunch import command, leave
+
+    return leave(command("journal", "forward", "-C", workspace.root))
+
+
+def _is_needed(descriptor: int) -> bool:
+    # First say that a forwarder is needed, then look for one. A forwarder that is about to end does it
+    # the other way round, so that one of the two sees the other.
+    os.utime(descriptor)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    now, started = clock.now(), os.pread(descriptor, 20, 0)
+    if started.isdigit() and 0 <= now - int(started) < STARTING:
+        return False
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, str(now).encode(), 0)
+    return True
+
+
+def _is_wanted(workspace: Workspace) -> bool:
+    """Whether the settings name a server that may be used, and leave the forwarder to us."""
+    from holdfast.remote.address import address_of
+
+    try:
+        if address_of(workspace):
+            journal = workspace.journal if workspace.local else None
+            return bool(config.load(workspace, journal)[SETTING])
+    except HoldfastError:
+        return False  # every command says it
+    try:
+        os.unlink(path_of(workspace))
+    except OSError:
+        pass
+    return False
+
+
+class ForwarderLock:
+    """The lock that one forwarder a workspace holds; it dies with its process."""
+
+    __slots__ = ("_descriptor", "_path")
+
+    def __init__(self, workspace: Workspace) -> None:
+        os.makedirs(workspace.home, 0o700, exist_ok=True)
+        self._path = path_of(workspace)
+        self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def take(self) -> bool:
+        """Whether it was free."""
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def asked_at(self) -> int:
+        """When a process last needed a forwarder."""
+        return os.fstat(self._descriptor).st_mtime_ns // 1_000_000
+
+    def is_gone(self) -> bool:
+        """Whether the file was removed, with the workspace or because there is no server any more."""
+        return os.fstat(self._descriptor).st_nlink == 0
+
+    def give_up(self) -> None:
+        """Release the lock, and still see whether a forwarder is needed."""
+        fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+
+    def leave(self) -> None:
+        os.close(self._descriptor)

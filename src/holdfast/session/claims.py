@@ -12,7 +12,7 @@ import os
 import shlex
 import subprocess
 
-from holdfast.git.errors import GitError
+from holdfast.git.repository import GitError
 from holdfast.git.run import git
 from holdfast.git.status import read_status
 from holdfast.kernel import clock

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from holdfast.git.commit import commit_files
-from holdfast.git.errors import GitError
+from holdfast.git.repository import GitError
 from holdfast.git.snapshot import create
 from holdfast.git.status import read_status
 from holdfast.kernel.config import variable_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.git.head import read_head
+from holdfast.git.repository import read_head
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.views.files import Unreadable, content_digest, read_file
 from holdfast.session.ccc_files import folder_of, read_state
@@ -76,7 +76,7 @@ def _plan(workspace: Workspace) -> str | None:
 
 def look_at_work_tree(workspace: Workspace, world: World, exclude: list[str]) -> None:
     """Ask git which files differ from HEAD, and remember the content of each."""
-    from holdfast.git.errors import GitError
+    from holdfast.git.repository import GitError
     from holdfast.git.status import content_of, digest_of, read_status
 
     try:
@@ -97,7 +97,7 @@ def changed_files(workspace: Workspace, then: World, now: World) -> list[str] | 
         return None
     if then["dirty"] == now["dirty"] and then["commit"] == now["commit"]:
         return []
-    from holdfast.git.errors import GitError
+    from holdfast.git.repository import GitError
     from holdfast.git.status import content_of, files_between
 
     committed: list[str] = []

@@ -11,20 +11,32 @@ import re
 
 from holdfast.kernel import clock
 from holdfast.kernel.digest import id_of
-from holdfast.trackers import http
-from holdfast.trackers.github_errors import failure_of
-from holdfast.trackers.issues import REPOSITORY, REPOSITORY_SHAPE, repository_and_number
-from holdfast.trackers.port import NOT_FOUND, REFUSED, TrackerError, web_address
+from holdfast.trackers import http, port
+from holdfast.trackers.port import (
+    FAILED,
+    NOT_FOUND,
+    REFUSED,
+    REPOSITORY,
+    REPOSITORY_SHAPE,
+    TrackerError,
+    rate_limited,
+    report_line,
+    repository_and_number,
+    unauthenticated,
+    web_address,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from holdfast.trackers.keys import Key
+    from holdfast.trackers.http import Answer
     from holdfast.trackers.port import CommentReceipt
+    from holdfast.trackers.selection import Key
 
     Thread = tuple[str, int]  # the repository and the issue's number in it
 
+LIMIT_FAMILIES = ("x-ratelimit",)
 ADDRESS = "https://api.github.com"
 API_VERSION = "2022-11-28"
 PAGE = 100
@@ -34,6 +46,54 @@ CUT = "\n\n(The rest did not fit.)"
 RACE = 10 * clock.MINUTE  # how far back another writer's comment can be when ours is new
 _STORED = re.compile(f"(?:(?P<repository>{REPOSITORY}):)?(?P<id>[1-9][0-9]{{0,18}})")
 _ISSUE_ADDRESS = re.compile(r"/repos/(?P<repository>[^/]+/[^/]+)/issues/(?P<number>[0-9]{1,10})\Z")
+
+
+def failure_of(answer: Answer) -> TrackerError:
+    """The error to raise for an answer that is not the one hoped for."""
+    status = answer.status
+    if _is_limited(answer):
+        resets = port.exhausted(answer.headers, LIMIT_FAMILIES, milliseconds=1000)
+        return rate_limited(port.wait_seconds(answer.headers, resets))
+    if status == 401:
+        return unauthenticated("GITHUB_TOKEN")
+    if status >= 500:
+        return TrackerError(f"HTTP {status}")
+    if status < 300:
+        return TrackerError(
+            "the answer is not what was asked for" if answer.is_json else "the answer is not JSON"
+        )
+    said = _message(answer)
+    cause = f"HTTP {status}: {report_line(said)}" if said else f"HTTP {status}"
+    kinds = {404: NOT_FOUND, 408: FAILED}
+    return TrackerError(cause, kind=kinds.get(status, REFUSED))
+
+
+def _is_limited(answer: Answer) -> bool:
+    """Both limits answer 403 or 429; the one for bursts may name no header, only itself."""
+    if answer.status == 429:
+        return True
+    return answer.status == 403 and (
+        "retry-after" in answer.headers
+        or answer.headers.get("x-ratelimit-remaining", "").strip() == "0"
+        or "secondary rate limit" in _message(answer).lower()
+    )
+
+
+def _message(answer: Answer) -> str:
+    """The message, and what a validation found: `Validation Failed (body is too long)`."""
+    document = answer.document
+    if not isinstance(document, dict) or not isinstance(document.get("message"), str):
+        return ""
+    message: str = document["message"]
+    errors = document.get("errors")
+    if not isinstance(errors, list):
+        return message
+    details = [
+        str(error.get("message") or error.get("code") or "") if isinstance(error, dict) else error
+        for error in errors
+    ]
+    told = ", ".join(detail for detail in details if isinstance(detail, str) and detail)
+    return f"{message} ({told})" if told else message
 
 
 class GitHub:

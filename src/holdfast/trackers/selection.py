@@ -1,23 +1,147 @@
-"""Which tracker an issue belongs to, and whether there is a key for it."""
+"""Which tracker an issue belongs to, and where its key comes from: the environment, or a command that
+prints it. Never a file of ours."""
 
 from __future__ import annotations
 
+import time
+
 from holdfast.kernel.config import variable_of
 from holdfast.kernel.errors import Usage
-from holdfast.trackers import GITHUB_VARIABLES, LINEAR_VARIABLES, keys
-from holdfast.trackers.issues import check_issue, repository_and_number
-from holdfast.trackers.port import REFUSED, TrackerError
+from holdfast.trackers import GITHUB_VARIABLES, LINEAR_VARIABLES
+from holdfast.trackers.port import (
+    AUTHENTICATION,
+    REFUSED,
+    TrackerError,
+    check_issue,
+    repository_and_number,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from collections.abc import Mapping, Sequence
+    from typing import Any, NoReturn
 
     from holdfast.trackers.port import Tracker
 
+COMMAND_SECONDS = 3.0
+LONGEST_KEY = 1000
 __all__ = ["KINDS", "check_issue", "tracker_for"]
-
 KINDS = ("auto", "linear", "github", "none")
+
+
+class Key:
+    """A secret that shows itself only to the one who asks by name.
+
+    Whatever prints local variables (a crash reporter, a test runner, a debugger) prints `[key]`.
+    """
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def checked(self) -> Key:
+        """Itself, if a header can carry it; `http.client` would quote it in its complaint."""
+        if (
+            not self._text.isascii()
+            or not self._text.isprintable()
+            or " " in self._text
+            or len(self._text) > LONGEST_KEY
+        ):
+            raise TrackerError("the key is not one word of printable ASCII", kind=AUTHENTICATION)
+        return self
+
+    def __bool__(self) -> bool:
+        return bool(self._text)
+
+    def reveal(self) -> str:
+        """The secret itself, for the one header that carries it."""
+        return self._text
+
+    def scrub(self, answer: bytes) -> bytes:
+        """The answer without the secret: some servers repeat a bad key in their complaint."""
+        return answer.replace(self._text.encode(), b"[key]")
+
+    def __repr__(self) -> str:
+        return "[key]"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a key is not written down")
+
+
+def find_key(
+    variables: Sequence[str],
+    environment: Mapping[str, str],
+    command: str | Sequence[str] = (),
+    deadline: float | None = None,
+) -> Key | None:
+    """The first variable that is set, else what the command prints; nothing when there is neither.
+
+    A command that fails is an error and no missing key: somebody wanted a key from it.
+    """
+    for variable in variables:
+        key = Key(environment.get(variable, "").strip())
+        if key:
+            return key.checked()
+    words = _words(command)
+    if not words:
+        return None
+    seconds = COMMAND_SECONDS
+    if deadline is not None:
+        seconds = min(seconds, deadline - time.monotonic())
+    key = Key(_first_line(words, environment, seconds))
+    if not key:
+        raise _command_failed("printed nothing")
+    return key.checked()
+
+
+def _words(command: str | Sequence[str]) -> list[str]:
+    if not isinstance(command, str):
+        return list(command)
+    import shlex
+
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise _command_failed(f"is not well formed: {error}") from None
+
+
+def _first_line(words: list[str], environment: Mapping[str, str], seconds: float) -> str:
+    import os
+    import signal
+    import subprocess
+
+    try:
+        # In a session of its own, so that no child of the command outlives the time limit. What it
+        # says on stderr is dropped: nobody can promise that the secret is not in it.
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=dict(environment),
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        raise _command_failed(f"cannot start: {getattr(error, 'strerror', error)}") from None
+    with process:
+        try:
+            output, _ = process.communicate(timeout=max(seconds, 0))
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise _command_failed("took too long") from None
+    if process.returncode:
+        raise _command_failed(f"ended with code {process.returncode}")
+    lines = output.decode("utf-8", "replace").splitlines()
+    return lines[0].strip() if lines else ""
+
+
+def _command_failed(reason: str) -> TrackerError:
+    return TrackerError(
+        f"the key command {reason}",
+        kind=AUTHENTICATION,
+        hint="Run the command of tracker.key_command by hand.",
+    )
 
 
 def tracker_for(
@@ -78,7 +202,7 @@ def _address(
     A settings file is committed, and whoever may change it must not be able to have the keys of
     all who check it out sent to a host of their choice.
     """
-    from holdfast.trackers.route import checked_url, is_loopback
+    from holdfast.trackers.http import checked_url, is_loopback
 
     address = str(settings.get(setting) or usual)
     parts, variable = checked_url(address), variable_of(setting)
@@ -101,7 +225,7 @@ def _key(
     settings: Mapping[str, Any],
     environment: Mapping[str, str],
     deadline: float | None,
-) -> keys.Key | None:
+) -> Key | None:
     own = str(settings.get("tracker.key_variable") or "")
     command = settings.get("tracker.key_command") or ""
-    return keys.find_key((own, *variables) if own else variables, environment, command, deadline)
+    return find_key((own, *variables) if own else variables, environment, command, deadline)

@@ -11,7 +11,7 @@ import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from html import unescape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -21,21 +21,30 @@ from starlette.responses import StreamingResponse as Streaming
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from holdfast.gates import lookup, pictures
 from holdfast.gates import person as people
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, HoldfastError, NotAllowed, NotFound, StoreAway, Usage
-from holdfast.web.access import LARGEST_FORM, Guard, NoPerson, WrongHost, checked_form, form_of
+from holdfast.web.access import (
+    LARGEST_FORM,
+    Guard,
+    NoPerson,
+    SignIns,
+    WrongHost,
+    checked_form,
+    form_of,
+)
 from holdfast.web.live import Live
 from holdfast.web.page_cache import PageCache, PageRequest
-from holdfast.web.pictures import INERT, PICTURE, find_picture
 from holdfast.web.rendering import STATIC, Renderer
-from holdfast.web.signin import SignIns
 from holdfast.web.table import CHANGES, PAGES, Page, PageChange
 from holdfast.web.urls import Address
 from holdfast.web.workspaces import ServedWorkspace, Site, is_away
 
-Endpoint = Callable[[Request], Awaitable[Response]]
+if TYPE_CHECKING:
+    from holdfast.gates.rules.picture import Picture
 
+Endpoint = Callable[[Request], Awaitable[Response]]
 SCHEMA = 1
 HOME = "/board"
 EVENTS = "text/event-stream"
@@ -54,6 +63,9 @@ AT_A_PAGE = {"disk_full": {"hint": "Free some space, then go back and send it on
 # Attempts without a sign-in that are recorded in a minute: no program can fill the journal with them.
 MOST_RECORDED = 10
 LONGEST_PURPOSE = 100
+PICTURE = "/w/{workspace}/gates/{id}/pictures/{digest}"
+# Instead of the pages' own policy: whatever a browser takes the bytes for, nothing in them loads or runs.
+INERT = "default-src 'none'; sandbox; frame-ancestors 'none'"
 
 
 class PageServer:
@@ -188,7 +200,7 @@ class PageServer:
         words = {**fields, **request.path_params}
         place = self.site.place(words["workspace"])
         person = people.at_page(request.state.person.terminal, now=clock.now())
-        apply = importlib.import_module(f"holdfast.web.changes.{change.name}").apply
+        apply = getattr(importlib.import_module("holdfast.web.changes"), change.name)
 
         def apply_change() -> str:
             workspace = place.open()
@@ -336,3 +348,9 @@ def _streamed(request: Request, events: AsyncIterator[str]) -> Response:
 
 def _why(refused: HoldfastError) -> str:
     return {"no_person": "nobody signed in to the page"}.get(refused.kind, refused.message)
+
+
+def find_picture(site: Site, words: Mapping[str, str]) -> tuple[Picture, bytes]:
+    """A picture by its digest; NotFound if the gate has no such picture, or its file is not here."""
+    workspace = site.place(words["workspace"]).workspace
+    return pictures.read(workspace, lookup.read(workspace, words["id"]), words["digest"])

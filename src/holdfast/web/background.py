@@ -1,25 +1,38 @@
-"""What is read in a thread beside the page, which never waits for a long transcript: what sessions
-spent, and the sessions that clients left in a folder."""
+"""What threads do beside the page: measure what sessions spent, search the sessions that clients left in a
+folder, take in the inboxes of sandboxed agents, and run the doctor. A page never waits for them."""
 
 from __future__ import annotations
 
 import os
 import threading
 import time
-from typing import Any, NamedTuple, TypedDict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from weakref import WeakKeyDictionary
 
-from holdfast.kernel import clock
+from holdfast.kernel import clock, inbox
+from holdfast.kernel.commit import take_in
 from holdfast.kernel.errors import HoldfastError
-from holdfast.kernel.workspace import discover
+from holdfast.kernel.workspace import discover, worktrees
+from holdfast.maintenance import doctor
 from holdfast.session.session_list import list_sessions
 from holdfast.session.spending import account
-from holdfast.web.workspaces import look_at
+from holdfast.streams import open_writer
+from holdfast.web.workspaces import ServedWorkspace, look_at
 
-EVERY = 3.0
+if TYPE_CHECKING:
+    from holdfast.maintenance.doctor import Check
+
+MEASURE_SECONDS = 3.0
 # A session that no page showed for this long is no longer measured.
 KEPT_SECONDS = 600.0
 # How often the clients' folders are searched, and how many sessions of a workspace are shown.
 SEARCH_EVERY, MOST_FOUND = 20.0, 5
+INBOX_SECONDS = 1.0
+# Seconds: for so long a page waits for quick ones, and after so many each is done again.
+PATIENCE, LASTS = 0.25, 30.0
+# A check that takes long is made less often.
+SHARE = 20
 
 
 class Figures(NamedTuple):
@@ -86,7 +99,8 @@ class SpendingMeter:
             return known[1] if known else None
 
     def is_due(self) -> bool:
-        return bool(self._wanted or self._folders) and time.monotonic() - self._last > EVERY
+        is_late = time.monotonic() - self._last > MEASURE_SECONDS
+        return bool(self._wanted or self._folders) and is_late
 
     def stop(self) -> None:
         self._stopped = True
@@ -179,3 +193,99 @@ def _changed(path: str) -> tuple[int, int] | None:
     except (OSError, ValueError):
         return None
     return (seen.st_mtime_ns, seen.st_size) if seen else None
+
+
+class Inboxes:
+    """The inboxes of all worktrees of some workspaces."""
+
+    def __init__(self, places: Sequence[ServedWorkspace]) -> None:
+        self._places = places
+        self._last = 0.0
+
+    def is_due(self) -> bool:
+        return time.monotonic() - self._last > INBOX_SECONDS
+
+    def take_in(self) -> None:
+        """Execute what waits. A command that fails stays; `holdfast doctor` names those that are
+        refused."""
+        self._last = time.monotonic()
+        for one in self._places:
+            if one.is_away:
+                continue
+            try:
+                # Refused where the journal is missed, also since the last look: no new one begins there.
+                workspace = one.open()
+                places = worktrees(workspace)
+                if any(inbox.waiting(place) for place in places):
+                    take_in(open_writer(workspace), places)
+                workspace.close()
+            except (HoldfastError, OSError):
+                continue
+
+
+class DoctorResult(NamedTuple):
+    """The result of one visit of the doctor."""
+
+    checks: list[Check]
+    at: str
+    took: float
+    ended: float
+
+
+class Examination:
+    """The doctor's visits to one workspace, one at a time."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._newest: DoctorResult | None = None
+        self._thread: threading.Thread | None = None
+        self._ended = threading.Event()
+
+    def newest(self, patience: float) -> tuple[DoctorResult | None, bool]:
+        """The last result, and whether a visit is under way. The first call waits a little for a
+        result."""
+        known = self._newest
+        if known is None or time.monotonic() - known.ended > max(LASTS, known.took * SHARE):
+            self._begin()
+            if known is None:
+                self._ended.wait(patience)
+        return self._newest, self._thread is not None and self._thread.is_alive()
+
+    def _begin(self) -> None:
+        if self._thread is None or not self._thread.is_alive():
+            self._ended.clear()
+            # Not waited for at the end of the page: it only reads, and its files go with the process.
+            self._thread = threading.Thread(target=self._look, name="holdfast-doctor", daemon=True)
+            self._thread.start()
+
+    def _look(self) -> None:
+        with _one_at_a_time:
+            self._examine()
+
+    def _examine(self) -> None:
+        began = time.monotonic()
+        checks: list[Check] = []
+        try:
+            workspace = discover(self._root)
+            look_at(workspace)
+            checks = doctor.examine(workspace, clock.now())
+            workspace.close()
+        except (HoldfastError, OSError) as error:
+            said = getattr(error, "message", str(error))
+            hint = getattr(error, "hint", "")
+            checks = [
+                {"id": "workspace", "status": "problem", "what": said, "why": "", "fix": hint, "fixed": ""}
+            ]  # fmt: skip
+        finally:
+            ended = time.monotonic()
+            self._newest = DoctorResult(checks, clock.stamp(clock.now()), ended - began, ended)
+            self._ended.set()
+
+
+_one_at_a_time = threading.Lock()
+_examinations: WeakKeyDictionary[ServedWorkspace, Examination] = WeakKeyDictionary()
+
+
+def examination(place: ServedWorkspace) -> Examination:
+    """The examination of a workspace."""
+    return _examinations.setdefault(place, Examination(place.root))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from holdfast.fleet import roster
 from holdfast.fleet.epic import Epic, find
 from holdfast.fleet.rules.liveness import instant_of
-from holdfast.git.head import read_head
+from holdfast.git.repository import read_head
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.state import load

@@ -11,8 +11,8 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator
 
 from holdfast.kernel.errors import HoldfastError
+from holdfast.web.access import SignedIn
 from holdfast.web.page_cache import PageCache, PageCopy, PageRequest
-from holdfast.web.signin import SignedIn
 from holdfast.web.workspaces import format_positions, parse_positions
 
 # Seconds between looks at the journals, and between signs of life on a quiet connection.

@@ -17,8 +17,7 @@ from urllib.parse import quote, urlencode
 
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
-from holdfast.web.background import SpendingMeter
-from holdfast.web.inboxes import Inboxes
+from holdfast.web.background import Inboxes, SpendingMeter
 from holdfast.web.rendering import Renderer
 from holdfast.web.table import Page
 from holdfast.web.workspaces import Site, away, format_positions, is_away

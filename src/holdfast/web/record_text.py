@@ -1,7 +1,10 @@
-"""Records for people: one line each, with a tone, one page at a time."""
+"""Records for people: one line each, with a tone, one page at a time; and the end of a program's output."""
 
 from __future__ import annotations
 
+import os
+import re
+import stat
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import quote
@@ -42,6 +45,9 @@ if TYPE_CHECKING:
 MOST_TOLD = 40
 LARGEST_NUMBER = 2**53
 PAGES = {"session": "sessions", "loop": "tracks", "run": "runs", "rfc": "rfcs", "gate": "gates"}
+MOST_BYTES = 6_000
+# Colours and moves of a cursor; titles and links; all that begin with an escape.
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 
 
 def told(key: str, record: Record, text: str = "") -> RecordLine:
@@ -115,3 +121,32 @@ def number(words: Mapping[str, str], name: str) -> int | None:
     if not (text.isascii() and text.isdigit()) or len(text) > 16 or int(text) > LARGEST_NUMBER:
         raise Usage(f"{name}={text!r:.40} is no number.", hint="Follow the links of the page.")
     return int(text)
+
+
+def end_of(path: str) -> str:
+    """The last lines of a log; an empty list if the log is gone."""
+    if not is_plain(path):
+        return ""
+    try:
+        with open(path, "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - MOST_BYTES))
+            text = without_terminal_codes(file.read(MOST_BYTES).decode("utf-8", "replace"))
+    except OSError:
+        return ""
+    return text if size <= MOST_BYTES else text.partition("\n")[2] or text
+
+
+def without_terminal_codes(text: str) -> str:
+    """A line without terminal colours; of an overwritten line, its last version."""
+    lines = _ESCAPES.sub("", text).replace("\r\n", "\n").split("\n")
+    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines)
+
+
+def is_plain(path: str, largest: int | None = None) -> bool:
+    """Whether a path is a regular file. A pipe would make every page wait."""
+    try:
+        seen = os.stat(path)
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(seen.st_mode) and (largest is None or seen.st_size <= largest)

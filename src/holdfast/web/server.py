@@ -17,8 +17,8 @@ import uvicorn
 
 from holdfast.gates import person
 from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.web.access import LINK_SECONDS
 from holdfast.web.app import PageServer
-from holdfast.web.signin import LINK_SECONDS
 from holdfast.web.urls import EVERYWHERE, LOOPBACK, Address, of_url, random_name
 
 PORT = 4653  # "HOLD" on a telephone

@@ -2,8 +2,7 @@
 
 A page's module `pages/<name>.py` has `gather(site, words, now)`, which returns plain data. The
 page's `.json` is that data, and `templates/<name>.html` shows it in its blocks `title` and `live`.
-A change's module `changes/<name>.py` has `apply(workspace, words, person)`, which returns the next
-address.
+A change is a function `<name>(workspace, words, person)` in `changes.py`, which returns the next address.
 """
 
 from __future__ import annotations

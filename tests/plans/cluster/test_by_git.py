@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.kernel.redact import Redactor
-from holdfast.plans.cluster.model import LOG_BYTES
+from holdfast.plans.cluster.worker import LOG_BYTES
 from tests.conftest import Git
 from tests.plans.cluster.world import Cluster, ClusterWorld
 from tests.plans.world import auto

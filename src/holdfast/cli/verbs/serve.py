@@ -114,7 +114,7 @@ def command(
             hint=install_command("web"),
             kind="not_installed",
         ) from None
-    from holdfast.remote.thread import run_forwarders
+    from holdfast.remote.forwarder import run_forwarders
 
     workspaces = _workspaces(call, folders)
     terminal = ""

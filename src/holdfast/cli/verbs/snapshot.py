@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.git.remote import Shared
-    from holdfast.git.snapshot import Shown
-    from holdfast.git.trailers import Snapshot
-    from holdfast.git.tree_diff import Difference
+    from holdfast.git.snapshot import Difference, Shown, Snapshot
 
 SHOWN = 40
 

@@ -1,15 +1,35 @@
-"""Changes of a document, small enough to be records: members put, items added, a key cut."""
+"""Changes of a document, small enough to be records: members put, items added, a key cut; and those that
+each event of a step makes to its checkpoint."""
 
 from __future__ import annotations
 
-from holdfast.kernel import canonical_json
+from holdfast.kernel import canonical_json, clock
+from holdfast.kernel.errors import Usage
+from holdfast.kernel.text import without_nul
+from holdfast.loop.rules.checkpoint import checkpoint_of, checkpoints_of, current_step, loop_of
+from holdfast.loop.rules.model import (
+    ACTIVE,
+    BLOCKED,
+    BLOCKED_PREFIX,
+    COUNTERS,
+    DONE_TASKS,
+    ERROR_PREFIX,
+    FAILED,
+    IN_PROGRESS,
+    LONGEST_TEXT,
+    MAX_FIX_CYCLES,
+    NOT_STARTED,
+    PLAN,
+    RESOLVED,
+)
+from holdfast.loop.rules.transitions import step_named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from holdfast.loop.rules.model import Path
+    from holdfast.loop.rules.model import LoopState, Path
 
     # ["put", path, members], ["set", path, value], ["add", path, items] or ["cut", path]
     Change = list[Any]
@@ -17,6 +37,11 @@ if TYPE_CHECKING:
 PUT, SET, ADD, CUT = "put", "set", "add", "cut"
 # Lists that would take longer than this to compare are replaced as a whole.
 MOST_COMPARISONS = 1_000_000
+# What belongs to one attempt at a step, and not to the next one.
+OF_ONE_ATTEMPT = (
+    *("progress", *COUNTERS, DONE_TASKS, "last_task", "last_commit", "commits"),
+    *("current_issue", "fixes_applied", "fixes_remaining", "cycle"),
+)
 
 
 def apply(document: Any, changes: Iterable[Change]) -> Any:
@@ -146,3 +171,197 @@ def _at(value: Any, path: Sequence[str | int]) -> Any:
     for key in path:
         value = value[key]
     return value
+
+
+class Pen:
+    """Collects the changes to one checkpoint of a track: what is cut, then what is put and added."""
+
+    def __init__(self, state: LoopState, step: str, now: int) -> None:
+        self.state = state
+        self.step = step
+        self.checkpoint = checkpoint_of(state, step)
+        self.now = clock.stamp(now)
+        self._first: list[Change] = skeleton(state, now)
+        self._root: dict[str, Any] = {}
+        self._loop: dict[str, Any] = {}
+        self._checkpoint: dict[str, Any] = {}
+        self._progress: dict[str, Any] = {}
+        self._last: list[Change] = []
+
+    def set(self, name: str, value: Any) -> None:
+        if name not in self.checkpoint or self.checkpoint[name] != value:
+            self._checkpoint[name] = value
+
+    def cut(self, name: str) -> None:
+        if name in self.checkpoint:
+            self._first.append([CUT, [*self._place, name]])
+
+    def add(self, name: str, items: Sequence[Any]) -> None:
+        if items:
+            self._last.append([ADD, [*self._place, name], list(items)])
+
+    def count(self, name: str, value: int) -> None:
+        """A counter, at the checkpoint's level and in its progress; AMB-LOOP-03."""
+        self.set(name, value)
+        self.progress(name, value)
+
+    def set_mirrored(self, name: str, value: str) -> None:
+        """A text at the checkpoint's level, and in its progress where another program wrote it there."""
+        self.set(name, value)
+        if name in (self.checkpoint.get("progress") or {}):
+            self.progress(name, value)
+
+    def progress(self, name: str, value: Any) -> None:
+        known = self.checkpoint.get("progress") or {}
+        if name not in known or known[name] != value:
+            self._progress[name] = value
+
+    def loop(self, name: str, value: Any) -> None:
+        if loop_of(self.state).get(name) != value:
+            self._loop[name] = value
+
+    def root(self, name: str, value: Any) -> None:
+        if self.state["document"].get(name) != value:
+            self._root[name] = value
+
+    def status(self, status: str) -> None:
+        self.set("status", status)
+        if current_step(self.state) == self.step or status == IN_PROGRESS:
+            self.loop("current_step", self.step)
+            self.loop("step_status", status)
+
+    def block(self, description: str) -> dict[str, Any]:
+        """A blocker for a person to resolve."""
+        known = self.state["document"].get("blockers") or []
+        blocker = {
+            "id": f"blocker-{len(known) + 1}",
+            "description": description,
+            "blocked_at": self.now,
+            "blocked_step": self.step,
+            "status": ACTIVE,
+        }
+        self._last.append([ADD, ["blockers"], [blocker]])
+        return blocker
+
+    def resolve(self, position: int) -> None:
+        """The blocker at this position stands no more."""
+        resolved = {"status": RESOLVED, "resolved_at": self.now}
+        self._last.append([PUT, ["blockers", position], resolved])
+
+    def end(self, status: str, notes: str = "") -> None:
+        """PASSED, FAILED and BLOCKED are completions alike."""
+        self.status(status)
+        self.set("completed_at", self.updated())
+        if notes:
+            self.set("notes", notes)
+
+    def updated(self) -> str:
+        """The time of this update; never before the last, though a clock may step back."""
+        past = [
+            stamp
+            for stamp in (self.checkpoint.get("last_updated"), self.checkpoint.get("started_at"))
+            if isinstance(stamp, str) and len(stamp) == len(self.now) and stamp.endswith("Z")
+        ]
+        return max(self.now, *past) if past else self.now
+
+    def done(self, *, begun: bool = False) -> list[Change]:
+        """All changes of an update, with its time."""
+        self.set("last_updated", self.now if begun else self.updated())
+        return self.changes()
+
+    def changes(self) -> list[Change]:
+        if "updated_at" in self.state["document"]:
+            self.root("updated_at", self.now)
+        puts: tuple[tuple[list[str | int], dict[str, Any]], ...] = (
+            ([], self._root),
+            (["loop_state"], self._loop),
+            (self._place, self._checkpoint),
+            ([*self._place, "progress"], self._progress),
+        )
+        return [*self._first, *([PUT, place, each] for place, each in puts if each), *self._last]
+
+    @property
+    def _place(self) -> list[str | int]:
+        return ["loop_state", "checkpoints", self.step]
+
+
+def skeleton(state: LoopState, now: int) -> list[Change]:
+    """What a track's file needs to begin with, as far as it is not there."""
+    document, loop = state["document"], loop_of(state)
+    changes: list[Change] = []
+    if not document:
+        first = {
+            "version": 2,
+            "track_id": state["track"],
+            "status": "in_progress",
+            "created_at": clock.stamp(now),
+        }
+        changes.append([PUT, [], first])
+    defaults = {
+        "current_step": PLAN,
+        "step_status": NOT_STARTED,
+        "fix_cycle_count": 0,
+        "max_fix_cycles": MAX_FIX_CYCLES,
+        "checkpoints": {},
+    }
+    lacking = {name: value for name, value in defaults.items() if loop.get(name) is None}
+    if lacking:
+        changes.append([PUT, ["loop_state"], lacking])
+    empty = [step for step, found in checkpoints_of(state).items() if not found]
+    return changes + [
+        [PUT, ["loop_state", "checkpoints", step], {"status": NOT_STARTED}] for step in empty
+    ]
+
+
+def note_of(status: str, text: str) -> str:
+    """`ERROR: what` and `BLOCKED: why`, as the protocol writes them."""
+    prefix = {FAILED: ERROR_PREFIX, BLOCKED: BLOCKED_PREFIX}.get(status, "")
+    text = trimmed(text)
+    return text if text.startswith(prefix) else f"{prefix}{text}"
+
+
+def trimmed(text: object) -> str:
+    return without_nul(str(text)).strip()[:LONGEST_TEXT]
+
+
+def one_line(text: object) -> str:
+    return " ".join(trimmed(text).split())
+
+
+def whole(fields: Mapping[str, Any], name: str) -> int | None:
+    value = fields.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+# What a command says
+def step_of(state: LoopState, command: Any) -> str:
+    return step_named(command["step"]) if command.get("step") else current_step(state)
+
+
+def body_of(pen: Pen, command: Any, **facts: Any) -> dict[str, Any]:
+    body = {"step": pen.step, **facts}
+    if command.get("attempt"):
+        body["attempt"] = command["attempt"]
+    return {**body, "changes": pen.done()}
+
+
+def whole_of(fields: Mapping[str, Any], name: str) -> int | None:
+    value = fields.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise Usage(f"{name} must be a whole number that is not negative, not {value!r}.")
+    return value
+
+
+def refuse_too_many(name: str, done: int, total: int) -> None:
+    if done > total:
+        noun = "issues" if name == "issues_fixed" else "tasks"
+        raise Usage(
+            f"{done} {noun} done of {total} are more than there are.",
+            hint=f"If the plan grew, say so: holdfast loop progress --{noun}-total {done}",
+        )
+
+
+def files_of(command: Any) -> list[str]:
+    return [file for file in (one_line(file) for file in command.get("output_files") or []) if file]

@@ -1,33 +1,12 @@
-"""What each command on a track makes happen."""
+"""What each command on a track makes happen: a step begins or goes on, a task is accepted once, a step
+ends, the next one follows."""
 
 from __future__ import annotations
 
 from holdfast.kernel.errors import Conflict, Usage
 from holdfast.kernel.rules import Decision
-from holdfast.loop.rules.acceptance import finish_tasks, task_done
-from holdfast.loop.rules.checkpoint import (
-    counted,
-    current_step,
-    status_of,
-    waiting_for,
-)
-from holdfast.loop.rules.model import (
-    BLOCKED,
-    BRAINSTORM,
-    COMPLETE,
-    COUNTERS,
-    EXECUTE,
-    FAILED,
-    FIX,
-    IN_PROGRESS,
-    NOT_STARTED,
-    PASSED,
-    PLAN,
-    PROGRESS_NUMBERS,
-)
-from holdfast.loop.rules.start import cycles_of, limit_of, over_the_limit, start
-from holdfast.loop.rules.transitions import following_step, refuse_illegal, way_on
-from holdfast.loop.rules.updates import (
+from holdfast.loop.rules.changes import (
+    OF_ONE_ATTEMPT,
     Pen,
     body_of,
     files_of,
@@ -36,15 +15,230 @@ from holdfast.loop.rules.updates import (
     refuse_too_many,
     step_of,
     trimmed,
+    whole,
     whole_of,
 )
+from holdfast.loop.rules.checkpoint import (
+    active_blockers,
+    checkpoint_of,
+    counted,
+    current_step,
+    loop_of,
+    status_of,
+    waiting_for,
+)
+from holdfast.loop.rules.model import (
+    BLOCKED,
+    BRAINSTORM,
+    COMPLETE,
+    COUNTERS,
+    DONE_TASKS,
+    EXECUTE,
+    FAILED,
+    FIX,
+    FIX_LIMIT,
+    IN_PROGRESS,
+    MAX_FIX_CYCLES,
+    MOST_TASKS,
+    NOT_STARTED,
+    OWNERS,
+    PASSED,
+    PLAN,
+    PROGRESS_NUMBERS,
+    SKIPPED,
+)
+from holdfast.loop.rules.tasks import key_of, same_task
+from holdfast.loop.rules.transitions import following_step, refuse_illegal, way_on
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from holdfast.loop.rules.model import LoopState
+
+
+def task_done(state: LoopState, command: Any, now: int) -> Decision:
+    """One task is accepted. A task that was reported before changes nothing."""
+    step, task = step_of(state, command), one_line(command["task"])
+    if not task:
+        raise Usage("A task needs a name.", hint="holdfast loop task-done 2.3")
+    if step == FIX:
+        return _issue_fixed(state, command, task, now)
+    checkpoint = checkpoint_of(state, step)
+    known = checkpoint.get(DONE_TASKS) or []
+    if any(same_task(task, one) for one in known):
+        return Decision()
+    refuse_illegal(step, status_of(state, step), PASSED)
+    pen = Pen(state, step, now)
+    done = (counted(checkpoint, "tasks_completed") or 0) + 1
+    total = counted(checkpoint, "tasks_total")
+    if total is not None:
+        refuse_too_many("tasks_completed", done, total)
+    if done > MOST_TASKS:
+        raise Usage(f"More than {MOST_TASKS} tasks are no plan that a track can hold.")
+    commit, message = one_line(command.get("commit") or ""), trimmed(command.get("message") or "")
+    pen.count("tasks_completed", done)
+    if total is not None:
+        pen.count("tasks_total", total)
+    pen.add(DONE_TASKS, [task])
+    pen.set_mirrored("last_task", task)
+    if commit:
+        pen.set_mirrored("last_commit", commit)
+        pen.add("commits", [{"sha": commit, "message": message, "task": task}])
+    now_at = (checkpoint.get("progress") or {}).get("current_task")
+    if now_at is None or same_task(str(now_at), task):
+        pen.progress("current_task", one_line(command.get("next") or ""))
+    return Decision([("task_done", body_of(pen, command, task=task, commit=commit))])
+
+
+def _issue_fixed(state: LoopState, command: Any, issue: str, now: int) -> Decision:
+    """What a task is to EXECUTE, an issue is to FIX."""
+    checkpoint = checkpoint_of(state, FIX)
+    applied = checkpoint.get("fixes_applied") or []
+    if any(isinstance(one, dict) and one.get("issue") == issue for one in applied):
+        return Decision()
+    refuse_illegal(FIX, status_of(state, FIX), PASSED)
+    pen = Pen(state, FIX, now)
+    fixed, total = (
+        counted(checkpoint, "issues_fixed") or 0,
+        counted(checkpoint, "issues_total"),
+    )
+    if total is not None:
+        refuse_too_many("issues_fixed", fixed + 1, total)
+        pen.set("fixes_remaining", total - fixed - 1)
+    pen.count("issues_fixed", fixed + 1)
+    commit, fix = one_line(command.get("commit") or ""), trimmed(command.get("message") or "")
+    pen.add("fixes_applied", [{"issue": issue, "fix": fix, "commit_sha": commit}])
+    if checkpoint.get("current_issue", "") == issue:
+        pen.set("current_issue", one_line(command.get("next") or ""))
+    return Decision([("task_done", body_of(pen, command, task=issue, commit=commit))])
+
+
+def take_in(pen: Pen, done_tasks: Sequence[str]) -> int:
+    """Tasks that the plan says are done, though nobody reported them. How many are done now."""
+    known = pen.checkpoint.get(DONE_TASKS) or []
+    keys = {key_of(str(task)) for task in known}
+    fresh = [task for task in map(one_line, done_tasks) if key_of(task) not in keys]
+    pen.add(DONE_TASKS, fresh)
+    return max(counted(pen.checkpoint, "tasks_completed") or 0, len(known) + len(fresh))
+
+
+def finish_tasks(pen: Pen, done_tasks: Sequence[str]) -> None:
+    """EXECUTE ends with all of its tasks, their number and their commits."""
+    done = take_in(pen, done_tasks)
+    total = counted(pen.checkpoint, "tasks_total")
+    if total is not None and done < total:
+        left = total - done
+        raise Conflict(
+            f"{EXECUTE} has {left} open task{'s' if left > 1 else ''}: {done} of {total} are done.",
+            hint="Report them with `holdfast loop task-done`, or correct the number: "
+            f"holdfast loop progress --tasks-total {done}",
+            kind="open_tasks",
+        )
+    pen.count("tasks_completed", done)
+    pen.count("tasks_total", done if total is None else max(total, done))
+    if pen.checkpoint.get("commits") is None:
+        pen.set("commits", [])
+
+
+def start(state: LoopState, command: Any, now: int) -> Decision:
+    """A new attempt, or going on with one that is in progress: then nothing is forgotten."""
+    step = step_of(state, command)
+    pen, status = Pen(state, step, now), status_of(state, step)
+    agent = one_line(command.get("agent") or OWNERS.get(step) or command.get("actor") or "unknown")
+    limit = whole_of(command, "max_fix_cycles")
+    if limit is not None:
+        pen.loop("max_fix_cycles", limit)
+    again = status == IN_PROGRESS and not command.get("reset")
+    if step == FIX and not again:
+        count = cycles_of(state)
+        if count >= (limit if limit is not None else limit_of(state)):
+            return over_the_limit(state, now)
+        pen.loop("fix_cycle_count", count + 1)
+    pen.status(IN_PROGRESS)
+    pen.set("agent", agent)
+    if not again:
+        _begin(pen, keep=not command.get("reset") and _keeps(step, status))
+        if step == FIX:
+            pen.set("cycle", cycles_of(state) + 1)
+    started = pen.checkpoint.get("started_at") if again else pen.now
+    pen.set("started_at", started or pen.now)
+    pen.loop("step_started_at", started or pen.now)
+    _resolve_blockers(pen, all=bool(command.get("resolve")))
+    totals = {
+        EXECUTE: ("tasks_total", "tasks_completed"),
+        FIX: ("issues_total", "issues_fixed"),
+    }.get(step)
+    if totals:
+        given = whole_of(command, totals[0])
+        if given is not None:
+            done = counted(pen.checkpoint, totals[1]) or 0
+            if step == EXECUTE:
+                done = take_in(pen, command.get("done_tasks") or [])
+            refuse_too_many(totals[1], done, given)
+            pen.count(totals[0], given)
+            pen.count(totals[1], done)
+    body: dict[str, Any] = {"step": step, "agent": agent, "again": again}
+    if not state["opened"] and command.get("folder"):
+        body["folder"] = command["folder"]
+    return Decision([("started", {**body, "changes": pen.done(begun=not again)})])
+
+
+def _keeps(step: str, status: str) -> bool:
+    """Whether a new start keeps what was done: tasks never run twice, a cycle of FIX is a new one, and
+    a status that we do not know is no reason to forget anything."""
+    if step in (EXECUTE, FIX):
+        return step == EXECUTE
+    return status not in (NOT_STARTED, PASSED, SKIPPED)
+
+
+def _begin(pen: Pen, *, keep: bool) -> None:
+    """A fresh checkpoint."""
+    pen.set("completed_at", None)
+    pen.set("output_files", [])
+    pen.set("notes", "")
+    for name in () if keep else OF_ONE_ATTEMPT:
+        pen.cut(name)
+    if not keep:
+        # What was cut is not there to be compared with.
+        pen.checkpoint = {
+            name: value for name, value in pen.checkpoint.items() if name not in OF_ONE_ATTEMPT
+        }
+
+
+def _resolve_blockers(pen: Pen, *, all: bool) -> None:
+    """An explicit start is how a person says that the way is free again."""
+    for position, blocker in enumerate(pen.state["document"].get("blockers") or []):
+        if blocker not in active_blockers(pen.state):
+            continue
+        if all or blocker.get("blocked_step") == pen.step:
+            pen.resolve(position)
+
+
+def over_the_limit(state: LoopState, now: int) -> Decision:
+    """The fourth cycle is not run: FIX is blocked until a person decides."""
+    pen = Pen(state, FIX, now)
+    description = FIX_LIMIT.format(count=cycles_of(state))
+    pen.loop("current_step", FIX)
+    pen.loop("step_status", BLOCKED)
+    pen.set("started_at", pen.now)
+    pen.set("agent", pen.checkpoint.get("agent") or OWNERS[FIX])
+    pen.end(BLOCKED, note_of(BLOCKED, description))
+    standing = [one for one in active_blockers(state) if one.get("blocked_step") == FIX]
+    blocker = standing[0] if standing else pen.block(description)
+    body = {"step": FIX, "notes": description, "blocker": blocker, "changes": pen.done()}
+    escalated = {"step": FIX, "reason": description, "changes": []}
+    return Decision([("blocked", body), ("escalated", escalated)])
+
+
+def cycles_of(state: LoopState) -> int:
+    return whole(loop_of(state), "fix_cycle_count") or 0
+
+
+def limit_of(state: LoopState) -> int:
+    limit = whole(loop_of(state), "max_fix_cycles")
+    return MAX_FIX_CYCLES if limit is None else limit
 
 
 def decide(state: LoopState, command: Any, now: int) -> Decision:

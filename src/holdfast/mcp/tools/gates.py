@@ -1,11 +1,11 @@
-"""The tools `gate_open` and `gate_status`."""
+"""The tools `gate_open` and `gate_status`, and the dialogue in which a client asks the person."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from mcp.server.mcpserver import AcceptedElicitation, ElicitationResult, Resolve
-from pydantic import BaseModel, Field
+from mcp.server.mcpserver import AcceptedElicitation, Context, Elicit, ElicitationResult, Resolve
+from pydantic import BaseModel, Field, create_model
 from typing_extensions import TypedDict
 
 from holdfast.gates import lookup
@@ -15,16 +15,70 @@ from holdfast.gates.ask import ask as open_gate
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.person import by_elicitation
 from holdfast.gates.rules import content as contents
-from holdfast.gates.rules.content import inert
-from holdfast.gates.rules.gate import is_blocking, withdrawn_of
+from holdfast.gates.rules.content import DECISION, hint_for, inert, render
+from holdfast.gates.rules.gate import is_blocking, is_open, withdrawn_of
 from holdfast.gates.wait import list_gates, wait
 from holdfast.kernel.errors import HoldfastError, Usage
-from holdfast.mcp.call import ToolAnswer, ToolCall, needed
-from holdfast.mcp.elicitation import Unasked, question_for, shown
+from holdfast.mcp.call import ToolAnswer, ToolCall, folder_of, needed
 
 if TYPE_CHECKING:
     from holdfast.gates.rules.content import Content
     from holdfast.gates.rules.gate import GateState
+
+
+class Unasked(BaseModel):
+    """No question was asked; `why` says the reason."""
+
+    why: str = ""
+
+
+def question_for(context: Context, gate: str | None, ask: bool) -> Elicit[Any] | Unasked:
+    """The question for the person. It may run twice in one call, and must give the same question then."""
+    if not ask or not gate:
+        return Unasked()
+    try:
+        with ToolCall(folder_of(context)) as call:
+            state = lookup.read_now(
+                call.workspace, lookup.find_gate(call.workspace, gate), now=call.now
+            )
+            call.refuse_stopped()
+            message = call.redactor().text(shown(state))
+    except HoldfastError:
+        return Unasked()  # the tool reports the error
+    if not is_open(state):
+        return Unasked()
+    if is_blocking(state):
+        return Unasked(why="It holds work up, so no client's dialogue answers it.")
+    if not can_ask(context):
+        return Unasked(why="This client has no dialogue to ask in.")
+    return Elicit(message, form_of(state))
+
+
+def can_ask(context: Context) -> bool:
+    known = context.client_capabilities
+    offered = known.elicitation if known is not None else None
+    # `{}` meant a form before there were several modes.
+    return offered is not None and (offered.form is not None or offered.url is None)
+
+
+def shown(state: GateState) -> str:
+    """The text that the person sees. It holds nothing that changes between two calls."""
+    content, asked = state["content"], state["asked"]
+    assert content is not None
+    assert asked is not None
+    return (
+        f"Gate {state['id']}, asked by {inert(asked['agent'] or asked['by'])}\n\n{render(content)}"
+    )
+
+
+def form_of(state: GateState) -> type[BaseModel]:
+    """One field: an option's id, or a text."""
+    content = state["content"]
+    assert content is not None
+    ids = tuple(option["id"] for option in content["options"])
+    kind: Any = Literal[ids] if content["type"] == DECISION and ids else str
+    field = Field(title="Your answer", description=inert(hint_for(content)))
+    return create_model("Answer", answer=(kind, field))
 
 
 class OptionArgument(TypedDict):

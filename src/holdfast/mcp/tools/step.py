@@ -17,11 +17,10 @@ from holdfast.loop.commands import (
     StopRequest,
     TaskRequest,
 )
-from holdfast.loop.location import chosen
-from holdfast.loop.rules import escalation
+from holdfast.loop.rules import orchestrator
 from holdfast.loop.rules.checkpoint import current_step
 from holdfast.loop.rules.transitions import step_named
-from holdfast.loop.track import Track, find_next_task
+from holdfast.loop.track import Track, chosen, find_next_task
 from holdfast.mcp.call import ToolAnswer, ToolCall, needed
 
 if TYPE_CHECKING:
@@ -115,8 +114,8 @@ def _standing(
         said.append(
             f"Next task: {where['task']}{title} ({where['open']} of {where['tasks']} open)."
         )
-    pause = escalation.pause_of(state)
+    pause = orchestrator.pause_of(state)
     if pause is not None:
-        text = escalation.text(state, pause["step"], pause["reason"])
+        text = orchestrator.escalation_text(state, pause["step"], pause["reason"])
         return ToolAnswer([*said, *text], {**data, "reason": pause["reason"], "escalation": text})
     return ToolAnswer(said, data)

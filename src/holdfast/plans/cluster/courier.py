@@ -11,7 +11,7 @@ from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.plans.worktrees import SECONDS, commit_rest, slug
 
 if TYPE_CHECKING:
-    from holdfast.plans.cluster.model import WorkSource
+    from holdfast.plans.cluster.worker import WorkSource
 
 REFS = "refs/holdfast/runs"
 

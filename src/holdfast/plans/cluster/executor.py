@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.redact import Redactor
     from holdfast.plans.cluster.courier import Courier
     from holdfast.plans.cluster.link import Link
-    from holdfast.plans.cluster.model import SharedFiles, WorkAnswer, Worker, WorkOrder
+    from holdfast.plans.cluster.worker import SharedFiles, WorkAnswer, Worker, WorkOrder
     from holdfast.plans.executors import TaskWork
     from holdfast.plans.run_stream import RunFolder
     from holdfast.processes.supervisor import Ended

@@ -15,15 +15,14 @@ from distributed import Client, Future, Security
 
 from holdfast.kernel.errors import HoldfastError, NotAllowed, StoreAway, Usage
 from holdfast.plans.cluster.address import SAFE, SECURE
-from holdfast.plans.cluster.model import TOPIC, key_of
-from holdfast.plans.cluster.worker import carry_out
+from holdfast.plans.cluster.worker import TOPIC, carry_out, key_of
 from holdfast.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from holdfast.plans.cluster.address import Certificates
-    from holdfast.plans.cluster.model import WorkAnswer, Worker, WorkOrder
+    from holdfast.plans.cluster.worker import WorkAnswer, Worker, WorkOrder
 
 CONNECT_SECONDS = 10.0
 # For what the scheduler, or all workers, are asked beside the tasks.

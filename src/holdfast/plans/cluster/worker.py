@@ -1,41 +1,187 @@
-"""A worker's side: functions that Dask calls on it, by their names, with plain data.
-
-A start runs under our own keeper. Dask cannot interrupt what runs in a thread, so a plugin hears when
-the scheduler gives a task up (it was cancelled, or its runner is gone), and ends the program.
-"""
+"""A worker's side: functions that Dask calls on it, by their names, with plain data; and the work tree of a
+plan, which comes and goes by git."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import socket
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from distributed import WorkerPlugin, get_worker
 from distributed.utils import sync
 
+from holdfast.git.run import git
+from holdfast.git.run import run as run_git
+from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import HoldfastError
-from holdfast.plans.cluster.model import LOG_BYTES, TOLD_SECONDS, TOPIC, mark_of
-from holdfast.plans.cluster.tree import Tree, forget
+from holdfast.plans.worktrees import SECONDS, commit_rest
 from holdfast.processes.supervisor import NOT_STARTED
 from holdfast.processes.supervisor_process import ProgramsApart, ended_of
 from holdfast.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from holdfast.plans.cluster.model import SharedFiles, WorkAnswer, WorkOrder
+    from holdfast.plans.executors import TaskWork
     from holdfast.processes.supervisor import Ended
 
+TREES = "trees"
+_lock = threading.Lock()
+_in_use: set[str] = set()
 OWN = "holdfast"
 GONE = ("released", "forgotten", "error")
 AT_WORK = ("executing", "long-running")
-_lock = threading.Lock()
 _programs: dict[str, ProgramsApart] = {}
 # Which start belongs to which runner of which run, and the runner that may start at all.
 _starts: dict[str, tuple[str, str]] = {}
 _runners: dict[str, str] = {}
+
+
+class SharedFiles(TypedDict):
+    """A file beside the run, and what is in it: whoever reads the same sees the same disk."""
+
+    path: str
+    text: str
+
+
+class WorkSource(TypedDict):
+    """Where a plan's work tree comes from by git: the repository, the ref to begin with, the commit
+    that it stands at, the ref for what the task makes, and the run's folder below the top."""
+
+    remote: str
+    ref: str
+    commit: str
+    result: str
+    inside: str
+    plan: str
+    run: str
+
+
+class WorkOrder(TypedDict):
+    """One start of one task, for whichever worker gets it. `log` is the file on a shared disk."""
+
+    version: str
+    run: str
+    runner: str
+    work: TaskWork
+    log: str
+    shared: SharedFiles
+    source: WorkSource | None
+
+
+class WorkAnswer(TypedDict):
+    """How a start ended, where it was, the end of what it said, and the commit that it made. `apart`:
+    the worker does not see the run's disk. `unfit`: it could not be tried there."""
+
+    ended: Ended
+    on: str
+    log: str | None
+    left_out: int
+    commit: str
+    apart: bool
+    unfit: str
+
+
+class Worker(TypedDict):
+    """A worker as its scheduler knows it."""
+
+    name: str
+    address: str
+    host: str
+    threads: int
+    resources: Mapping[str, float]
+
+
+# The topic on which workers tell where a task is, and what it said last.
+TOPIC = "holdfast"
+# A task at work for so long is told of.
+TOLD_SECONDS = 1.0
+# So much of the end of what a task said comes back.
+LOG_BYTES = 256 * 1024
+
+
+def key_of(run: str, mark: str) -> str:
+    """What Dask calls a start: all of a run begin alike."""
+    return f"holdfast-{run}-{mark}"
+
+
+def mark_of(key: str) -> str:
+    """The mark in a key of ours; empty for anybody else's."""
+    return key.rpartition("-")[2] if key.startswith("holdfast-") else ""
+
+
+class Tree:
+    """The tree of one start. A plan's next task on this worker finds the files that git ignores."""
+
+    def __init__(self, source: WorkSource, own: str) -> None:
+        self._source = source
+        self._repository = os.path.join(own, f"repository-{id_of(source['remote'])[:12]}")
+        name = source["result"].removeprefix("refs/holdfast/runs/").rpartition("/")[0]
+        self._path = os.path.join(own, TREES, name.replace("/", "-"))
+
+    def __enter__(self) -> str:
+        """Fetch it; the folder to work in."""
+        with _lock:
+            if self._path in _in_use:  # a start that was given up has not let go of it yet
+                self._path += "-" + self._source["result"].rpartition("/")[2]
+            _in_use.add(self._path)
+            try:
+                self._fetch()
+            except BaseException:
+                _in_use.discard(self._path)
+                raise
+        return os.path.normpath(os.path.join(self._path, self._source["inside"]))
+
+    def __exit__(self, *_: object) -> None:
+        _in_use.discard(self._path)
+
+    def _fetch(self) -> None:
+        source = self._source
+        if not os.path.isdir(self._repository):
+            os.makedirs(self._repository, 0o700)
+            git(self._repository, "init", "--quiet", "--bare")
+        words = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--force")
+        refs = f"{source['ref']}:{source['ref']}"
+        git(self._repository, *words, source["remote"], refs, seconds=SECONDS, as_the_user=True)
+        if run_git(self._repository, "cat-file", "-e", f"{source['commit']}^{{commit}}").code:
+            raise HoldfastError(f"{source['remote']} has no {source['commit'][:12]} any more.")
+        if os.path.exists(os.path.join(self._path, ".git")):
+            git(self._path, "checkout", "--quiet", "--force", "--detach", source["commit"])
+            git(self._path, "clean", "-fdq", seconds=SECONDS, as_the_user=True)
+            return
+        shutil.rmtree(self._path, ignore_errors=True)
+        git(self._repository, "worktree", "prune")
+        words = ("worktree", "add", "--quiet", "--force", "--detach")
+        git(
+            self._repository,
+            *words,
+            self._path,
+            source["commit"],
+            seconds=SECONDS,
+            as_the_user=True,
+        )
+
+    def give_back(self) -> str:
+        """Commit what was left uncommitted, and push it; the commit."""
+        source = self._source
+        commit_rest(self._path, source["plan"], source["run"])
+        commit = git(self._path, "rev-parse", "HEAD").decode().strip()
+        if commit != source["commit"]:
+            words = ("push", "--quiet", "--force", "--no-verify")
+            refs = f"HEAD:{source['result']}"
+            git(self._path, *words, source["remote"], refs, seconds=SECONDS, as_the_user=True)
+        return commit
+
+
+def forget(own: str, run: str) -> None:
+    """Remove the trees of a run."""
+    folder = os.path.join(own, TREES)
+    for name in os.listdir(folder) if os.path.isdir(folder) else ():
+        if name.startswith(f"{run}-"):
+            shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
 
 
 class Ears(WorkerPlugin):  # type: ignore[misc]

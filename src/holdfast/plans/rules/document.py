@@ -11,7 +11,7 @@ from holdfast.gates.rules import gate_xml
 from holdfast.gates.rules.content import flat
 from holdfast.gates.rules.gate_xml import BadXml, Example, tasks_in
 from holdfast.kernel.errors import Usage
-from holdfast.plans.rules import frontmatter, kind, pauses, tasks
+from holdfast.plans.rules import frontmatter, model, tasks
 from holdfast.plans.rules.frontmatter import BadHead
 from holdfast.plans.rules.model import has_checkpoint
 
@@ -29,7 +29,7 @@ FIELDS = (
     "depends_on",
     "files_modified",
     "must_haves",
-    *kind.TRAITS,
+    *model.TRAITS,
 )
 # Fields that begin so are the author's own.
 OWN = "x-"
@@ -182,10 +182,10 @@ class _DocumentReading:
         phase, plan = self._id("phase"), self._id("plan")
         wave, autonomous = self._wave(), self._truth("autonomous")
         depends_on, files = self._texts("depends_on"), self._texts("files_modified")
-        traits = {name: value for name in kind.TRAITS if (value := self._truth(name)) is not None}
-        read = tasks.read(self.xml, self._tell_task)
+        traits = {name: value for name in model.TRAITS if (value := self._truth(name)) is not None}
+        read = tasks.read_tasks(self.xml, self._tell_task)
         checkpoint = self.fields.get("checkpoint")
-        pause = pauses.read(checkpoint, read, self.broken, self.tell) if checkpoint else None
+        pause = tasks.read_pauses(checkpoint, read, self.broken, self.tell) if checkpoint else None
         promised = self.fields.get("must_haves")
         haves = (
             frontmatter.read_must_haves(promised, OWN, self.tell)
@@ -196,7 +196,7 @@ class _DocumentReading:
             return None
         if pause is not None and not any(task["gate"] for task in read):
             line = self.fields["checkpoint"].place[0]
-            at = pauses.position(pause, read)
+            at = tasks.position(pause, read)
             read.insert(at, tasks.of_frontmatter(pause, phase, plan, line))
         found: Plan = {
             "id": f"{phase}/{plan}",
@@ -214,7 +214,7 @@ class _DocumentReading:
             "traits": traits,
             "tasks": read,
         }
-        how = kind.kind_of(found)
+        how = model.kind_of(found)
         if read and not has_checkpoint(found) and not how["autonomous"]:
             line = self.fields["plan"].place[0]
             found["tasks"] = [*read, tasks.at_end(found, how["reason"], line)]

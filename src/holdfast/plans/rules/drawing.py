@@ -1,14 +1,12 @@
-"""Waves and dependencies as a picture: first as data, then as lines for a terminal.
-
-What a run made of the plans comes in as `states`, so that a page can draw the same picture live.
-"""
+"""Waves and dependencies as a picture: as data, as lines for a terminal, and as SVG."""
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from holdfast.kernel.text import safe, shortened, width
-from holdfast.plans.rules.kind import kind_of
+from holdfast.plans.rules.model import kind_of
 from holdfast.plans.rules.run_model import ASKED, FAILED, REFUSED, SKIPPED
 from holdfast.plans.rules.waves import phases
 
@@ -20,6 +18,23 @@ if TYPE_CHECKING:
 
     State = Literal["", "open", "running", "waiting", "done", "failed", "skipped"]
     Paint = Callable[[str, str], str]
+
+    Corner = tuple[int, int]
+
+NODE_WIDTH, NODE_HEIGHT = 216, 62
+GAP_ACROSS, GAP_DOWN = 64, 16
+MARGIN, HEAD, WAVE_HEAD = 24, 34, 26
+# So many columns of letters fit into a node.
+LETTERS = 29
+# Name, light and dark: the line of a node, and the colour of its word.
+_COLOURS = {
+    "open": ("#8b949e", "#6e7681"),
+    "running": ("#0969da", "#58a6ff"),
+    "waiting": ("#9a6700", "#d29922"),
+    "done": ("#1a7f37", "#3fb950"),
+    "failed": ("#cf222e", "#f85149"),
+    "skipped": ("#8b949e", "#6e7681"),
+}
 
 
 class PlanNode(TypedDict):
@@ -208,3 +223,171 @@ def _wrapped(head: str, names: Sequence[str], columns: int) -> Iterator[str]:
 
 def _plural(count: int, one: str) -> str:
     return f"{count} {one}{'' if count == 1 else 's'}"
+
+
+def svg(drawn: Sequence[Phase], title: str = "Plans in waves") -> str:
+    """The picture as a whole file."""
+    corners, height = _placed(drawn)
+    columns = max((len(phase["waves"]) for phase in drawn), default=1)
+    across = 2 * MARGIN + columns * NODE_WIDTH + (columns - 1) * GAP_ACROSS
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="holdfast-graph" width="{across}" '
+        f'height="{height}" viewBox="0 0 {across} {height}" role="img" '
+        'aria-labelledby="holdfast-graph-title holdfast-graph-text">',
+        f'<title id="holdfast-graph-title">{_text(title)}</title>',
+        f'<desc id="holdfast-graph-text">{_text(_described(drawn))}</desc>',
+        f"<style>{_style()}</style>",
+        f'<rect class="ground" width="{across}" height="{height}"/>',
+    ]
+    for phase in drawn:
+        parts += _heads(phase, corners, across)
+    for phase in drawn:
+        parts += _edges(phase, corners)
+    for phase in drawn:
+        for wave in phase["waves"]:
+            for node in wave["plans"]:
+                parts += _drawn_node(node, phase["phase"], corners[node["id"]])
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def _placed(drawn: Sequence[Phase]) -> tuple[dict[str, Corner], int]:
+    """The upper left corner of every plan, and how high the picture is."""
+    corners: dict[str, Corner] = {}
+    top = MARGIN
+    for phase in drawn:
+        first = top + HEAD + WAVE_HEAD
+        deepest = 0
+        for column, wave in enumerate(phase["waves"]):
+            left = MARGIN + column * (NODE_WIDTH + GAP_ACROSS)
+            for row, node in enumerate(wave["plans"]):
+                corners[node["id"]] = (left, first + row * (NODE_HEIGHT + GAP_DOWN))
+            deepest = max(deepest, len(wave["plans"]))
+        top = first + deepest * (NODE_HEIGHT + GAP_DOWN) + MARGIN
+    return corners, top
+
+
+def _heads(phase: Phase, corners: dict[str, Corner], across: int) -> Iterator[str]:
+    left, top = corners[phase["waves"][0]["plans"][0]["id"]]
+    line = top - WAVE_HEAD - HEAD + 24
+    yield f'<text class="phase" x="{left}" y="{line - 8}">Phase {_text(phase["phase"])}</text>'
+    yield f'<path class="rule" d="M{left} {line}H{across - MARGIN}"/>'
+    for wave in phase["waves"]:
+        x, y = corners[wave["plans"][0]["id"]]
+        yield f'<text class="wave" x="{x}" y="{y - 10}">wave {wave["wave"]}</text>'
+
+
+def _edges(phase: Phase, corners: dict[str, Corner]) -> Iterator[str]:
+    for wave in phase["waves"]:
+        for node in wave["plans"]:
+            x, y = corners[node["id"]]
+            for need in node["depends_on"]:
+                # Phases follow each other anyway; what is needed of an earlier one is said in words.
+                if not need.startswith(f"{phase['phase']}/") or need not in corners:
+                    continue
+                from_x, from_y = corners[need]
+                start_x, start_y = from_x + NODE_WIDTH, from_y + NODE_HEIGHT // 2
+                end_y = y + NODE_HEIGHT // 2
+                bend = max((x - start_x) // 2, 20)
+                curve = f"C{start_x + bend} {start_y} {x - bend} {end_y} {x} {end_y}"
+                yield f'<path class="edge" d="M{start_x} {start_y}{curve}"/>'
+
+
+def _drawn_node(node: PlanNode, phase: str, corner: Corner) -> Iterator[str]:
+    x, y = corner
+    state = node["state"]
+    yield f'<g class="plan {state}" transform="translate({x} {y})">'
+    yield f"<title>{_text(_said(node))}</title>"
+    yield f'<rect class="box" width="{NODE_WIDTH}" height="{NODE_HEIGHT}" rx="8"/>'
+    yield f'<rect class="side" width="5" height="{NODE_HEIGHT - 16}" x="0" y="8" rx="2"/>'
+    name = _text(shortened(safe(node["name"]), LETTERS - (10 if state else 2)))
+    yield f'<text class="name" x="16" y="21">{name}</text>'
+    if state:
+        yield f'<text class="state" x="{NODE_WIDTH - 12}" y="21">{state}</text>'
+    yield f'<text class="title" x="16" y="38">{_text(shortened(node["title"], LETTERS))}</text>'
+    left = 16
+    if node["pauses"]:
+        yield '<path class="pause" d="M21 45l5 5-5 5-5-5z"/>'
+        left = 31
+    small = shortened(_small(node, phase), LETTERS + 3 - (left - 16) // 6)
+    yield f'<text class="small" x="{left}" y="54">{_text(small)}</text>'
+    yield "</g>"
+
+
+def _small(node: PlanNode, phase: str) -> str:
+    """The last line of a node: for what it waits, how much it is, and what it needs from before."""
+    kinds = ", ".join(one.split()[0] for one in node["pauses"])
+    far = [id for id in node["depends_on"] if not id.startswith(f"{phase}/")]
+    parts = [f"{node['tasks']} task{'' if node['tasks'] == 1 else 's'}", kinds]
+    parts.append(f"after {' '.join(far)}" if far else "")
+    if not kinds and not far:
+        parts.append("autonomous" if node["autonomous"] else "one by one")
+    return " · ".join(part for part in parts if part)
+
+
+def _said(node: PlanNode) -> str:
+    parts = [node["id"], node["title"]]
+    if node["state"]:
+        parts.append(node["state"])
+    parts += node["pauses"] or [node["reason"]]
+    if node["depends_on"]:
+        parts.append(f"after {', '.join(node['depends_on'])}")
+    return "; ".join(part for part in parts if part)
+
+
+def _described(drawn: Sequence[Phase]) -> str:
+    return " ".join(
+        f"Phase {phase['phase']}, wave {wave['wave']}: {', '.join(map(_called, wave['plans']))}."
+        for phase in drawn
+        for wave in phase["waves"]
+    )
+
+
+def _called(node: PlanNode) -> str:
+    return f"{node['name']} ({node['state']})" if node["state"] else node["name"]
+
+
+def _text(text: str) -> str:
+    return escape(safe(" ".join(text.split())))
+
+
+def _style() -> str:
+    """One rule for each part, then what is otherwise in the dark; plain colours, because not every
+    reader of SVG knows variables."""
+    of = ".holdfast-graph "
+    light = {
+        ".ground": "fill:#ffffff",
+        "text": "font:12px system-ui,sans-serif;fill:#1f2328",
+        ".phase": "font-size:16px;font-weight:600",
+        ".wave,.small": "fill:#59636e",
+        ".small": "font-size:11px",
+        ".name": "font-weight:600;font-size:13px",
+        ".state": "text-anchor:end;font-size:11px;font-weight:600",
+        ".rule": "stroke:#d1d9e0;fill:none",
+        ".box": "fill:#f6f8fa;stroke:#d1d9e0",
+        ".side": "fill:#8b949e",
+        ".edge": "fill:none;stroke:#8b949e;stroke-width:1.3",
+        ".pause": "fill:#9a6700",
+        ".skipped text": "opacity:.6",
+    }
+    dark = {
+        ".ground": "fill:#0d1117",
+        "text": "fill:#e6edf3",
+        ".wave,.small": "fill:#9198a1",
+        ".rule": "stroke:#3d444d",
+        ".box": "fill:#151b23;stroke:#3d444d",
+        ".side": "fill:#6e7681",
+        ".edge": "stroke:#6e7681",
+        ".pause": "fill:#d29922",
+    }
+    for state, (bright, dim) in _COLOURS.items():
+        for rules, colour in ((light, bright), (dark, dim)):
+            rules[f".{state} .side,.{state} .state"] = f"fill:{colour}"
+            if state not in ("open", "skipped"):
+                rules[f".{state} .box"] = f"stroke:{colour}"
+    night = "".join(_rule(of, names, body) for names, body in dark.items())
+    day = "".join(_rule(of, names, body) for names, body in light.items())
+    return f"{day}@media (prefers-color-scheme:dark){{{night}}}"
+
+
+def _rule(of: str, names: str, body: str) -> str:
+    return f"{','.join(of + name for name in names.split(','))}{{{body}}}"

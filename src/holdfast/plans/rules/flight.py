@@ -1,23 +1,46 @@
-"""A run's files in `.autopilot`: the rules of `flight:<run>` streams.
-
-Apart from the run's own stream, which is written to at every task and has no files to wait for.
-"""
+"""A run's files in `.autopilot`: the rules of `flight:<run>` streams, and `TRANSPONDER.md`, which says on
+less than a page where a run is."""
 
 from __future__ import annotations
 
-from holdfast.budgets.rules import documents
+from holdfast.budgets.rules import boxes, documents
+from holdfast.budgets.rules.thresholds import LEVELS, TYPES
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.rules import Decision
-from holdfast.plans.rules import transponder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any, TypedDict
 
-    from holdfast.budgets.rules.ledger import Saved
+    from holdfast.budgets.rules.ledger import Position, Saved, Values
+    from holdfast.budgets.rules.thresholds import Limits
     from holdfast.journal.interface import Event
     from holdfast.kernel.views.reconcile import Change
-    from holdfast.plans.rules.transponder import Board
+
+    class Board(TypedDict):
+        """What the file shows. `leg` counts the lives of the run; `acknowledged` names the types whose
+        alert a person has seen."""
+
+        run: str
+        saved: str
+        status: str
+        reason: str
+        text: str
+        leg: int
+        wave: int
+        place: Position
+        done: int
+        total: int
+        plans: list[tuple[str, str, int, int]]
+        waits: list[str]
+        values: Values
+        tokens: int
+        limits: Limits
+        acknowledged: list[str]
+        branch: str
+        waypoint: str
+        resume: str
 
     class Holding(TypedDict):
         """Where the run holds. `task` is the next one, of `total_tasks` in its plan."""
@@ -43,9 +66,150 @@ if TYPE_CHECKING:
         notes: str
 
 
+TRANSPONDER = ".autopilot/TRANSPONDER.md"
+TITLE = "# Transponder"
+HEADINGS = ("Position", "Plans", "Waits for", "Thresholds", "Resume")
+# Where lines stand that somebody wrote between ours.
+STRAYS = "## Notes"
+SHAPES = (
+    "- **",
+    "- a person: holdfast ",
+    "- holdfast ",
+    "|",
+    "    holdfast ",
+    "Tokens reported: ",
+    "Waypoint: ",
+)
+MOST_LINES = 99  # less than 100
+MOST_PLANS = 30
+MOST_WAITS = 8
+MOST_TEXT = 160
 # Present while a run is stopped in the middle of a phase.
 HOLDING_PATTERN = ".autopilot/holding-pattern.md"
 ARCHIVE = ".autopilot/waypoints"
+
+
+def write_transponder(board: Board, notes: str) -> str:
+    lines = [*_lines(board)]
+    own = _own(notes)[: _room(board)]
+    if own:
+        lines += ["", *own]
+    return "\n".join(lines[:MOST_LINES]) + "\n"
+
+
+def _own(notes: str) -> list[str]:
+    return notes.split("\n") if notes.strip() else []
+
+
+def _room(board: Board) -> int:
+    return max(0, MOST_LINES - len([*_lines(board)]) - 1)
+
+
+def _lines(board: Board) -> Iterator[str]:
+    place = board["place"]
+    yield TITLE
+    yield ""
+    yield f"- **Saved:** {board['saved']}"
+    yield f"- **Status:** {board['status']}"
+    yield f"- **Reason:** {_one_line(board['reason'] or 'running')}"
+    if board["text"]:
+        yield f"- **Because:** {_one_line(board['text'])}"
+    yield f"- **Leg:** {board['leg']}"
+    yield f"- **Run:** {board['run']}"
+    yield ""
+    yield "## Position"
+    yield ""
+    yield f"- **Phase:** {_one_line(place['phase'])}, wave {board['wave'] or '-'}"
+    yield f"- **Plan:** {_one_line(place['plan'])}"
+    yield f"- **Last task:** {_one_line(place['last_task_completed'])}"
+    yield f"- **Next task:** {_one_line(place['next_task'])}"
+    yield f"- **Tasks:** {board['done']}/{board['total']}"
+    context = board["values"]["context"]
+    yield f"- **Context:** {'unknown' if context is None else boxes.amount('context', context)}"
+    if board["branch"]:
+        yield f"- **Git:** {_one_line(board['branch'])}"
+    yield ""
+    yield "## Plans"
+    yield ""
+    yield "| Plan | State | Tasks |"
+    yield "|------|-------|-------|"
+    for id, status, done, total in board["plans"][:MOST_PLANS]:
+        yield f"| {_cell(id)} | {status} | {done}/{total} |"
+    if len(board["plans"]) > MOST_PLANS:
+        yield f"| … and {len(board['plans']) - MOST_PLANS} more | | |"
+    if board["waits"]:
+        yield ""
+        yield "## Waits for"
+        yield ""
+        yield from (f"- {_one_line(one)}" for one in board["waits"][:MOST_WAITS])
+    yield ""
+    yield "## Thresholds"
+    yield ""
+    yield "| | Now | Warning | Alert | Stop | Acknowledged |"
+    yield "|---|---|---|---|---|---|"
+    for type in TYPES:
+        value: Any = board["values"][type]  # type: ignore[literal-required]
+        now = "unknown" if value is None else boxes.amount(type, value)
+        numbers = [
+            boxes.amount(type, board["limits"][level][type]) if board["limits"] else "-"
+            for level in LEVELS
+        ]
+        known = "yes" if type in board["acknowledged"] else "no"
+        yield f"| {boxes.name_of(type)} | {now} | {' | '.join(numbers)} | {known} |"
+    yield ""
+    yield f"Tokens reported: {board['tokens']}"
+    yield ""
+    yield "## Resume"
+    yield ""
+    yield f"    {board['resume']}"
+    if board["waypoint"]:
+        yield ""
+        yield f"Waypoint: {board['waypoint']}"
+
+
+def notes_in(text: str, board: Board | None, notes: str) -> str:
+    """What somebody else wrote into the file that showed a board and notes: whole sections, headings and
+    all, and under a heading of their own the lines that they wrote into ours. What the file had no room
+    for stays, too."""
+    written = set(write_transponder(board, notes).split("\n")) if board is not None else None
+    kept: list[str] = []
+    strays: list[str] = []
+    ours = True
+    for line in text.split("\n"):
+        if line.startswith("# "):
+            ours = line.strip() == TITLE
+            is_heading = ours
+        elif line.startswith("## "):
+            ours = line[3:].strip() in HEADINGS
+            is_heading = ours
+        else:
+            is_heading = False
+        if not ours:
+            kept.append(line.rstrip())
+        elif line.strip() and not is_heading and not _is_ours(line, written):
+            strays.append(line.rstrip())
+    if board is not None:
+        kept += _own(notes)[_room(board) :]
+    if strays and STRAYS in kept:
+        at = kept.index(STRAYS) + 1
+        kept[at:at] = ["", *strays]
+    elif strays:
+        kept = [*kept, "", STRAYS, "", *strays]
+    return "\n".join(kept).strip("\n")
+
+
+def _is_ours(line: str, written: set[str] | None) -> bool:
+    """Of a file that another run wrote, the shape of a line has to tell."""
+    return line in written if written is not None else line.startswith(SHAPES)
+
+
+def _one_line(text: object) -> str:
+    flat = " ".join(str(text).split()) if text is not None else "-"
+    return flat if len(flat) <= MOST_TEXT else flat[: MOST_TEXT - 1] + "…"
+
+
+def _cell(text: str) -> str:
+    return _one_line(text).replace("|", "\\|")
 
 
 def stream_of(run: str) -> str:
@@ -88,16 +252,16 @@ def absorb(
     state: FlightState, base: FlightState, change: Change, now: int
 ) -> list[tuple[str, Any]]:
     """An edit of the transponder: what is not ours in it stays. The other files are made anew."""
-    if change["kind"] != "edited" or change["path"] != transponder.PATH:
+    if change["kind"] != "edited" or change["path"] != TRANSPONDER:
         return []
-    notes = transponder.notes_in(change["text"], base["board"], base["notes"])
+    notes = notes_in(change["text"], base["board"], base["notes"])
     return [("edited_outside", {"notes": notes})]
 
 
 def render(state: FlightState) -> dict[str, str]:
     views = {}
     if state["board"] is not None:
-        views[transponder.PATH] = transponder.write(state["board"], state["notes"])
+        views[TRANSPONDER] = write_transponder(state["board"], state["notes"])
     if state["holding"] is not None:
         views[HOLDING_PATTERN] = write_holding(state["holding"])
     if state["waypoint"] is not None:
@@ -106,14 +270,12 @@ def render(state: FlightState) -> dict[str, str]:
 
 
 # The holding pattern
-
-
 def write_holding(holding: Holding) -> str:
     names = ("phase", "plan", "task", "total_tasks", "status", "created")
     head = [f"{name}: {_scalar(holding[name])}" for name in names]  # type: ignore[literal-required]
-    lines = ["---", *head, "---", "", "# Holding pattern", "", _flat(holding["why"]), ""]
+    lines = ["---", *head, "---", "", "# Holding pattern", "", _single_spaced(holding["why"]), ""]
     if holding["next"]:
-        lines += [f"Next: {_flat(holding['next'])}", ""]
+        lines += [f"Next: {_single_spaced(holding['next'])}", ""]
     lines += ["Go on with:", "", f"    {holding['resume']}", ""]
     return "\n".join(lines)
 
@@ -128,7 +290,7 @@ def _scalar(value: object) -> str:
     """Plain where YAML reads it back the same, else quoted: `06` stays text for every reader."""
     if isinstance(value, int):
         return str(value)
-    text = _flat(value)
+    text = _single_spaced(value)
     plain = text and all(letter.isalnum() or letter in "-_./:" for letter in text)
     return text if plain and text[0].isalnum() and not text.endswith(":") else _quoted(text)
 
@@ -137,5 +299,5 @@ def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _flat(value: object) -> str:
+def _single_spaced(value: object) -> str:
     return " ".join(str(value).split())

@@ -12,7 +12,7 @@ import yaml
 
 from holdfast.budgets.rules.thresholds import nearest
 from holdfast.gates.rules.gate_xml import place_of
-from holdfast.plans.rules.overlap import is_outside
+from holdfast.plans.rules.waves import is_outside
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from holdfast.budgets.rules.thresholds import nearest
 from holdfast.gates.rules import gate_xml, lint
 from holdfast.gates.rules.gate_xml import AUTO
-from holdfast.plans.rules import gate_names, kind, overlap
+from holdfast.plans.rules import model
 from holdfast.plans.rules.document import indent
 from holdfast.plans.rules.model import CHECKPOINT_KEY, has_checkpoint, is_asked_at_end
-from holdfast.plans.rules.waves import WaveOrder, natural, phases
+from holdfast.plans.rules.waves import WaveOrder, is_outside, natural, pairs, phases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -113,11 +113,11 @@ def _kind(document: Document, plan: Plan) -> Iterator[PlanFinding]:
     if plan["autonomous"] and waits:
         what = "an autonomous plan has no checkpoint"
         yield _at(document, "autonomous", "AUTONOMOUS", what, "autonomous: false")
-    rules = kind.rules_say(plan)
+    rules = model.rules_say(plan)
     last = sum(task["gate"] is None for task in plan["tasks"])
     look = f"checkpoint: {{type: human-verify, after_task: {max(last, 1)}, what: ...}}"
-    if kind.needs_person(plan) and not waits:
-        trait = next(name for name in kind.TRAITS if plan["traits"].get(name))
+    if model.needs_person(plan) and not waits:
+        trait = next(name for name in model.TRAITS if plan["traits"].get(name))
         what = f"the plan asks no person to look. {rules['reason']}"
         yield _at(document, trait, "PLAN_TYPE", what, look)
     elif any(plan["traits"].values()) and plan["autonomous"] not in (None, rules["autonomous"]):
@@ -125,7 +125,7 @@ def _kind(document: Document, plan: Plan) -> Iterator[PlanFinding]:
         what = f"by the rules this plan is autonomous: {should}. {rules['reason']}"
         yield _at(document, "autonomous", "PLAN_TYPE", what, f"autonomous: {should}", "warning")
     elif is_asked_at_end(plan):
-        reason = kind.kind_of(plan)["reason"]
+        reason = model.kind_of(plan)["reason"]
         what = f"the plan declares no checkpoint, and a person is asked at its end. {reason}"
         instead = f"{look}, or autonomous: true"
         yield _at(document, "plan", "PLAN_TYPE", what, instead, "warning")
@@ -144,7 +144,7 @@ def _agent(document: Document, plan: Plan, agent: bool) -> Iterator[PlanFinding]
 
 def _files(document: Document, plan: Plan) -> Iterator[PlanFinding]:
     for name in plan["files_modified"]:
-        if overlap.is_outside(name):
+        if is_outside(name):
             what = f"files_modified names {name!r:.80}, which is not below the project"
             instead = "Name files from the project's top."
             yield _at(document, "files_modified", "OUTSIDE", what, instead)
@@ -166,8 +166,8 @@ def _overlaps(plans: Sequence[Plan], known: dict[str, Document]) -> Iterator[Pla
     """Plans that run at the same time must not change the same file."""
     for _, waves in phases(plans):
         for wave in waves:
-            parallel = [plan for plan in wave if kind.kind_of(plan)["autonomous"]]
-            for first, second, shared in overlap.pairs(parallel):
+            parallel = [plan for plan in wave if model.kind_of(plan)["autonomous"]]
+            for first, second, shared in pairs(parallel):
                 more = f" and {len(shared) - 1} more" if len(shared) > 1 else ""
                 what = (
                     f"{first['id']} and {second['id']} both change {shared[0]}{more} in wave "
@@ -190,12 +190,12 @@ def _answers(plans: Sequence[Plan], known: dict[str, Document]) -> Iterator[Plan
                 yield from _answers_of(plan, document, before)
                 for task in plan["tasks"]:
                     name = task["gate_name"]
-                    if not name or not gate_names.is_given(name):
+                    if not name or not model.is_given(name):
                         continue
-                    if taken := names.get(gate_names.variable(name)):
+                    if taken := names.get(model.variable(name)):
                         what = f"another gate is called {taken}, too"
                         yield _finding(document, (task["line"], 1), "TWICE", what, "Rename one.")
-                    names.setdefault(gate_names.variable(name), name)
+                    names.setdefault(model.variable(name), name)
 
 
 def _answers_of(plan: Plan, document: Document, before: set[str]) -> Iterator[PlanFinding]:
@@ -204,7 +204,7 @@ def _answers_of(plan: Plan, document: Document, before: set[str]) -> Iterator[Pl
     for task in plan["tasks"]:
         if task["key"] != CHECKPOINT_KEY:
             for said in document["tasks"][int(task["key"]) - 1]["fields"].values():
-                for name, below in gate_names.references(said["text"]):
+                for name, below in model.references(said["text"]):
                     if name not in given:
                         what = f"no gate before it gives {{{{gate.{name:.60}}}}}"
                         hint = nearest(name, sorted(given)) if given else "Ask before it is used."
@@ -221,8 +221,8 @@ def _quoted(document: Document, task: gate_xml.XmlTask, lines: list[str]) -> Ite
         return
     for tag in ("run", "verify"):
         said = task["fields"].get(tag, {"line": 1, "text": ""})
-        for name, below in gate_names.quoted_references(said["text"]):
+        for name, below in model.quoted_references(said["text"]):
             what = f"{{{{gate.{name:.60}}}}} stands between quotes, and brings its own"
-            instead = f'Take the quotes away, or write "${gate_names.variable(name):.80}".'
+            instead = f'Take the quotes away, or write "${model.variable(name):.80}".'
             at = said["line"] + below
             yield _finding(document, (at, indent(lines, at)), "QUOTED", what, instead)

@@ -1,15 +1,25 @@
-"""The words of a plan: what its file says, in plain data."""
+"""What a plan file says, in plain data; whether the plan runs by itself or waits for people; and the names
+of its gates."""
 
 from __future__ import annotations
 
+import re
+import shlex
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from holdfast.gates.rules import gate_xml
     from holdfast.gates.rules.content import Content
 
     Level = Literal["error", "warning"]
     Place = tuple[int, int]
+
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,47}")
+REFERENCE = re.compile(r"\{\{\s*gate\.([^{}\s]*)\s*\}\}")
+# Also what would have the variable of a default.
+_DEFAULT = re.compile(r"(?:human[-_]verify|decision|human[-_]action)[-_]\d+", re.IGNORECASE)
 
 
 class PlanTask(TypedDict):
@@ -105,3 +115,116 @@ def is_asked_at_end(plan: Plan) -> bool:
     return plan["checkpoint"] is None and any(
         task["key"] == CHECKPOINT_KEY for task in plan["tasks"]
     )
+
+
+class Kind(TypedDict):
+    autonomous: bool
+    reason: str
+
+
+# In this order, and the first that holds counts; PILOT-80 to PILOT-86.
+RULES = (
+    ("has_ui_changes", False, "UI changes require visual verification"),
+    ("has_user_flows", False, "User flows require functional verification"),
+    ("is_integration", False, "Integration requires end-to-end verification"),
+    ("is_final", False, "Final phase requires comprehensive verification"),
+    ("is_infrastructure", True, "Infrastructure can be verified programmatically"),
+    ("is_backend_only", True, "Backend verified by tests"),
+    ("is_setup", True, "Setup verified by existence checks"),
+)
+TRAITS = tuple(name for name, _, _ in RULES)
+EARLY = "Early phases typically autonomous"
+LATER = "Later phases need verification"
+LAST_EARLY_PHASE = 2  # PILOT-87
+SAID_SO = "The plan says so"
+HAS_CHECKPOINT = "The plan has a checkpoint"
+
+
+def determine(phase_number: int, traits: Mapping[str, bool]) -> Kind:
+    """The protocol's rules. `is_final` is the phase's, the other traits are the plan's own."""
+    for name, autonomous, reason in RULES:
+        if traits.get(name):
+            return {"autonomous": autonomous, "reason": reason}
+    if phase_number <= LAST_EARLY_PHASE:
+        return {"autonomous": True, "reason": EARLY}
+    return {"autonomous": False, "reason": LATER}
+
+
+def number_of(phase: str) -> int:
+    """The first number in a phase's name: 3 for `3`, `003` and `03-dashboard`; 1 where there is none."""
+    digits = re.search(r"[0-9]{1,9}", phase)
+    return int(digits[0]) if digits else 1
+
+
+def rules_say(plan: Plan) -> Kind:
+    """What the rules make of a plan, whatever its file says."""
+    return determine(number_of(plan["phase"]), plan["traits"])
+
+
+def kind_of(plan: Plan) -> Kind:
+    """How a plan runs: as its file says, and by the rules where that says nothing. What needs a
+    person's eyes, such as `has_ui_changes`, counts more than `autonomous: true`."""
+    if has_checkpoint(plan) and not is_asked_at_end(plan):
+        return {"autonomous": False, "reason": HAS_CHECKPOINT}
+    rules = rules_say(plan)
+    if plan["autonomous"] is None or needs_person(plan):
+        return rules
+    return {"autonomous": plan["autonomous"], "reason": SAID_SO}
+
+
+def needs_person(plan: Plan) -> bool:
+    """Whether a trait of the plan says that a person has to look."""
+    return any(plan["traits"].get(name) for name, autonomous, _ in RULES if not autonomous)
+
+
+def default(type: str, number: int) -> str:
+    return f"{type}-{number}"
+
+
+def is_given(name: str) -> bool:
+    """Whether an author chose the name: those of the form of a default belong to their own plan."""
+    return not _DEFAULT.fullmatch(name)
+
+
+def variable(name: str) -> str:
+    """`HOLDFAST_GATE_AUTH_PROVIDER` for `auth-provider`."""
+    return "HOLDFAST_GATE_" + name.upper().replace("-", "_")
+
+
+def references(text: str) -> list[tuple[str, int]]:
+    """The names that a text asks for, each with the number of lines before it."""
+    return [(match[1], text.count("\n", 0, match.start())) for match in REFERENCE.finditer(text)]
+
+
+def quoted_references(command: str) -> list[tuple[str, int]]:
+    """Those that stand between quotes of a shell: an answer brings its own quotes, and between others
+    they would end, so that it could become a command."""
+    found = []
+    quote, at = "", 0
+    while at < len(command):
+        letter = command[at]
+        match = REFERENCE.match(command, at) if letter == "{" else None
+        if match:
+            if quote:
+                found.append((match[1], command.count("\n", 0, at)))
+            at = match.end()
+            continue
+        if letter == "\\" and quote != "'":
+            at += 1
+        elif letter in "'\"" and quote in ("", letter):
+            quote = "" if quote else letter
+        at += 1
+    return found
+
+
+def fill(text: str, answers: Mapping[str, str], *, quoted: bool) -> str:
+    """The text with the answers in it. In a command they are quoted for the shell: an answer is data.
+    A name that has no answer stays as it is written."""
+
+    def answer(match: re.Match[str]) -> str:
+        found = answers.get(match[1])
+        if found is None:
+            return match[0]
+        return shlex.quote(found) if quoted else found
+
+    return REFERENCE.sub(answer, text)

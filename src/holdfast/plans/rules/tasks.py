@@ -1,22 +1,24 @@
-"""The tasks of a plan file, from its XML: what runs, and what is asked of people in between."""
+"""The tasks of a plan file, from its XML, and the pauses that its frontmatter declares: what runs, and
+what is asked of people in between."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from holdfast.budgets.rules import thresholds
 from holdfast.budgets.rules.thresholds import nearest
 from holdfast.gates.rules import content as gate_content
 from holdfast.gates.rules import gate_xml, lint
-from holdfast.gates.rules.content import QUESTIONS, VERIFY
+from holdfast.gates.rules.content import QUESTIONS, TYPES, VERIFY
 from holdfast.gates.rules.gate_xml import AUTO
-from holdfast.plans.rules import gate_names
+from holdfast.plans.rules import model
 from holdfast.plans.rules.model import CHECKPOINT_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from holdfast.gates.rules.content import Content
+    from holdfast.plans.rules.frontmatter import Field
     from holdfast.plans.rules.model import DeclaredPause, Place, Plan, PlanTask
 
     # Place, code, what is wrong, and what to do instead.
@@ -31,7 +33,121 @@ REMARKS = ("files", "done", "context", "notes", "read_first", "acceptance_criter
 MOST_TASKS = 2000
 
 
-def read(given: Sequence[gate_xml.XmlTask], tell: Tell) -> list[PlanTask]:
+class TellAt(Protocol):
+    def __call__(self, place: Place, code: str, what: str, instead: str = ...) -> None: ...
+
+
+PARTS = ("type", "after_task", "what")
+
+
+def read_pauses(
+    field: Field, tasks: Sequence[PlanTask], broken: int, tell: TellAt
+) -> DeclaredPause | None:
+    """What the field says. `broken` tasks could not be read, and may have been auto tasks."""
+    if field.value is None:
+        return None
+    if isinstance(field.value, str):
+        return _named(field, tasks, tell)
+    if not isinstance(field.value, dict):
+        what = "checkpoint must be null or a table"
+        tell(field.place, "BAD_VALUE", what, "checkpoint: {type: human-verify, ...}")
+        return None
+    parts = field.value
+    for name, part in parts.items():
+        if name not in PARTS:
+            what = f"checkpoint has no field {name!r:.60}"
+            tell(part.place, "UNKNOWN_FIELD", what, nearest(name, PARTS))
+    type = _type(field, parts.get("type"), tell)
+    number = _after_task(field, parts.get("after_task"), tasks, broken, tell)
+    said = parts["what"].value if "what" in parts else None
+    if not type:
+        return None
+    pause: DeclaredPause = {
+        "type": type,
+        "after_task": number,
+        "what": said if isinstance(said, str) else "",
+    }
+    if any(task["gate"] for task in tasks):
+        _agree(field, pause, tasks, tell)
+    elif type != VERIFY:
+        what = f"a {type} needs its task"
+        instead = f'Write <task type="checkpoint:{type}"> where the plan is to wait.'
+        tell(field.place, "CHECKPOINT", what, instead)
+        return None
+    elif not pause["what"].strip():
+        what = "checkpoint does not say what to look at"
+        tell(field.place, "MISSING_FIELD", what, 'what: "..."')
+    return pause
+
+
+def position(pause: DeclaredPause, tasks: Sequence[PlanTask]) -> int:
+    """Where a pause stands among the tasks; at their end, when its number is a mistake."""
+    number = pause["after_task"]
+    return next((at for at, one in enumerate(tasks, 1) if one["number"] == number > 0), len(tasks))
+
+
+def _named(field: Field, tasks: Sequence[PlanTask], tell: TellAt) -> DeclaredPause | None:
+    """`checkpoint: human-verify`: the one of that type stands among the tasks."""
+    type = _type(field, field, tell)
+    for at, task in enumerate(tasks):
+        if task["gate"] and task["type"] == type:
+            return {"type": type, "after_task": _before(tasks, at), "what": ""}
+    if type:
+        what = f"there is no {type} among the tasks"
+        instead = f"checkpoint: {{type: {type}, after_task: 1, what: ...}}"
+        tell(field.place, "CHECKPOINT", what, instead)
+    return None
+
+
+def _type(field: Field, given: Field | None, tell: TellAt) -> str:
+    if given is None:
+        tell(field.place, "MISSING_FIELD", "checkpoint has no type", f"type: {VERIFY}")
+        return ""
+    if given.value not in TYPES:
+        what = f"there is no checkpoint of the type {given.as_data()!r:.60}"
+        tell(given.place, "BAD_VALUE", what, nearest(str(given.value), TYPES))
+        return ""
+    return str(given.value)
+
+
+def _after_task(
+    field: Field, given: Field | None, tasks: Sequence[PlanTask], broken: int, tell: TellAt
+) -> int:
+    """From 1 to the number of auto tasks; AMB-PILOT-18. 0 after a mistake."""
+    last = sum(1 for task in tasks if task["gate"] is None)
+    if given is None:
+        what = "checkpoint has no after_task"
+        tell(field.place, "MISSING_FIELD", what, f"after_task: {max(last, 1)}")
+        return 0
+    text = given.value
+    if not (isinstance(text, str) and text.isascii() and text.isdigit()) or len(text) > 9:
+        what = f"after_task must be a whole number, not {given.as_data()!r:.40}"
+        tell(given.place, "AFTER_TASK", what, f"after_task: {max(last, 1)}")
+        return 0
+    if not 1 <= int(text) <= last + broken:
+        many = f"{last} auto task{'' if last == 1 else 's'}"
+        what = f"after_task is {int(text)}, and the plan has {many}"
+        tell(given.place, "AFTER_TASK", what, "It counts the auto tasks, from 1.")
+        return 0
+    return int(text)
+
+
+def _agree(field: Field, pause: DeclaredPause, tasks: Sequence[PlanTask], tell: TellAt) -> None:
+    """A checkpoint in both places is the same one, in the same place."""
+    asked = [(task["type"], _before(tasks, at)) for at, task in enumerate(tasks) if task["gate"]]
+    if not pause["after_task"] or (pause["type"], pause["after_task"]) in asked:
+        return
+    stands = ", ".join(f"{type} after task {number}" for type, number in asked[:5])
+    what = f"the frontmatter says {pause['type']} after task {pause['after_task']}, the tasks say {stands}"
+    tell(field.place, "CHECKPOINT", what, "Let both say the same.")
+
+
+def _before(tasks: Sequence[PlanTask], at: int) -> int:
+    """How many auto tasks stand before a position."""
+    return max((one["number"] for one in tasks[:at]), default=0)
+
+
+def read_tasks(given: Sequence[gate_xml.XmlTask], tell: Tell) -> list[PlanTask]:
     """The tasks of a file, in its order."""
     tasks: list[PlanTask] = []
     counted: dict[str, int] = {}
@@ -118,7 +234,7 @@ def _needs(xml: gate_xml.XmlTask, tell: Tell) -> dict[str, float]:
 
 def _checkpoint(xml: gate_xml.XmlTask, key: str, number: int, tell: Tell) -> PlanTask:
     name = xml["attributes"].get("name")
-    if name is not None and not (gate_names.NAME.fullmatch(name) and gate_names.is_given(name)):
+    if name is not None and not (model.NAME.fullmatch(name) and model.is_given(name)):
         what = f"{name!r:.60} cannot name a gate"
         instead = "Take a word of letters, digits, - and _, such as auth-provider."
         tell((xml["line"], xml["column"]), "BAD_VALUE", what, instead)
@@ -127,7 +243,7 @@ def _checkpoint(xml: gate_xml.XmlTask, key: str, number: int, tell: Tell) -> Pla
         key,
         xml["type"],
         _content(xml),
-        name or gate_names.default(xml["type"], number),
+        name or model.default(xml["type"], number),
         xml["line"],
     )
 
@@ -149,7 +265,7 @@ def of_frontmatter(pause: DeclaredPause, phase: str, plan: str, line: int) -> Pl
     """The checkpoint that only the frontmatter declares: its `what` is what is looked at;
     AMB-PILOT-18."""
     content = gate_content.verify(f"Phase {phase}, Plan {plan}", [pause["what"]])
-    return _pause_task(CHECKPOINT_KEY, VERIFY, content, gate_names.default(VERIFY, 1), line)
+    return _pause_task(CHECKPOINT_KEY, VERIFY, content, model.default(VERIFY, 1), line)
 
 
 def at_end(plan: Plan, reason: str, line: int) -> PlanTask:
@@ -161,7 +277,7 @@ def at_end(plan: Plan, reason: str, line: int) -> PlanTask:
     # What a truth asks of a person by mistake would keep the gate from being opened.
     items = [one for one in said if not list(lint.steps([(line, one)]))]
     content = gate_content.verify(title, items or [f"It works as the plan says. {reason}"])
-    return _pause_task(CHECKPOINT_KEY, VERIFY, content, gate_names.default(VERIFY, 1), line)
+    return _pause_task(CHECKPOINT_KEY, VERIFY, content, model.default(VERIFY, 1), line)
 
 
 def _pause_task(key: str, type: str, content: Content, name: str, line: int) -> PlanTask:

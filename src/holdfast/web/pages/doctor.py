@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from holdfast.web import examination
+from holdfast.web import background
 
 if TYPE_CHECKING:
     from holdfast.web.background import SpendingMeter
@@ -16,7 +16,7 @@ GRAVEST = {"problem": 0, "warning": 1, "ok": 2}
 
 
 def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
-    until = time.monotonic() + examination.PATIENCE
+    until = time.monotonic() + background.PATIENCE
     places = [_place(place, max(0.0, until - time.monotonic())) for place in site]
     checks = [check for place in places for check in place["checks"]]
     return {
@@ -26,7 +26,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
 
 
 def _place(place: ServedWorkspace, patience: float) -> dict[str, Any]:
-    found, looking = examination.examination(place).newest(patience)
+    found, looking = background.examination(place).newest(patience)
     return {
         "key": place.key,
         "name": place.name,

@@ -11,15 +11,13 @@ from holdfast.kernel.errors import NotFound
 from holdfast.kernel.state import load
 from holdfast.plans import lookup
 from holdfast.plans.rules import run as rules
-from holdfast.plans.rules.drawing import graph, states_of
-from holdfast.plans.rules.picture import svg
+from holdfast.plans.rules.drawing import graph, states_of, svg
 from holdfast.plans.rules.ready import waiting_gates, wave_at
 from holdfast.plans.rules.run_model import ALERT_WAITS, ASKED, FAILED, OVER, RUNNING
 from holdfast.plans.run_stream import RunFolder
 from holdfast.processes.lease import is_held
 from holdfast.web import figures
-from holdfast.web.logs import end_of
-from holdfast.web.record_text import number, stretch
+from holdfast.web.record_text import end_of, number, stretch
 
 if TYPE_CHECKING:
     from holdfast.budgets.rules.ledger import BudgetState

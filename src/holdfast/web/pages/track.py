@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel.errors import HoldfastError
-from holdfast.loop import location as places
+from holdfast.loop import track as places
 from holdfast.loop.rules.checkpoint import (
     active_blockers,
     checkpoint_of,
@@ -27,8 +27,7 @@ from holdfast.loop.track import Track, find_next_task
 from holdfast.streams import open_writer
 from holdfast.web import figures
 from holdfast.web.cards import why_paused
-from holdfast.web.logs import end_of, is_plain
-from holdfast.web.record_text import number, stretch, tail
+from holdfast.web.record_text import end_of, is_plain, number, stretch, tail
 
 if TYPE_CHECKING:
     from holdfast.journal.interface import Record

@@ -30,8 +30,7 @@ from holdfast.loop.commands import (
     start,
     summarize,
 )
-from holdfast.loop.location import chosen, listing
-from holdfast.loop.rules import escalation
+from holdfast.loop.rules import orchestrator
 from holdfast.loop.rules.checkpoint import checkpoint_of, counted, current_step, said, status_of
 from holdfast.loop.rules.model import (
     BLOCKED,
@@ -43,7 +42,7 @@ from holdfast.loop.rules.model import (
     TRACKS,
 )
 from holdfast.loop.rules.transitions import step_named
-from holdfast.loop.track import Track
+from holdfast.loop.track import Track, chosen, listing
 
 if TYPE_CHECKING:
     from holdfast.cli.frame import Parsed
@@ -142,15 +141,15 @@ def reply(
         "queued": "",
     }
     lines = [again] if again and not outcome["records"] else [line(state, step)]
-    if may_pause and escalation.pause_of(state):
+    if may_pause and orchestrator.pause_of(state):
         return paused(state, data)
     return Reply(data, lines, next=[f"holdfast loop resume --track {track.place.track}"])
 
 
 def paused(state: LoopState, data: dict[str, Any]) -> Reply:
     """The orchestrator's pause, in the protocol's words."""
-    pause = escalation.pause_of(state) or {"step": current_step(state), "reason": ""}
-    text = escalation.text(state, pause["step"], pause["reason"])
+    pause = orchestrator.pause_of(state) or {"step": current_step(state), "reason": ""}
+    text = orchestrator.escalation_text(state, pause["step"], pause["reason"])
     data = {**data, "reason": pause["reason"], "escalation": text}
     return Reply(data, escalation_lines(text), exit_code=WAITING)
 

@@ -26,7 +26,7 @@ from holdfast.cli.terminal import (
 from holdfast.cli.verbs.loop.steps import amounts, line, paused, status, track_verb
 from holdfast.loop.commands import summarize
 from holdfast.loop.history import attempts, events, read_log
-from holdfast.loop.rules import escalation
+from holdfast.loop.rules import orchestrator
 from holdfast.loop.rules.checkpoint import (
     active_blockers,
     checkpoint_of,
@@ -40,6 +40,7 @@ from holdfast.loop.rules.checkpoint import (
     said,
     status_of,
 )
+from holdfast.loop.rules.decisions import cycles_of, limit_of
 from holdfast.loop.rules.model import (
     COMPLETE,
     EXECUTE,
@@ -52,8 +53,7 @@ from holdfast.loop.rules.model import (
     RUNNABLE,
     STEPS,
 )
-from holdfast.loop.rules.parameters import command_of, resume_from
-from holdfast.loop.rules.start import cycles_of, limit_of
+from holdfast.loop.rules.orchestrator import command_of, resume_from
 from holdfast.loop.rules.transitions import upcoming_step
 from holdfast.loop.track import find_next_task
 
@@ -284,7 +284,7 @@ def resume_command(call: Call, track: Track) -> Reply:
         "command": _command(call, track, state, place["step"]),
         "due": is_due(state, call.now),
     }
-    if escalation.pause_of(state):
+    if orchestrator.pause_of(state):
         return paused(state, data)
     rows = [["Step", line(state, step)]]
     if place["step"] != step:

@@ -16,13 +16,12 @@ from holdfast.cli.terminal import one_line, plural, safe, style
 from holdfast.kernel import config
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
 from holdfast.plans import lookup
-from holdfast.plans.discovery import AGENT_SETTING, documents, files
+from holdfast.plans.discovery import AGENT_SETTING, NewPlanRequest, documents, files, write_plan
 from holdfast.plans.rules import drawing
 from holdfast.plans.rules.document import where
+from holdfast.plans.rules.drawing import svg
 from holdfast.plans.rules.lint import findings
-from holdfast.plans.rules.picture import svg
 from holdfast.plans.rules.waves import WaveOrder
-from holdfast.plans.template import NewPlanRequest, write_plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -33,7 +33,7 @@ from holdfast.plans.operations import (
     run,
 )
 from holdfast.plans.rules import waves
-from holdfast.plans.rules.kind import kind_of
+from holdfast.plans.rules.model import kind_of
 from holdfast.plans.rules.ready import waiting_gates
 
 if TYPE_CHECKING:

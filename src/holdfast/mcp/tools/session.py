@@ -1,4 +1,4 @@
-"""The tool `checkpoint`."""
+"""The tools `checkpoint` and `resume`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from holdfast.mcp.call import ToolAnswer, ToolCall
 from holdfast.session import checkpoint as capture
 from holdfast.session import claims as probes
 from holdfast.session import progress_document, sessions
+from holdfast.session import resume as resuming
 from holdfast.session.rules import report
 
 if TYPE_CHECKING:
@@ -93,3 +94,27 @@ def _claim(text: str, probe: str) -> dict[str, Any]:
 def _matters(step: Step) -> bool:
     """All steps but the commit, which NO_COMMIT describes."""
     return bool(step["message"]) and step["name"] != report.SNAPSHOT
+
+
+def resume(
+    call: ToolCall,
+    session: Annotated[str | None, Field(description="Default: the newest here.")] = None,
+    issue: Annotated[str | None, Field(description="The issue you work on.")] = None,
+    characters: Annotated[int | None, Field(ge=400, description="Length limit.")] = None,
+    accept_foreign: Annotated[bool, Field(description="Continue although FOREIGN.")] = False,
+) -> ToolAnswer:
+    """Read what the last session left: a verdict (CLEAN, UNKNOWN, STALE, DRIFTED, FOREIGN) and the text to
+    continue from. Call it at the start, unless that text is already in your context."""
+    found = resuming.resume(
+        call.workspace,
+        {
+            "session": session or "",
+            "issue": issue or "",
+            "budget": characters or 0,
+        },
+        now=call.now,
+    )
+    if not accept_foreign:
+        resuming.refuse_foreign(found)
+    reasons = [f"  {reason['what']}" for reason in found["reasons"]]
+    return ToolAnswer([*call.stopped(), found["verdict"], *reasons, "", found["pack"]], {**found})
