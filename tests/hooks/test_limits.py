@@ -78,7 +78,7 @@ def test_an_alert_holds_its_own_session_and_one_of_nobodys_holds_all(scene: Scen
     scene.check(context=42, session="s1")
     assert denied("codex", ask("codex", "PreToolUse", **bash("make")))
     assert ask("codex", "PreToolUse", session_id="s2", **bash("make")) == {}
-    alerts.keep(scene.workspace, alerts.ANYBODY, {"cost": "Cost at $26.00"})
+    alerts.keep(scene.workspace, alerts.EVERY_SESSION, {"cost": "Cost at $26.00"})
     assert denied("codex", ask("codex", "PreToolUse", session_id="s2", **bash("make")))
 
 

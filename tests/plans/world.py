@@ -23,7 +23,7 @@ from holdfast.plans import discovery
 from holdfast.plans import lookup as reading
 from holdfast.plans.begin import begin
 from holdfast.plans.executors import LocalExecutor
-from holdfast.plans.news import Halted, Interrupts, Nobody
+from holdfast.plans.news import Halted, Interrupts, Unattended
 from holdfast.plans.run_stream import RunFolder
 from holdfast.plans.runner import Runner
 from holdfast.processes import tree
@@ -104,7 +104,7 @@ class World:
             *(self.writer, place, LocalExecutor(place, self.writer.redactor)),
             actor="tester",
             tell=lambda event, *_: self.events.append(event) if event["event"] != "tick" else None,
-            attendant=attendant or Nobody(),
+            attendant=attendant or Unattended(),
             interrupts=Interrupts(),
             **options,
         )

@@ -161,7 +161,7 @@ def _answered_before(state: BudgetState, type: str) -> Answered:
 
 
 def _halt(budget: Budget, state: BudgetState, type: str, person: Person, now: int) -> Answered:
-    """The person said anything but 'ack': a waypoint, and nobody goes on."""
+    """The person said anything but 'ack': a waypoint is written, and no agent goes on."""
     value = _value(state, type)
     halt: Halt = {
         "reason": ALERT_STOP,

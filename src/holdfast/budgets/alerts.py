@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
 
 FOLDER = "alerts"
-# An alert of which nobody knows whose it is holds everybody.
-ANYBODY = ""
+# An alert without a known session holds every session.
+EVERY_SESSION = ""
 
 
 def keep(
@@ -57,8 +57,8 @@ def add(workspace: Workspace, session: str, type: str, words: str) -> None:
 
 def read(workspace: Workspace, session: str) -> dict[str, str]:
     """The alerts that hold a session. A file that cannot be understood still holds."""
-    found = dict(_read(_path(workspace, ANYBODY)))
-    if session != ANYBODY:
+    found = dict(_read(_path(workspace, EVERY_SESSION)))
+    if session != EVERY_SESSION:
         found.update(_read(_path(workspace, session)))
     return found
 

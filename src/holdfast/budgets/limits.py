@@ -44,7 +44,7 @@ PROTOCOL, WAYPOINT, FLAG = "protocol", "waypoint", "--limit"
 
 
 def read_project_file(workspace: Workspace) -> tuple[Limits, list[Trigger]]:
-    """What the project's file sets, if there is one. Keys that are not ours are somebody else's."""
+    """What the project's file sets, if there is one. Keys that are not ours stay."""
     text = _read_text(os.path.join(workspace.root, PROJECT_FILE), PROJECT_FILE)
     if not text:
         return {}, []

@@ -1,6 +1,6 @@
 """What a check looks at: given values, else what was measured and what programs reported.
 
-What nobody knows stays unknown. It never passes as zero: the check says so, and the others hold.
+An unknown value stays unknown. It never passes as zero: the check says so, and the others hold.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def is_held(workspace: Workspace) -> bool:
 
 
 def let_go(workspace: Workspace) -> bool:
-    """Release a budget's latch, and nobody else's."""
+    """Release a budget's latch, and no other."""
     last_turn.end(workspace)
     return is_held(workspace) and latch.release(workspace)
 

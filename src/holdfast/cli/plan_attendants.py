@@ -1,4 +1,4 @@
-"""Who deals with people while a run waits: nobody, somebody who waits, or the person at the terminal."""
+"""Deal with people while a run waits: wait for answers from elsewhere, or ask the person at the terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from holdfast.gates.lookup import GateContext
 from holdfast.gates.person import agent_environment
 from holdfast.kernel import clock, latch
 from holdfast.kernel.errors import Conflict, Declined, HoldfastError, NotAllowed, Usage
-from holdfast.plans.news import Nobody
+from holdfast.plans.news import Unattended
 from holdfast.streams import actor
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ LOOK_SECONDS = 0.5
 WAKE_SECONDS = 5.0
 
 
-class Patient(Nobody):
-    """`--wait`: until somebody has answered elsewhere."""
+class Patient(Unattended):
+    """`--wait`: wait until a person has answered elsewhere."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -129,5 +129,5 @@ def _said(error: HoldfastError) -> None:
 
 
 def is_person_here() -> bool:
-    """Whether somebody could answer at this terminal."""
+    """Whether a person could answer at this terminal."""
     return sys.stdin.isatty() and sys.stderr.isatty() and not agent_environment(os.environ)

@@ -165,7 +165,7 @@ def waiting_lines(state: RunState, hint: str = "") -> Iterator[str]:
 
 
 def summary(state: RunState, alerts: Sequence[str] = ()) -> list[str]:
-    """How a run stands, in a few lines, when nobody watches it any more."""
+    """How a run stands, in a few lines, after its last screen."""
     now = clock.now()
     lines = [_head(state, now, "")]
     pause = state["pause"]

@@ -133,7 +133,7 @@ def latest_round(id: str, known: list[str]) -> str:
 
 
 def open_gates(workspace: Workspace) -> list[GateState]:
-    """Those that nobody answered yet, the longest waiting first."""
+    """The gates without an answer, the longest waiting first."""
     found = [
         load(workspace.journal, rules, head["stream"])[0]
         for head in _heads(workspace)
@@ -182,7 +182,7 @@ def read_now(workspace: Workspace, id: str, *, now: int) -> GateState:
     if not decision.records:
         return state
     if not workspace.exists() or workspace.journal.read_only:
-        # Whoever may write will record it; for this reader, time has passed all the same.
+        # The next process that may write records it; for this reader, time has passed all the same.
         return after(state, decision.records, clock.stamp(now), "holdfast")
     from holdfast.streams import open_writer
 

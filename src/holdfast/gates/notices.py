@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.outbox import Delivery
     from holdfast.kernel.workspace import Workspace
 
-# Whoever asks a gate waits at most this long for the services.
+# An agent that asks a gate waits at most this long for the services.
 PATIENCE_SECONDS = 5.0
 
 

@@ -126,7 +126,7 @@ def tell(lines: Sequence[str]) -> None:
 
 
 def at_page(terminal: str, *, now: int) -> Person:
-    """Whoever signed in to the page with what was shown on a terminal."""
+    """The person who signed in to the page with what a terminal showed."""
     return Person(name=_user(), channel="page", terminal=terminal, at=clock.precise(now))
 
 

@@ -1,4 +1,4 @@
-"""Pictures that an agent attaches to a gate: what it saw, for whoever answers.
+"""Pictures that an agent attaches to a gate: what it saw, for the person who answers.
 
 The record names them by their digest. The bytes lie in a folder of the gate, in the workspace's home; where
 an agent may not write there, in its own worktree. What is read is what was recorded, or nothing.

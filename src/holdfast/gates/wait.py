@@ -120,5 +120,5 @@ def conclude(states: Sequence[GateState]) -> None:
 def _no(state: GateState) -> str:
     answer = state["answer"]
     assert answer is not None
-    who = answer["person"]["name"] if answer["person"] else "nobody in time"
+    who = answer["person"]["name"] if answer["person"] else "no person in time"
     return f"{state['id']}: {inert(answer['text']) or 'no'} ({who})".rstrip(".")

@@ -18,7 +18,7 @@ from holdfast.kernel import crash
 from holdfast.kernel.errors import Conflict, HoldfastError, NotAllowed, NotFound, StoreAway, Usage
 
 MACHINE = "machine-"
-# Names that we give. Whatever else a remote has there is nobody's snapshot.
+# Names that we give. Whatever else a remote has there is no snapshot.
 _OURS = re.compile(
     rf"{REFS}/{MACHINE}([0-9a-f]{{1,64}})/([A-Za-z0-9_-]{{1,100}})/([A-Za-z0-9_-]{{1,128}})"
 )
@@ -113,7 +113,7 @@ def push(
 
 
 def _send(place: Place, remote: str, batch: list[Shared], names: dict[str, str]) -> None:
-    # A lease on nothing: whoever was there first stays, also when ours would only go on from it.
+    # A lease on nothing: the ref that was there first stays, also when ours would only go on from it.
     leases = [f"--force-with-lease={names[one['id']]}:" for one in batch]
     wanted = [f"{one['commit']}:{names[one['id']]}" for one in batch]
     done = run(
@@ -130,7 +130,7 @@ def _send(place: Place, remote: str, batch: list[Shared], names: dict[str, str])
         if flag and flag in "*=":
             one["status"] = "pushed"
         elif flag == "!" and "stale info" in summary:
-            one["status"], one["reason"] = "differs", "somebody pushed another one meanwhile"
+            one["status"], one["reason"] = "differs", "another push came first"
         elif flag == "!":
             one["status"], one["reason"] = "refused", without_credentials(summary)
         else:
@@ -140,8 +140,8 @@ def _send(place: Place, remote: str, batch: list[Shared], names: dict[str, str])
 def _drop(
     place: Place, remote: str, machine: str, present: dict[str, str], *, dry_run: bool
 ) -> list[Shared]:
-    """Remove what this clone had sent and has not got any more. A remote that lets nobody remove
-    anything keeps it."""
+    """Remove what this clone had sent and has not got any more. A remote that refuses every removal
+    keeps it."""
     known, row = _local(place), f"{REFS}/{MACHINE}{machine}/"
     gone = [name for name in present if f"{REFS}/{name.removeprefix(row)}" not in known]
     if not gone:

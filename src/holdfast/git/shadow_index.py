@@ -129,7 +129,7 @@ class Shadow:
         if facts["schema"] != SCHEMA:
             return False
         self.facts = facts  # type: ignore[assignment]
-        # We hold the lock, so whoever left git's own is dead, or an orphan that must not be met.
+        # We hold the lock, so the process that left git's own is dead, or an orphan that must not be met.
         usable = os.path.exists(self.index) and not os.path.exists(f"{self.index}.lock")
         moved = facts["sparse"] and facts["seen"] != self.look()
         return usable and not moved

@@ -88,7 +88,7 @@ def parse(output: bytes, refs: str) -> list[Snapshot]:
         try:
             found.append(_snapshot(id, worktree, commit, tree, parents, trailers))
         except (ValueError, RecursionError):
-            continue  # somebody else's, from a remote
+            continue  # another program's, from a remote
     return found
 
 

@@ -74,7 +74,7 @@ class LoopStep:
 
     @property
     def status(self) -> str:
-        """The step's status, whoever set it."""
+        """The step's status, also when another process set it."""
         return status_of(self._track.read(), self.name)
 
     def remaining(self) -> list[str]:
@@ -143,7 +143,7 @@ class LoopStep:
             self.passed()
 
     def _is_finished(self) -> bool:
-        """Whether all tasks are done, and nobody has ended the step."""
+        """Whether all tasks are done and the step has not ended."""
         if self.name != EXECUTE or self.status != IN_PROGRESS:
             return False
         return bool(self._known()) and not self.remaining()

@@ -37,7 +37,7 @@ _OWNER_WRITES = stat.S_IWUSR
 
 
 class LockTimeout(StoreAway):
-    """Somebody else holds the track's lock for too long."""
+    """Another process holds the track's lock for too long."""
 
     kind = "lock_timeout"
 
@@ -71,7 +71,7 @@ class TrackLock:
         try:
             os.rmdir(self.path)
         except OSError:
-            # Broken by somebody who took us for dead, or moved with its track: no longer ours.
+            # Broken by a process that took us for dead, or moved with its track: no longer ours.
             pass
         self._let_go()
 
@@ -137,7 +137,7 @@ class TrackLock:
         try:
             (os.rmdir if is_folder else os.unlink)(aside)
         except OSError:
-            pass  # somebody keeps things in it; they stay there, out of the way
+            pass  # others keep things in it; they stay there, out of the way
         holder = left_by if ours and left_by else "another tool"
         self.broken.append({"lock": self.path, "age_seconds": max(int(age), 0), "holder": holder})
         return True
@@ -164,7 +164,7 @@ class TrackLock:
 
 
 def _put_back(aside: str, path: str) -> None:
-    """A lock that somebody took between our look and the rename: theirs, and given back."""
+    """Give back a lock that another process took between our look and the rename."""
     try:
         place_new(aside, path)
     except OSError:
@@ -172,7 +172,7 @@ def _put_back(aside: str, path: str) -> None:
 
 
 def _holder(descriptor: int) -> str:
-    """Whoever wrote itself down, never took it back, and lives no more; empty when nobody did."""
+    """The holder that wrote its name down, never removed it, and lives no more; empty without one."""
     text = os.pread(descriptor, 200, 0).decode("ascii", "replace")
     try:
         known = canonical_json.loads(text)

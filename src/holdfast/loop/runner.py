@@ -103,7 +103,7 @@ class Run:
         return self._result("complete", COMPLETE, "")
 
     def interrupted(self) -> LoopResult:
-        """How far it came, for whoever interrupted it."""
+        """How far it came, for the person who interrupted it."""
         return self._result("interrupted", current_step(self.track.recorded()), "Interrupted")
 
     def _result(self, ended: str, step: str, reason: str) -> LoopResult:
@@ -248,7 +248,7 @@ class Run:
                 }
             )
             if status_of(state, step) != IN_PROGRESS:
-                return None  # the program itself, or somebody else, ended the step
+                return None  # the program itself, or another one, ended the step
             now = run_file.tasks_of_plan(self.plan, self.track.plan())
             if [task["id"] for task in now] != [task["id"] for task in tasks]:
                 return None  # the next round counts the tasks anew

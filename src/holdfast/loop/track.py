@@ -242,7 +242,7 @@ class Track:
         return rows[0] if rows else None
 
     def _at(self, version: int) -> LoopState:
-        """What the file of a version said; nothing, where nobody knows it any more."""
+        """What the file of a version said; empty where that is not known any more."""
         try:
             if version > UNKNOWN:
                 found: LoopState = at_version(

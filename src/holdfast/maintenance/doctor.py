@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+import apsw
+
 from holdfast.clients import launcher
 from holdfast.clients.hook_runs import hook_runs
 from holdfast.clients.installation import install, server
@@ -23,6 +25,8 @@ from holdfast.maintenance import purge
 from holdfast.maintenance.backup import describe, salvage
 from holdfast.maintenance.gc import leftovers
 from holdfast.processes.distribution import FOREIGN, NAME, find_foreign_package
+from holdfast.remote import facts
+from holdfast.remote.move import astray, server_of
 from holdfast.session.handover_text import how_long
 from holdfast.streams import open_writer, rules_of
 from holdfast.version import __version__
@@ -152,8 +156,6 @@ def _salvaged(workspace: Workspace, now: int) -> Check:
 
 
 def _sqlite() -> Check:
-    import apsw
-
     version = apsw.sqlite_lib_version()
     if upkeep.has_reset_race(version):
         return _check(
@@ -251,8 +253,6 @@ def _integrity(workspace: Workspace) -> Check:
             fix="Restore the database with PostgreSQL's own tools." if workspace.url else SALVAGE,
         )
     if workspace.url:
-        from holdfast.remote.move import server_of
-
         return _check("server", server_of(workspace.journal))
     return _check("integrity", "SQLite finds the file whole")
 
@@ -444,8 +444,6 @@ def _outbox(workspace: Workspace) -> Check:
 
 def _elsewhere(workspace: Workspace) -> Check:
     """Whether another journal holds records that commands here do not read."""
-    from holdfast.remote.move import astray
-
     found = astray(workspace)
     if found is None:
         return _check("elsewhere", "All records are in this journal")
@@ -454,8 +452,6 @@ def _elsewhere(workspace: Workspace) -> Check:
 
 def _spool(workspace: Workspace, now: int) -> Check:
     """What hooks wrote on this machine for the server, and the age of what they read."""
-    from holdfast.remote import facts
-
     known = facts.gather(workspace)
     waits = facts.in_words(known)
     at_work = "a forwarder is at work" if known["forwarder"] else "no forwarder runs"

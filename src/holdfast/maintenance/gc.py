@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import os
 
+from holdfast.gates import pictures
+from holdfast.git.repository import GitError
+from holdfast.git.snapshot import prune
 from holdfast.kernel import clock, config
 from holdfast.kernel.state import load
+from holdfast.kernel.views import quarantine
+from holdfast.loop import history as loop_history
 from holdfast.maintenance.history import REFUSALS, STREAMS, require_person
 from holdfast.streams import rules_of
 
@@ -36,10 +41,6 @@ def collect(
     """Remove old records and give space back. States are saved first, so they outlive their
     records. Records of gates, budgets and stops go only with `decisions`, which needs a person; those
     of refused attempts never go."""
-    from holdfast.gates import pictures
-    from holdfast.kernel.views import quarantine
-    from holdfast.loop import history as loop_history
-
     journal = workspace.journal
     settings = config.load(workspace, journal)
     oldest = now - settings["retention.days"] * clock.DAY
@@ -80,9 +81,6 @@ def _prune_snapshots(workspace: Workspace, keep: int) -> int:
     """Remove old snapshots of this worktree; none outside of git."""
     if not workspace.git_dir:
         return 0
-    from holdfast.git.repository import GitError
-    from holdfast.git.snapshot import prune
-
     try:
         return len(prune(workspace.root, keep))
     except GitError:

@@ -125,7 +125,7 @@ class Checkpoints:
         )
 
     def mended(self, ended: Ended) -> None:
-        """The command ended: the same checkpoint is presented again, or nobody can go on."""
+        """The command ended: the same checkpoint is presented again. Without that the run could not go on."""
         plan, key = self.mending.pop(ended["mark"])
         issues = self._stream.state["plans"][plan]["gates"][key]["text"]
         if ended["code"] != 0 or ended["too_long"]:

@@ -137,7 +137,7 @@ def _is_plan(path: str) -> bool:
 
 
 def _content(path: str, largest: int) -> bytes:
-    # A pipe would hold its reader until somebody writes.
+    # A pipe would hold its reader until a program writes.
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):

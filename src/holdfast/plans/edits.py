@@ -1,4 +1,4 @@
-"""Plan files that somebody edits while they are being run: noticed by their hash, and asked about."""
+"""Plan files that are edited while they run: the runner notices them by their hash, and asks a person."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ REDACTED = "[redacted:"
 
 
 class Edited:
-    """The texts that a run goes by: the file's own while it is what the run began with, else what
-    somebody chose."""
+    """The texts that a run goes by: the file's own while it is what the run began with, else the one that a
+    person chose."""
 
     def __init__(self, stream: RunStream, policy: str, attendant: Attendant) -> None:
         self._stream = stream

@@ -46,13 +46,13 @@ class RunEvent(TypedDict):
 
 
 class Attendant(Protocol):
-    """Whoever is there to deal with people while a run waits. Each answers False when nobody is:
-    then the run leaves, and says what waits for whom."""
+    """Deals with people while a run waits. Each method answers False when no person is there: then the run
+    ends, and says what waits for which person."""
 
     def gates(self, ids: Sequence[str], interrupts: Interrupts) -> bool: ...
     def alerts(self, budget: Budget, types: Sequence[str], interrupts: Interrupts) -> bool: ...
     def edited(self, path: str, changes: Sequence[str]) -> str:
-        """`old` or `new`, or nothing when nobody is there to say."""
+        """`old` or `new`; empty when no person is there to choose."""
 
     def person(self, workspace: Workspace, purpose: str, shown: Sequence[str]) -> Person:
         """The person at the terminal, who wants `purpose`; or NotAllowed."""
@@ -62,8 +62,8 @@ INTERRUPTED = 130
 SIGNS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class Nobody:
-    """Nobody is there: the run leaves, and says what waits for whom."""
+class Unattended:
+    """No person is there: the run ends, and says what waits."""
 
     def gates(self, ids: Sequence[str], interrupts: Interrupts) -> bool:
         return False

@@ -20,7 +20,7 @@ from holdfast.plans import lookup
 from holdfast.plans.begin import begin
 from holdfast.plans.cluster.address import Certificates
 from holdfast.plans.executors import LocalExecutor, count_slots, executor_of, open_cluster
-from holdfast.plans.news import Halted, Interrupts, Nobody
+from holdfast.plans.news import Halted, Interrupts, Unattended
 from holdfast.plans.run_budget import RunBudget
 from holdfast.plans.run_files import Flight
 from holdfast.plans.run_stream import RunFolder, execute_now
@@ -49,7 +49,7 @@ class RunContext:
     writer: Writer
     actor: str
     tell: Tell = lambda *_: None
-    attendant: Attendant = field(default_factory=Nobody)
+    attendant: Attendant = field(default_factory=Unattended)
     before_exit: Callable[[], None] | None = None
     alone: bool = False
     run: str = ""

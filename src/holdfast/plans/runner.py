@@ -325,7 +325,7 @@ class Runner:
     # Standing still
 
     def _stand_still(self) -> None:
-        """Nothing runs and nothing may begin: somebody else has to do something."""
+        """Nothing runs and nothing may begin: a person or another program has to act first."""
         state = self.state
         if self._not_given_back:
             raise Halted(ERROR, "; ".join(self._not_given_back.values()), exit_code=1)
@@ -383,7 +383,7 @@ class Runner:
         return f"{held['reason']}; a person lifts it with: {lifted_by(held)}"
 
     def _say_what_ends(self, halted: Halted) -> None:
-        """Programs may take seconds to end, and nobody should wonder what is going on."""
+        """Say which programs end: they may take seconds."""
         count = self.executor.alive
         if not count:
             return

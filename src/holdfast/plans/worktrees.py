@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 FOLDER = "worktrees"
 HEADS = "refs/heads/"
 TRAILER = "Holdfast-Run"
-# For a repository in which nobody has said who commits.
-NOBODY = ("-c", "user.name=holdfast", "-c", "user.email=holdfast@localhost")
+# The author of commits in a repository whose settings name none.
+DEFAULT_AUTHOR = ("-c", "user.name=holdfast", "-c", "user.email=holdfast@localhost")
 SECONDS = 300.0
 # Beside a worktree that is about to be removed: its work is with the others'.
 RETURNED = ".returned"
@@ -172,8 +172,8 @@ class Worktrees:
         self._git("update-ref", f"{HEADS}{self.branch}", commit, base)
 
     def _refuse_checked_out(self) -> None:
-        """Moved under somebody who has it checked out, the branch would be moved back by their next
-        commit, without the work of the plans."""
+        """Refuse a branch that another worktree has checked out: the next commit there would move the branch
+        back, without the work of the plans."""
         where = ""
         for line in self._git("worktree", "list", "--porcelain").splitlines():
             name, _, value = line.partition(" ")
@@ -212,7 +212,7 @@ def commit_rest(path: str, plan: str, run: str) -> None:
 
 def _identity(path: str) -> tuple[str, ...]:
     known = run_git(path, "var", "GIT_COMMITTER_IDENT").code == 0
-    return () if known else NOBODY
+    return () if known else DEFAULT_AUTHOR
 
 
 def refuse_without_git(workspace: Workspace) -> None:

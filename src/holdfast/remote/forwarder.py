@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from holdfast.journal.postgres.changes import Ear
 from holdfast.journal.postgres.notify import AGAIN_SECONDS
 from holdfast.kernel import clock, failures, inbox
 from holdfast.kernel.commit import take_in
@@ -129,8 +130,6 @@ class ServerLink:
         self._is_told = False
 
     def __enter__(self) -> ServerLink:
-        from holdfast.journal.postgres.changes import Ear
-
         try:
             # Opened anew each time: what a dead connection left behind is gone with it.
             journal: Any = self.workspace.journal

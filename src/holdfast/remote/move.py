@@ -14,6 +14,7 @@ from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.trust import adopt
 from holdfast.kernel.workspace import MOVED_FILE
 from holdfast.remote.address import check
+from holdfast.remote.identity import name_of
 from holdfast.remote.spool import Spool
 
 TYPE_CHECKING = False
@@ -166,8 +167,6 @@ def _remove(path: str) -> None:
 
 
 def _name(workspace: Workspace) -> str:
-    from holdfast.remote.identity import name_of
-
     return name_of(workspace)
 
 

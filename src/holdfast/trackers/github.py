@@ -1,8 +1,8 @@
 """GitHub, by REST: a comment known by its stored id, and by a hidden marker in its last line.
 
-GitHub gives the ids out itself, so an answer that got lost leaves a comment that nobody knows.
+GitHub gives the ids out itself, so an answer that got lost leaves a comment with an unknown id.
 Without a stored id we therefore look for the marker before we create, and look again afterwards:
-of several that were made at once the oldest stays, and whoever made another takes it away.
+of several that were made at once the oldest stays, and the writer of each other one removes it.
 """
 
 from __future__ import annotations

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import http.client
+import ipaddress
 import os
+import socket
+import ssl
+import threading
 import time
+from base64 import b64encode
+from urllib.parse import unquote, urljoin, urlsplit
+from urllib.request import proxy_bypass_environment
 
 from holdfast.kernel import canonical_json
 from holdfast.trackers.port import REFUSED, TrackerError, unreachable
@@ -26,8 +34,6 @@ MOST_HOPS = 3
 
 def checked_url(url: str) -> SplitResult:
     """The parts of an address that a key may be sent to."""
-    from urllib.parse import urlsplit
-
     try:
         parts = urlsplit(url)
         good = bool(parts.hostname) and parts.port != 0
@@ -44,8 +50,6 @@ def checked_url(url: str) -> SplitResult:
 
 def is_loopback(host: str | None) -> bool:
     """Whether it is this machine; a name other than `localhost` could be anybody's."""
-    import ipaddress
-
     if host == "localhost":
         return True
     try:
@@ -56,8 +60,6 @@ def is_loopback(host: str | None) -> bool:
 
 def same_host(url: str, location: str) -> str:
     """Where a redirect leads, if the key may follow."""
-    from urllib.parse import urljoin, urlsplit
-
     try:
         target = urljoin(url, location)
         before, after = urlsplit(url), urlsplit(target)
@@ -71,8 +73,6 @@ def same_host(url: str, location: str) -> str:
 
 def connection_to(url: SplitResult, seconds: float) -> HTTPConnection:
     """A connection that is not open yet, through the proxy when there is one."""
-    import http.client
-
     host = url.hostname or ""
     if url.scheme == "http":
         return http.client.HTTPConnection(host, url.port or 80, timeout=seconds)
@@ -84,9 +84,6 @@ def connection_to(url: SplitResult, seconds: float) -> HTTPConnection:
     )
     headers = {}
     if proxy.username:
-        from base64 import b64encode
-        from urllib.parse import unquote
-
         pair = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
         headers["Proxy-Authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
     connection.set_tunnel(host, url.port or 443, headers)
@@ -94,9 +91,6 @@ def connection_to(url: SplitResult, seconds: float) -> HTTPConnection:
 
 
 def _proxy(host: str) -> SplitResult | None:
-    from urllib.parse import urlsplit
-    from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
-
     given = {
         name: os.environ.get(f"{name}_proxy") or os.environ.get(f"{name.upper()}_PROXY", "")
         for name in ("https", "no")
@@ -160,8 +154,6 @@ class _Exchange:
         headers: Mapping[str, str],
         document: object,
     ) -> None:
-        import threading
-
         self._method = method
         self._url = url
         self._key = key
@@ -176,8 +168,6 @@ class _Exchange:
 
     def within(self, deadline: float) -> Answer:
         """The answer, if it is whole before the deadline."""
-        import threading
-
         seconds = deadline - time.monotonic()
         if seconds <= 0:
             raise unreachable("timed out")
@@ -194,8 +184,6 @@ class _Exchange:
         return self._answer
 
     def _give_up(self) -> None:
-        import socket
-
         self._given_up = True
         if self._socket is not None:
             try:
@@ -250,10 +238,6 @@ class _Exchange:
 
 def _told(failure: Exception | None) -> TrackerError:
     """The failure of an exchange, in the few words that a report has room for."""
-    import http.client
-    import socket
-    import ssl
-
     if isinstance(failure, TrackerError):
         return failure
     if isinstance(failure, TimeoutError):

@@ -14,6 +14,8 @@ and Linear does not give the id out again; the next generation's id is then trie
 
 from __future__ import annotations
 
+import uuid
+
 from holdfast.kernel.digest import digest
 from holdfast.trackers import http, port
 from holdfast.trackers.port import (
@@ -64,7 +66,7 @@ mutation Update($id: String!, $input: CommentUpdateInput!) {
 
 
 class Taken(TrackerError):
-    """The chosen id is in use: somebody, perhaps we ourselves, has made the comment."""
+    """The chosen id is in use: another writer, or we ourselves, made the comment."""
 
 
 def failure_of(answer: Answer) -> TrackerError:
@@ -160,8 +162,6 @@ class Linear:
 
 def comment_id(key: str, issue: str, generation: int) -> str:
     """A UUID of version 4, as Linear wants it, that follows from whose comment it is."""
-    import uuid
-
     text = "\0".join((key, issue, str(generation)))
     return str(uuid.UUID(bytes=digest(text.encode("utf-8", "replace"))[:16], version=4))
 

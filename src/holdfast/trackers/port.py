@@ -76,7 +76,7 @@ class TrackerError(HoldfastError):
 
 
 def unreachable(reason: str) -> TrackerError:
-    """Nobody answered, or not to the end: what was asked for may have happened or not."""
+    """The tracker did not answer, or not to the end: what was asked for may have happened or not."""
     return TrackerError(f"unreachable: {reason}", kind=UNREACHABLE)
 
 

@@ -3,11 +3,17 @@ prints it. Never a file of ours."""
 
 from __future__ import annotations
 
+import os
+import shlex
+import signal
+import subprocess
 import time
 
 from holdfast.kernel.config import variable_of
 from holdfast.kernel.errors import Usage
-from holdfast.trackers import GITHUB_VARIABLES, LINEAR_VARIABLES
+from holdfast.trackers import GITHUB_VARIABLES, LINEAR_VARIABLES, github
+from holdfast.trackers.http import checked_url, is_loopback
+from holdfast.trackers.linear import ADDRESS, Linear
 from holdfast.trackers.port import (
     AUTHENTICATION,
     REFUSED,
@@ -77,7 +83,7 @@ def find_key(
 ) -> Key | None:
     """The first variable that is set, else what the command prints; nothing when there is neither.
 
-    A command that fails is an error and no missing key: somebody wanted a key from it.
+    A command that fails is an error and no missing key: a key was expected from it.
     """
     for variable in variables:
         key = Key(environment.get(variable, "").strip())
@@ -98,8 +104,6 @@ def find_key(
 def _words(command: str | Sequence[str]) -> list[str]:
     if not isinstance(command, str):
         return list(command)
-    import shlex
-
     try:
         return shlex.split(command)
     except ValueError as error:
@@ -107,13 +111,9 @@ def _words(command: str | Sequence[str]) -> list[str]:
 
 
 def _first_line(words: list[str], environment: Mapping[str, str], seconds: float) -> str:
-    import os
-    import signal
-    import subprocess
-
     try:
         # In a session of its own, so that no child of the command outlives the time limit. What it
-        # says on stderr is dropped: nobody can promise that the secret is not in it.
+        # says on stderr is dropped: the secret may be in it.
         process = subprocess.Popen(
             words,
             stdin=subprocess.DEVNULL,
@@ -160,13 +160,9 @@ def tracker_for(
     if kind == "none":
         return None
     if kind == "linear":
-        from holdfast.trackers.linear import ADDRESS, Linear
-
         address = _address("tracker.linear_url", ADDRESS, settings, environment)
         key = _key(LINEAR_VARIABLES, settings, environment, deadline)
         return Linear(key, address) if key else None
-    from holdfast.trackers import github
-
     address = _address("tracker.github_url", github.ADDRESS, settings, environment)
     key = _key(GITHUB_VARIABLES, settings, environment, deadline)
     if key is None:
@@ -199,11 +195,9 @@ def _address(
 ) -> str:
     """Where to send the key: to the vendor, to this machine, or where the user's own shell says.
 
-    A settings file is committed, and whoever may change it must not be able to have the keys of
+    A settings file is committed, and a person who may change it must not be able to have the keys of
     all who check it out sent to a host of their choice.
     """
-    from holdfast.trackers.http import checked_url, is_loopback
-
     address = str(settings.get(setting) or usual)
     parts, variable = checked_url(address), variable_of(setting)
     own = environment.get(variable) == address

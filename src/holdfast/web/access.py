@@ -229,7 +229,7 @@ class Guard:
         is_open = scope["path"].startswith(OPEN)
         if person is None and not is_open:
             return NoPerson(
-                "Nobody is signed in here.",
+                "No person is signed in here.",
                 hint=TAKE_A_LINK,
             )
         return None

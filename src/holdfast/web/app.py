@@ -347,7 +347,7 @@ def _streamed(request: Request, events: AsyncIterator[str]) -> Response:
 
 
 def _why(refused: HoldfastError) -> str:
-    return {"no_person": "nobody signed in to the page"}.get(refused.kind, refused.message)
+    return {"no_person": "no person signed in to the page"}.get(refused.kind, refused.message)
 
 
 def find_picture(site: Site, words: Mapping[str, str]) -> tuple[Picture, bytes]:

@@ -7,6 +7,7 @@ and a reader who has the same mark needs nothing.
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
 
@@ -167,8 +168,6 @@ class Live:
                     continue
 
     def _since(self, seen: dict[str, int]) -> list[tuple[str, int, str]]:
-        import json
-
         found = []
         for place in self._cache.site:
             try:

@@ -18,7 +18,7 @@ from holdfast.kernel.errors import HoldfastError
 from holdfast.plans.cluster.address import Certificates
 from holdfast.plans.cluster.link import Link
 from holdfast.plans.executors import executor_of
-from holdfast.plans.news import Interrupts, Nobody
+from holdfast.plans.news import Interrupts, Unattended
 from holdfast.plans.run_stream import RunFolder
 from holdfast.plans.runner import Runner
 from tests.plans.world import World, wait_for
@@ -137,7 +137,7 @@ class ClusterWorld(World):
             executor_of(self.link, self.writer, place, self.state(), settings),
             actor="tester",
             tell=lambda event, *_: self.events.append(event) if event["event"] != "tick" else None,
-            attendant=attendant or Nobody(),
+            attendant=attendant or Unattended(),
             interrupts=options.pop("interrupts", None) or Interrupts(),
             **options,
         )

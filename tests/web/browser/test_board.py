@@ -197,7 +197,7 @@ def test_without_a_sign_in_there_is_only_the_door(
     world.verify()
     page = blank
     page.goto(f"{serving.address.origin}/board")
-    expect(page.locator("h1")).to_have_text("Nobody is signed in here.")
+    expect(page.locator("h1")).to_have_text("No person is signed in here.")
     page.get_by_role("link", name="Sign in").click()
     page.get_by_label("Or paste it here").fill("guessed")
     page.get_by_role("button", name="Sign in").click()

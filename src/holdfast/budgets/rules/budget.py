@@ -225,7 +225,7 @@ def _acknowledge(state: BudgetState, command: Any, now: int) -> Decision:
 
 
 def _waiting(state: BudgetState, type: str) -> str | None:
-    """The type, when its alert waits; None when somebody has acknowledged it already."""
+    """The type, when its alert waits; None when a person has acknowledged it already."""
     if type not in TYPES:
         raise Usage(f"{type!r:.40} is none of {', '.join(TYPES)}.")
     if state["stopped"] is not None:

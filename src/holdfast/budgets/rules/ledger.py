@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         errors: float | None
 
     class Added(TypedDict):
-        """What programs reported. Money in millionths; None: nobody reported any."""
+        """What programs reported. Money in millionths; None: none was reported."""
 
         cost: int | None
         tokens: int
@@ -101,7 +101,7 @@ if TYPE_CHECKING:
         by: NotRequired[Any]
 
     class Position(TypedDict):
-        """Where the work stands, for whoever resumes from a waypoint."""
+        """Where the work stands, for the session that resumes from a waypoint."""
 
         phase: Any
         plan: Any

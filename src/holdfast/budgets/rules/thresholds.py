@@ -40,7 +40,7 @@ ACTIONS: dict[str, dict[str, str]] = {
     ALERT: {"cost": PAUSE, "context": PREPARE, "variance": REVIEW, "errors": INVESTIGATE},
     STOP: {"cost": HARD_STOP, "context": FORCE, "variance": ESCALATE, "errors": HARD_STOP},
 }
-# What a level's action means for whoever is at work.
+# What a level's action means for the session at work.
 STOPPING = (HARD_STOP, FORCE, ESCALATE)
 
 

@@ -7,10 +7,13 @@ import sys
 from typing import NoReturn
 
 import click
+from click.shell_completion import get_completion_class
 
 from holdfast.cli.frame import INTERRUPTED, Call, Reply
-from holdfast.cli.parser import verb
+from holdfast.cli.parser import root, verb
 from holdfast.cli.terminal import echo
+from holdfast.hooks.run import respond
+from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import HoldfastError
 from holdfast.processes.distribution import install_command
 
@@ -26,9 +29,6 @@ def hook_command(call: Call, client: str, event: str) -> Reply:
 
     The exit code is always 0. `holdfast init` sets up a faster command for the same.
     """
-    from holdfast.hooks.run import respond
-    from holdfast.kernel import canonical_json
-
     answer = respond([word for word in (client, event) if word])
     if answer and not call.as_json:
         sys.stdout.write(
@@ -45,8 +45,6 @@ def statusline_command(call: Call) -> Reply:
 
     `holdfast init --client claude` sets up a faster command for the same, unless you have a status line.
     """
-    from holdfast.hooks.run import respond
-
     line = str(respond(["statusline"]))
     return Reply({"line": line}, [line])
 
@@ -101,10 +99,6 @@ def completion_command(call: Call, shell: str) -> Reply:
     zsh: eval "$(holdfast completion zsh)" in ~/.zshrc
     fish: holdfast completion fish > ~/.config/fish/completions/holdfast.fish
     """
-    from click.shell_completion import get_completion_class
-
-    from holdfast.cli.parser import root
-
     kind = get_completion_class(shell)
     assert kind is not None
     script = kind(root, {}, "holdfast", "_HOLDFAST_COMPLETE").source()

@@ -9,6 +9,7 @@ from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ago, plural, safe, table
 from holdfast.kernel import config
 from holdfast.session.rules.session import TRACKER
+from holdfast.session.tracker_step import deliver_all
 
 
 @click.group()
@@ -20,8 +21,6 @@ def command() -> None:
 @verb
 def sync(call: Call) -> Reply:
     """Deliver now what waits for the tracker."""
-    from holdfast.session.tracker_step import deliver_all
-
     settings = config.load(call.workspace, call.journal)
     done = deliver_all(call.workspace, call.writer, settings, call.now)
     failed = [delivery for delivery in done if not delivery["delivered"]]

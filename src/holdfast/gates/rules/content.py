@@ -305,7 +305,7 @@ def _decision_lines(content: Content) -> Iterator[str]:
     for option in content["options"]:
         name = f"**{_cell(option['name'])}**"
         if not _words(option["id"]) <= _words(option["name"]):
-            name += f" ({_cell(option['id'])})"  # or nobody knows which one they select
+            name += f" ({_cell(option['id'])})"  # or the person does not know which one they select
         yield f"| {name} | {_cell(option['pros'])} | {_cell(option['cons'])} |"
     yield ""
     yield f"**Select:** {inert(listed([option['id'] for option in content['options']]))}"

@@ -5,9 +5,10 @@ What was asked never changes; it is answered once, by a person or, where the gat
 
 from __future__ import annotations
 
-from holdfast.gates.rules.content import DECISION, declined, is_sound, understood
+from holdfast.gates.rules.content import DECISION, declined, inert, is_sound, understood
 from holdfast.gates.rules.picture import are_sound
-from holdfast.kernel import clock
+from holdfast.kernel import canonical_json, clock
+from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import Conflict, HoldfastError, NotAllowed, Usage
 from holdfast.kernel.rules import Decision, Person
 
@@ -156,8 +157,6 @@ def decide(state: GateState, command: Any, now: int) -> Decision:
 
 
 def _open(state: GateState, command: Any, now: int) -> Decision:
-    from holdfast.kernel import canonical_json
-
     refuse_unsound(command)
     content: Content = command["content"]
     refuse_unfit(content, strict=command["strict"])
@@ -201,9 +200,6 @@ def refuse_unsound(command: Any) -> None:
 
 def digest_of(content: Content) -> str:
     """Of what was asked, before anything in it was redacted."""
-    from holdfast.kernel import canonical_json
-    from holdfast.kernel.digest import id_of
-
     return id_of(canonical_json.dumps(content))
 
 
@@ -231,7 +227,7 @@ def _default_of(content: Content, expires_at: str, default: str, now: int) -> st
     read = understood(content, default)
     if content["type"] != DECISION and read["verdict"] == "yes":
         raise HoldfastError(
-            f"Silence cannot mean {read['answer']}: nobody would have looked.",
+            f"Silence cannot mean {read['answer']}: no person would have looked.",
             hint="A default may be an issue's text here; of a decision, one of its options.",
             kind="gate_refused",
         )
@@ -267,9 +263,6 @@ def read_answer(content: Content, command: Any) -> GateAnswer:
 def subject_of(state: GateState) -> dict[str, object]:
     """Which question a signature is about: another round, a changed text and another workspace are
     others."""
-    from holdfast.kernel import canonical_json
-    from holdfast.kernel.digest import id_of
-
     content = id_of(canonical_json.dumps(state["content"]))
     return {"gate": state["id"], "asked": state["asked"], "content": content}
 
@@ -288,7 +281,7 @@ def beyond_elicitation(id: str) -> NotAllowed:
 
 
 def already(state: GateState) -> Conflict:
-    """Somebody else was first, and the other is told who and what."""
+    """Another person was first: say who, and what they answered."""
     answer, taken_back = state["answer"], withdrawn_of(state)
     if answer is None and taken_back is not None:
         return Conflict(
@@ -342,8 +335,6 @@ def notice_is_due(state: GateState, interval: int, now: int) -> bool:
 
 
 def _title(state: GateState) -> str:
-    from holdfast.gates.rules.content import inert
-
     assert state["content"] is not None
     title = inert(state["content"]["title"])
     return title if len(title) <= NOTICE_TITLE else title[: NOTICE_TITLE - 1] + "…"

@@ -133,7 +133,7 @@ def _of_lists(before: list[Any], after: list[Any], place: Path) -> list[Change]:
 
 
 def joined(ours: Any, base: Any, theirs: Any) -> list[Change]:
-    """What somebody changed in the text they saw, as far as it is not so already."""
+    """What an editor changed in the text it saw, as far as it is not so already."""
     return [change for change in difference(base, theirs) if not _holds(ours, change)]
 
 

@@ -48,7 +48,7 @@ def current_step(state: LoopState) -> str:
 
 
 def counted(checkpoint: Mapping[str, Any], name: str) -> int | None:
-    """A counter at the checkpoint's level, else in its progress; None where nobody counted."""
+    """A counter at the checkpoint's level, else in its progress; None where it was not counted."""
     for place in (checkpoint, checkpoint.get("progress") or {}):
         value = place.get(name)
         if isinstance(value, int) and not isinstance(value, bool):

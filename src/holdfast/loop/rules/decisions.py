@@ -116,7 +116,7 @@ def _issue_fixed(state: LoopState, command: Any, issue: str, now: int) -> Decisi
 
 
 def take_in(pen: Pen, done_tasks: Sequence[str]) -> int:
-    """Tasks that the plan says are done, though nobody reported them. How many are done now."""
+    """Tasks that the plan says are done, though they were not reported. How many are done now."""
     known = pen.checkpoint.get(DONE_TASKS) or []
     keys = {key_of(str(task)) for task in known}
     fresh = [task for task in map(one_line, done_tasks) if key_of(task) not in keys]

@@ -75,7 +75,7 @@ def apply(state: LoopState, event: Event) -> LoopState:
 
 
 def absorb(state: LoopState, base: LoopState, change: Change, now: int) -> list[tuple[str, Any]]:
-    """What somebody else wrote into the file, key by key. A file that cannot be read is refused, so
+    """What others wrote into the file, key by key. A file that cannot be read is refused, so
     that it is never written over."""
     if change["kind"] == "removed":
         return []
@@ -125,7 +125,7 @@ def _order_changes(state: LoopState, theirs: dict[str, Any]) -> dict[str, list[s
 
 
 def corrupt(state: LoopState, path: str, reason: str) -> HoldfastError:
-    """The refusal to touch a file that nobody can read, with the way back to a good one."""
+    """The refusal to touch a file that cannot be read, with the way back to a good one."""
     if state["last"]:
         good = state["last"][:8]
         way = (

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 DONE = "x"
 _BOX = r"^(?P<indent>\s*)(?:[-*+]|\d+[.)])\s+\[(?P<mark>[ ~xX!])\]\s+(?P<text>.*\S)"
-# A box that was mistyped: `[]`, `[ x]`, `-[ ]`, `[x]text`, or a mark that nobody knows.
+# A box that was mistyped: `[]`, `[ x]`, `-[ ]`, `[x]text`, or an unknown mark.
 _ALMOST = r"^\s*(?:[-*+]|\d+[.)])\s*\[\s*(?:[xX]|[^\w\s\[\]])?\s*\](?!\()\s*\S"
 # `Task 2.3: title`, `**2.3** title`, `T4 - title`, `AUTH-12: title`.
 _NAMED = (
@@ -129,7 +129,7 @@ def _unique(tasks: list[TrackTask]) -> list[TrackTask]:
 def remaining(tasks: Sequence[TrackTask], checkpoint: Mapping[str, Any]) -> list[TrackTask]:
     """The tasks that are not done, in the plan's order.
 
-    A task is done when its box says so or it was reported. Somebody who keeps only `last_task` means
+    A task is done when its box says so or it was reported. A file that keeps only `last_task` means
     that it, and all before it, are done; unless its own box is still open. AMB-LOOP-04.
     """
     reported = checkpoint.get(DONE_TASKS)

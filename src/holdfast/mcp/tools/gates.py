@@ -193,7 +193,7 @@ def gate_status(
     if given is None:
         data = {**state, "status": "waiting"}
         return ToolAnswer([*notes, f"Gate {id}: waiting.", *_waiting(state)], data)
-    who = given["person"]["name"] if given["person"] else "its expiry, nobody answered"
+    who = given["person"]["name"] if given["person"] else "its expiry, no person answered"
     what = given["answer"] if given["verdict"] == "yes" else f"no. {given['text']}"
     line = f"Gate {id}: {given['verdict']}: {inert(what)} (by {inert(who)}, {given['at']})"
     return ToolAnswer([*notes, line], {**state, "status": given["verdict"]})

@@ -1,6 +1,6 @@
 """Where a run's tasks are carried out: this machine, or the scheduler at an address.
 
-Whoever reaches a Dask scheduler runs code as its owner, because tasks are pickled Python. So a plain
+A program that reaches a Dask scheduler runs code as its owner, because tasks are pickled Python. So a plain
 connection is for this machine alone, and every other needs certificates on both sides.
 """
 
@@ -46,7 +46,7 @@ def read(on: str, certificates: Certificates) -> str:
         raise Usage(f"{on!r:.80} is no address of a scheduler.", hint=FORM)
     if parts.scheme == PLAIN and not is_this_machine(host):
         raise Usage(
-            f"tcp:// to {host:.80} is refused: Dask carries pickled code, so whoever reaches the "
+            f"tcp:// to {host:.80} is refused: Dask carries pickled code, so a program that reaches the "
             "scheduler, or stands between, runs code as you.",
             hint=f"Use tls:// with certificates. {SAFE}",
             kind="not_encrypted",

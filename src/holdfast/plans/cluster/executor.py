@@ -323,7 +323,7 @@ def _lists(answered: Mapping[str, object]) -> list[str]:
 
 def _own(environment: Mapping[str, str]) -> dict[str, str]:
     """What a task's program sees that the runner does not: the rest is the worker's own. A machine's
-    folders would be wrong elsewhere, and the runner's secrets are nobody's."""
+    folders would be wrong elsewhere, and the runner's secrets stay with the runner."""
     return {name: value for name, value in environment.items() if os.environ.get(name) != value}
 
 

@@ -64,7 +64,7 @@ class Link:
         """Connect; refused when there is no scheduler, or workers cannot carry out what we send."""
         self.drop()
         try:
-            # Dask tries again for all of its time; that nobody listens is known at once.
+            # Dask tries again for all of its time; a closed port is known at once.
             parts = urlsplit(self.address)
             socket.create_connection((parts.hostname, parts.port), KNOCK_SECONDS).close()
             self._client = Client(
@@ -96,7 +96,7 @@ class Link:
 
     def refuse_unfit(self) -> None:
         """Before the first task: the scheduler and every worker have this holdfast, since Dask reads what
-        is sent on both. Asked with what Python itself has. A worker that is gone is nobody's."""
+        is sent on both. Asked with what Python itself has. A worker that is gone is passed over."""
         found = {"the scheduler": self._version_there(), **(self.run(*ASKED) or {})}
         unfit = []
         for who, version in found.items():
@@ -106,7 +106,7 @@ class Link:
                 unfit.append(f"{who} has holdfast {version}")
         if unfit:
             raise HoldfastError(
-                f"Not everybody can read what is sent: {'; '.join(unfit[:5])}.",
+                f"The scheduler or a worker cannot read what is sent: {'; '.join(unfit[:5])}.",
                 hint=f"Install holdfast {__version__} where the scheduler and the workers run.",
                 kind="unfit_worker",
             )
@@ -225,7 +225,7 @@ class Link:
         self, function: Callable[..., Any], *words: Any, seconds: float = ANSWER_SECONDS
     ) -> dict[str, Any] | None:
         """Call a function on every worker, beside its tasks; what each answered, or its error. None when
-        somebody did not answer in time."""
+        one of them did not answer in time."""
         client = self._client
         if not self.is_open:
             return None
@@ -291,7 +291,7 @@ def _security(address: str, certificates: Certificates) -> Any:
 
 
 def hush() -> None:
-    """For a program that is nobody else's: Dask tells of every broken connection, and so do we."""
+    """For our own program only: Dask reports every broken connection, and so do we."""
     for name in ("distributed", *(f"distributed.{one}" for one in NOISY), "tornado.application"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     logging.getLogger("asyncio").setLevel(logging.CRITICAL + 1)

@@ -41,7 +41,7 @@ _runners: dict[str, str] = {}
 
 
 class SharedFiles(TypedDict):
-    """A file beside the run, and what is in it: whoever reads the same sees the same disk."""
+    """A file beside the run, and what is in it: a worker that reads the same content sees the same disk."""
 
     path: str
     text: str
@@ -185,7 +185,7 @@ def forget(own: str, run: str) -> None:
 
 
 class Ears(WorkerPlugin):  # type: ignore[misc]
-    """Hears of tasks that nobody wants any more, and of the worker's end."""
+    """Hears of tasks that the runner gave up, and of the worker's end."""
 
     name = OWN
 

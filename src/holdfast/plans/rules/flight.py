@@ -56,7 +56,7 @@ if TYPE_CHECKING:
         resume: str
 
     class FlightState(TypedDict):
-        """What the files show. `notes` are the sections that somebody else wrote into the
+        """What the files show. `notes` are the sections that others wrote into the
         transponder."""
 
         run: str
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 TRANSPONDER = ".autopilot/TRANSPONDER.md"
 TITLE = "# Transponder"
 HEADINGS = ("Position", "Plans", "Waits for", "Thresholds", "Resume")
-# Where lines stand that somebody wrote between ours.
+# Where lines stand that others wrote between ours.
 STRAYS = "## Notes"
 SHAPES = (
     "- **",
@@ -168,7 +168,7 @@ def _lines(board: Board) -> Iterator[str]:
 
 
 def notes_in(text: str, board: Board | None, notes: str) -> str:
-    """What somebody else wrote into the file that showed a board and notes: whole sections, headings and
+    """What others wrote into the file that showed a board and notes: whole sections, headings and
     all, and under a heading of their own the lines that they wrote into ours. What the file had no room
     for stays, too."""
     written = set(write_transponder(board, notes).split("\n")) if board is not None else None

@@ -84,7 +84,7 @@ def apply(state: LogbookState, event: Event) -> LogbookState:
 def absorb(
     state: LogbookState, base: LogbookState, change: Change, now: int
 ) -> list[tuple[str, Any]]:
-    """Whatever somebody made of the file is the file. What was added while they wrote comes after it."""
+    """An edited file replaces ours. Sections that were added meanwhile come after it."""
     if change["kind"] != "edited":
         return []
     text = change["text"]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     class TaskRun(TypedDict):
         """One task. `mark` names the attempt that runs now, and only its completion is accepted;
-        `tries` are the failures since somebody last began it anew, `lost` the attempts since then whose
+        `tries` are the failures since it was last begun anew, `lost` the attempts since then whose
         worker died, `attempts` all its starts. `on` is the machine of its last start, where that was
         another than the runner's."""
 

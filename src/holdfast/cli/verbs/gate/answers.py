@@ -237,7 +237,11 @@ def _lines(state: GateState) -> list[str]:
     answer = state["answer"]
     if answer is None:
         return []
-    who = f"by {answer['person']['name']}" if answer["person"] else "by its expiry, nobody answered"
+    who = (
+        f"by {answer['person']['name']}"
+        if answer["person"]
+        else "by its expiry, no person answered"
+    )
     return [f"{style(safe(answer['answer']), 'green', bold=True)}  {state['id']}, {safe(who)}"]
 
 

@@ -104,7 +104,7 @@ def _check_lines(report: BudgetReport, *, every: bool) -> Iterator[str]:
         yield style("Nothing is recorded: --dry-run", dim=True)
     if report["handled"] or report["verdict"] != "stop":
         yield from table(list(_rows(report)))
-    # What waits for somebody stands last, where it is seen.
+    # What waits for a person stands last, where it is seen.
     for one in sorted(report["handled"], key=lambda one: one["how"] == "waiting"):
         type, value, threshold = one["type"], one["value"], one["threshold"]
         if one["how"] == "warned" and (one["entered"] or every):
@@ -285,7 +285,7 @@ def _limits_lines(held: InForce, state: BudgetState, now: int) -> Iterator[str]:
     yield from table(rows, indent="  ")
     for type, known in state["acknowledgments"].items():
         yield ""
-        by = known["by"]["name"] if known["by"] else "somebody"
+        by = known["by"]["name"] if known["by"] else "an unnamed person"
         value = "" if known["value_at_ack"] is None else boxes.amount(type, known["value_at_ack"])
         when = ago(known["acknowledged_at"], now)
         yield f"{boxes.name_of(type)} acknowledged at {value} by {safe(by)}, {safe(when)}."
