@@ -38,7 +38,7 @@ EXIT_CODES = {
     2: "Usage: the words of the call are off.",
     3: "Not found.",
     4: "Not allowed.",
-    5: "Conflict: somebody else was first, or this life was taken over.",
+    5: "Conflict: another writer was first, or this life was taken over.",
     7: "Stopped by a budget or an emergency stop.",
     8: "Waiting for a person.",
     9: "A person said no.",

@@ -290,7 +290,7 @@ def test_time_answers_only_where_the_gate_says_so(repository: Path) -> None:
 @pytest.mark.parametrize(("content", "default"), [(VERIFY, "approved"), (ACTION, "DONE ")])
 def test_silence_approves_nothing(repository: Path, content: words.Content, default: str) -> None:
     hour = clock.stamp(NOW + clock.HOUR)
-    with pytest.raises(HoldfastError, match="nobody would have looked"):
+    with pytest.raises(HoldfastError, match="no person would have looked"):
         ask(content, expires_at=hour, default=default)
     id = ask(content, expires_at=hour, default="Nobody looked in time")
     found = look(id, NOW + clock.HOUR)["answer"]

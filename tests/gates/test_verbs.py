@@ -210,7 +210,7 @@ def test_an_expiry_is_said_where_the_gate_is_shown(gate: Holdfast) -> None:
         assert gate(*STORE, "--expires", wrong, "--default", "lite").code == 2
     approving = gate(*DASHBOARD, "--expires", "1h", "--default", "approved")
     assert approving.code == 1
-    assert "nobody would have looked" in approving.err
+    assert "no person would have looked" in approving.err
 
 
 def test_a_persons_no_is_nine_with_their_words(gate: Holdfast) -> None:

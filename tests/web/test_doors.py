@@ -98,7 +98,7 @@ def test_a_stranger_answers_nothing_and_the_attempt_is_recorded(
     assert answer.status_code == 401
     assert world.gate(id)["answer"] is None
     (attempt,) = refused_attempts(world.workspace, id)
-    assert attempt["why"] == "nobody signed in to the page"
+    assert attempt["why"] == "no person signed in to the page"
 
 
 def test_attempts_do_not_fill_the_journal(world: World, stranger: Visitor) -> None:
