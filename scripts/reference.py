@@ -35,7 +35,7 @@ NOTICE = "<!-- Written by `make docs`; do not edit. -->"
 EXIT_CODES = {
     0: "Done. Also when it was done already, and for a report that names what failed.",
     1: "Refused or failed; the message says why.",
-    2: "Usage: the words of the call are off.",
+    2: "Usage: the command line is wrong.",
     3: "Not found.",
     4: "Not allowed.",
     5: "Conflict: another writer was first, or this life was taken over.",

@@ -95,6 +95,7 @@ def mcp_command(call: Call) -> Reply:
 def completion_command(call: Call, shell: str) -> Reply:
     """Print the completion script for SHELL.
 
+    \b
     bash: eval "$(holdfast completion bash)" in ~/.bashrc
     zsh: eval "$(holdfast completion zsh)" in ~/.zshrc
     fish: holdfast completion fish > ~/.config/fish/completions/holdfast.fish

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import click
 
@@ -34,15 +35,24 @@ UNINSTALL_SAID = {
 LONGEST_VALUE = 60
 
 
-@click.command()
-@click.option(
-    "--client",
-    "clients",
-    multiple=True,
-    type=click.Choice(CLIENTS),
-    help="A client; repeatable. Without it, show what would be done for the clients found here.",
+def _client_option(without: str) -> Callable[[Any], Any]:
+    return click.option(
+        "--client",
+        "clients",
+        multiple=True,
+        type=click.Choice(CLIENTS),
+        help=f"A client; repeatable.  [default: {without}]",
+    )
+
+
+_dry_run_option = click.option(
+    "--dry-run", is_flag=True, help="Say what would change; change nothing."
 )
-@click.option("--dry-run", is_flag=True, help="Say what would change; change nothing.")
+
+
+@click.command()
+@_client_option("only show what would be done for the clients found here")
+@_dry_run_option
 @verb
 def init_command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
     """Let the clients of your agents call holdfast by themselves.
@@ -117,14 +127,8 @@ def _init_lines(done: list[Done], only_shown: bool) -> Iterator[str]:
 
 
 @click.command()
-@click.option(
-    "--client",
-    "clients",
-    multiple=True,
-    type=click.Choice(CLIENTS),
-    help="A client; repeatable. Without it: all clients.",
-)
-@click.option("--dry-run", is_flag=True, help="Say what would change; change nothing.")
+@_client_option("all clients")
+@_dry_run_option
 @verb
 def uninstall_command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
     """Take holdfast out of the settings of your clients.

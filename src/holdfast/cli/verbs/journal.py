@@ -32,7 +32,7 @@ def journal_command() -> None:
 @click.option("--dry-run", is_flag=True, help="Say what would be moved; change nothing.")
 @verb
 def move(call: Call, to: str, dry_run: bool) -> Reply:
-    """Copy this workspace's journal to a PostgreSQL database, or back to a file with --to local.
+    """Copy the journal to a PostgreSQL database, or back to a file.
 
     Every record keeps its hash and is compared with its copy. If the move is interrupted, run it again:
     it continues where it was. The file stays as it is. A server that you moved away from accepts no more
@@ -66,7 +66,9 @@ def move(call: Call, to: str, dry_run: bool) -> Reply:
 )
 @verb
 def forward(call: Call, stay: bool) -> Reply:
-    """Send to the server what hooks wrote on this machine, and fetch what they read: stops, answers,
+    """Exchange records with the server: run the forwarder.
+
+    It sends what hooks wrote on this machine, and fetches what they read: stops, answers,
     acknowledgments, lost fences.
 
     Hooks start the forwarder by themselves. It ends when it had nothing to do for five minutes. Each

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     "folders",
     multiple=True,
     metavar="DIR",
-    help="A workspace; repeatable. Without it: this one, and every one where `init` was run.",
+    help="A workspace; repeatable.  [default: this one, and every one where `init` was run]",
 )
 @click.option(
     "--port", type=click.IntRange(0, 65535), help="Port.  [default: 4653, or the next free one]"

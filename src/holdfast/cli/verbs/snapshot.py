@@ -111,8 +111,9 @@ def _shared(one: Shared) -> str:
 )
 @verb
 def listing(call: Call, everywhere: bool) -> Reply:
-    """List the snapshots of this worktree, newest first, each with the number of paths in which it
-    differs from its commit."""
+    """List the snapshots of this worktree, newest first.
+
+    The number is how many paths of a snapshot differ from its commit."""
     found = snapshot.list_with_counts(call.workspace.root, everywhere=everywhere)
     rows = [
         [

@@ -102,7 +102,6 @@ if TYPE_CHECKING:
 
 OPEN, RUNNING, DONE, FAILED, SKIPPED = "open", "running", "done", "failed", "skipped"
 ASKED, PASSED, REFUSED = "asked", "passed", "refused"
-PAUSED = "paused"
 ABANDONED = "abandoned"
 # A run with one of these is over, and never goes on.
 OVER = (DONE, ABANDONED)

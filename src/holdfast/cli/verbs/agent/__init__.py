@@ -50,5 +50,5 @@ def __getattr__(name: str) -> click.Command:
         VERBS,
         modules=MODULES,
         name="agent",
-        help="Run many agents at once: who is alive, what each does, and what to do next.",
+        help="Run several agents: who is alive, what each does, who takes over.",
     )

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 ARGUMENTS = ("agent",)
 OPTIONS = (
     PlainOption("--step", "text", "What you are doing right now."),
-    PlainOption("--done", "many", "A step that is done; may be repeated."),
-    PlainOption("--next", "many", "A step still to do; replaces the list, may be repeated."),
-    PlainOption("--file", "many", "A file that you changed; may be repeated.", metavar="PATH"),
-    PlainOption("--file-note", "many", "How far a file is; may be repeated.", metavar="PATH=TEXT"),
+    PlainOption("--done", "many", "A step that is done; repeatable."),
+    PlainOption("--next", "many", "A step still to do; repeatable. Replaces the list."),
+    PlainOption("--file", "many", "A file that you changed; repeatable.", metavar="PATH"),
+    PlainOption("--file-note", "many", "How far a file is; repeatable.", metavar="PATH=TEXT"),
     PlainOption("--recovery", "text", "How another agent would go on from here."),
     PlainOption("--stage", "text", "S2.P1, S2.P2 or S2.P3; never backwards."),
     PlainOption("--phase", "text", "The phase, as a short text."),

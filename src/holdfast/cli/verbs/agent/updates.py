@@ -102,7 +102,7 @@ def unblock_command(
 @click.command()
 @click.argument("agent")
 @click.argument("stage")
-@click.option("--next", "steps", multiple=True, help="A step of the new stage; may be repeated.")
+@click.option("--next", "steps", multiple=True, help="A step of the new stage; repeatable.")
 @fence_option
 @epic_option
 @verb

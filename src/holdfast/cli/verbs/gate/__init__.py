@@ -22,5 +22,5 @@ command = Verbs(
         "answers": ("list", "show", "wait", "answer"),
     },
     name="gate",
-    help="Questions for people: check this, choose, do what only you can.",
+    help="Ask a person to check, to choose, or to do what only a person can.",
 )

@@ -77,12 +77,12 @@ def terms(function: Callable[..., Any]) -> Callable[..., Any]:
                 "--agent",
                 default="",
                 metavar="NAME",
-                help="Name of the agent that asks. Default: the agent of this session.",
+                help="Name of the agent that asks.  [default: the agent of this session]",
             ),
             click.option(
                 "--context-tokens",
                 type=click.IntRange(min=0),
-                help="Tokens of context that a stop now costs. Default: what the client reports.",
+                help="Tokens of context that a stop now costs.  [default: what the client reports]",
             ),
             click.option(
                 "--expires",
@@ -96,7 +96,7 @@ def terms(function: Callable[..., Any]) -> Callable[..., Any]:
                 "--attach",
                 multiple=True,
                 metavar="FILE",
-                help="Picture to show: PNG, JPEG, WebP or GIF. Repeatable.",
+                help="Picture to show: PNG, JPEG, WebP or GIF; repeatable.",
             ),
             click.option("--dry-run", is_flag=True, help="Check the question; ask nothing."),
         )
@@ -194,8 +194,10 @@ def light(state: GateState) -> str:
 
 @click.command()
 @click.option("--built", default="", metavar="TEXT", help="What was built.")
-@click.option("--how", multiple=True, metavar="TEXT", help="One thing to check. Repeatable.")
-@click.option("--url", default="", help="Address to open. Default: the first address in the texts.")
+@click.option("--how", multiple=True, metavar="TEXT", help="One thing to check; repeatable.")
+@click.option(
+    "--url", default="", help="Address to open.  [default: the first address in the texts]"
+)
 @click.option(
     "--purpose", type=click.Choice(contents.VERIFY_PURPOSES), help="Subject of the check."
 )
@@ -234,7 +236,7 @@ def verify_command(
     nargs=4,
     multiple=True,
     metavar="ID NAME PROS CONS",
-    help="One option with its advantages and disadvantages. Repeatable.",
+    help="One option with its advantages and disadvantages; repeatable.",
 )
 @click.option(
     "--purpose", type=click.Choice(contents.DECISION_PURPOSES), help="Subject of the decision."
@@ -285,12 +287,12 @@ def questions(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.command()
 @click.argument("action", required=False, default="")
 @click.option("--why", default="", metavar="TEXT", help="Why a machine cannot do it.")
-@click.option("--step", "steps", multiple=True, metavar="TEXT", help="One instruction. Repeatable.")
+@click.option("--step", "steps", multiple=True, metavar="TEXT", help="One instruction; repeatable.")
 @click.option(
     "--cause",
     default="",
     metavar="CAUSE",
-    help=f"One of {', '.join(contents.CAUSES)}. Default: found in the texts.",
+    help=f"One of {', '.join(contents.CAUSES)}.  [default: found in the texts]",
 )
 @questions
 @terms

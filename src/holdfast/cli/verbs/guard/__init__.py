@@ -17,5 +17,5 @@ command = Verbs(
     VERBS,
     modules={"limits": ("check", "ack", "reset", "limits"), "report": ("report",)},
     name="guard",
-    help="Budgets: limits that warn, ask a person, and stop.",
+    help="Check and set budgets: limits that warn, ask a person, and stop.",
 )

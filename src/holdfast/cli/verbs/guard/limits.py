@@ -31,15 +31,15 @@ _COLOURS = {WARNING: "yellow", ALERT: "yellow", STOP: "red"}
 
 
 @click.command()
-@click.option("--cost", metavar="$", help="Dollars spent. Default: measured.")
-@click.option("--context", metavar="%", help="Percent of the context in use. Default: measured.")
+@click.option("--cost", metavar="$", help="Dollars spent.  [default: measured]")
+@click.option("--context", metavar="%", help="Percent of the context in use.  [default: measured]")
 @click.option(
     "--estimated",
     metavar="$",
     help="Dollars that the work was estimated to cost, for the variance.",
 )
-@click.option("--actual", metavar="$", help="Dollars that the work cost. Default: the cost.")
-@click.option("--errors", metavar="N", help="Number of errors. Default: measured.")
+@click.option("--actual", metavar="$", help="Dollars that the work cost.  [default: the cost]")
+@click.option("--errors", metavar="N", help="Number of errors.  [default: measured]")
 @click.option(
     "--limit",
     "given",
@@ -195,7 +195,9 @@ def _halt_of(report: BudgetReport) -> Halt | None:
 
 @click.command()
 @click.argument("type")
-@click.option("--until", metavar="N", help="Ask again at this value. Default: not before the stop.")
+@click.option(
+    "--until", metavar="N", help="Ask again at this value.  [default: not before the stop]"
+)
 @verb
 def ack_command(call: Call, type: str, until: str | None) -> Reply:
     """Answer the alert of TYPE (cost, context, variance, errors), as a person at a terminal.

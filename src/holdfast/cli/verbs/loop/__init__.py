@@ -24,5 +24,5 @@ command = Verbs(
         "run": ("run",),
     },
     name="loop",
-    help="Steps of a track (plan, execute, evaluate, fix) that resume at the exact task.",
+    help="Take a track's steps: plan, execute, evaluate, fix. A step that stopped continues at the exact task.",
 )

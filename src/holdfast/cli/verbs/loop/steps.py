@@ -98,14 +98,14 @@ def _for_this_track(hint: str, track: Track) -> str:
 
 
 step_option = click.option(
-    "--step", metavar="STEP", default="", help="Step to report on. Default: the current step."
+    "--step", metavar="STEP", default="", help="Step to report on.  [default: the current step]"
 )
 outputs_option = click.option(
     "--output",
     "outputs",
     multiple=True,
     metavar="FILE",
-    help="File that the step wrote. Repeatable.",
+    help="File that the step wrote; repeatable.",
 )
 
 
@@ -192,7 +192,9 @@ def amounts(checkpoint: Any) -> list[str]:
 @click.option("--tasks-total", type=int, metavar="N", help="Number of tasks of EXECUTE.")
 @click.option("--issues-total", type=int, metavar="N", help="Number of issues of FIX.")
 @click.option(
-    "--agent", metavar="NAME", help="Agent that works on the step. Default: the step's superpower."
+    "--agent",
+    metavar="NAME",
+    help="Agent that works on the step.  [default: the step's superpower]",
 )
 @click.option(
     "--resume-from", metavar="TASK", help="Last completed task. A warning follows if it differs."

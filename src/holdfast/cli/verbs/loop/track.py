@@ -71,7 +71,7 @@ _SIGNS = {PASSED: "✓", FAILED: "✗", IN_PROGRESS: "▸", "BLOCKED": "■", NO
     "--history", is_flag=True, help="Print every event of every attempt, the oldest first."
 )
 @click.option(
-    "--log", is_flag=True, help="Print the output of an attempt. Default: the last attempt."
+    "--log", is_flag=True, help="Print the output of an attempt.  [default: the last attempt]"
 )
 @click.option(
     "--attempt", type=int, metavar="N", help="Number of the attempt whose output to print."

@@ -17,5 +17,5 @@ command = Verbs(
     },
     modules={"files": ("new", "lint", "graph"), "run": ("run", "resume", "abandon")},
     name="plan",
-    help="Plans in waves: check, draw, run and resume them.",
+    help="Check, draw and run plans in waves, and continue them after a stop.",
 )

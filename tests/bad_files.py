@@ -1,0 +1,51 @@
+"""A pipe, a folder, a dangling link or an endless device in the place of a file, and a bound on time."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Answer, Holdfast
+
+# Much more than it takes, on a machine that does other work too; a read that waits takes for ever.
+SECONDS = 10.0
+
+BAD: dict[str, Callable[[Path], None]] = {
+    "pipe": os.mkfifo,
+    "folder": os.mkdir,
+    "dangling link": lambda path: path.symlink_to("/nowhere/at/all"),
+    "link to an endless device": lambda path: path.symlink_to("/dev/zero"),
+}
+
+
+@pytest.fixture(params=list(BAD))
+def spoil(request: pytest.FixtureRequest) -> Callable[[Path], None]:
+    """Replace a file or a folder by one of the bad ones."""
+
+    def put(path: Path) -> None:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+        BAD[request.param](path)
+
+    return put
+
+
+@pytest.fixture
+def quick(holdfast: Holdfast) -> Holdfast:
+    """The command line; each command has to end soon, and without a bug."""
+
+    def call(*words: str) -> Answer:
+        started = time.monotonic()
+        answer = holdfast(*words)
+        assert time.monotonic() - started < SECONDS, words
+        assert answer.code != 70, answer.err
+        return answer
+
+    return call
