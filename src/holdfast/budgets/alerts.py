@@ -69,7 +69,7 @@ def are_waiting(workspace: Workspace) -> bool:
 
 
 def types(workspace: Workspace) -> set[str]:
-    """What waits for a person, whichever session it holds."""
+    """The types of all alerts that wait for a person, in any session."""
     return {type for path in _files(workspace) for type in _read(path) if type}
 
 

@@ -1,4 +1,4 @@
-"""A run on a screen: its waves, plans and tasks, and what waits for whom."""
+"""A run on a screen: its waves, plans and tasks, and what waits for a person."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def _doing(plan: PlanRun, now: int, last_line: Callable[[str], str]) -> str:
 
 
 def waiting_lines(state: RunState, hint: str = "") -> Iterator[str]:
-    """What waits for whom, and the command with which they answer."""
+    """What waits for a person, and the command with which they answer."""
     asked = waiting_gates(state)
     if not asked and not hint:
         return

@@ -141,7 +141,7 @@ class PlanWatch(RunWatch):
             sys.stderr.flush()
 
     def waiting(self, hint: str) -> None:
-        """The run waits for the person at this terminal, who is told what to do."""
+        """Tell the person at this terminal what the run waits for."""
         self._hint = hint
         self._draw(late=True)
 

@@ -37,7 +37,7 @@ def list_gates(context: GateContext) -> list[GateState]:
 
 
 def wait(workspace: Workspace, ids: Sequence[str], *, seconds: float | None) -> list[GateState]:
-    """The gates once all are answered, or as they are when the time is over; None waits for ever.
+    """The gates once all are answered, or as they are when the time is over; None sets no limit.
     Raises Stopped while a stop holds."""
     deadline = None if seconds is None else time.monotonic() + seconds
     pause = FIRST_PAUSE

@@ -62,7 +62,7 @@ class Exchange(TypedDict):
     remote: str
     snapshots: list[Shared]
     ignored: int
-    """Refs of the remote whose names are none of ours."""
+    """Refs of the remote that other programs named."""
     dry_run: bool
 
 

@@ -31,7 +31,7 @@ _WORK_TREE = re.compile(
 )
 _IN_CONFIG = ("clean", "smudge", "process")
 SECONDS = 30.0
-# How long git may take to remove its lock files after it was told to end.
+# How long git may take to remove its lock files after a request to end.
 GRACE_SECONDS = 2.0
 LAST_STEPS = 20
 
@@ -157,7 +157,7 @@ def _unquoted(name: bytes) -> str:
     return os.fsdecode(re.sub(rb"\\(.)", rb"\1", name))
 
 
-"""Each is told the argument list of every git process before it starts."""
+"""Functions that get the argument list of every git process before it starts."""
 
 
 class Finished(NamedTuple):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
     from holdfast.loop.track import Track
 
-# Of an outside edit only the places are told: the values are in the journal.
+# Of an outside edit only the places are printed: the values are in the journal.
 _PLACES_ONLY = "edited_outside"
 
 

@@ -122,7 +122,7 @@ def _is_plan(path: str) -> bool:
     try:
         content = _content(path, LOOKED_AT)
     except PermissionError:
-        return True  # so that it is told, and not passed over
+        return True  # so that it is reported, and not passed over
     except OSError:
         return False
     lines = content.removeprefix(b"\xef\xbb\xbf").lstrip().replace(b"\r", b"\n").split(b"\n")

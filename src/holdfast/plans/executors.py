@@ -41,7 +41,7 @@ class TaskWork(TypedDict):
 
 
 class Executor(Protocol):
-    """Carries out what it is given. An end is told by `mark`, the token of the start."""
+    """Executes tasks. It reports the end of one by `mark`, the token of the start."""
 
     def start(self, work: TaskWork) -> None: ...
     def wait(self, seconds: float, *others: int) -> list[Ended]:

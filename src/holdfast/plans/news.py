@@ -1,4 +1,4 @@
-"""A run and the person who watches it: what they are told, whom the run asks, and how they interrupt it."""
+"""A run and the person who watches it: what they read, what the run asks, and how they interrupt it."""
 
 from __future__ import annotations
 

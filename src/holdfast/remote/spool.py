@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 # Behind each the name of a stream: up to which version it was delivered, and until when it was seen.
 _DELIVERED = "delivered/"
 _TOUCHED = "touched/"
-# Behind the version: the server does not know this stream, and is to have nothing of it.
+# Behind the version: the server does not know this stream, and must not get it.
 _ALONE = " alone"
 _HEARD = "heard"
 _OF_ONE_LIFE = " OR ".join(f"s.name GLOB '{kind}*'" for kind in LIVES)
@@ -176,7 +176,7 @@ class Spool:
     # Signs of life, which leave no record
 
     def seen(self) -> list[tuple[str, str, int]]:
-        """Streams that were seen alive since the server was told: their names, when, their fences."""
+        """Streams that were seen alive since the last report to the server: their names, when, their fences."""
         return self._rows(
             "SELECT s.name, s.seen_at, s.fence FROM streams s"
             f" LEFT JOIN meta m ON m.key = '{_TOUCHED}' || s.name"

@@ -6,7 +6,7 @@ once, or one whose answer was lost, all mean the same comment:
     update -> not found -> create -> conflict -> update
 
 A stored id is a cloned file's word: it counts only where it is one of ours for this very issue. Any
-other may be a comment that the user's key could change and that is none of ours.
+other may be a comment that the user's key could change and that is not ours.
 
 When update says "not found" and create says "conflict", twice, a person has deleted the comment
 and Linear does not give the id out again; the next generation's id is then tried.

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
         entered: bool
 
     class SeenLevels(TypedDict):
-        """What a session was told: its levels, and when a checkpoint was suggested to it."""
+        """What a session has read: its levels, and when a checkpoint was suggested to it."""
 
         levels: dict[str, str]
         first_at: str

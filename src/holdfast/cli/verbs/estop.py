@@ -15,7 +15,7 @@ from holdfast.maintenance.emergency import DEFAULT_REASON, release, stop
     "--reason",
     default="",
     metavar="TEXT",
-    help=f"What the agents and the next person are told.  [default: {DEFAULT_REASON}]",
+    help=f"Text that the agents and the next person read.  [default: {DEFAULT_REASON}]",
 )
 @verb
 def estop_command(call: Call, reason: str) -> Reply:

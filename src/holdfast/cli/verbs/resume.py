@@ -90,7 +90,7 @@ def resume_command(
     (with the files that changed), STALE (too old), FOREIGN (another repository, worktree or issue), or
     UNKNOWN (not checked).
 
-    No recorded command is run. Each claim says when it was last verified, by whom and at which commit;
+    No recorded command is run. Each claim says when, by which actor and at which commit it was last verified;
     --recheck shows the commands and runs those that a checkpoint of yours ran here.
     """
     workspace = _workspace_of(call)

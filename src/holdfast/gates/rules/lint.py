@@ -319,7 +319,7 @@ def _action(content: Content, where: _Lines, strict: bool) -> Iterator[GateFindi
 
 
 def _signal(content: Content, where: _Lines, wanted: Sequence[str]) -> Iterator[GateFinding]:
-    """What a person is told to type must be what is understood."""
+    """The text says what to type; it must be an answer that the gate accepts."""
     said = {word.strip("\"'`.,:;()").casefold() for word in content["signal"].split()}
     missing = [word for word in wanted if word.casefold() not in said]
     if missing:

@@ -15,7 +15,7 @@ from holdfast.kernel.errors import Usage
 
 
 class Certificates(NamedTuple):
-    """Files: whom to trust, who we are, and the key to that. Empty: as Dask's own settings say."""
+    """Files: the CA to trust, our certificate, and its key. Empty: as Dask's own settings say."""
 
     ca: str = ""
     cert: str = ""

@@ -1,7 +1,7 @@
 """An executor whose starts are tasks of a Dask cluster.
 
 Dask places them and runs them again when a worker dies. What it loses is a lost start; what comes back
-late is told as it is, and refused by the run's stream, which knows the mark at work.
+late is reported unchanged, and the run's stream, which knows the mark at work, refuses it.
 """
 
 from __future__ import annotations

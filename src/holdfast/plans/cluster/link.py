@@ -270,7 +270,7 @@ def _close(client: Any) -> None:
 
 
 def _security(address: str, certificates: Certificates) -> Any:
-    """What we show and whom we trust; nothing for a plain connection."""
+    """Our certificate and the CA to trust; None for a plain connection."""
     if not address.startswith(SECURE):
         return None
     if any(certificates):
@@ -283,7 +283,7 @@ def _security(address: str, certificates: Certificates) -> Any:
     security = Security(require_encryption=True)
     if not security.tls_ca_file:
         raise Usage(
-            "tls:// needs certificates: whom to trust, and who we are.",
+            "tls:// needs certificates: the CA to trust, and our own.",
             hint=f"Give --tls-ca, --tls-cert and --tls-key, or set Dask's own. {SAFE}",
             kind="no_certificates",
         )

@@ -61,7 +61,7 @@ class WorkSource(TypedDict):
 
 
 class WorkOrder(TypedDict):
-    """One start of one task, for whichever worker gets it. `log` is the file on a shared disk."""
+    """One start of one task, for the worker that gets it. `log` is the file on a shared disk."""
 
     version: str
     run: str
@@ -97,7 +97,7 @@ class Worker(TypedDict):
 
 # The topic on which workers tell where a task is, and what it said last.
 TOPIC = "holdfast"
-# A task at work for so long is told of.
+# A task that runs for so long is reported.
 TOLD_SECONDS = 1.0
 # So much of the end of what a task said comes back.
 LOG_BYTES = 256 * 1024

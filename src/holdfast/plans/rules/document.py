@@ -89,7 +89,7 @@ def _unified(text: str) -> str:
 
 
 class _DocumentReading:
-    """One file on its way to a plan; every problem is told, and the reading goes on."""
+    """Reads one plan file to its end, and reports every problem."""
 
     def __init__(self, text: str, path: str) -> None:
         self.text = text

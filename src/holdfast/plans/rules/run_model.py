@@ -206,7 +206,7 @@ def apply(state: RunState, event: Event) -> RunState:
 
 
 def _abandoned(state: RunState, body: Any, at: str) -> RunState:
-    """Given up: nothing of it is at work or waits for anybody. What is done stays done."""
+    """Abandon the run: none of its tasks runs or waits. What is done stays done."""
     plans = {
         id: {
             **plan,

@@ -125,7 +125,7 @@ def shortcomings(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def merge(fields: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields with changes. The version never decreases, whichever file was written first."""
+    """The fields with changes. The version never decreases, in either order of the two files."""
     version = max(version_of({**fields}), version_of({**changes}))
     after = {**fields, **changes}
     return {**after, "checkpoint_version": version} if "checkpoint_version" in after else after
