@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.cli.terminal import cut, one_line, safe, style, table, unstyle
+from holdfast.cli.terminal import bar, cut, one_line, safe, style, table, unstyle
 from holdfast.kernel import clock
 from holdfast.kernel.text import width
 from holdfast.plans import lookup
@@ -70,7 +70,7 @@ def _head(state: RunState, now: int, cost: str, *, waits: bool = False, columns:
     at = f"phase {safe(phase)}{f', wave {wave}' if wave else ''}"
     here = [at] if phase and state["status"] not in OVER else []
     done = f"{count['done']}/{count['total']}"
-    full = f"{bar(count['done'], count['total'])} {done}"
+    full = f"{bar(count['done'], count['total'], BAR)} {done}"
     span = _span(state["begun_at"], state["ended_at"] or clock.precise(now))
     rest = [span, cost] if cost else [span]
     for parts in (
@@ -115,7 +115,7 @@ def _plan_row(plan: PlanRun, now: int, last_line: Callable[[str], str]) -> list[
     return [
         style(mark, colour),
         safe(plan["plan"]["plan"]),
-        f"{bar(count['done'], count['total'])} {count['done']}/{count['total']}",
+        f"{bar(count['done'], count['total'], BAR)} {count['done']}/{count['total']}",
         _doing(plan, now, last_line),
     ]
 
@@ -194,11 +194,6 @@ def ways_on(state: RunState, alerts: Sequence[str] = ()) -> list[str]:
     gates = [state["plans"][id]["gates"][key]["gate"] for id, key in waiting_gates(state)]
     acknowledged = [f"holdfast guard ack {safe(type)}" for type in alerts]
     return [*acknowledged, *(f"holdfast gate answer {gate}" for gate in gates), again]
-
-
-def bar(done: int, total: int) -> str:
-    full = round(BAR * done / total) if total else BAR
-    return f"{'█' * full}{style('░' * (BAR - full), dim=True)}"
 
 
 def _span(since: str, until: str) -> str:

@@ -12,6 +12,7 @@ from holdfast.budgets.rules.boxes import amount
 from holdfast.cli.frame import print_json, warn
 from holdfast.cli.plan_screen import screen
 from holdfast.cli.terminal import (
+    bar,
     echo,
     one_line,
     safe,
@@ -22,7 +23,6 @@ from holdfast.cli.terminal import (
     wants_colour,
 )
 from holdfast.cli.verbs.loop.steps import status
-from holdfast.cli.verbs.loop.track import bar
 from holdfast.kernel import clock
 
 TYPE_CHECKING = False
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 # Another screen, without a cursor, and back; as in `agent watch`.
 ENTER, LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
 HOME, REST_OF_LINE, REST_OF_SCREEN = "\x1b[H", "\x1b[K", "\x1b[J"
+# Letters of a loop's bar.
+BAR = 20
 RECENT = 5
 # At most so often: drawing must not take time from what is drawn.
 DRAW_SECONDS = 0.1
@@ -254,7 +256,10 @@ class LoopWatch(RunWatch):
         width = shutil.get_terminal_size().columns - 1
         parts = [self._clock(), style(event["step"], "cyan", bold=True)]
         if event["total"]:
-            parts += [bar(event["done"], event["total"]), f"{event['done']}/{event['total']}"]
+            parts += [
+                bar(event["done"], event["total"], BAR, "green"),
+                f"{event['done']}/{event['total']}",
+            ]
         if event["task"]:
             parts.append(one_line(event["task"], 30))
         head = "  ".join(parts)

@@ -172,6 +172,12 @@ def terminal_height(stream: int = 1) -> int:
         return 0
 
 
+def bar(done: int, total: int, width: int, colour: str | None = None) -> str:
+    """Progress as a bar, which is full only when all is done."""
+    full = min(width * done // total, width) if total else width
+    return style("█" * full, colour) + style("░" * (width - full), dim=True)
+
+
 def clock_time(now: int) -> str:
     """The time in UTC, as in every file."""
     return f"{clock.stamp(now)[11:19]} UTC"

@@ -29,13 +29,12 @@ VERBS = {
     "inbox": "Show an agent's messages.",
 }
 MODULES = {
-    "updates": ("start", "block", "unblock", "phase", "sync", "complete"),
+    "updates": ("start", "block", "unblock", "phase", "sync", "complete", "send", "inbox"),
     "roster": ("list", "watch", "check"),
     "recovery": (
         *("resume", "takeover", "restart", "defer", "absorb", "restore"),
         *("handoff", "guide"),
     ),
-    "messages": ("send", "inbox"),
 }
 
 

@@ -16,6 +16,7 @@ from holdfast.cli.agent_reply import context_for
 from holdfast.cli.frame import Call, Reply, print_json, warn
 from holdfast.cli.parser import epic_option, verb
 from holdfast.cli.terminal import (
+    bar,
     clock_time,
     cut,
     one_line,
@@ -244,9 +245,9 @@ def _table(entries: Sequence[AgentEntry], width: int, *, several: bool) -> Itera
     """One line for each agent. In a narrow terminal the bar gives way first, then each step has a line of
     its own, and then the features are cut; ages and steps are always whole."""
     lines: list[str] = []
-    for bar in (BAR, 0):
+    for bar_width in (BAR, 0):
         rows = [
-            [*_row(entry, bar, several=several), one_line(entry["current_step"], 100)]
+            [*_row(entry, bar_width, several=several), one_line(entry["current_step"], 100)]
             for entry in entries
         ]
         lines = list(table(rows, indent="  "))
@@ -265,7 +266,7 @@ def _table(entries: Sequence[AgentEntry], width: int, *, several: bool) -> Itera
 
 
 def _row(
-    entry: AgentEntry, bar: int, *, several: bool, feature: int = LONGEST_FEATURE
+    entry: AgentEntry, bar_width: int, *, several: bool, feature: int = LONGEST_FEATURE
 ) -> list[str]:
     mark, colour = LOOKS[entry["verdict"]]
     machine = one_line(entry["machine"], 24) if not entry["here"] else "here"
@@ -276,17 +277,16 @@ def _row(
         style(entry["verdict"], colour),
         one_line(entry["feature"], feature),
         safe(entry["stage"]),
-        _progress(entry, bar),
+        _progress(entry, bar_width),
         _age(entry),
     ]
 
 
-def _progress(entry: AgentEntry, bar: int) -> str:
+def _progress(entry: AgentEntry, width: int) -> str:
     if not entry["steps"]:
         return ""
-    full = round(bar * entry["done"] / entry["steps"])
     count = f"{entry['done']}/{entry['steps']}"
-    return f"{'█' * full}{style('░' * (bar - full), dim=True)} {count:>5}" if bar else count
+    return f"{bar(entry['done'], entry['steps'], width)} {count:>5}" if width else count
 
 
 def _age(entry: AgentEntry) -> str:

@@ -20,8 +20,7 @@ command = Verbs(
     },
     modules={
         "steps": ("start", "progress", "task-done", "pass", "fail", "block", "advance"),
-        "track": ("show", "resume"),
-        "run": ("run",),
+        "track": ("show", "resume", "run"),
     },
     name="loop",
     help="Take a track's steps: plan, execute, evaluate, fix. A step that stopped continues at the exact task.",

@@ -1,18 +1,21 @@
-"""holdfast loop show, resume: where a track is, and what comes next."""
+"""holdfast loop show, resume, run: where a track is, what comes next, and a run to its end."""
 
 from __future__ import annotations
 
 import os
 import shlex
+import signal
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast.cli.frame import Call, Reply
+from holdfast.cli.frame import INTERRUPTED, Call, Reply, warn
+from holdfast.cli.run_watch import LoopWatch
 from holdfast.cli.terminal import (
     ago,
+    bar,
     cut,
     one_line,
     plural,
@@ -23,7 +26,16 @@ from holdfast.cli.terminal import (
     unstyle,
     wide,
 )
-from holdfast.cli.verbs.loop.steps import amounts, line, paused, status, track_verb
+from holdfast.cli.verbs.loop.steps import (
+    WAITING,
+    amounts,
+    escalation_lines,
+    line,
+    paused,
+    status,
+    track_verb,
+)
+from holdfast.loop import run_file
 from holdfast.loop.commands import summarize
 from holdfast.loop.history import attempts, events, read_log
 from holdfast.loop.rules import orchestrator
@@ -54,12 +66,13 @@ from holdfast.loop.rules.model import (
     STEPS,
 )
 from holdfast.loop.rules.orchestrator import command_of, resume_from
+from holdfast.loop.rules.tasks import remaining
 from holdfast.loop.rules.transitions import upcoming_step
-from holdfast.loop.track import find_next_task
+from holdfast.loop.runner import Run
+from holdfast.loop.track import Track, find_next_task
 
 if TYPE_CHECKING:
     from holdfast.loop.rules.model import LoopState
-    from holdfast.loop.track import Track
 
 LATEST = 12
 BAR = 20
@@ -207,7 +220,7 @@ def _detail(state: LoopState, step: str, size: int) -> str:
     parts = []
     done, total = counted(checkpoint, "tasks_completed"), counted(checkpoint, "tasks_total")
     if total and size:
-        parts.append(bar(done or 0, total))
+        parts.append(bar(done or 0, total, BAR, "green"))
     parts += amounts(checkpoint)
     task = said(checkpoint, "current_task")
     if task and at == IN_PROGRESS:
@@ -216,11 +229,6 @@ def _detail(state: LoopState, step: str, size: int) -> str:
     if notes:
         parts.append(style(one_line(notes, 60), dim=at == PASSED))
     return "  ".join(parts)
-
-
-def bar(done: int, total: int) -> str:
-    filled = min(BAR * done // total, BAR) if total else 0
-    return style("█" * filled, "green") + style("░" * (BAR - filled), dim=True)
 
 
 # Events
@@ -334,3 +342,76 @@ def _next(track: Track, state: LoopState, step: str) -> list[str]:
     which = f"--track {track.place.track}"
     advance = [f"holdfast loop advance {which}"] if step != current_step(state) else []
     return advance + ([f"holdfast loop start {step} {which}"] if step in RUNNABLE else [])
+
+
+@click.command()
+@click.option(
+    "--with",
+    "file",
+    required=True,
+    metavar="FILE",
+    help="TOML file that names the program of each step.",
+)
+@click.option("--dry-run", is_flag=True, help="Print what would run; run nothing.")
+@track_verb
+def run_command(
+    call: Call,
+    track: Track,
+    file: str,
+    dry_run: bool,
+) -> Reply:
+    """Run a track to its end. Holdfast runs the program of each step, records its result and goes to
+    the next step. Exit codes of a program: 0 passed, 1 failed, 2 missing parameter, 3 file not found,
+    4 blocked.
+
+    After an interrupt or a kill, the same command continues at the next open task. Exits with 8, and
+    prints a text for a person, when it cannot continue.
+    """
+    plan = run_file.read(file)
+    if dry_run:
+        return _would(track, plan)
+    watch = LoopWatch(as_json=call.as_json)
+    for sign in (signal.SIGTERM, signal.SIGHUP):
+        # As Ctrl+C does: the program of a run must not outlive it, unseen.
+        signal.signal(sign, signal.default_int_handler)
+    work = Run(track, plan, watch)
+    try:
+        result = work.to_the_end()
+    except KeyboardInterrupt:
+        watch.end()
+        warn("Interrupted. The track stays where it is; the same command goes on there.")
+        return Reply({**work.interrupted()}, exit_code=INTERRUPTED)
+    finally:
+        watch.end()
+    data: dict[str, Any] = {**result}
+    which = f"--track {track.place.track}"
+    if result["ended"] == "paused":
+        return Reply(data, escalation_lines(result["escalation"]), exit_code=WAITING)
+    done = style("complete", "green", bold=True)
+    programs = plural(result["attempts"], "program")
+    said = f"{safe(result['track'])} is {done}: {plural(result['rounds'], 'step')}, {programs} run."
+    return Reply(data, [said], next=[f"holdfast loop show {which}"])
+
+
+def _would(track: Track, plan: run_file.RunPlan) -> Reply:
+    """What a run would begin with, and the program of each step."""
+    state = track.read()
+    step = current_step(state)
+    tasks = run_file.tasks_of_plan(plan, track.plan())
+    left = remaining(tasks, checkpoint_of(state, EXECUTE))
+    run_file.refuse_unfit(plan, track.workspace.root, step, plan["business_sync"])
+    task = left[0] if left else None
+    commands = {
+        one: run_file.command_for(plan, state, one, task)
+        for one in RUNNABLE
+        if run_file.program_of(plan, one)
+    }
+    open_ids = [one["id"] for one in left]
+    rows = [[one, safe(shlex.join(words))] for one, words in commands.items()]
+    lines = [
+        f"Would begin at {step}, which is {status_of(state, step)}.",
+        *table(rows, indent="  "),
+        f"Open tasks: {safe(', '.join(open_ids)) or 'none'}",
+    ]
+    data = {"track": track.place.track, "step": step, "commands": commands, "open_tasks": open_ids}
+    return Reply({**data, "dry_run": True}, lines)
