@@ -25,7 +25,7 @@ from holdfast.plans.cluster.address import Certificates
 from holdfast.plans.cluster.link import Link
 from holdfast.plans.executors import executor_of
 from holdfast.plans.lookup import read
-from holdfast.plans.news import Interrupts, Nobody
+from holdfast.plans.news import Interrupts, Unattended
 from holdfast.plans.rules import document
 from holdfast.plans.run_stream import RunFolder
 from holdfast.plans.runner import Runner
@@ -185,7 +185,7 @@ class _Runs:
             executor_of(self._link, writer, place, read(workspace, id), settings),
             actor=ACTOR,
             tell=lambda *_: None,
-            attendant=Nobody(),
+            attendant=Unattended(),
             interrupts=Interrupts(),
         )
 

@@ -15,7 +15,7 @@ from bench.subject import ACTOR, STREAM, Latest, bench_writer, body
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
 from holdfast.plans.begin import begin
-from holdfast.plans.news import Interrupts, Nobody
+from holdfast.plans.news import Interrupts, Unattended
 from holdfast.plans.rules import document
 from holdfast.plans.run_stream import RunFolder
 from holdfast.plans.runner import Runner
@@ -165,7 +165,7 @@ def _run(root: str, plans: list[Any], executor: _AtOnce) -> None:
                 *(writer, RunFolder(workspace, id), executor),
                 actor=ACTOR,
                 tell=lambda *_: None,
-                attendant=Nobody(),
+                attendant=Unattended(),
                 interrupts=interrupts,
             ).to_the_end()
     except BaseException as error:

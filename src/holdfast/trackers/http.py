@@ -11,7 +11,7 @@ import threading
 import time
 from base64 import b64encode
 from urllib.parse import unquote, urljoin, urlsplit
-from urllib.request import proxy_bypass_environment
+from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
 
 from holdfast.kernel import canonical_json
 from holdfast.trackers.port import REFUSED, TrackerError, unreachable
@@ -20,7 +20,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from http.client import HTTPConnection
-    from socket import socket
     from typing import Any
     from urllib.parse import SplitResult
 
@@ -162,7 +161,7 @@ class _Exchange:
         self._document = document
         self._done = threading.Event()
         self._given_up = False
-        self._socket: socket | None = None
+        self._socket: socket.socket | None = None
         self._answer: Answer | None = None
         self._failure: Exception | None = None
 
