@@ -21,6 +21,8 @@ BAD: dict[str, Callable[[Path], None]] = {
     "dangling link": lambda path: path.symlink_to("/nowhere/at/all"),
     "link to an endless device": lambda path: path.symlink_to("/dev/zero"),
 }
+# A link to nothing is a missing file.
+UNREADABLE = [kind for kind in BAD if kind != "dangling link"]
 
 
 @pytest.fixture(params=list(BAD))

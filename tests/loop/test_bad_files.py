@@ -14,6 +14,7 @@ from tests.loop.world import World
 spoil, quick = bad_files.spoil, bad_files.quick
 
 
+@pytest.mark.parametrize("spoil", bad_files.UNREADABLE, indirect=True)
 @pytest.mark.parametrize("words", [["resume"], ["start", "EXECUTE"], ["pass"]])
 def test_in_the_place_of_a_plan(
     world: World, quick: Holdfast, spoil: Callable[[Path], None], words: list[str]

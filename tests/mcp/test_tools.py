@@ -214,7 +214,7 @@ def test_silence_is_an_answer_where_the_gate_says_so(face: Face) -> None:
     workspace.close()
     answer = face.call("gate_status", {"gate": "store"})
     assert answer.data["status"] == "yes"
-    assert "its expiry, nobody answered" in answer.text
+    assert "its expiry, no person answered" in answer.text
 
 
 # Budgets
