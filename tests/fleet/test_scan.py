@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from holdfast.fleet import scan as scanning
+from holdfast.fleet.rules.liveness import age_minutes, liveness
 from holdfast.fleet.rules.names import stem_of
-from holdfast.fleet.scan import CheckpointFile, scan, staleness
+from holdfast.fleet.scan import CheckpointFile, scan
 from holdfast.kernel.clock import HOUR
 from holdfast.kernel.views.edits import is_quiet
 from holdfast.kernel.views.files import identity_of, read_file
@@ -23,10 +24,17 @@ Answer = list[tuple[str, int | None, str]]
 
 
 def ages(epic: Path, now: int = NOW) -> Answer:
-    """What both ways of looking say; they must agree."""
-    fast = staleness(str(epic), now)
-    assert fast == [scanning._age_of(seen, now) for seen in scan(str(epic))]
-    return fast
+    """Agent, age in minutes and liveness of each file; the first look and a later one must agree."""
+    first, later = ([_age_of(seen, now) for seen in scan(str(epic))] for _ in range(2))
+    assert first == later
+    return first
+
+
+def _age_of(seen: CheckpointFile, now: int) -> tuple[str, int | None, str]:
+    if seen.last_ms is None:
+        return seen.agent, None, "CORRUPTED"
+    age = age_minutes(seen.last_ms, now)
+    return seen.agent, age, liveness(age, seen.status)
 
 
 def only(epic: Path) -> CheckpointFile:
@@ -328,8 +336,6 @@ def test_many_writers_and_never_a_torn_read_nor_a_false_alarm(tmp_path: Path, co
                 said: dict[str, Any] = each.checkpoint or {}
                 assert said["phase"] == said["current_step"], "two halves of different texts"
                 changes[each.agent].add(said["phase"])
-            known = staleness(str(tmp_path), NOW)
-            assert [agent for agent, age, _ in known if age is not None] == agents
     finally:
         (tmp_path / "go").unlink()
         ours.communicate()
@@ -346,3 +352,20 @@ def test_many_agents_of_whom_one_is_broken(tmp_path: Path) -> None:
     found = ages(tmp_path)
     assert [age for _, age, _ in found] == [None if n == 7 else n for n in range(300)]
     assert found[7] == ("Secondary-007", None, "CORRUPTED")
+
+
+def test_a_file_is_parsed_again_once_it_has_changed(tmp_path: Path) -> None:
+    """Also when an editor keeps its size and its time of modification."""
+    path = put(tmp_path, "secondary_a.json", saved("Secondary-A", ago=1))
+    os.utime(path, ns=(0, 0))
+    deadline = time.monotonic() + 5
+    while only(tmp_path) is not only(tmp_path) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    remembered = only(tmp_path)
+    assert only(tmp_path) is remembered
+    changed = path.read_text().replace("Secondary-A", "Secondary-Z")
+    path.write_text(changed)
+    os.utime(path, ns=(0, 0))
+    assert only(tmp_path).agent == "Secondary-Z"
+    path.unlink()
+    assert scan(str(tmp_path)) == []

@@ -8,22 +8,23 @@ and only then reported as corrupted.
 from __future__ import annotations
 
 import os
+import stat
 import time
 from typing import TYPE_CHECKING
 
 from holdfast.fleet.rules import names
-from holdfast.fleet.rules.liveness import age_minutes, instant_of, liveness
+from holdfast.fleet.rules.liveness import instant_of
 from holdfast.fleet.rules.model import CHECKPOINTS
 from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import NotAllowed
 from holdfast.kernel.views.edits import is_quiet
-from holdfast.kernel.views.files import Unreadable, identity_of, read_file, text_of
+from holdfast.kernel.views.files import Unreadable, identity, identity_of, read_file, text_of
 
 if TYPE_CHECKING:
     from typing import Any
 
-    # Agent's id, age in minutes, liveness; a file that says neither is (id, None, "CORRUPTED").
-    Age = tuple[str, int | None, str]
+    # Device, inode, size, time of the content and time of the last change of any kind.
+    Stamp = tuple[int, int, int, int, int]
 
 # After so many seconds without a change, a broken file stays broken.
 MOMENT = 0.5
@@ -33,7 +34,14 @@ PAUSE = 0.01
 # No checkpoint is as large. A file that is cut here does not parse, and is read again with care.
 GLANCE = 1 << 16
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+# A process that looks again and again, such as `agent watch` and the page, parses a file again only after it
+# has changed. A file is remembered once its times are this many nanoseconds old: clocks of file systems move
+# in steps, and a second write in the same step would not be seen.
+SETTLED = 100_000_000
+MOST_REMEMBERED = 50_000
 _SECONDS = {f"{second:02d}Z": second * 1000 for second in range(60)}
+_minutes: dict[str, int] = {}
+_remembered: dict[str, tuple[Stamp, CheckpointFile]] = {}
 
 
 class CheckpointFile:
@@ -47,7 +55,7 @@ class CheckpointFile:
     def __init__(self, path: str, identity: str, checkpoint: Any, problem: str) -> None:
         self.path = path
         """Where it is on disk."""
-        self.stem = os.path.basename(path).removesuffix(".json")
+        self.stem = path.rpartition("/")[2].removesuffix(".json")
         self.identity = identity
         """The identity of the file that was read, or that could not be read."""
         self.checkpoint: dict[str, Any] | None = None if problem else checkpoint
@@ -56,7 +64,7 @@ class CheckpointFile:
         self.status, self.feature, self.stage = (
             _text(said, name) for name in ("status", "feature", "stage")
         )
-        self.last_ms = instant_of(said.get("last_checkpoint"))
+        self.last_ms = _instant(said.get("last_checkpoint"))
         if self.last_ms is None and not problem:
             problem = f"last_checkpoint is no time: {said.get('last_checkpoint')!r:.60}"
         self.problem = problem
@@ -71,86 +79,81 @@ def _text(checkpoint: dict[str, Any], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
+def _instant(value: Any) -> int | None:
+    """`instant_of`, worked out once for all times that differ in their seconds alone."""
+    seconds = _SECONDS.get(value[17:]) if isinstance(value, str) else None
+    if seconds is None:
+        return instant_of(value)
+    minute = _minutes.get(value[:17])
+    if minute is None:
+        minute = instant_of(f"{value[:17]}00Z")
+        if minute is None:
+            return None
+        if len(_minutes) >= MOST_REMEMBERED:
+            _minutes.clear()
+        _minutes[value[:17]] = minute
+    return minute + seconds
+
+
 def scan(epic_root: str, *, include_primary: bool = False) -> list[CheckpointFile]:
     """The checkpoints of all agents, in the order of their file names; FLEET-41, FLEET-42."""
     folder = os.path.join(epic_root, CHECKPOINTS)
-    return _read_with_care(folder, _names_in(folder, include_primary))
-
-
-def staleness(epic_root: str, now_ms: int) -> list[Age]:
-    """How long each secondary has been silent: the same as `scan` finds, fast for thousands of files."""
-    folder = os.path.join(epic_root, CHECKPOINTS)
-    found = _names_in(folder, include_primary=False)
+    found = _names_in(folder, include_primary)
     if not found:
         return []
-    minutes: dict[str, int] = {}
-    ages: list[Age | None] = []
-    doubtful: dict[str, int] = {}
+    seen: dict[str, CheckpointFile | None] = {}
     top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for name in found:
-            try:
-                agent, last, status = _glance(_bytes_of(name, top))
-                # Worked out once for all times that differ in their seconds alone.
-                minute = minutes.get(last[:17])
-                if minute is None:
-                    minute = minutes[last[:17]] = _start_of(last[:17])
-                age = age_minutes(minute + _SECONDS[last[17:]], now_ms)
-                agent = agent or names.agent_of(name[:-5])
-                ages.append((agent, age, liveness(age, status)))
-            except (ValueError, KeyError, RecursionError):
-                doubtful[name] = len(ages)
-                ages.append(None)
+            seen[name] = _glance(f"{folder}/{name}", name, top)
     finally:
         os.close(top)
-    for seen in _read_with_care(folder, list(doubtful)):
-        ages[doubtful[f"{seen.stem}.json"]] = _age_of(seen, now_ms)
-    return [age for age in ages if age is not None]
+    doubtful = [name for name, file in seen.items() if file is None]
+    for file in _read_with_care(folder, doubtful):
+        seen[f"{file.stem}.json"] = file
+    return [file for file in seen.values() if file is not None]
 
 
-def _start_of(minute: str) -> int:
-    start = instant_of(f"{minute}00Z")
-    if start is None:
-        raise ValueError(minute)
-    return start
-
-
-def _glance(content: bytes) -> tuple[str, str, str]:
-    """Agent, last checkpoint and status of a file; ValueError if the file must be read with care."""
-    value = canonical_json.loads(content.decode())
-    if type(value) is not dict:
-        raise ValueError("not a JSON object")
-    agent, last, status = (
-        value.get("agent_id", ""),
-        value.get("last_checkpoint", ""),
-        value.get("status", ""),
-    )
-    if not type(agent) is type(last) is type(status) is str:
-        raise ValueError("a field is no text")
-    return agent, last, status
-
-
-def _bytes_of(name: str, top: int) -> bytes:
-    """A file's content; empty when it cannot be read, and then it is read again with care."""
+def _glance(path: str, name: str, top: int) -> CheckpointFile | None:
+    """The checkpoint of a file that is whole; None if the file must be read with care."""
+    remembered = _remembered.get(path)
     try:
+        if remembered is not None:
+            status = os.stat(name, dir_fd=top, follow_symlinks=False)
+            if _stamp(status) == remembered[0]:
+                return remembered[1]
         descriptor = os.open(name, _FLAGS, dir_fd=top)
     except OSError:
-        return b""
+        return None
     try:
+        before = os.fstat(descriptor)
+        if not stat.S_ISREG(before.st_mode):
+            return None
         content = os.read(descriptor, GLANCE)
-    except OSError:
-        return b""
+        stamp = _stamp(before)
+        # Written to while we read: what we have is of no single instant.
+        if stamp != _stamp(os.fstat(descriptor)):
+            return None
+        value = canonical_json.loads(content.decode())
+    except (OSError, ValueError):
+        return None
     finally:
         os.close(descriptor)
-    # A decoder that skips texts does not look at their bytes.
-    return content if content.isascii() else content.decode().encode()
+    file = CheckpointFile(path, identity(before), value, "") if type(value) is dict else None
+    if file is None or file.problem:
+        return None
+    if max(stamp[3:]) < time.time_ns() - SETTLED:
+        if len(_remembered) >= MOST_REMEMBERED:
+            _remembered.clear()
+        _remembered[path] = (stamp, file)
+    return file
 
 
-def _age_of(seen: CheckpointFile, now_ms: int) -> Age:
-    if seen.last_ms is None:
-        return seen.agent, None, "CORRUPTED"
-    age = age_minutes(seen.last_ms, now_ms)
-    return seen.agent, age, liveness(age, seen.status)
+def _stamp(status: os.stat_result) -> Stamp:
+    return (
+        *(status.st_dev, status.st_ino, status.st_size),
+        *(status.st_mtime_ns, status.st_ctime_ns),
+    )
 
 
 def _names_in(folder: str, include_primary: bool) -> list[str]:
