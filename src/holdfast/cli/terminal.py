@@ -13,6 +13,7 @@ from holdfast.kernel.text import width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Iterator
     from typing import Any, TextIO
 
@@ -20,6 +21,8 @@ _COLOURS = {"red": 31, "green": 32, "yellow": 33, "cyan": 36}
 _END = "\x1b[0m"
 # So many letters of an id are no slip of the finger.
 SURE_ID = 6
+# Seconds before work is said to go on, and between two updates of that line.
+PROGRESS_AFTER, PROGRESS_EVERY = 1.0, 0.2
 
 
 def style(text: str, colour: str | None = None, *, bold: bool = False, dim: bool = False) -> str:
@@ -205,3 +208,48 @@ def text_from(source: str, *, largest: int, example: str, advice: str = "") -> s
         return content.decode()
     except UnicodeDecodeError as error:
         raise Usage(f"{name} is not UTF-8 at byte {error.start}.") from None
+
+
+class Progress:
+    """One line on the terminal while work goes on for longer than a second: what is done, how far it is,
+    how long it has taken. It goes when the work ends. Programs and pipes get nothing of it.
+
+        with Progress("Reading the sessions", is_shown=not call.as_json) as progress:
+            progress(done, total)   # where the work can be counted
+    """
+
+    def __init__(self, what: str, *, is_shown: bool) -> None:
+        self._what = what
+        self._counted = ""
+        self._is_shown = is_shown and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._over: threading.Event | None = None
+        self._thread: threading.Thread | None = None
+
+    def __call__(self, done: int, total: int) -> None:
+        self._counted = f", {done:,} of {total:,}"
+
+    def __enter__(self) -> Progress:
+        if self._is_shown:
+            # Not at the top: most commands end before a second, and some start in a few milliseconds.
+            import threading
+
+            self._over = threading.Event()
+            self._thread = threading.Thread(target=self._show, args=(self._over,), daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._over is not None and self._thread is not None:
+            self._over.set()
+            self._thread.join()
+
+    def _show(self, over: threading.Event) -> None:
+        seconds, wait, is_written = 0.0, PROGRESS_AFTER, False
+        while not over.wait(wait):
+            seconds, wait, is_written = seconds + wait, PROGRESS_EVERY, True
+            text = one_line(f"{self._what}{self._counted}, {seconds:.0f} s")
+            sys.stderr.write(f"\r{text}\x1b[K")
+            sys.stderr.flush()
+        if is_written:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

@@ -9,10 +9,11 @@ import click
 
 from holdfast.cli.frame import Call, ReaderGone, Reply
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import plural, safe, size
+from holdfast.cli.terminal import Progress, plural, safe, size
 from holdfast.kernel.errors import Usage
 from holdfast.maintenance.backup import backup, export, export_to_file, restore_copy
 from holdfast.maintenance.gc import collect
+from holdfast.maintenance.history import find_decisions
 from holdfast.maintenance.purge import erase, find
 
 
@@ -30,7 +31,8 @@ def backup_command(call: Call, file: str, restore: bool, dry_run: bool) -> Reply
     file = os.path.abspath(file)
     if restore:
         return _restore(call, file, dry_run)
-    written = backup(call.workspace, file, dry_run=dry_run)
+    with Progress("Copying the journal", is_shown=not call.as_json):
+        written = backup(call.workspace, file, dry_run=dry_run)
     if dry_run:
         return Reply({"file": file, "dry_run": True}, [f"Would copy the journal to {file}"])
     return Reply(
@@ -90,7 +92,9 @@ def gc_command(call: Call, dry_run: bool, decisions: bool) -> Reply:
     """
     if not call.workspace.exists():
         return Reply({"dry_run": dry_run}, ["Nothing was written yet."])
-    freed = collect(call.workspace, call.now, dry_run=dry_run, decisions=decisions)
+    # With --decisions a person is asked on this terminal.
+    with Progress("Removing old records", is_shown=not call.as_json and not decisions):
+        freed = collect(call.workspace, call.now, dry_run=dry_run, decisions=decisions)
     removed = f"{plural(freed['records'], 'record')} of {plural(freed['streams'], 'stream')}"
     if dry_run:
         return Reply({**freed, "dry_run": True}, [f"Would remove {removed}."])
@@ -128,7 +132,8 @@ def purge_command(call: Call, id: str, matching: bool, dry_run: bool, yes: bool)
         raise Usage("Name one record, or give --matching.", hint="See `holdfast purge --help`.")
     _ = call.journal  # or there is nothing to erase
     text = _secret() if matching else ""
-    found = find(call.workspace, id=id, text=text, now=call.now)
+    with Progress("Looking in every place that holdfast writes to", is_shown=not call.as_json):
+        found = find(call.workspace, id=id, text=text, now=call.now)
     what = f"{plural(len(found['records']), 'record')} in {plural(len(found['streams']), 'stream')}"
     if found["files"]:
         what += f", {plural(len(found['files']), 'file')}"
@@ -138,7 +143,10 @@ def purge_command(call: Call, id: str, matching: bool, dry_run: bool, yes: bool)
         return Reply({**found, "dry_run": True}, [f"Would erase {what}."])
     if not yes:
         _confirm(f"Erase {what} for good?")
-    done = erase(call.workspace, found, text=text, actor=call.actor, now=call.now)
+    # Where people decided something, a person is asked on this terminal.
+    is_asked = bool(find_decisions(found["streams"]))
+    with Progress("Erasing, and looking again", is_shown=not call.as_json and not is_asked):
+        done = erase(call.workspace, found, text=text, actor=call.actor, now=call.now)
     lines = [f"Erased {what}."]
     if done["snapshots"]:
         lines.append("Git still holds what the snapshots held, until `git gc --prune=now`.")

@@ -6,7 +6,7 @@ import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import plural, safe, style
+from holdfast.cli.terminal import Progress, plural, safe, style
 from holdfast.maintenance.doctor import diagnose
 
 TYPE_CHECKING = False
@@ -26,7 +26,8 @@ def command(call: Call, fix: bool) -> Reply:
 
     The exit code is 1 when something is broken, and 0 when there are only warnings.
     """
-    found = diagnose(call.workspace, call.now, fix=fix)
+    with Progress("Checking", is_shown=not call.as_json):
+        found = diagnose(call.workspace, call.now, fix=fix)
     checks = found["checks"]
     broken = any(check["status"] == "problem" for check in checks)
     fixable = any(check["fix"] == "holdfast doctor --fix" for check in checks)

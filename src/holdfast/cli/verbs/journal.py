@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-import time
-
 import click
 
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import plural, safe
+from holdfast.cli.terminal import Progress, plural, safe
 from holdfast.cli.verbs.init import answer_trust
 from holdfast.journal.postgres.grants import grants
 from holdfast.kernel.errors import Usage
 from holdfast.remote.move import LOCAL
 from holdfast.remote.move import move as move_journal
-
-# Seconds between two updates.
-SPOKEN_EVERY = 0.2
 
 
 @click.group()
@@ -38,11 +32,8 @@ def move(call: Call, to: str, dry_run: bool) -> Reply:
     it continues where it was. The file stays as it is. A server that you moved away from accepts no more
     records. Put a password into ~/.pgpass or PGPASSWORD: other programs can see the command line.
     """
-    progress = MoveProgress(call)
-    try:
+    with Progress("Copying records", is_shown=not call.as_json) as progress:
         moved = move_journal(call.workspace, to, call.now, dry_run=dry_run, progress=progress)
-    finally:
-        progress.end()
     what = f"{plural(moved['records'], 'record')} in {plural(moved['streams'], 'stream')}"
     place = safe(moved["target"])
     if dry_run:
@@ -98,24 +89,6 @@ def trust(call: Call, forget: bool) -> Reply:
     """The old name of `holdfast trust`."""
     warn("`holdfast journal trust` is `holdfast trust` now; this name will go.")
     return answer_trust(call, show=False, forget=forget)
-
-
-class MoveProgress:
-    """Shows a person how far the move is, on one line that disappears at the end."""
-
-    def __init__(self, call: Call) -> None:
-        self._is_watched = not call.as_json and sys.stderr.isatty()
-        self._last = 0.0
-
-    def __call__(self, done: int, total: int) -> None:
-        if self._is_watched and time.monotonic() - self._last > SPOKEN_EVERY:
-            self._last = time.monotonic()
-            sys.stderr.write(f"\r{done:,} of {total:,} records copied")
-            sys.stderr.flush()
-
-    def end(self) -> None:
-        if self._last:
-            sys.stderr.write("\r\x1b[K")
 
 
 @click.group()

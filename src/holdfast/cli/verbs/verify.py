@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.cli.frame import Call, Reply
-from holdfast.cli.terminal import plural, safe, style
+from holdfast.cli.terminal import Progress, plural, safe, style
 from holdfast.journal import chain
 from holdfast.maintenance.history import find_false_snapshots
 
@@ -26,13 +26,18 @@ def answer(call: Call) -> Reply:
             {"ok": True, "streams": [], "damage": [], "lost": []}, ["Nothing was written yet."]
         )
     journal = call.workspace.journal
-    findings = list(chain.verify(journal))
-    damage = journal.damage()
-    damage += [
-        f"the snapshot of {stream} does not follow from its records"
-        for stream in find_false_snapshots(journal)
-    ]
-    lost = journal.lost()
+    with Progress("Checking hash chains", is_shown=not call.as_json) as progress:
+        findings: list[ChainReport] = []
+        count = len(journal.anchors())
+        for finding in chain.verify(journal):
+            findings.append(finding)
+            progress(len(findings), max(count, len(findings)))
+        damage = journal.damage()
+        damage += [
+            f"the snapshot of {stream} does not follow from its records"
+            for stream in find_false_snapshots(journal)
+        ]
+        lost = journal.lost()
     ok = not damage and not lost and not any(finding["broken"] for finding in findings)
     data = {"ok": ok, "streams": findings, "damage": damage, "lost": lost}
     return Reply(data, _lines(findings, damage, lost), exit_code=0 if ok else 1)
