@@ -96,6 +96,27 @@ def test_a_pack_tells_the_session_in_its_order() -> None:
         assert line.split() in [one.split() for one in lines]
 
 
+def test_a_short_reply_stands_beside_what_it_replies_to() -> None:
+    talk = [
+        SessionEvent("prompt", text="Clean up what the strategies leave behind, in every package."),
+        SessionEvent("said", text="I found two kinds. Shall I delete orphaned states, too?"),
+        SessionEvent("prompt", text="yes"),
+        SessionEvent("said", text="I begin with the states."),
+    ]
+    text = render(seen(*talk), 2500)
+    assert "  yes\n  in reply to the agent: I found two kinds. Shall I delete orphaned" in text
+    longer = SessionEvent(
+        "prompt", text="Then write a test for each kind, and one for a mix of both kinds, please."
+    )
+    assert "in reply to" not in render(seen(*talk, longer, longer), 2500)
+
+
+def test_a_ruling_is_whole_in_a_small_pack() -> None:
+    ruling = "Don't touch the public API: parse_amount keeps its two arguments and its name, others call it."
+    events = [SessionEvent("prompt", text=ruling), *SESSION[1:]]
+    assert ruling in render(seen(*events), 2500)
+
+
 def test_with_no_knowledge_there_is_no_text() -> None:
     assert render({}, 6000) == ""
     assert render(seen(), 6000) == ""

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
         text: str
         at: str
         call: int
+        # What the agent had said before, where the words are too short to be understood alone.
+        after: NotRequired[str]
 
     class ChosenAnswer(TypedDict):
         about: str
@@ -109,6 +111,8 @@ _as_json = json.JSONEncoder().encode
 VERSION = 1
 LARGEST = 32 * 1024
 HALF_LIFE = 25
+# A prompt as short as "yes, the second" is understood only with the question before it.
+LONGEST_REPLY, LONGEST_QUESTION = 60, 400
 
 # How much room each part may take, in bytes of JSON. The sum stays below LARGEST.
 ROOM = {
@@ -249,18 +253,31 @@ def is_empty(seen: Observation) -> bool:
 
 def _prompted(seen: Observation, event: SessionEvent) -> None:
     said = _said(seen, event.text, ROOM["request"] - 200)
+    if seen["said"] and len(said["text"]) <= LONGEST_REPLY:
+        said["after"] = _end_of(seen["said"][-1]["text"], LONGEST_QUESTION)
     seen["prompts"] += 1
     if seen["first"] is None:
         seen["first"] = _said(seen, event.text, ROOM["first"] - 200)
     before = seen["request"]
     if before is not None and seen["prompts"] > 2:
         before["text"] = clipped(flattened(before["text"]), 300)
+        before.pop("after", None)
         seen["earlier"] = _newest([*seen["earlier"], before], 8, ROOM["earlier"])
     seen["request"] = said
     _rule(seen, event.text)
     scanned = whole_words(event.text)
     _name(seen, scanned, NAMED_IN["prompt"], -1)
     _glimpse(seen, scanned, GLIMPSED_IN["prompt"])
+
+
+def _end_of(text: str, most: int) -> str:
+    """The end of a text, from a sentence's beginning where there is one: there stands the question."""
+    text = flattened(text)
+    if len(text) > most:
+        text = text[-most:]
+        start = text.find(". ") + 2  # 1 where there is none
+        text = text[start:] if 2 <= start < most // 3 else f"…{text}"
+    return clipped(text, most + 1)
 
 
 def _rule(seen: Observation, text: str) -> None:

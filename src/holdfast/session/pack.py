@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 
 SMALLEST_BUDGET = 400
+REPLY_TO = "in reply to the agent: "
 # With less room than this, texts are cut shorter, and earlier requests and commits stay away.
 TIGHT = 3500
 MOST_COMMANDS_FIRST = 3
@@ -185,11 +186,11 @@ def _sections(parts: Parts, seen: Observation | None, room: int) -> tuple[list[S
         request = _request(seen, int(total * SHARES["request"]) - 40)
         take("request", "Request under way", request, "")
         shown = flattened(" ".join(request))
-        rulings = _rulings(seen, shown, 63 if tight else 240)
+        rulings = _rulings(seen, shown, 160 if tight else 300)
         take("rulings", "The person ruled, latest first", rulings, "ruling")
-        take("answers", "The person chose", _answers(seen, 40 if tight else 110), "answer")
-        take("plan", "Plan put to the person", _plan(seen, 62 if tight else 90), "heading")
-        title, tasks = _tasks(seen, 54 if tight else 110, with_last_done=not tight)
+        take("answers", "The person chose", _answers(seen, 80 if tight else 110), "answer")
+        take("plan", "Plan put to the person", _plan(seen, 80 if tight else 90), "heading")
+        title, tasks = _tasks(seen, 80 if tight else 110, with_last_done=not tight)
         take("tasks", title, tasks, "task")
         for part, title in (
             ("failures", "Still failing"),
@@ -207,6 +208,8 @@ def _sections(parts: Parts, seen: Observation | None, room: int) -> tuple[list[S
         out = [f"- {_short(_line(text), 80)}" for text in seen["agents"].values()]
         commits = _commits(seen)
         if tight:
+            if seen["request"] is not None and "after" in seen["request"]:
+                take("earlier", "Earlier requests", _earlier(seen)[:1], "")
             left_out += [_count(len(out), "subagent")] if out else []
             left_out += [_count(len(commits), "commit")] if commits else []
         else:
@@ -272,7 +275,10 @@ def _request(seen: Observation, most: int) -> list[str]:
     text = _clean(request["text"])
     if len(text) > most:
         text = text[: max(0, most - 2)].rstrip() + " …"
-    return [f"  {line.rstrip()}" for line in text.split("\n") if line.strip()]
+    lines = [f"  {line.rstrip()}" for line in text.split("\n") if line.strip()]
+    before = _line(request.get("after", ""))
+    room = most - len(text) - len(REPLY_TO)
+    return [*lines, f"  {REPLY_TO}{before[-room:]}"] if before and room > 60 else lines
 
 
 def _rulings(seen: Observation, shown: str, most: int) -> list[str]:
