@@ -51,7 +51,7 @@ def continuity() -> str:
     """The figures for real sessions, with 6,000 characters."""
     figures = json.loads(FIGURES.read_text(encoding="utf-8"))["others"]
     counted = " and ".join(
-        f"{count} of {CLIENTS[name]}" for name, count in figures["sessions"].items()
+        f"{count} sessions of {CLIENTS[name]}" for name, count in figures["sessions"].items()
     )
     lines = [f"Measured on {figures['date']}, on {counted}:", ""]
     lines += ["| sessions cut | text | needed next | carried over |", "|---|---|---|---|"]
