@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,8 +44,15 @@ class Struck(NamedTuple):
 
 
 def traced(strace: str, options: list[str], command: list[str], root: Path, log: Path) -> Struck:
+    """Run a command under strace. With `options` for a strike, its own calls alone are counted.
+
+    strace counts the calls of each process by itself: with `-f`, a strike at the ninth write of the
+    command would also hit the ninth write of each git that it starts, and mostly that one first.
+    """
+    follow = [] if options else ["-f"]
+    trace = f"trace={','.join(CALLS)}"
     done = subprocess.run(
-        [strace, "-f", "-y", "-o", str(log), "-e", f"trace={','.join(CALLS)}", *options, *command],
+        [strace, *follow, "-y", "-o", str(log), "-e", trace, *options, *command],
         input=PAYLOAD,
         capture_output=True,
         text=True,
@@ -52,30 +60,52 @@ def traced(strace: str, options: list[str], command: list[str], root: Path, log:
         timeout=60,
         env=clean_environment(),
     )
-    trace = log.read_text(errors="replace")
-    struck = "(INJECTED)" in trace or "killed by SIGKILL" in trace
+    calls = log.read_text(errors="replace")
+    struck = "(INJECTED)" in calls or "killed by SIGKILL" in calls
     return Struck(done.returncode, done.stdout, done.stderr, struck)
 
 
 def listed(log: Path, root: Path) -> list[Point]:
-    """The calls of a trace that touch the workspace, and the one that answers."""
-    points: list[Point] = []
-    counts: dict[str, int] = {}
+    """The calls of a command that touch the workspace, and the one that answers."""
+    first, *_ = _by_process(log, root).values()
+    return first
+
+
+def listed_of_children(log: Path) -> list[Point]:
+    """All such calls of the processes that a command starts, each number of a call once. git names
+    its files from its own folder, so it is not asked whether a call touches the workspace."""
+    lines = [
+        match.groups()
+        for line in log.read_text(errors="replace").splitlines()
+        if (match := _LINE.match(line))
+    ]
+    counts: Counter[tuple[str, str]] = Counter()
+    found: dict[tuple[str, int], Point] = {}
+    for process, call, arguments in lines:
+        if process != lines[0][0]:
+            counts[process, call] += 1
+            number = counts[process, call]
+            found.setdefault((call, number), Point(call, number, arguments[:80]))
+    return sorted(found.values())
+
+
+def _by_process(log: Path, root: Path) -> dict[str, list[Point]]:
+    points: dict[str, list[Point]] = {}
+    counts: Counter[tuple[str, str]] = Counter()
     for line in log.read_text(errors="replace").splitlines():
         match = _LINE.match(line)
         if match is None:
             continue
-        _, call, arguments = match.groups()
-        counts[call] = counts.get(call, 0) + 1
+        process, call, arguments = match.groups()
+        counts[process, call] += 1
+        number = counts[process, call]
+        own = points.setdefault(process, [])
         if call == "write" and arguments.startswith("1<"):
-            points.append(Point(call, counts[call], "(the answer)"))
+            own.append(Point(call, number, "(the answer)"))
         elif str(root) in arguments:
             places = re.findall(re.escape(str(root)) + r"/?([^\">,]*)", arguments)
-            points.append(
-                Point(
-                    call, counts[call], " > ".join(_shortened(place) for place in places if place)
-                )
-            )
+            file = " > ".join(_shortened(place) for place in places if place)
+            own.append(Point(call, number, file))
     return points
 
 

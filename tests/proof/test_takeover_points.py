@@ -1,9 +1,12 @@
-"""kill -9 at every system call of a takeover: after the next command it is the old or the new state."""
+"""kill -9 at every system call of a takeover, and of each git that it starts: after the next command it
+is the old or the new state."""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -14,7 +17,8 @@ from holdfast.fleet import recovery
 from holdfast.fleet.rules import feature
 from holdfast.kernel.state import load
 from tests.fleet.world import FEATURE, A, C, Scene
-from tests.proof.points import listed, traced
+from tests.kernel.views.scene import clean_environment
+from tests.proof.points import listed, listed_of_children, traced
 
 pytestmark = pytest.mark.proof
 
@@ -41,9 +45,7 @@ def test_a_takeover_is_whole_wherever_it_dies(template: Path, strace: str, tmp_p
         log = tmp_path / f"{run}.log"
         calm = traced(strace, [], WORDS, scene.root, log)
         assert calm.code == 0, calm.errors
-    # The snapshot of the work tree is git's own writing, whose calls differ from run to run.
-    gits = ("/index-", ".git/objects/", ".git/refs/")
-    points = [one for one in listed(log, scene.root) if not any(name in one.file for name in gits)]
+    points = listed(log, scene.root)
     assert len(points) > 20
     outcomes: Counter[str] = Counter()
     for number, point in enumerate(points):
@@ -57,6 +59,40 @@ def test_a_takeover_is_whole_wherever_it_dies(template: Path, strace: str, tmp_p
         shutil.rmtree(root)
     print(f"\nA takeover, killed at {len(points)} points: {dict(outcomes)}")
     assert set(outcomes) == {"old", "new"}
+
+
+def test_a_takeover_is_whole_wherever_its_git_dies(
+    template: Path, strace: str, tmp_path: Path
+) -> None:
+    """The snapshot of the work tree is git's writing. Without it, a takeover is still done."""
+    scene = _prepared(template, tmp_path / "observed")
+    log = tmp_path / "observed.log"
+    calm = traced(strace, [], WORDS, scene.root, log)
+    assert calm.code == 0, calm.errors
+    points = listed_of_children(log)
+    assert len(points) > 10
+    git, folder = shutil.which("git"), tmp_path / "bin"
+    folder.mkdir()
+    path = f"{folder}{os.pathsep}{os.environ['PATH']}"
+    outcomes: Counter[str] = Counter()
+    for number, point in enumerate(points):
+        root, traces = tmp_path / f"struck-{number}", tmp_path / f"traces-{number}"
+        scene = _prepared(template, root)
+        before = scene.path().read_bytes()
+        inject = f"inject={point.call}:signal=SIGKILL:when={point.number}"
+        (folder / "git").write_text(
+            f'#!/bin/sh\nexec {strace} -o {traces}.$$ -e trace={point.call} -e {inject} {git} "$@"\n'
+        )
+        (folder / "git").chmod(0o755)
+        environment = {**clean_environment(), "PATH": path}
+        done = subprocess.run(WORDS, cwd=root, env=environment, capture_output=True, text=True)
+        killed = [one for one in tmp_path.glob(f"{traces.name}.*") if "SIGKILL" in one.read_text()]
+        assert killed, point
+        outcome = _outcome(Scene(root), before)
+        assert (done.returncode, outcome) == (0, "new"), (point, done.stderr)
+        outcomes[outcome] += 1
+        shutil.rmtree(root)
+    print(f"\nIts git, killed at {len(points)} points: {dict(outcomes)}")
 
 
 def _outcome(scene: Scene, before: bytes) -> str:
