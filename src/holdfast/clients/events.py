@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Means = Literal[
         "start",  # a session begins, goes on, or has lost its context
-        "prompt",  # somebody asked the agent for something
+        "prompt",  # a person or a program asked the agent for something
         "tool",  # the agent is about to use a tool
         "used",  # it has used one
         "compacting",  # its context is about to be cut down
@@ -86,10 +86,10 @@ class HookEvent:
         self.tool = ""
         # What a shell is to run; empty for other tools.
         self.command = ""
-        # A tool's event looks at the session itself when nobody did for so long; 0 is never, because
+        # A tool's event looks at the session itself when no other event did for so long; 0 is never, because
         # the client tells, too, when a tool was used.
         self.looks_after = 0
-        # The client has gone on: nobody waits, and nobody reads an answer.
+        # The client has gone on: it neither waits for an answer nor reads one.
         self.is_deferred = False
 
 

@@ -1,6 +1,6 @@
 """Messages between agents: send them, and read an agent's inbox.
 
-An inbox is every `agent_comms/*_to_<agent>.md` of the epic, whoever writes into it. Every heartbeat counts
+An inbox is every `agent_comms/*_to_<agent>.md` of the epic, by any writer. Every heartbeat counts
 the unread messages, so what only the other functions need is imported in them.
 """
 
@@ -80,7 +80,7 @@ def send(context: FleetContext, request: SendRequest) -> SendResult:
     receiver, sender = context.agent(request["agent"]), request.get("sender") or PRIMARY
     warnings = []
     if receiver.state["checkpoint"] is None and not receiver.read()[1]:
-        warnings.append(f"Nobody called {receiver.id} has begun yet; the message waits.")
+        warnings.append(f"No agent called {receiver.id} has begun yet; the message waits.")
     fields = {name: str(request.get(name) or "") for name in FIELDS}
     outcome = write_message(
         receiver.epic, sender, receiver.id, fields, actor=context.actor, now=context.now

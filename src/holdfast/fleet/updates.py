@@ -359,7 +359,7 @@ def _verify(result: AgentResult, stage: str | None) -> None:
     agent.state = {**agent.state, "checkpoint": saved}
     if stage and saved.get("stage") != stage:
         raise Conflict(
-            f"The file says stage {saved.get('stage')}, not {stage}: somebody else writes it.",
+            f"The file says stage {saved.get('stage')}, not {stage}: another writer changes it.",
             hint="Do not go on to the next phase; look at the file, then beat again.",
             kind="stage_not_saved",
         )

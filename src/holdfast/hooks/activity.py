@@ -40,4 +40,4 @@ def check(workspace: Workspace, session: str, now: int) -> None:
     try:
         Budget(workspace, actor="hook").check(session=session, now=now, tells=False)
     except Stopped:
-        return  # by somebody else, which the latch says
+        return  # by another cause, which the latch names

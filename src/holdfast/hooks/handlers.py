@@ -123,7 +123,7 @@ def _seen(event: HookEvent, workspace: Workspace, now: int) -> str:
 
 
 def has_budget(workspace: Workspace) -> bool:
-    """Whether somebody keeps a budget here: whoever never did is stopped by none."""
+    """Whether this workspace has a budget. Without one, none stops the agent."""
     return os.path.isdir(os.path.join(workspace.root, BUDGET_FOLDER))
 
 
@@ -208,7 +208,7 @@ def note_failures(workspace: Workspace, client: Client, result: Result, now: int
             from holdfast.kernel.errors import HoldfastError
 
             if not failures.note(workspace, client.NAME, step["message"], now):
-                raise HoldfastError(step["message"])  # somebody has to say it
+                raise HoldfastError(step["message"])  # so that the failure is recorded
 
 
 # What outlives a hook
@@ -254,7 +254,7 @@ def _work_alone(
             os.dup2(nothing, descriptor)
         from holdfast.kernel.lock import PATIENCE_SECONDS
 
-        workspace.patience = PATIENCE_SECONDS  # nobody waits any more
+        workspace.patience = PATIENCE_SECONDS  # the client does not wait any more
         work()
         from holdfast.hooks.run import forward
 
@@ -270,7 +270,7 @@ def _work_alone(
 
 
 def _leave(workspace: Workspace, command: list[str]) -> None:
-    """Start a command of ours that outlives this hook: nobody waits for it."""
+    """Start a command of ours that outlives this hook: no process waits for it."""
     from holdfast.processes.relaunch import leave
 
     # Where the client says that it works; by itself it may have started us elsewhere.

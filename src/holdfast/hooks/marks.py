@@ -75,7 +75,7 @@ def drop(client: str, session: str, *, key: str = "") -> None:
 
 
 def sweep(now: int) -> None:
-    """Remove the marks of sessions that nobody ended."""
+    """Remove the marks of sessions without an end."""
     folder = os.path.join(launcher.folder_at_work(), launcher.SESSIONS)
     if not launcher.folder_at_work() or not os.path.isdir(folder):
         return

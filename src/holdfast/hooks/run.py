@@ -198,7 +198,7 @@ def _leave_marks(
 
 
 def forward(workspace: Workspace) -> None:
-    """Where there is a server: see to it that somebody brings it what this hook wrote, and this
+    """Where there is a server: see to it that a forwarder brings it what this hook wrote, and this
     machine what was said there. Without one there is no such file."""
     if not workspace.spools and not os.path.exists(f"{workspace.home}/forward"):
         return

@@ -51,7 +51,7 @@ class ShellLine:
                 word = word if following == "\n" else (word or "") + following
             else:
                 self.is_plain = self.is_plain and letter not in _SPECIAL
-                # What stands below `<<` is somebody's input, and no line of ours.
+                # What stands below `<<` is the input of a command, and no line of ours.
                 self.is_clear = self.is_clear and letter != "<"
                 word = (word or "") + letter
         if word is not None:
@@ -71,7 +71,7 @@ class ShellLine:
                 # Perhaps a command within the quotes.
                 self.is_plain = self.is_clear = False
             taken += letter
-        self.is_plain = self.is_clear = False  # nobody closed them
+        self.is_plain = self.is_clear = False  # quotes without an end
         return taken
 
     def _end(self, words: list[str]) -> None:

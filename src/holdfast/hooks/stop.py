@@ -79,7 +79,7 @@ def count(workspace: Workspace, session: str, task: object, prompt: str) -> None
 
 
 def prompted(workspace: Workspace, session: str, prompt: str) -> None:
-    """Somebody asked the agent for something: if that is a person, the count begins anew. Some clients
+    """The agent was asked for something: if a person asked, the count begins anew. Some clients
     tell a hook of the hook's own prompt, too."""
     counted = session_files.read(workspace, session, _COUNTED)
     own = counted.get("prompt")

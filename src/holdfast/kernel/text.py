@@ -29,7 +29,7 @@ _CONTROLS = {
 
 
 def harmless(text: str) -> str:
-    """A document that somebody may show with `cat`. Every letter of every language stays."""
+    """A document that is safe to show with `cat`. Every letter of every language stays."""
     text = text.translate(_CONTROLS)
     if "\r" not in text:
         return text

@@ -35,7 +35,7 @@ NO_NAMESPACES = "pid"
 SHELLS = frozenset(("sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "ash"))
 # The sh file that clients' settings start (`clients.launcher`).
 HOOK_LAUNCHER = "/holdfast/hook.sh"
-# They run one command for somebody, and end with it.
+# They run one command for another program, and end with it.
 LAUNCHERS = frozenset(
     (
         *(

@@ -39,7 +39,7 @@ class Lease:
 
 
 def is_held(path: str) -> str:
-    """The number of the process that holds a lease; empty when nobody does."""
+    """The number of the process that holds a lease; empty when no process does."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except OSError:

@@ -14,7 +14,7 @@ def command(*words: str) -> list[str]:
 
 
 def leave(words: list[str]) -> bool:
-    """Start something of ours that outlives this process, and for which nobody waits."""
+    """Start a command of ours that outlives this process, which does not wait for it."""
     nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     actions = [(os.POSIX_SPAWN_DUP2, nothing, descriptor) for descriptor in (0, 1, 2)]
     # What the agent's environment tells Python to load is not for what runs outside of its sandbox.

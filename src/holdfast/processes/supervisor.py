@@ -2,7 +2,7 @@
 
 The keeper adopts what its program leaves in the background, takes the output in, and ends everything
 when its time is over, when it is told to, or when we are gone. Should the keeper be killed, the kernel
-ends the program, and whoever started the keeper ends the rest by its mark.
+ends the program, and the process that started the keeper ends the rest by its mark.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ class _Keeping:
         return bool(chunk)
 
     def _drain(self) -> None:
-        """What stands in the pipes already. Whoever is in the background may write for ever."""
+        """What stands in the pipes already. A program in the background may never stop writing."""
         deadline = time.monotonic() + TICK_SECONDS
         for output in list(self._outputs):
             while self._take(output) and time.monotonic() < deadline:
@@ -223,7 +223,7 @@ class _Keeping:
             send(process, sign)
 
     def _say(self) -> None:
-        """What the program said last, for whoever watches; a watcher who is busy misses it."""
+        """What the program said last, for a watcher; one that is busy misses it."""
         if time.monotonic() - self._said_at < TICK_SECONDS:
             return
         self._said_at = time.monotonic()
@@ -287,7 +287,7 @@ def _watch(process: int) -> int:
 
 
 def _close_all_but(*kept: int) -> None:
-    """Of what we inherited. Locks are among it, and must not outlive whoever holds them."""
+    """Of what we inherited. Locks are among it, and must not outlive their holder."""
     null = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(null, standard)
@@ -303,7 +303,7 @@ def _tell(report: int, said: object) -> None:
         os.set_blocking(report, True)
         write_all(report, canonical_json.dumps(said).encode() + b"\n")
     except OSError:
-        pass  # nobody listens any more
+        pass  # no process listens any more
 
 
 # What is written down
@@ -314,7 +314,7 @@ def note_of(job: Job) -> str:
 
 
 def write_down(job: Job, keeper: int = 0, program: int = 0) -> None:
-    """Who belongs to a job, for whoever comes after a crash. Not synced: with the machine, all of
+    """Who belongs to a job, for the process that comes after a crash. Not synced: with the machine, all of
     them go."""
     known = [[number, started(number)] for number in (keeper, program) if number]
     text = canonical_json.dumps({"mark": job["mark"], "processes": known})

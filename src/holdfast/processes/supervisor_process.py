@@ -1,7 +1,7 @@
 """Programs that a process of its own keeps, for a caller that has threads.
 
 A keeper is a fork without an exec, which only a process with one thread may do safely. So the keepers
-are children of a small process between us and them; whoever of these is killed, what is below it ends.
+are children of a small process between us and them; when one of these is killed, what is below it ends.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CHUNK = 1 << 16
 
 
 class _Awaited:
-    """A program that somebody waits for."""
+    """A program that a caller waits for."""
 
     def __init__(self) -> None:
         self.over = threading.Event()
@@ -106,7 +106,7 @@ class ProgramsApart:
     # The other process
 
     def _tell(self, order: Any) -> bool:
-        """Whether there is anybody to hear it. Called by whoever holds `_telling`."""
+        """Whether a process hears it. The caller holds `_telling`."""
         if self._process is None or self._process.stdin is None:
             return False
         try:
@@ -207,7 +207,7 @@ class _Supervision:
                 self._say({"mark": mark, "line": line})
 
     def _take(self) -> bool:
-        """Carry out what we are told; False once nobody is there to tell it."""
+        """Carry out an order; False once the process that gives them is gone."""
         chunk = os.read(self._orders, CHUNK)
         *lines, self._pending = (self._pending + chunk).split(b"\n")
         for line in lines:
@@ -229,12 +229,12 @@ class _Supervision:
         try:
             write_all(self._words, canonical_json.dumps(said).encode() + b"\n")
         except OSError:
-            pass  # nobody listens any more, and the orders will say so
+            pass  # no process listens any more, and the end of the orders will say so
 
 
 def main() -> None:
     for sign in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(sign, signal.SIG_IGN)  # whoever started us decides when we end
+        signal.signal(sign, signal.SIG_IGN)  # the process that started us decides when we end
     words = os.dup(1)
     os.dup2(2, 1)
     _Supervision(0, words).to_the_end()

@@ -1,6 +1,6 @@
 """Whether the client that a session runs in is still there: whose work a new session may go on with.
 
-A session that nobody ended was killed, or is at work beside us. Its slot names the process of its
+A session without an end was killed, or is at work beside us. Its slot names the process of its
 client; where that cannot be seen, what its hooks did lately decides.
 """
 
@@ -106,7 +106,7 @@ def _was_seen(workspace: Workspace, session: str, now: int) -> bool:
 
 
 def killed(workspace: Workspace, now: int) -> SessionState | None:
-    """The newest session here that nobody ended, took over, or is at work in."""
+    """The newest session here that has no end, was not taken over, and has no process at work."""
     for state in sessions.here(workspace):
         is_over = state["ended_at"] or state["adopted_by"]
         if not is_over and not lives(workspace, state["session"], now):

@@ -21,7 +21,7 @@ FOLDER = "slots"
 TRANSCRIPT = "transcript"
 # A person or a program read the session's pack to go on with it.
 RESUMED = "resumed"
-# A slot that nobody touched for so long belongs to a session that was killed.
+# A slot that was not touched for so long belongs to a session that was killed.
 FORGOTTEN_AFTER = 7 * clock.DAY
 
 
@@ -41,7 +41,7 @@ def read(workspace: Workspace, session: str, name: str) -> dict[str, Any]:
 
 
 def every(workspace: Workspace, name: str) -> list[dict[str, Any]]:
-    """What all the slots of this worktree keep under a name, whoever's they are."""
+    """What all the slots of this worktree keep under a name, of all sessions."""
     parent = os.path.join(workspace.tool_folder, FOLDER)
     found = []
     for folder in _names(parent):
@@ -56,7 +56,7 @@ def every(workspace: Workspace, name: str) -> list[dict[str, Any]]:
 
 
 def keep(workspace: Workspace, session: str, name: str, value: dict[str, Any]) -> None:
-    """OSError where it cannot be written: whoever counts on it must know. Not synced: it matters as
+    """OSError where it cannot be written: a caller that counts on it must know. Not synced: it matters as
     long as the session runs, and no session outlives its machine."""
     path = os.path.join(_prepared(workspace, session), name)
     unfinished = f"{path}.{os.getpid()}"
@@ -124,7 +124,7 @@ def end(workspace: Workspace, session: str) -> None:
 
 
 def sweep(workspace: Workspace, now: int) -> None:
-    """Remove the slots of sessions that nobody ended."""
+    """Remove the slots of sessions without an end."""
     parent = os.path.join(workspace.tool_folder, FOLDER)
     for name in _names(parent):
         folder = os.path.join(parent, name)

@@ -21,7 +21,7 @@ LOOK_BACK = 50
 
 
 def check_id(session: str) -> str:
-    """A session's id as somebody types it; one that could be mistaken for a path is refused."""
+    """A session's id as a person types it; one that could be mistaken for a path is refused."""
     if session and not is_plain(session):
         raise Usage(
             f"{session!r:.80} cannot be a session's id.",
@@ -36,7 +36,7 @@ def read(workspace: Workspace, session: str) -> SessionState:
 
 
 def read_or_new(workspace: Workspace, session: str) -> SessionState:
-    """The session, or the empty state of one that nobody knows yet."""
+    """The session, or the empty state of one that is not known yet."""
     if workspace.exists():
         return read(workspace, session)
     return rules.initial(rules.stream_of(session))
@@ -91,7 +91,7 @@ def at_work(workspace: Workspace) -> SessionState | None:
 
 
 def unended(workspace: Workspace) -> SessionState | None:
-    """The newest session here that nobody ended: at work, or killed."""
+    """The newest session here without an end: at work, or killed."""
     for state in here(workspace):
         if not state["ended_at"] and not state["adopted_by"]:
             return state
@@ -99,7 +99,7 @@ def unended(workspace: Workspace) -> SessionState | None:
 
 
 def to_adopt(workspace: Workspace) -> SessionState | None:
-    """The newest session of this worktree that ended and that nobody has taken over."""
+    """The newest session of this worktree that ended and was not taken over."""
     for state in here(workspace):
         if state["ended_at"] and not state["adopted_by"]:
             return state
@@ -125,7 +125,7 @@ def meant(workspace: Workspace, wanted: str) -> tuple[str, SessionState | None]:
 
 
 def adopt(workspace: Workspace, old: str, new: str, *, actor: str, now: int) -> bool:
-    """Take an ended session over: one record, one winner. False when somebody else was faster."""
+    """Take an ended session over: one record, one winner. False when another session was faster."""
     if read(workspace, old)["adopted_by"] == new:
         return True
     from holdfast.streams import open_writer

@@ -55,7 +55,7 @@ class SpendingSource(NamedTuple):
     session: str
 
 
-class FoundSession(TypedDict):
+class BoardSession(TypedDict):
     """A session that a client left in a folder, whether or not the journal knows it."""
 
     session: str
@@ -77,7 +77,7 @@ class SpendingMeter:
         self._figures: dict[SpendingSource, Figures] = {}
         self._seen: dict[SpendingSource, tuple[int, int]] = {}
         self._folders: dict[str, float] = {}
-        self._found: dict[str, tuple[float, list[FoundSession]]] = {}
+        self._found: dict[str, tuple[float, list[BoardSession]]] = {}
         self._last = 0.0
         self._stopped = False
 
@@ -91,7 +91,7 @@ class SpendingMeter:
             self._wanted[wanted] = time.monotonic()
             return self._figures.get(wanted, Figures())
 
-    def found(self, root: str) -> list[FoundSession] | None:
+    def found(self, root: str) -> list[BoardSession] | None:
         """The newest sessions of all clients in this folder; None while they are not known yet."""
         with self._lock:
             self._folders[root] = time.monotonic()
@@ -151,7 +151,7 @@ class SpendingMeter:
                 self.version += 1
 
 
-def _found_in(root: str) -> list[FoundSession]:
+def _found_in(root: str) -> list[BoardSession]:
     now = clock.now()
     try:
         workspace = discover(root)

@@ -174,7 +174,7 @@ def take_link(digest: str) -> str | None:
     try:
         with open(path, encoding="utf-8") as file:
             known = json.load(file)
-        os.unlink(path)  # whoever removes it has taken it
+        os.unlink(path)  # the process that removes it has taken it
         terminal, until = str(known["terminal"]), float(known["until"])
     except (OSError, ValueError, KeyError, TypeError):
         return None

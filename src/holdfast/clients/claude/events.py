@@ -44,7 +44,7 @@ EVENTS: dict[str, Means] = {
         "nothing",
     ),
 }
-# Of 10,000 characters on, all but the first 2,000 stand in a file that nobody reads.
+# Of 10,000 characters on, all but the first 2,000 stand in a file that the model does not read.
 LONGEST_CONTEXT = 9_500
 ALONE = True
 KEEPS_COMMANDS = True

@@ -1,6 +1,6 @@
 """One file of a client's settings: with what is ours, without it, and as it was before.
 
-What a file was is kept in the workspace's home. As long as nobody touched the file since, taking ours
+What a file was is kept in the workspace's home. As long as no other program touched the file since, taking ours
 out puts those bytes back; otherwise the pieces that were put in are taken out, and nothing else.
 """
 
@@ -104,7 +104,7 @@ def _to_keep(workspace: Workspace, part: Part, path: str, before: str | None, pu
     if known is not None and known["installed"] == before:
         original = known["original"]
     else:
-        # Edited since, or installed by somebody else: without ours is the best to be given back.
+        # Edited since, or installed by another copy of holdfast: without ours is the best to be given back.
         original = part.take(before or "")
     # A file that we made stays one that we made, however often it is edited and installed again.
     made = known if known is not None and before is not None else None
@@ -112,14 +112,14 @@ def _to_keep(workspace: Workspace, part: Part, path: str, before: str | None, pu
         "original": original,
         "installed": put["text"],
         "pieces": put["pieces"],
-        # Also one in which there is nothing but ours, though nobody remembers who made it.
+        # Also one in which there is nothing but ours, though no record says who made it.
         "created": made["created"] if made else before is None or bool(before and not original),
         "folders": made["folders"] if made else _missing_folders(path),
     }
 
 
 def plan_uninstall(workspace: Workspace, part: Part) -> SettingsChange:
-    """Put the file back as it was; when somebody changed it since, only ours is taken out."""
+    """Put the file back as it was; when another program changed it since, only ours is taken out."""
     path = os.path.realpath(part.path)
     present, kept = read(path), _kept(workspace, path)
     change: SettingsChange = {
@@ -162,7 +162,7 @@ def _is_empty(text: str) -> bool:
 
 
 def is_outdated(change: SettingsChange) -> bool:
-    """Whether its file is another one by now: somebody wrote it, or two clients' files are one."""
+    """Whether its file is another one by now: another program wrote it, or two clients' files are one."""
     return read(change["path"]) != change["before"]
 
 
@@ -214,7 +214,7 @@ def _remove(path: str, folders: int) -> None:
         try:
             os.rmdir(path)
         except OSError:
-            return  # somebody put something into it
+            return  # another program put something into it
 
 
 def _missing_folders(path: str) -> int:

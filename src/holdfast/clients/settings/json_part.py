@@ -32,7 +32,7 @@ HOOKS = "hooks"
 
 
 class JsonPart:
-    """`hooks` are groups for the list of each event; `members` are set where nobody has set them, and
+    """`hooks` are groups for the list of each event; `members` are set where they are not set yet, and
     `items` are put at the end of a list."""
 
     def __init__(
@@ -76,7 +76,7 @@ class JsonPart:
         return [([HOOKS, event], one) for event, groups in self._hooks.items() for one in groups]
 
     def _notes(self, root: dict[str, Any]) -> list[str]:
-        """What somebody else has set, and we leave."""
+        """What the user has set, and we leave."""
         return [
             f"{'.'.join(path)} in {self.path} is not ours, and stays; ours was not added."
             for path, wanted in self._members
@@ -92,7 +92,7 @@ class JsonPart:
 
     @staticmethod
     def _is_settled(found: Any, wanted: Any) -> bool:
-        """As we want it, or set by somebody else, which stays."""
+        """As we want it, or set by the user, which stays."""
         return found == wanted or (found is not None and not _is_ours(found))
 
     def take(self, text: str) -> str:

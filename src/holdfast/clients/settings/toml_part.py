@@ -19,7 +19,7 @@ END = "# holdfast ends"
 
 
 class TomlPart:
-    """A table, by the names that lead to it; it is left out where somebody has one of that name."""
+    """A table, by the names that lead to it; it is left out where the file has one of that name."""
 
     def __init__(self, path: str, names: list[str], values: dict[str, Any]) -> None:
         self.path = path

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class WholePart:
-    """`mark` stands in every version of it; a file without it is somebody else's."""
+    """`mark` stands in every version of it; a file without it is not ours."""
 
     def __init__(
         self, path: str, content: str, mark: str, programs: Callable[[str], list[str]]

@@ -78,7 +78,7 @@ class Found:
 def message(
     id: str, at: str, model: str, *, provider: str = "", cost: float | None = None
 ) -> Message:
-    """A message whose tokens nobody has told yet."""
+    """A message whose tokens are not known yet."""
     return {
         "id": id,
         "at": at,

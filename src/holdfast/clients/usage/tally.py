@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 # 3: what was observed has its own table; an older file is made anew from the transcripts.
 FORMAT = 3
-# Sessions that nobody asked for in so many milliseconds are forgotten; their files are read anew.
+# Sessions that were not asked for in so many milliseconds are forgotten; their files are read anew.
 FORGOTTEN_AFTER = 30 * 86_400_000
 SUMS = ("messages", "own", "unpriced", *TOKENS, "cost")
 _AGGREGATE = (
@@ -79,7 +79,7 @@ class Tally:
         self.close()
 
     def begin(self) -> bool:
-        """Take the right to write; False when somebody else keeps it for too long."""
+        """Take the right to write; False when another process keeps it for too long."""
         try:
             self.connection.execute("BEGIN IMMEDIATE")
         except (apsw.BusyError, apsw.ReadOnlyError, apsw.FullError, apsw.IOError):
@@ -287,7 +287,7 @@ class Tally:
         self.connection.execute("INSERT OR REPLACE INTO meta VALUES ('prices', ?)", (date,))
 
     def forget(self, now: int) -> None:
-        """Leave out what nobody asked for in a month."""
+        """Leave out sessions that were not asked for in a month."""
         old = "SELECT key FROM session WHERE asked < ?"
         before = (now - FORGOTTEN_AFTER,)
         for table in ("source", "total", "message", "error", "observed"):

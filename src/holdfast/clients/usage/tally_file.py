@@ -53,7 +53,7 @@ def _prepared(connection: apsw.Connection) -> apsw.Connection:
         return connection
     connection.execute("BEGIN IMMEDIATE")
     try:
-        # Somebody else may have made it while we waited.
+        # Another process may have made it while we waited.
         row = connection.execute("PRAGMA user_version").fetchone()
         if row[0] != FORMAT:
             names: Any = connection.execute(

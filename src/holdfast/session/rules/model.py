@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         plan: NotRequired[str | None]
         # The digest of each file that differs from HEAD, when the work tree was looked at.
         files: NotRequired[dict[str, str]]
-        # Where the two paths are, when several machines share a journal; empty when nobody knows.
+        # Where the two paths are, when several machines share a journal; empty when that is not known.
         machine: NotRequired[str]
 
     class Claim(TypedDict):

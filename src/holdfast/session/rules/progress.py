@@ -55,7 +55,7 @@ def write(progress: Progress, at: str, claims: Sequence[Claim] = ()) -> str:
 
 
 def parse(text: str) -> Progress:
-    """What a file says, whoever wrote it. Missing sections are empty, unknown ones are kept."""
+    """What a file says, ours or another writer's. Missing sections are empty, unknown ones are kept."""
     lines = text.rstrip("\n").split("\n")
     first = next((line for line in lines if line.strip()), "")
     if first.rstrip() != TITLE:
@@ -84,7 +84,7 @@ def parse(text: str) -> Progress:
 
 
 def shortcomings(text: str, *, needs_issue: bool = True) -> list[str]:
-    """What the protocol requires of the file and this one lacks, whoever wrote it; CCC-23.
+    """What the protocol requires of the file and this one lacks; CCC-23.
 
     Said as warnings only: a checkpoint is never refused for it.
     """

@@ -81,7 +81,7 @@ def next_action_of(prompt: str) -> str:
 
 
 def weaknesses(prompt: str) -> list[str]:
-    """Why somebody could not start again from this prompt alone; CCC-24."""
+    """Why a new session could not start from this prompt alone; CCC-24."""
     found = []
     first, _, rest = prompt.partition("\n")
     issue = first.removeprefix("Resume ").partition(f". {TASK}")[0].partition(". ")[0].rstrip(".")
