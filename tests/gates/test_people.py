@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -24,7 +25,7 @@ from tests.gates.person import PATIENCE, QUESTION, Terminal, answers
 
 CLIENTS = [
     *("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_PROJECT_DIR"),
-    *("CODEX_HOME", "CODEX_SANDBOX", "GEMINI_CLI", "GEMINI_SESSION_ID", "OPENCODE"),
+    *("CODEX_THREAD_ID", "CODEX_SANDBOX", "GEMINI_CLI", "GEMINI_SESSION_ID", "OPENCODE"),
     *("HOLDFAST_AGENT_PID", "HOLDFAST_FENCE"),
 ]
 
@@ -147,6 +148,30 @@ def test_an_agents_environment_is_refused_even_at_a_terminal(asked: str, variabl
     assert is_open(asked)
     (one,) = attempts()
     assert one["seen"] == [variable]
+
+
+def test_a_refusal_names_the_variable_and_how_to_unset_it(asked: str) -> None:
+    marks = {"COPILOT_AGENT_SESSION_ID": "7", "AI_AGENT": "x"}
+    seen = Terminal("gate", "answer", asked, "approved", environment=marks).leave()
+    assert seen.code == 4, seen.screen
+    shown = " ".join(seen.screen.split())
+    assert "an agent's environment (AI_AGENT, COPILOT_AGENT_SESSION_ID)" in shown
+    assert "unset AI_AGENT COPILOT_AGENT_SESSION_ID" in shown
+
+
+def test_configuration_in_a_profile_is_no_mark() -> None:
+    kept = {"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CODEX_HOME", "OPENAI_API_KEY"}
+    kept |= {"ANTHROPIC_API_KEY", "GEMINI_API_KEY", "COPILOT_MODEL", "OPENCODE_CONFIG"}
+    assert people.agent_environment(dict.fromkeys(kept, "1")) == []
+    marks = ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "COPILOT_CLI", "GEMINI_CLI", "QWEN_CODE"]
+    assert people.agent_environment(dict.fromkeys([*kept, *marks], "1")) == marks
+
+
+def test_every_mark_has_a_source() -> None:
+    known = json.loads(Path(people.MARKS_FILE).read_text("utf-8"))
+    names = [one["name"] for one in known["marks"]]
+    assert len(names) == len(set(names)) > 25
+    assert all(one["whose"] and one["source"] for one in known["marks"])
 
 
 def test_the_values_of_an_agents_variables_are_kept_nowhere(asked: str) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         "used",  # it has used one
         "compacting",  # its context is about to be cut down
         "may compact",  # or perhaps not: this client says so all the time
+        "waits",  # the client asks its person something, or a limit or an error ended the turn
         "stop",  # the agent is done, or thinks so
         "end",  # the session is over
         "nothing",  # known, and none of our business
@@ -68,7 +69,17 @@ class HookEvent:
     """One event: what it means, and the facts of it that matter to us."""
 
     __slots__ = (
-        *("command", "folder", "is_deferred", "looks_after", "means", "name", "prompt", "session"),
+        *(
+            "asks",
+            "command",
+            "folder",
+            "is_deferred",
+            "looks_after",
+            "means",
+            "name",
+            "prompt",
+            "session",
+        ),
         *("source", "tool", "transcript"),
     )
 
@@ -89,6 +100,8 @@ class HookEvent:
         # A tool's event looks at the session itself when no other event did for so long; 0 is never, because
         # the client tells, too, when a tool was used.
         self.looks_after = 0
+        # What the client asks its person; empty for all other events.
+        self.asks = ""
         # The client has gone on: it neither waits for an answer nor reads one.
         self.is_deferred = False
 
@@ -185,6 +198,46 @@ def is_named_twice(named: str, caller: str, root: str) -> bool:
     from holdfast.clients.copilot.install import is_installed
 
     return is_installed(root)
+
+
+# What a client asks its person, and what ended a turn
+
+LONGEST_QUESTION = 300
+_NOTICES = ("permission_prompt", "idle_prompt", "elicitation_dialog", "worker_permission_prompt")
+_LIMITS = ("rate_limit", "usage_limit", "billing_error")
+
+
+def asked_of(name: str, payload: dict[str, Any]) -> str:
+    """What a person is asked for in the client, in one line; empty where nothing waits for a person."""
+    if name == "PermissionRequest":
+        asked = _permission(text_of(payload, "tool_name"), payload.get("tool_input"))
+    elif name == "Notification":
+        is_question = text_of(payload, "notification_type") in _NOTICES
+        asked = text_of(payload, "message") if is_question else ""
+    elif name == "Elicitation":
+        asked = text_of(payload, "message") or "A server asks for an input."
+    elif name == "StopFailure":
+        error, said = text_of(payload, "error"), text_of(payload, "last_assistant_message")
+        why = "A usage limit ended the turn" if error in _LIMITS else "An error ended the turn"
+        asked = f"{why}: {said or error or 'no reason was given'}"
+    else:
+        asked = ""
+    return " ".join(asked.split())[:LONGEST_QUESTION]
+
+
+def _permission(tool: str, given: object) -> str:
+    given = given if isinstance(given, dict) else {}
+    questions = given.get("questions")
+    if isinstance(questions, list) and questions and isinstance(questions[0], dict):
+        return text_of(questions[0], "question") or "A question"
+    detail = command_of(given) or text_of(given, "file_path") or text_of(given, "url")
+    if not tool:
+        return ""
+    return (
+        f"May {tool} run{f': {detail}' if detail else ''}?"
+        if tool == "Bash" or not detail
+        else (f"May {tool} use {detail}?")
+    )
 
 
 # When each event of each client last came in: the time of a file, which the launcher touches as well.

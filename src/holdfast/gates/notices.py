@@ -56,12 +56,15 @@ def announce(workspace: Workspace, states: Sequence[GateState], *, now: int) -> 
     )
 
 
-def tell_people(workspace: Workspace, text: str, *, now: int) -> None:
+TAMPERED = "Holdfast: a stop or an alert was tampered with"
+
+
+def tell_people(workspace: Workspace, text: str, *, now: int, title: str = TAMPERED) -> None:
     """One notice to every address, now or not at all: what it says stands in `holdfast status`, too."""
     urls = config.load(workspace, workspace.journal)["notify.urls"].split()
     for url in urls:
         try:
-            notify.send(url, "Holdfast: a stop or an alert was tampered with", text)
+            notify.send(url, title, text)
         except HoldfastError:
             continue
 

@@ -8,10 +8,12 @@ this holds against and what it does not.
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
 import termios
 import time
+from functools import cache
 from secrets import choice
 from typing import TYPE_CHECKING
 from unicodedata import east_asian_width
@@ -30,13 +32,8 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
 
 
-# How the variables begin that clients give to what they start, and that our own agents have.
-AGENT_VARIABLES = (
-    *("CLAUDECODE", "CLAUDE_CODE_", "CLAUDE_PROJECT_DIR", "CLAUDE_PID", "CLAUDE_EFFORT"),
-    *("CLAUDE_ENV_FILE", "CLAUDE_PLUGIN_", "CODEX_", "GEMINI_CLI", "GEMINI_SESSION_ID"),
-    *("GEMINI_PROJECT_DIR", "GEMINI_CWD", "GEMINI_PLANS_DIR", "OPENCODE"),
-    *("HOLDFAST_AGENT_PID", "HOLDFAST_FENCE", "HOLDFAST_RUN"),
-)
+# The variables that clients give to what they start, and that our own agents have, with their sources.
+MARKS_FILE = os.path.join(os.path.dirname(__file__), "agent_marks.json")
 TERMINAL = "/dev/tty"
 # So often the word that is shown may be typed.
 TRIES = 3
@@ -170,7 +167,22 @@ def ask(question: str) -> str:
 
 def agent_environment(environment: Mapping[str, str]) -> list[str]:
     """The variables that say: an agent started this."""
-    return sorted(name for name in environment if name.startswith(AGENT_VARIABLES))
+    marks, configuration = agent_marks()
+    return sorted(
+        name for name in environment if _is_of(name, marks) and not _is_of(name, configuration)
+    )
+
+
+@cache
+def agent_marks() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of marks, and of configuration that looks like one; `NAME*` is a beginning."""
+    with open(MARKS_FILE, encoding="utf-8") as file:
+        known = json.load(file)
+    return tuple(one["name"] for one in known["marks"]), tuple(known["configuration"])
+
+
+def _is_of(name: str, names: Sequence[str]) -> bool:
+    return any(name.startswith(one[:-1]) if one.endswith("*") else name == one for one in names)
 
 
 def _refused(
@@ -180,9 +192,16 @@ def _refused(
     kept = "The attempt is recorded." if recorded else "The attempt could not be recorded."
     return NotAllowed(
         f"Only a person may {purpose}: {why}. {kept}",
-        hint="A person runs this in a terminal of their own, and no agent around it.",
+        hint=_way_out(seen),
         kind="no_person",
     )
+
+
+def _way_out(seen: Sequence[str]) -> str:
+    hint = "A person runs this in a terminal of their own, and no agent around it."
+    if not seen:
+        return hint
+    return f"{hint} If your own profile sets this and no agent does: unset {' '.join(seen)}"
 
 
 def _record(workspace: Workspace, purpose: str, why: str, seen: Sequence[str], now: int) -> bool:

@@ -36,6 +36,9 @@ def act(
         from holdfast.hooks.session_start import start
 
         return start(event, client, workspace, now)
+    if event.means == "waits":
+        _wait(event, client, workspace, now)
+        return {}
     if event.means == "prompt":
         return _prompt(event, workspace, now)
     if event.means == "used":
@@ -49,6 +52,18 @@ def act(
         _observe_later(event, client, workspace)
         return {}
     return _compacting(event, client, workspace, now)
+
+
+def _wait(event: HookEvent, client: Client, workspace: Workspace, now: int) -> None:
+    """Keep what the client asks its person, and let a process tell the person elsewhere."""
+    from holdfast.hooks.run import command
+    from holdfast.session import waiting
+
+    if not event.session:
+        return
+    asked = {"client": client.NAME, "session": event.session, "event": event.name}
+    if waiting.note(workspace, **asked, asks=event.asks, now=now):
+        _leave(workspace, command("tell-waiting", event.session))
 
 
 def _prompt(event: HookEvent, workspace: Workspace, now: int) -> HookOutcome:

@@ -64,7 +64,7 @@ def respond(arguments: list[str]) -> dict[str, Any] | str:
 
         finish_apart(arguments[1])
         return {}
-    if arguments[:1] == ["after-turn"]:
+    if arguments[:1] in (["after-turn"], ["tell-waiting"]):
         return _own(arguments, payload, problem)  # started by ourselves, without a payload
     try:
         payload = _payload()
@@ -113,6 +113,9 @@ def respond_to(
         workspace.patience = PATIENCE_SECONDS  # no client waits
     elif event.means not in ("tool", "nothing", "unknown"):
         _finish_deferred(workspace, event)
+    if event.session and event.means not in ("waits", "nothing", "unknown"):
+        # The person answered in the client; `session.waiting` has the file.
+        _forget(f"{workspace.tool_folder}/waiting/{event.session}")
     has_marks = LAUNCHER in os.environ
     if has_marks and event.means == "tool" and not os.path.exists(latch.quiet_file(workspace)):
         _put_back(workspace, f"{client_name} {name}", now)
@@ -151,6 +154,13 @@ def respond_to(
     return client.answer(event, outcome)
 
 
+def _forget(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        return
+
+
 def _put_back(workspace: Workspace, hook: str, now: int) -> None:
     """No mark says that nothing holds here. Its file may have been removed together with a stop's or an
     alert's: the records know."""
@@ -186,7 +196,7 @@ def _leave_marks(
     try:
         if event.means == "start":
             marks.sweep(now)
-        if event.means == "end" or not is_at_home:
+        if event.means in ("end", "waits") or not is_at_home:
             marks.drop(client, event.session, key=key)
         elif event.means == "tool" and not event.looks_after:
             marks.leave_quiet(workspace)  # all else is left by what comes after the tool
@@ -299,6 +309,11 @@ def _obey(arguments: list[str], payload: dict[str, Any], workspace: Workspace) -
         from holdfast.hooks import marks
 
         marks.leave(workspace, client, session, clock.now())
+        return {}
+    if arguments[:1] == ["tell-waiting"] and len(arguments) == 2:
+        from holdfast.hooks.waiting import tell_waiting
+
+        tell_waiting(workspace, arguments[1])
         return {}
     if arguments == ["compaction"]:
         from holdfast.hooks.compaction import compaction

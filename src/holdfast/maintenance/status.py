@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from shlex import quote
 
+from holdfast.clients import table
 from holdfast.estop.stop import lifted_by
 from holdfast.gates.rules import people
 from holdfast.kernel import clock, config, failures, inbox, latch
@@ -12,6 +14,7 @@ from holdfast.kernel.state import load
 from holdfast.kernel.trust import replaced_signers
 from holdfast.kernel.views import quarantine
 from holdfast.kernel.workspace import MOVED_FILE, worktrees
+from holdfast.session import waiting
 from holdfast.session.ccc_files import broken_progress
 
 TYPE_CHECKING = False
@@ -149,6 +152,9 @@ def attention(workspace: Workspace) -> list[Attention]:
         if gates:
             wait = f"{_count(gates, 'gate')} wait{'s' if len(gates) == 1 else ''} for a person"
             add(f"{wait}; longest: {title_of(gates[0])}", "holdfast gate list")
+    for one in waiting.list_waiting(workspace, clock.now()):
+        who = f"{table.title_of(one['client'])} {one['session'][:8]}"
+        add(f"{who} waits for you in {one['root']}: {one['asks']}", f"cd {quote(one['root'])}")
     try:
         untrusted = sorted(config.untrusted_in(workspace, config.from_file(workspace, None)))
         if untrusted:

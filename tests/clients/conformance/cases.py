@@ -1,7 +1,8 @@
 """One row for each client: what the conformance suite needs to know of it.
 
 All samples are of the same session in the real client, against a stub of its model: it reads `words.py`,
-edits it, runs a check that fails, and says what comes next.
+edits it, runs a check that fails, and says what comes next. The check's command line was put in later: the
+recorded one was `echo 'AssertionError: quotes were lost' >&2; exit 3`, which is no check.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import apsw
 SAMPLES = Path(__file__).parent / "samples"
 RECORDED_IN = "/home/dev/proj"
 REQUEST = "Keep the quotes in words.py. Do not touch the tests."
-COMMAND = "echo 'AssertionError: quotes were lost' >&2; exit 3"
+COMMAND = "python3 check_words.py"
 ERROR = "AssertionError: quotes were lost"
 LAST_WORDS = "The test still fails. Next: use shlex.split in parse()."
 # What the stub said of each answer, as input and output together.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.clients.events import answer, common, length
+from holdfast.clients.events import answer, asked_of, common, length
 from holdfast.kernel import clock
 
 TYPE_CHECKING = False
@@ -32,11 +32,12 @@ EVENTS: dict[str, Means] = {
     "PreCompact": "compacting",
     "Stop": "stop",
     "SessionEnd": "end",
+    **dict.fromkeys(("PermissionRequest", "Notification", "Elicitation", "StopFailure"), "waits"),
     **dict.fromkeys(
         (
-            *("PostToolBatch", "PostCompact", "StopFailure", "SubagentStart", "SubagentStop"),
-            *("Notification", "Elicitation", "ElicitationResult", "UserPromptExpansion"),
-            *("PreModelSwitch", "PostModelSwitch", "PermissionRequest", "PermissionDenied"),
+            *("PostToolBatch", "PostCompact", "SubagentStart", "SubagentStop"),
+            *("ElicitationResult", "UserPromptExpansion"),
+            *("PreModelSwitch", "PostModelSwitch", "PermissionDenied"),
             *("Setup", "TeammateIdle", "TaskCreated", "TaskCompleted", "ConfigChange"),
             *("WorktreeCreate", "WorktreeRemove", "InstructionsLoaded", "CwdChanged"),
             *("FileChanged", "DirectoryAdded", "MessageDisplay"),
@@ -56,5 +57,8 @@ UNWATCHED_AFTER = 2 * clock.MINUTE
 def read(name: str, payload: dict[str, Any]) -> HookEvent:
     name, _, word = name.partition(" ")
     event = common(name, EVENTS.get(name, "unknown"), payload)
+    event.asks = asked_of(name, payload)
+    if event.means == "waits" and not event.asks:
+        event.means = "nothing"
     event.looks_after = UNWATCHED_AFTER if word == UNWATCHED else 0
     return event

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.clients.events import answer, common, text_of
+from holdfast.clients.events import answer, asked_of, common, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,10 +31,11 @@ EVENTS: dict[str, Means] = {
     "PreCompact": "compacting",
     "Stop": "stop",
     "SessionEnd": "end",
+    **dict.fromkeys(("PermissionRequest", "Notification", "StopFailure"), "waits"),
     **dict.fromkeys(
         (
-            *("PostToolBatch", "PostCompact", "StopFailure", "SubagentStart", "SubagentStop"),
-            *("Notification", "PermissionRequest", "PermissionDenied", "UserPromptExpansion"),
+            *("PostToolBatch", "PostCompact", "SubagentStart", "SubagentStop"),
+            *("PermissionDenied", "UserPromptExpansion"),
             *("InstructionsLoaded", "TodoCreated", "TodoCompleted"),
         ),
         "nothing",
@@ -48,6 +49,9 @@ KEEPS_COMMANDS = True
 
 def read(name: str, payload: dict[str, Any]) -> HookEvent:
     event = common(name, EVENTS.get(name, "unknown"), payload)
+    event.asks = asked_of(name, payload)
+    if event.means == "waits" and not event.asks:
+        event.means = "nothing"
     if name == "UserPromptSubmit" and not text_of(payload, "prompt"):
         event.means = "nothing"  # it says so after every tool, too, when no person asked
     return event

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 from holdfast.budgets.rules import budget as budgets
 from holdfast.budgets.rules.boxes import amount, name_of
 from holdfast.budgets.rules.thresholds import STOP, UNITS
+from holdfast.clients.table import title_of
 from holdfast.gates import lookup
 from holdfast.gates.rules import gate as gates
 from holdfast.kernel import latch
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.state import load
 from holdfast.maintenance import status
+from holdfast.session.waiting import list_waiting
 from holdfast.web.cards import DONE, NEEDS, QUIET, RUNNING, cards
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ MOST_DONE = 24
 # Together they keep the page under 150 KB with 200 agents; the fleet's page has them all.
 MOST_CARDS, MOST_SILENT = {RUNNING: 200, QUIET: 80}, 24
 # What `status` says in one line, and this page with cards of their own.
-TOLD_APART = ("holdfast gate list", "holdfast guard ack")
+TOLD_APART = ("holdfast gate list", "holdfast guard ack", "cd ")
 LONGEST_TYPED = 40
 
 
@@ -52,6 +54,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
             (gate for place in places for gate in place.pop("gates")), key=lambda gate: gate["at"]
         ),
         "alerts": [alert for place in places for alert in place.pop("alerts")],
+        "clients": [one for place in places for one in place.pop("clients")],
         "silent": silent[:MOST_SILENT],
         "notices": [notice for place in places for notice in place.pop("notices")],
         **{lane: shown[: MOST_CARDS[lane]] for lane, shown in lanes.items()},
@@ -77,6 +80,7 @@ def _place(place: ServedWorkspace, now: int, meter: SpendingMeter) -> dict[str, 
         "cards": [],
         "gates": [],
         "alerts": [],
+        "clients": [],
         "notices": [],
         "found": None,
         "is_new": False,
@@ -91,6 +95,10 @@ def _place(place: ServedWorkspace, now: int, meter: SpendingMeter) -> dict[str, 
             {"workspace": place.key, **one}
             for one in status.attention(workspace)
             if not one["next"].startswith(TOLD_APART)
+        ]
+        found["clients"] = [
+            {"workspace": place.key, "title": title_of(one["client"]), **one}
+            for one in list_waiting(workspace, now)
         ]
         if workspace.exists():
             found["gates"], found["collected"] = waiting(place, now)

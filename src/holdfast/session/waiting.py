@@ -1,0 +1,110 @@
+"""Sessions whose client waits for its person: a permission, a question, an idle prompt, a limit.
+
+One small file a session in the worktree, without the journal: it holds until the next event of that
+session, which says that the person answered there.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.kernel import canonical_json, clock
+from holdfast.kernel.atomic import write_all
+from holdfast.kernel.workspace import worktrees
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypedDict
+
+    from holdfast.kernel.workspace import Workspace
+
+    class WaitingSession(TypedDict):
+        """`asks` is what the client asks, in one line; `at` is since when; `root` is the worktree."""
+
+        client: str
+        session: str
+        event: str
+        asks: str
+        at: str
+        root: str
+
+
+FOLDER = "waiting"
+# A client that was left open for longer waits for nobody any more.
+LONGEST = 2 * clock.DAY
+
+
+def note(
+    workspace: Workspace, *, client: str, session: str, event: str, asks: str, now: int
+) -> bool:
+    """Keep that a session waits; whether that is news. The first moment counts."""
+    path = path_of(workspace, session)
+    known = _read(path)
+    if known is not None and known["asks"] == asks:
+        return False
+    value = {
+        "client": client,
+        "session": session,
+        "event": event,
+        "asks": asks,
+        "at": known["at"] if known is not None else clock.precise(now),
+        "root": workspace.root,
+    }
+    workspace.prepare_tool_folder(FOLDER)
+    unfinished = f"{path}.{os.getpid()}~"
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        write_all(descriptor, canonical_json.dumps(value).encode())
+    finally:
+        os.close(descriptor)
+    os.rename(unfinished, path)
+    return True
+
+
+def path_of(workspace: Workspace, session: str) -> str:
+    """The file of a session, whose id is safe for a path."""
+    return os.path.join(workspace.tool_folder, FOLDER, session)
+
+
+def read(workspace: Workspace, session: str) -> WaitingSession | None:
+    return _read(path_of(workspace, session))
+
+
+def list_waiting(workspace: Workspace, now: int) -> list[WaitingSession]:
+    """The sessions of all worktrees that wait for a person, the longest first."""
+    found = []
+    for root in worktrees(workspace):
+        folder = os.path.join(root, os.path.relpath(workspace.tool_folder, workspace.root), FOLDER)
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            continue
+        for name in names:
+            one = None if name.endswith("~") else _read(os.path.join(folder, name))
+            if one is not None and _still_waits(workspace, one, now):
+                found.append(one)
+    return sorted(found, key=lambda one: (one["at"], one["session"]))
+
+
+def _still_waits(workspace: Workspace, one: WaitingSession, now: int) -> bool:
+    if now - clock.parse(one["at"]) > LONGEST:
+        return False
+    from holdfast.processes.agent_process import process_state
+    from holdfast.session import client_process, session_files
+
+    process = session_files.read(workspace, one["session"], client_process.NAME).get("process")
+    try:
+        return not isinstance(process, dict) or process_state(process) != "gone"  # type: ignore[arg-type]
+    except (KeyError, TypeError, AttributeError):
+        return True
+
+
+def _read(path: str) -> WaitingSession | None:
+    try:
+        with open(path, encoding="utf-8") as file:
+            value: Any = canonical_json.loads(file.read())
+    except (OSError, ValueError):
+        return None
+    names = ("client", "session", "event", "asks", "at", "root")
+    is_sound = isinstance(value, dict) and all(isinstance(value.get(name), str) for name in names)
+    return value if is_sound else None
