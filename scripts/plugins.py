@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from holdfast.clients.codex import install as codex
 from holdfast.clients.gemini import install as gemini
@@ -31,7 +32,11 @@ DESCRIPTIONS = {
     "ccc": "/ccc:checkpoint and /ccc:go, kept by holdfast.",
     "autopilot": "/autopilot:takeoff and /autopilot:cockpit, kept by holdfast.",
 }
-SERVER = {"mcpServers": {"holdfast": {"command": "holdfast", "args": ["mcp"]}}}
+# The identifiers of its schemas; clients compare them and fetch nothing.
+SPECIFICATION = "https://agent-plugins.org/schemas/1.0.0"
+SERVER: dict[str, dict[str, dict[str, Any]]] = {
+    "mcpServers": {"holdfast": {"command": "holdfast", "args": ["mcp"]}}
+}
 
 
 def written() -> dict[Path, str]:
@@ -45,10 +50,14 @@ def written() -> dict[Path, str]:
         ),
         SOURCE / "hooks" / "mod.json": _json({"modules": ["./register.js"]}),
         SOURCE / ".mcp.json": _json(SERVER),
+        # For clients that follow the Agent Plugins specification: the portable parts, skill and server.
+        SOURCE / "plugin.json": _json(_portable_manifest("holdfast")),
+        SOURCE / "mcp.json": _json(_portable_server()),
         SOURCE / "hooks" / "hooks.json": _json(_shared_hooks()),
     }
     for name, commands in THIN.items():
         files[PLUGINS / name / ".claude-plugin" / "plugin.json"] = _json(_manifest(name))
+        files[PLUGINS / name / "plugin.json"] = _json(_portable_manifest(name))
         for command in commands:
             files[PLUGINS / name / "commands" / f"{command}.md"] = _command(command)
     return {**files, **_gemini(), **_opencode()}
@@ -94,6 +103,17 @@ def _marketplace() -> dict[str, object]:
 def _manifest(name: str) -> dict[str, object]:
     rest = {"author": {"name": "Holdfast"}, "license": "MIT"}
     return {"name": name, "version": __version__, **_described(name), **rest}
+
+
+def _portable_manifest(name: str) -> dict[str, object]:
+    """Agent Plugins 1.0.0: a closed set of fields, and `plugin.json` at the plugin's root."""
+    return {"$schema": f"{SPECIFICATION}/plugin.schema.json", **_manifest(name)}
+
+
+def _portable_server() -> dict[str, object]:
+    """The same server as in `.mcp.json`; here a server has to name its transport."""
+    servers = {name: {"type": "stdio", **how} for name, how in SERVER["mcpServers"].items()}
+    return {"$schema": f"{SPECIFICATION}/mcp.schema.json", "mcpServers": servers}
 
 
 def _described(name: str) -> dict[str, str]:

@@ -102,6 +102,37 @@ def test_the_options_that_a_command_hints_at_exist(name: str) -> None:
         assert "--reset-alerts" in options
 
 
+# Agent Plugins specification 1.0.0: any other field at the top is no part of it.
+MANIFEST_FIELDS = {
+    *("$schema", "name", "version", "description", "displayName", "author", "homepage"),
+    *("repository", "license", "keywords", "extensions"),
+}
+
+
+@pytest.mark.parametrize("name", ["holdfast", *plugins.THIN])
+def test_a_plugin_has_the_portable_manifest_beside_the_clients_own(name: str) -> None:
+    folder = plugins.PLUGINS / name
+    manifest = json.loads((folder / "plugin.json").read_text(encoding="utf-8"))
+    own = json.loads((folder / ".claude-plugin" / "plugin.json").read_text(encoding="utf-8"))
+    assert set(manifest) <= MANIFEST_FIELDS
+    assert manifest["$schema"] == "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json"
+    assert re.fullmatch(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?", manifest["name"])
+    assert set(manifest["author"]) <= {"name", "email", "url"}
+    shared = ("name", "version", "description", "license", "author")
+    assert {key: manifest[key] for key in shared} == {key: own[key] for key in shared}
+
+
+def test_the_portable_server_is_the_one_of_the_clients() -> None:
+    portable = json.loads((plugins.SOURCE / "mcp.json").read_text(encoding="utf-8"))
+    own = json.loads((plugins.SOURCE / ".mcp.json").read_text(encoding="utf-8"))
+    assert set(portable) == {"$schema", "mcpServers"}
+    assert portable["$schema"] == "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json"
+    server = portable["mcpServers"]["holdfast"]
+    assert server.pop("type") == "stdio"
+    assert server == own["mcpServers"]["holdfast"]
+    assert set(server) <= {"command", "args", "env", "cwd"}
+
+
 def test_the_skill_is_short() -> None:
     skill = plugins.SOURCE / "skills" / "holdfast" / "SKILL.md"
     lines = skill.read_text(encoding="utf-8").splitlines()
