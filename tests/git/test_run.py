@@ -97,5 +97,7 @@ def test_what_every_git_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_command_is_heard(repository: Path, heard: list[list[str]]) -> None:
     git(str(repository), "-c", "core.bare=false", "ls-files")
 
-    assert heard == [["git", *ALWAYS, *LOOKING, "-c", "core.bare=false", "ls-files"]]
+    assert heard == [
+        ["git", "-C", str(repository), *ALWAYS, *LOOKING, "-c", "core.bare=false", "ls-files"]
+    ]
     assert run.verb(heard[0][1:]) == "ls-files"

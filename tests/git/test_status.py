@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.git.status import StatusChange, digest_of, read_status
+from holdfast.git.status import digest_of, read_status
 from tests.conftest import Git
 from tests.git.conftest import Untouched
+
+if TYPE_CHECKING:
+    from holdfast.git.status import StatusChange
 
 NAMES = ["with space", 'with "quotes"', "with\nnewline", "with\ttab", "grün", "-dash", "->arrow"]
 BYTES = b"latin-\xfc"

@@ -73,6 +73,21 @@ def test_only_modules_of_the_list_are_loaded(repository: Path) -> None:
     assert foreign == set()
 
 
+def test_a_sessions_start_with_a_pack_loads_no_heavy_module(repository: Path) -> None:
+    """It asks git, and renders the pack of a session that was read before: no pattern is compiled."""
+    with holdfast.open() as workspace:
+        workspace.checkpoint(session="before", next="keep the quotes")
+    told = {"session_id": "s1", "cwd": str(repository), "source": "startup"}
+    answered = start({**told, "session_id": "s0"}, "claude", "SessionStart")
+    assert b"keep the quotes" in answered.stdout
+    loaded = loaded_by_entry(command("claude", "SessionStart"), json.dumps(told).encode())
+    heavy = {"re", "json", "enum", "typing", "subprocess", "contextlib", "threading", "tomllib"}
+    assert "holdfast.git.status" in loaded
+    assert heavy & set(loaded) == set()
+    readers = {name for name in loaded if name.endswith(".transcript")}
+    assert readers <= {"holdfast.clients.opencode.transcript"}
+
+
 def test_text_that_looks_like_a_secret_may_load_the_rules(repository: Path) -> None:
     token = "ghp_" + "a1B2" * 9
     answer(start({"text": f"use {token}"}))

@@ -29,8 +29,7 @@ each, unless `again` says that it belongs to the call before it (a patch of seve
 
 from __future__ import annotations
 
-import json
-import re
+from holdfast.kernel.patterns import DOTALL, compile_later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,17 +113,17 @@ MOST_SEEN = 64
 CUT = "\n[...]\n"
 
 # What clients write in the person's name.
-_NOT_THE_PERSON = re.compile(
+_NOT_THE_PERSON = compile_later(
     r"\s*(?:<(?!command-)|Caveat:|\[Request interrupted|This session is being continued|"
     r"Base directory for this skill|# AGENTS\.md instructions)"
 )
-_INSERTED = re.compile(
+_INSERTED = compile_later(
     r"<(system-reminder|ide_opened_file|ide_selection|hook_context|environment_context|"
     r"local-command-caveat)>.*?</\1>",
-    re.DOTALL,
+    DOTALL,
 )
-_SLASH_COMMAND = re.compile(r"<command-name>\s*(/?[^<]{1,80}?)\s*</command-name>")
-_SLASH_ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+_SLASH_COMMAND = compile_later(r"<command-name>\s*(/?[^<]{1,80}?)\s*</command-name>")
+_SLASH_ARGUMENTS = compile_later(r"<command-args>(.*?)</command-args>", DOTALL)
 
 _STATES: dict[str, TaskState] = {
     "pending": "open",
@@ -252,6 +251,8 @@ def decode(line: bytes) -> list[dict[str, Any]]:
     line break between them."""
     if len(line) > LONGEST_LINE_TO_DECODE:
         return []
+    import json
+
     text = line.decode("utf-8", "replace").strip(" \t\r\n\0")
     try:
         value = json.loads(text)
@@ -261,6 +262,8 @@ def decode(line: bytes) -> list[dict[str, Any]]:
 
 
 def _several(text: str) -> list[dict[str, Any]]:
+    import json
+
     found: list[dict[str, Any]] = []
     decoder, start = json.JSONDecoder(), 0
     while start < len(text):
@@ -389,6 +392,8 @@ def piece(line: bytes, start: int, end: int) -> str:
 
     Where the string ends before `end`, so does the text.
     """
+    import json
+
     raw = line[max(start, 0) : min(end, len(line))].decode("utf-8", "ignore")
     whole = _WHOLE.match(raw)
     try:
@@ -398,4 +403,4 @@ def piece(line: bytes, start: int, end: int) -> str:
 
 
 # A string up to its end, or up to the last letter and escape that is there in full.
-_WHOLE = re.compile(r'(?:[^"\\]+|\\u[0-9a-fA-F]{4}|\\[^u])*')
+_WHOLE = compile_later(r'(?:[^"\\]+|\\u[0-9a-fA-F]{4}|\\[^u])*')

@@ -3,11 +3,11 @@ looked at without set-up, without writing and without waiting."""
 
 from __future__ import annotations
 
-import json
 import os
 from stat import S_ISREG
 
 from holdfast.clients.conversation import table_of, text_of
+from holdfast.kernel import canonical_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def object_in(line: bytes) -> dict[str, Any]:
     if not line.lstrip().startswith(b"{"):
         return {}
     try:
-        return table_of(json.loads(line))
+        return table_of(canonical_json.loads(line.decode()))
     except (ValueError, RecursionError):
         return {}
 
@@ -156,6 +156,6 @@ def json_text(raw: bytes) -> str:
     if b"\\" not in raw:
         return raw.decode("utf-8", "replace")
     try:
-        return text_of(json.loads(b'"' + raw + b'"'))
+        return text_of(canonical_json.loads(f'"{raw.decode()}"'))
     except ValueError:
         return ""

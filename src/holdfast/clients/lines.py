@@ -32,6 +32,8 @@ CHUNK = 1 << 20
 LONGEST_LINE = 32 << 20
 # Enough that an id or a time is among them: many lines end alike.
 TAIL = 4096
+# A larger file of one object is none of a client's.
+LARGEST_FILE = 32 << 20
 # Codex puts its instructions into the first line: tens of kilobytes.
 FIRST_PIECE = 64 * 1024
 
@@ -136,6 +138,25 @@ def first_record(path: str) -> dict[str, Any]:
                 break
             line += piece
         value = canonical_json.loads(line.partition(b"\n")[0].decode())
+    except (OSError, ValueError):
+        return {}
+    finally:
+        os.close(descriptor)
+    return value if isinstance(value, dict) else {}
+
+
+def read_object(path: str) -> dict[str, Any]:
+    """The object in a JSON file; empty when there is none or it cannot be read."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return {}
+    try:
+        found = os.fstat(descriptor)
+        if not S_ISREG(found.st_mode) or found.st_size > LARGEST_FILE:
+            return {}
+        with open(descriptor, "rb", closefd=False) as file:
+            value = canonical_json.loads(file.read(LARGEST_FILE).decode())
     except (OSError, ValueError):
         return {}
     finally:

@@ -12,7 +12,7 @@ import os
 from holdfast.clients import folders
 from holdfast.clients.claude import sessions as claude_sessions
 from holdfast.clients.conversation import text_of
-from holdfast.clients.opencode.transcript import read_object
+from holdfast.clients.lines import read_object
 from holdfast.clients.table import CLIENTS
 from holdfast.processes import identity
 

@@ -6,10 +6,8 @@ import os
 from itertools import chain
 
 from holdfast.clients import conversation
-from holdfast.clients.gemini import transcript as gemini_transcript
 from holdfast.clients.lines import NewLines, Unread
 from holdfast.clients.liveness import liveness
-from holdfast.clients.opencode import transcript as opencode_transcript
 from holdfast.clients.table import part
 
 TYPE_CHECKING = False
@@ -61,9 +59,9 @@ def read_new(found: FoundSession, progress: ReadProgress | None = None) -> NewEv
     restarted = False
     path = found["path"]
     if found["client"] == "opencode":
-        mark = opencode_transcript.read(path, found["session"], mark, state, events)
+        mark = part("opencode", "transcript").read(path, found["session"], mark, state, events)
     elif found["client"] == "gemini" and path.endswith(".json"):
-        mark = gemini_transcript.read_whole(path, mark, state, events)
+        mark = part("gemini", "transcript").read_whole(path, mark, state, events)
     else:
         lines = NewLines(path, mark)
         new = iter(lines)

@@ -12,13 +12,16 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable, Sequence
-from typing import Literal, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from holdfast.git.repository import GitError, Place, head_of, locate
 from holdfast.git.run import Finished, git, run, without_submodules
-from holdfast.git.status import UNTRACKED, StatusChange, covered, read_status
+from holdfast.git.status import UNTRACKED, covered, read_status
 from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import Usage
+
+if TYPE_CHECKING:
+    from holdfast.git.status import StatusChange
 
 TRAILER = "Holdfast-Checkpoint"
 # How many commits back a checkpoint's own commit is looked for.

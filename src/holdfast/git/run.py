@@ -4,14 +4,14 @@ that a repository names."""
 from __future__ import annotations
 
 import os
-import re
-import signal
-import subprocess
-import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 from holdfast.git.repository import GitError, Place, locate, not_a_repository
+from holdfast.kernel.patterns import IGNORECASE, MULTILINE, compile_later
+from holdfast.processes.child import Child, TimeOut
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
 
 # A file monitor is a program that a repository names: nothing that we do must start it.
 ALWAYS = ("-c", "core.quotepath=off", "-c", "core.fsmonitor=false")
@@ -22,18 +22,18 @@ LOOKING = (
 # A list of transports that are allowed. There is none of this name.
 NO_TRANSPORT = {"GIT_ALLOW_PROTOCOL": "none"}
 LARGEST_CONFIG = 1_000_000
-_FILTER = re.compile(rb'^\s*\[\s*filter\s+"((?:[^"\\]|\\.)*)"\s*\]', re.IGNORECASE | re.MULTILINE)
-_DOTTED_FILTER = re.compile(rb"^\s*\[\s*filter\.([^\]\s]+)\s*\]", re.IGNORECASE | re.MULTILINE)
-_INCLUDE = re.compile(rb"^\s*\[\s*include", re.IGNORECASE | re.MULTILINE)
-_SUBMODULE = re.compile(rb'^\s*\[\s*submodule\s+"((?:[^"\\]|\\.)*)"\s*\]', re.MULTILINE)
-_WORK_TREE = re.compile(
-    rb"^\s*(?:\[[^\]\n]*\]\s*)?worktree\s*=[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE
+_FILTER = compile_later(rb'^\s*\[\s*filter\s+"((?:[^"\\]|\\.)*)"\s*\]', IGNORECASE | MULTILINE)
+_DOTTED_FILTER = compile_later(rb"^\s*\[\s*filter\.([^\]\s]+)\s*\]", IGNORECASE | MULTILINE)
+_INCLUDE = compile_later(rb"^\s*\[\s*include", IGNORECASE | MULTILINE)
+_SUBMODULE = compile_later(rb'^\s*\[\s*submodule\s+"((?:[^"\\]|\\.)*)"\s*\]', MULTILINE)
+_WORK_TREE = compile_later(
+    rb"^\s*(?:\[[^\]\n]*\]\s*)?worktree\s*=[ \t]*(.*)$", IGNORECASE | MULTILINE
 )
+_ESCAPED = compile_later(rb"\\(.)")
 _IN_CONFIG = ("clean", "smudge", "process")
 SECONDS = 30.0
 # How long git may take to remove its lock files after a request to end.
 GRACE_SECONDS = 2.0
-LAST_STEPS = 20
 
 # All other GIT_* are dropped: inside a hook of git's they point at one repository and index, and a
 # trace would be taken for an error message.
@@ -65,7 +65,8 @@ def refuse_other_work_tree(root: str) -> None:
         return  # git ignores it in a linked worktree
     for name in ("config", "config.worktree"):
         file = os.path.join(place.git_dir, name)
-        named = _WORK_TREE.findall(_read(file))
+        content = _read(file)
+        named = _WORK_TREE.findall(content) if b"worktree" in content.lower() else []
         if not named or (len(named) == 1 and _leads_to(place, os.fsdecode(named[0].strip()))):
             continue
         value = _asked_work_tree(file)
@@ -84,6 +85,8 @@ def _leads_to(place: Place, value: str) -> bool:
 
 def _asked_work_tree(file: str) -> str:
     """The value of `core.worktree`, with git's own rules for quotes and escapes."""
+    import subprocess
+
     command = ["git", "config", "--file", file, "--type=path", "--get", "core.worktree"]
     try:
         done = subprocess.run(
@@ -104,8 +107,12 @@ def repository_filters(root: str) -> list[str]:
         _read(os.path.join(place.common_dir, "config")),
         _read(os.path.join(place.git_dir, "config.worktree")),
     ]
-    if any(_INCLUDE.search(content) for content in contents):
+    # Most name neither, and the patterns take longer than git itself.
+    lowered = b"\n".join(contents).lower()
+    if b"include" in lowered and any(_INCLUDE.search(content) for content in contents):
         return _asked(place)
+    if b"filter" not in lowered:
+        return []
     found: dict[str, None] = {}
     for content in contents:
         for name in [*_FILTER.findall(content), *_DOTTED_FILTER.findall(content)]:
@@ -125,6 +132,8 @@ def without_submodules(top: str) -> list[str]:
 
 def _asked(place: Place) -> list[str]:
     """The same from git itself, which follows what the configuration includes."""
+    import subprocess
+
     command = ["git", "config", "--local", "--includes", "--null", "--name-only"]
     try:
         done = subprocess.run(
@@ -154,18 +163,21 @@ def _read(path: str) -> bytes:
 
 
 def _unquoted(name: bytes) -> str:
-    return os.fsdecode(re.sub(rb"\\(.)", rb"\1", name))
+    return os.fsdecode(_ESCAPED.sub(rb"\1", name))
 
 
 """Functions that get the argument list of every git process before it starts."""
 
 
-class Finished(NamedTuple):
+class Finished:
     """How a git process ended and what it said."""
 
-    code: int
-    output: bytes
-    errors: str
+    __slots__ = ("code", "errors", "output")
+
+    def __init__(self, code: int, output: bytes, errors: str) -> None:
+        self.code = code
+        self.output = output
+        self.errors = errors
 
     @property
     def reason(self) -> str:
@@ -217,19 +229,6 @@ def run(
     return started.finish(input, seconds)
 
 
-class Process(subprocess.Popen[bytes]):
-    """A process that is near its end when it has closed its pipes."""
-
-    def wait(self, timeout: float | None = None) -> int:
-        """Its exit code. The original sleeps longer than git needs for its last steps."""
-        for _ in range(LAST_STEPS):
-            code = self.poll()
-            if code is not None:
-                return code
-            time.sleep(0.000_05)
-        return super().wait(timeout)
-
-
 class Running:
     """A git process that was started, and may still wait for its input."""
 
@@ -244,25 +243,18 @@ class Running:
     ) -> None:
         refuse_other_work_tree(root)
         safe = [] if as_the_user else without_programs(root)
-        command = ["git", *ALWAYS, *safe, *arguments]
+        command = ["git", "-C", root, *ALWAYS, *safe, *arguments]
         for listener in listeners:
             listener(command)
         self.root = root
         self.arguments = arguments
+        if not os.path.isdir(root):
+            raise not_a_repository(root)
+        changes = {**({} if as_the_user else NO_TRANSPORT), **(environment or {})}
         try:
-            self._process = Process(
-                command,
-                cwd=root,
-                env=surroundings({**({} if as_the_user else NO_TRANSPORT), **(environment or {})}),
-                stdin=subprocess.PIPE if fed else subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                # A hook of the user's may hang: it is ended with git, as one group.
-                start_new_session=True,
-            )
+            # A hook of the user's may hang: it is ended with git, as one group.
+            self._process = Child(command, surroundings(changes), fed=fed)
         except FileNotFoundError as error:
-            if not os.path.isdir(root):
-                raise not_a_repository(root) from error
             raise GitError(
                 "There is no `git` on this machine's PATH.",
                 hint="Install git, or leave out what needs it.",
@@ -274,8 +266,8 @@ class Running:
     def finish(self, input: bytes | None = None, seconds: float = SECONDS) -> Finished:
         """Give it its input, and wait for its end."""
         try:
-            output, errors = self._process.communicate(input, timeout=seconds)
-        except subprocess.TimeoutExpired:
+            output, errors = self._process.communicate(input, seconds)
+        except TimeOut:
             self.end()
             late = GitError(
                 f"`git {verb(self.arguments)}` took longer than {seconds:g} s.",
@@ -287,7 +279,9 @@ class Running:
         except BaseException:
             self.end()
             raise
-        return Finished(self._process.returncode, output, errors.decode("utf-8", "replace"))
+        code = self._process.code
+        assert code is not None
+        return Finished(code, output, errors.decode("utf-8", "replace"))
 
     def answer(self, input: bytes | None = None, seconds: float = SECONDS) -> bytes:
         """What it printed, once it has ended well; a GitError when it has not."""
@@ -304,18 +298,7 @@ class Running:
 
     def end(self) -> None:
         """End it if it runs: first politely, so that git removes its locks; then for sure."""
-        if self._process.returncode is not None:
-            return
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            try:
-                os.killpg(self._process.pid, number)
-            except ProcessLookupError:
-                pass
-            try:
-                self._process.communicate(timeout=GRACE_SECONDS)
-                return
-            except subprocess.TimeoutExpired:
-                continue
+        self._process.end(GRACE_SECONDS)
 
 
 def failure(root: str, arguments: Sequence[str], done: Finished) -> GitError:

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Sequence
-from typing import TypedDict
 
 from holdfast.git.repository import GitError, Place, locate, read_head
 from holdfast.git.run import git
 from holdfast.kernel.digest import digest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import TypedDict
+
+    class StatusChange(TypedDict):
+        """One entry of `git status --porcelain`, paths seen from the asked folder. `index` is the first
+        letter: what is staged, `?` when untracked. `worktree` is the second: what is not. `origin` is
+        the earlier path of what was renamed or copied, otherwise empty."""
+
+        path: str
+        index: str
+        worktree: str
+        origin: str
+
 
 # Every untracked file by itself: `folder/` could not be excluded, nor its contents be digested.
 OPTIONS = ("-c", "status.showUntrackedFiles=all", "-c", "status.renames=true")
@@ -20,18 +34,6 @@ BETWEEN = (
     *("diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"),
     *("--no-renames", "--name-only", "-z"),
 )
-
-
-class StatusChange(TypedDict):
-    """One entry of `git status --porcelain`, paths seen from the asked folder."""
-
-    path: str
-    index: str
-    """The first letter: what is staged. `?` when untracked."""
-    worktree: str
-    """The second letter: what is not."""
-    origin: str
-    """The earlier path of what was renamed or copied, otherwise empty."""
 
 
 def read_status(root: str, exclude: Iterable[str] = ()) -> list[StatusChange]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 from holdfast.clients.conversation import CUT
+from holdfast.kernel.patterns import compile_later
 
 MOST_NAMES_OF_A_TEXT = 300
 LONGEST_SCAN = 16_000
@@ -18,8 +18,8 @@ _ENDINGS = frozenset(
         *("ini", "xml", "ipynb", "lock", "csv", "gradle"),
     )
 )
-_SHAPE = re.compile(rb"[a-z][A-Z]|_|[0-9]")
-_NO_NAME = re.compile(rb"[0-9]|[0-9a-f]{7,}$|_+$|toolu_|call_")
+_SHAPE = compile_later(rb"[a-z][A-Z]|_|[0-9]")
+_NO_NAME = compile_later(rb"[0-9]|[0-9a-f]{7,}$|_+$|toolu_|call_")
 _WORDS_ONLY = bytes(
     code if (chr(code).isalnum() and code < 128) or code == 95 else 32 for code in range(256)
 )
@@ -27,8 +27,9 @@ _OF_PATHS = bytes(
     code if (chr(code).isalnum() and code < 128) or chr(code) in "_./@+-$" else 32
     for code in range(256)
 )
-_ESCAPES = re.compile(r"\\(?:[nrt]|u[0-9a-fA-F]{4})")
-_TORN = re.compile(rf"\S*{re.escape(CUT)}\S*")
+_ESCAPES = compile_later(r"\\(?:[nrt]|u[0-9a-fA-F]{4})")
+_LITERAL_CUT = "".join(f"\\{letter}" if letter in "[.]" else letter for letter in CUT)
+_TORN = compile_later(rf"\S*{_LITERAL_CUT}\S*")
 
 
 def whole_words(text: str) -> str:

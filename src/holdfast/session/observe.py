@@ -10,11 +10,10 @@ of the sum of all uses, measured on a clock of calls that runs on. Such numbers 
 
 from __future__ import annotations
 
-import json
-import re
 from math import log2
 
 from holdfast.clients.conversation import TOOL_CALLS
+from holdfast.kernel.patterns import DOTALL, MULTILINE, compile_later
 from holdfast.session.mentions import names_in, paths_in, whole_words
 from holdfast.session.outcome import ends_of, is_check, step_covers, steps_of
 
@@ -106,8 +105,6 @@ if TYPE_CHECKING:
         gone: NotRequired[list[str]]
 
 
-_as_json = json.JSONEncoder().encode
-
 VERSION = 1
 LARGEST = 32 * 1024
 HALF_LIFE = 25
@@ -156,7 +153,7 @@ NAMED_IN = {
 }
 GLIMPSED_IN = {"output": 0.05, "report": 0.5, "said": 0.5, "prompt": 0.5, "edit": 0.1}
 
-_RULING = re.compile(
+_RULING = compile_later(
     r"(?i)\b(don'?t|do not|never|always|must|instead|only|should ?n[o']t|shouldn'?t|no need|rather|"
     r"prefer|make sure|keep|avoid|stop)\b"
 )
@@ -165,34 +162,34 @@ _IN_RULINGS = (
     *("rather", "prefer", "make sure", "keep", "avoid", "stop"),
 )
 # What a person pastes, but does not say: quotes, logs, options, diffs, tables, headings, code.
-_PASTED = re.compile(
+_PASTED = compile_later(
     r"[>│╭╰├└|+$#{}<]|--?\w+[ =]|\[\d|\d{4}-\d\d-\d\d|\d\d:\d\d|at \S+\(|\S+\.\w+:\d+|"
     r"(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FAIL|PASS|ok|Error|Warning|error|warning|panic)\b[: ]"
 )
-_FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_SENTENCE = re.compile(r"(?<=[.!?\n])\s+")
+_FENCED = compile_later(r"```.*?(?:```|\Z)", DOTALL)
+_SENTENCE = compile_later(r"(?<=[.!?\n])\s+")
 _ELSEWHERE = ("/tmp/", "/private/", "/var/", "/dev/", "http", "path/to/")  # noqa: S108
-_SETTING = re.compile(r"^(?:set [-+]\S+(?: pipefail)?[;\s]+)+")
-_INTO_FOLDER = re.compile(r"^\s*cd\s+(\"[^\"]+\"|'[^']+'|[^\s;&|]+)\s*(?:&&|;)\s*")
-_PIPED_AWAY = re.compile(
+_SETTING = compile_later(r"^(?:set [-+]\S+(?: pipefail)?[;\s]+)+")
+_INTO_FOLDER = compile_later(r"^\s*cd\s+(\"[^\"]+\"|'[^']+'|[^\s;&|]+)\s*(?:&&|;)\s*")
+_PIPED_AWAY = compile_later(
     r"\s*(?:\|\s*(?:tail|head|grep|rg|cat|less|tee|sort|wc|sed|awk)\b[^|]*|2>&1|2>/dev/null|"
     r"[;&|]+\s*echo\b[^|;&]*)$"
 )
-_BEFORE = re.compile(r"^(?:timeout\s+\S+\s+|time\s+|[A-Z_][A-Z0-9_]*=\S*\s+)+")
-_GIT_ELSEWHERE = re.compile(r"^git -C \S+ ")
-_PARTS = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
+_BEFORE = compile_later(r"^(?:timeout\s+\S+\s+|time\s+|[A-Z_][A-Z0-9_]*=\S*\s+)+")
+_GIT_ELSEWHERE = compile_later(r"^git -C \S+ ")
+_PARTS = compile_later(r"\s*(?:&&|\|\||;|\n)\s*")
 # Commits are kept as such; these say nothing of the work.
-_KEEPS_HOUSE = re.compile(r"git (?:add|commit|push|pull|checkout|switch|reset|restore|rebase)\b")
+_KEEPS_HOUSE = compile_later(r"git (?:add|commit|push|pull|checkout|switch|reset|restore|rebase)\b")
 # First words that say little: a commit's id, a quoted text, a script, a long path, lines in the
 # middle of a file.
-_NO_HABIT = re.compile(r"sed -n '(?!1,)\d|\b[0-9a-f]{7,40}\b|\".{11}|\$\(|^set -|^.{70}")
-_COMMIT = re.compile(r"^\[([^\]\s]+)(?: \([^)]*\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
-_NOTHING_TO_DO = re.compile(r"nothing to commit|nothing added to commit|Everything up-to-date")
+_NO_HABIT = compile_later(r"sed -n '(?!1,)\d|\b[0-9a-f]{7,40}\b|\".{11}|\$\(|^set -|^.{70}")
+_COMMIT = compile_later(r"^\[([^\]\s]+)(?: \([^)]*\))? ([0-9a-f]{7,40})\] (.+)$", MULTILINE)
+_NOTHING_TO_DO = compile_later(r"nothing to commit|nothing added to commit|Everything up-to-date")
 # Programs that show a file: a name without a folder among their words is a file here.
-_SHOWS = re.compile(r"(?:^|[;&|]\s*)(?:cat|head|tail|nl|wc|bat|sed -n)\b([^;&|<>\n]*)")
-_REMOVES = re.compile(r"^(?:sudo\s+)?(?:git\s+)?rm\s+(.+)$")
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f]")
-_MOVES = re.compile(r"^(?:git\s+)?mv\s+(?:-\w+\s+)*(\S+)\s+(\S+)$")
+_SHOWS = compile_later(r"(?:^|[;&|]\s*)(?:cat|head|tail|nl|wc|bat|sed -n)\b([^;&|<>\n]*)")
+_REMOVES = compile_later(r"^(?:sudo\s+)?(?:git\s+)?rm\s+(.+)$")
+_CONTROLS = compile_later(r"[\x00-\x08\x0b-\x1f]")
+_MOVES = compile_later(r"^(?:git\s+)?mv\s+(?:-\w+\s+)*(\S+)\s+(\S+)$")
 
 
 def new() -> Observation:
@@ -906,7 +903,9 @@ def _size(value: Any) -> int:
     """How many bytes a value takes as JSON."""
     if isinstance(value, str) and value.isascii() and value.isprintable():
         return len(value) + 2 + value.count('"') + value.count("\\")
-    return len(_as_json(value))
+    from json import dumps  # with `re` behind it; a session's start seldom comes here
+
+    return len(dumps(value))
 
 
 def flattened(text: str) -> str:

@@ -7,39 +7,42 @@ stays open until a run that covers it passes: the same runner, with the same or 
 
 from __future__ import annotations
 
-import re
+from holdfast.kernel.patterns import DOTALL, MULTILINE, compile_later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from re import Pattern
 
 # How the end of a step is known: by the status of the line, by what was printed, or, behind a filter
 # that may hide the end, only by a failure that was printed.
 BY_STATUS, BY_OUTPUT, BY_FAILURE = "=", "~", "?"
 LONGEST_LINE, LONGEST_STEP, MOST_STEPS = 6000, 200, 8
 
+_OR = compile_later(r"\||\s+or\s+")
+
 # Splitting a line
 
-_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:\n\s*\2\b|\Z)", re.DOTALL)
-_TOKEN = re.compile(
+_HEREDOC = compile_later(r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:\n\s*\2\b|\Z)", DOTALL)
+_TOKEN = compile_later(
     # A quote that is not closed takes the rest.
     r"'[^']*(?:'|\Z)|\"(?:\\.|[^\"\\]|\\\Z)*(?:\"|\Z)|\\.|\$\(|&&|\|\||\|&?|[;\n]|[<>&]>+&?|>&|&|[()]|"
     r"[^'\"\\$&|;\n()<>]+|.",
-    re.DOTALL,
+    DOTALL,
 )
 _SIGNS = frozenset(("&&", "||", "|", "|&", ";", "\n", "&"))
 # A `cd` between parentheses ends with them.
 _OPENS, _CLOSES = "\x01", "\x02"
 _GROUPS = {"(": _OPENS, ")": _CLOSES}
-_REDIRECTED = re.compile(r"(?:^|\s)[012&]?>>?(?:&[012-]|\s*[^\s;&|>]+)|(?:^|\s)<\s*[^\s<(]+")
-_OPTIONS_OF_SHELL = re.compile(r"set\s+-\w*e|set\s+.*pipefail|set\s+-\w+$")
-_STARTS_A_BLOCK = re.compile(r"(?:do|then|else|elif|if|while|until|!|\{)\s+(?=\S)")
-_CONTROL = re.compile(
+_REDIRECTED = compile_later(r"(?:^|\s)[012&]?>>?(?:&[012-]|\s*[^\s;&|>]+)|(?:^|\s)<\s*[^\s<(]+")
+_OPTIONS_OF_SHELL = compile_later(r"set\s+-\w*e|set\s+.*pipefail|set\s+-\w+$")
+_STARTS_A_BLOCK = compile_later(r"(?:do|then|else|elif|if|while|until|!|\{)\s+(?=\S)")
+_CONTROL = compile_later(
     r"(?:#|(?:for|while|until|if|then|else|do|case|done|fi|esac|function|select|\}|\[\[|\(\()(?:\s|$))"
 )
-_ENTERS = re.compile(r"cd\s+(?:--\s+)?(\"[^\"]+\"|'[^']+'|\S+)$")
-_ELSEWHERE = re.compile(r"(git|make)\s+-C\s+(\S+)\s+")
-_INNER_SHELL = re.compile(r"(?:\S*/)?(?:ba|z|da)?sh\s+-\w*c\s+(['\"])(.+)\1$", re.DOTALL)
+_ENTERS = compile_later(r"cd\s+(?:--\s+)?(\"[^\"]+\"|'[^']+'|\S+)$")
+_ELSEWHERE = compile_later(r"(git|make)\s+-C\s+(\S+)\s+")
+_INNER_SHELL = compile_later(r"(?:\S*/)?(?:ba|z|da)?sh\s+-\w*c\s+(['\"])(.+)\1$", DOTALL)
 # What is tried out there is no part of the work, unless it is a known check.
 _SCRATCH = ("/tmp", "/private", "/var", "$")  # noqa: S108
 # What shows the end of the output, and what may hide it.
@@ -47,17 +50,17 @@ _SHOWS_THE_END = frozenset(("tail", "tee", "cat"))
 _SHOWS_THE_START = frozenset(("head", "less", "more"))
 
 # What a step is. Wrappers say nothing of it.
-_WRAPPERS = re.compile(
+_WRAPPERS = compile_later(
     r"^(?:(?:sudo|env|time|nohup|command(?!\s+-[vV])|exec|nice(?:\s+-n\s*-?\d+)?|timeout(?:\s+-\S+)*\s+\S+|"
     r"mise\s+(?:exec|x)(?:\s+\S+)?\s+--|(?:uv|poetry|pipenv|hatch|pdm|rye)\s+run|bundle\s+exec|"
     r"npx(?:\s+-\S+)*|bunx|pnpm\s+(?:exec|dlx)|xvfb-run(?:\s+-\S+)*|[A-Za-z_]\w*=(?:\$\([^)]*\)|\"[^\"]*\"|'[^']*'|[^\s(]*))\s+)+"
 )
-_MODULE = re.compile(r"^(?:\S*/)?python[\d.]*\s+(?:-[A-Za-z]\s+)*-m\s+")
-_IN_A_FOLDER_OF_PROGRAMS = re.compile(
+_MODULE = compile_later(r"^(?:\S*/)?python[\d.]*\s+(?:-[A-Za-z]\s+)*-m\s+")
+_IN_A_FOLDER_OF_PROGRAMS = compile_later(
     r"\S*(?:\.venv|venv|node_modules|/usr)(?:/\S*)?/bin/|\S*/\.bin/"
 )
 # A search without a match ends with 1, too: what only looks has not failed.
-_LOOKS = re.compile(
+_LOOKS = compile_later(
     r"(?:rg|grep|egrep|fgrep|ag|ls|cat|bat|find|fd|tree|head|tail|less|which|type|whereis|test|\[|diff|cmp|"
     r"wc|nl|od|xxd|file|stat|du|df|pgrep|ps|top|echo|printf|pwd|sleep|wait|jq|yq|awk|cut|sort|uniq|tr|xargs|"
     r"gofmt|kill|pkill|lsof|ss|curl|wget|ping|true|false|:|date|printenv|hostname|id|whoami|uname|basename|"
@@ -69,16 +72,16 @@ _LOOKS = re.compile(
     r"pip\s+(?:show|list|freeze))(?:\s|$)|[A-Za-z_]\w*=(?:\$\(.*\)|\S*|\"[^\"]*\"|'[^']*')$|.*\s(?:--help|--version|-h|-V)$|\S+\s+version$"
 )
 # These prepare something or put it in order. What they leave undone, the check behind them shows.
-_PREPARES = re.compile(
+_PREPARES = compile_later(
     r"(?:cd|pushd|popd|export|unset|source|\.|set|shopt|trap|ulimit|umask|alias|local|declare|mkdir|rmdir|"
     r"cp|mv|rm|ln|touch|chmod|chown|install|sed|perl\s+-\S*[pi]|patch|tar|unzip|"
     r"goimports|gofumpt|black|isort|prettier\s+--write|go\s+fmt|cargo\s+fmt|ruff\s+format|"
     r"(?:mise\s+run|make|just|task|npm\s+run|pnpm\s+run|pnpm|yarn|bun\s+run)\s+(?:fmt|format|fix|clean)\S*|"
     r"git\s+(?:add|rm|mv|stash|checkout|switch|restore|reset|clean|init|clone|worktree|notes))(?:\s|$)"
 )
-_ONLY_CHECKS = re.compile(r"\s(?:--check|--diff|--dry-run)(?:\s|$)")
+_ONLY_CHECKS = compile_later(r"\s(?:--check|--diff|--dry-run)(?:\s|$)")
 # A script on the command line is an experiment, none that is made to pass.
-_INLINE = re.compile(
+_INLINE = compile_later(
     r"(?:\S*/)?(?:python[\d.]*|node|ruby|perl|php|deno|bun|osascript|psql|sqlite3|mysql)\b"
     r"(?:\s+-[\w-]+)*\s+(?:-\w*[ceE]\b|--eval\b|eval\b|-(?:\s|$))"
 )
@@ -144,13 +147,13 @@ _BY_PACKAGE = {
     "staticcheck": ".",
 }
 # Their words are files or folders, or names of tests, and no word means everything.
-_BY_PATH = re.compile(
+_BY_PATH = compile_later(
     r"(?:pytest|unittest|ruff (?:check|format)|mypy|pyright|flake8|pylint|black|tsc|eslint|biome|jest|"
     r"vitest|mocha|playwright|prettier|shellcheck|rspec|phpunit|cargo \w+|dotnet (?:test|build)|mix test|"
     r"(?:npm|pnpm|yarn|bun|deno) .+|mise run .+|swift (?:test|build)|zig (?:test|build))$"
 )
 # When they went through in other words, the first try is over.
-_ONE_AIM = re.compile(
+_ONE_AIM = compile_later(
     r"(?:git (?:push|commit|pull|merge|rebase|cherry-pick|am|apply|revert|submodule)|go (?:get|mod \w+)|"
     r"(?:npm|pnpm|yarn|bun|pip3?|uv|poetry|cargo|composer|bundle|brew|apt|apt-get) (?:install|add|sync|"
     r"update|upgrade|lock|fetch))$"
@@ -162,7 +165,7 @@ _IMPLIES = {
     "cargo clippy": ("cargo check",),
 }
 # Options of how much is printed and how fast, never of what is checked.
-_HARMLESS = re.compile(
+_HARMLESS = compile_later(
     r"-(?:v+|q+|x|s|n|p|j\d*|k|B|i|w|json|failfast|count|timeout|parallel|cover\w*|ra|rA|rf)$|"
     r"--(?:tb|maxfail|verbose|quiet|color|colour|durations|no-header|timeout|silent|no-cov|jobs|watch\w*|"
     r"reporter\w*|out-format|output-format|format|message-format|nocapture|offline|no-warn\w*|pretty|"
@@ -216,7 +219,7 @@ _BARE_FILTERS = frozenset(
     ("-short", "--lf", "--last-failed", "--lib", "--changed", "--bail", "--doc")
 )
 _K_IS_NO_FILTER = frozenset(("make",))
-_WORD = re.compile(r"(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s\"'\\])+")
+_WORD = compile_later(r"(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s\"'\\])+")
 
 # What programs print at their end. A task runner prints what the programs it runs print.
 # (programs, what says that it failed, what says that it passed; nothing: it is silent when it passed)
@@ -274,22 +277,22 @@ _MARKS = (
         r"^\d+ (?:examples?|tests), 0 failures|^OK \(",
     ),
 )
-_FAILED_PACKAGE = re.compile(r"^FAIL\t(\S+)(?:\s|$)", re.MULTILINE)
+_FAILED_PACKAGE = compile_later(r"^FAIL\t(\S+)(?:\s|$)", MULTILINE)
 # Marks that other programs print, too.
 _OWN_MARKS = ("python python3", "git", "go build", "go vet")
-_FAILED_BY: dict[str, re.Pattern[str]] = {}
-_PASSED_BY: dict[str, re.Pattern[str] | None] = {}
+_FAILED_BY: dict[str, Pattern[str]] = {}
+_PASSED_BY: dict[str, Pattern[str] | None] = {}
 for _programs, _failed, _passed in _MARKS:
     for _program in [_programs] if _programs.startswith("go ") else _programs.split():
-        _FAILED_BY[_program] = re.compile(_failed, re.MULTILINE)
-        _PASSED_BY[_program] = re.compile(_passed, re.MULTILINE) if _passed else None
+        _FAILED_BY[_program] = compile_later(_failed, MULTILINE)
+        _PASSED_BY[_program] = compile_later(_passed, MULTILINE) if _passed else None
 _OF_OTHERS = [failed for programs, failed, _ in _MARKS if programs not in _OWN_MARKS]
-_ANY_FAILED = re.compile("|".join(_OF_OTHERS), re.MULTILINE)
+_ANY_FAILED = compile_later("|".join(_OF_OTHERS), MULTILINE)
 _RUNS_OTHERS = frozenset(
     ("make", "mise", "just", "task", "npm", "pnpm", "yarn", "bun", "tox", "nox")
 )
-_EMPTY = re.compile(r"\(Bash completed with no output\)|^Shell cwd was reset to .*$", re.MULTILINE)
-_WAS_KILLED = re.compile(r"Exit code 1(?:30|37|43)\b")
+_EMPTY = compile_later(r"\(Bash completed with no output\)|^Shell cwd was reset to .*$", MULTILINE)
+_WAS_KILLED = compile_later(r"Exit code 1(?:30|37|43)\b")
 
 
 # The steps of a line
@@ -606,7 +609,7 @@ def _lets_through(wide: dict[str, str], narrow: dict[str, str]) -> bool:
             continue
         if flag not in ("-run", "-k", "-t", "-g", "--grep"):
             return False
-        wanted, some = (re.split(r"\||\s+or\s+", text) for text in (given, value))
+        wanted, some = (_OR.split(text) for text in (given, value))
         if not all(any(one.isidentifier() and one in each for one in some) for each in wanted):
             return False
     return True

@@ -7,8 +7,7 @@ characters.
 
 from __future__ import annotations
 
-import re
-
+from holdfast.kernel.patterns import compile_later
 from holdfast.kernel.text import harmless
 from holdfast.session.observe import HALF_LIFE, flattened, is_empty, weight_now
 from holdfast.session.rules.observed import edits_since, is_stale
@@ -94,8 +93,8 @@ MOST_OF_STARTS = 460
 ROOM_FOR_TITLES = 90
 # A name counts more in a file that is much in use: so much of the file's weight is added to it.
 BOOST, NO_FILE = 0.3, -1.0
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?")
-_TICKS = re.compile(f"`{{{LONGEST_RUN + 1},}}")
+_ESCAPES = compile_later(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?")
+_TICKS = compile_later(f"`{{{LONGEST_RUN + 1},}}")
 _MARKS = {"done": "[x]", "active": "[>]", "open": "[ ]"}
 
 
@@ -549,8 +548,10 @@ def _names(
 
 def _clean(text: str) -> str:
     """Foreign text without escapes, and without a run of backticks that could end the fence."""
-    text = harmless(_ESCAPES.sub("", text).replace("\r\n", "\n"))
-    return _TICKS.sub("`" * LONGEST_RUN, text)
+    if "\x1b" in text:
+        text = _ESCAPES.sub("", text)
+    text = harmless(text.replace("\r\n", "\n"))
+    return _TICKS.sub("`" * LONGEST_RUN, text) if "`" * (LONGEST_RUN + 1) in text else text
 
 
 def _line(text: str) -> str:
@@ -566,7 +567,10 @@ def _bounded(text: str, budget: int) -> str:
 
 
 def _longest_run(text: str) -> int:
-    return max((len(run) for run in re.findall("`+", text)), default=0)
+    longest = 0
+    while "`" * (longest + 1) in text:
+        longest += 1
+    return longest
 
 
 def _count(number: int, what: str) -> str:

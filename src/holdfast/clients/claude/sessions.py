@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 
 from holdfast.clients.conversation import text_of
 from holdfast.clients.folders import (
@@ -16,6 +15,7 @@ from holdfast.clients.folders import (
     newest_first,
     object_in,
 )
+from holdfast.kernel.patterns import compile_later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Longer names of folders are shortened, and end with a digest.
 LONGEST_FOLDER_NAME = 200
-_CWD = re.compile(rb'"cwd":\s*"((?:[^"\\]|\\.)*)"')
+_CWD = compile_later(rb'"cwd":\s*"((?:[^"\\]|\\.)*)"')
 
 
 def home() -> str:

@@ -6,8 +6,6 @@ of subagents are marked as sidechains; what a subagent did is not what the sessi
 
 from __future__ import annotations
 
-import re
-
 from holdfast.clients.conversation import (
     COUNTED_CALL,
     LONGEST_OUTPUT,
@@ -27,6 +25,7 @@ from holdfast.clients.conversation import (
     text_of,
     words_of_the_person,
 )
+from holdfast.kernel.patterns import DOTALL, compile_later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,17 +44,17 @@ EXCERPT = 12_000
 # Several hundred tool calls.
 READ_WHOLE = 3 << 19
 
-_ENDED_TASK = re.compile(
-    r"<tool-use-id>([^<]{1,100})</tool-use-id>.*?<status>(\w+)</status>", re.DOTALL
+_ENDED_TASK = compile_later(
+    r"<tool-use-id>([^<]{1,100})</tool-use-id>.*?<status>(\w+)</status>", DOTALL
 )
-_EXIT_CODE = re.compile(r"\(exit code (\d+)\)")
-_REFUSED = re.compile(r"The user doesn't want to (?:proceed|take this action)")
-_REFUSED_WITH = re.compile(r"the user said:\s*(.+)", re.DOTALL)
-_CHOSEN = re.compile(r'"([^"]{1,400})"="([^"]{1,400})"')
-_TASK_NUMBER = re.compile(r"#(\d+)")
+_EXIT_CODE = compile_later(r"\(exit code (\d+)\)")
+_REFUSED = compile_later(r"The user doesn't want to (?:proceed|take this action)")
+_REFUSED_WITH = compile_later(r"the user said:\s*(.+)", DOTALL)
+_CHOSEN = compile_later(r'"([^"]{1,400})"="([^"]{1,400})"')
+_TASK_NUMBER = compile_later(r"#(\d+)")
 
 
-_QUIET = re.compile(
+_QUIET = compile_later(
     rb'"isSidechain": ?true|"type": ?"(?:attachment|permission-mode|last-prompt|ai-title|system|mode|'
     rb"pr-link|bridge-session|queue-operation|summary|custom-title|agent-name|cost-state|tools-used|"
     rb'file-history-snapshot|progress|atis-latch|tag|api-request[a-z-]*)"'
@@ -64,11 +63,11 @@ _QUIET = re.compile(
 HEAD = 1600
 _CALL = b'"tool_use"'
 # Calls of these tools stay important; other calls are only counted.
-_LASTING = re.compile(
+_LASTING = compile_later(
     rb'"name": ?"(?:TodoWrite|TaskCreate|TaskUpdate|ExitPlanMode|AskUserQuestion)"'
 )
 # Most changes of tasks are of this form, and need no decoding; the only block of their line.
-_CHANGED_TASK = re.compile(
+_CHANGED_TASK = compile_later(
     rb'"name":"TaskUpdate","input":\{"taskId":"([\w-]{1,40})","status":"(\w{1,40})"\}\}\]'
 )
 

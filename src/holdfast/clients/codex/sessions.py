@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 
 from holdfast.clients.conversation import table_of, text_of
 from holdfast.clients.folders import (
@@ -16,6 +15,7 @@ from holdfast.clients.folders import (
     newest_first,
     object_in,
 )
+from holdfast.kernel.patterns import compile_later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from holdfast.clients.folders import FoundSession, SessionPlace
 
-_CWD = re.compile(rb'"cwd":\s*"((?:[^"\\]|\\.)*)"')
-_OLD_CWD = re.compile(rb"<cwd>([^<\\]{1,4096})</cwd>")
+_CWD = compile_later(rb'"cwd":\s*"((?:[^"\\]|\\.)*)"')
+_OLD_CWD = compile_later(rb"<cwd>([^<\\]{1,4096})</cwd>")
 _LINES = frozenset(("session_meta", "turn_context", "response_item", "event_msg", "compacted"))
 
 

@@ -8,7 +8,6 @@ nowhere else without their wrapping.
 from __future__ import annotations
 
 import json
-import re
 
 from holdfast.clients.conversation import (
     COUNTED_CALL,
@@ -31,6 +30,7 @@ from holdfast.clients.conversation import (
     words_of_the_person,
 )
 from holdfast.kernel.digest import id_of
+from holdfast.kernel.patterns import MULTILINE, compile_later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,16 +55,16 @@ READ_WHOLE = 1 << 20
 _SHELLS = frozenset(
     ("exec_command", "shell", "exec", "local_shell", "shell_command", "unified_exec")
 )
-_EXIT = re.compile(r'(?:exited with code|Exit code:|"exit_code"\s*:)\s*(-?\d+)')
-_RUNNING = re.compile(r"Process running with session ID (\S+)")
-_PATCHED = re.compile(r"^\*\*\* (Update|Add|Delete) File: (.+?)\s*$", re.MULTILINE)
-_MOVED = re.compile(r"^\*\*\* Move to: (.+?)\s*$", re.MULTILINE)
-_PATCH_IN_COMMAND = re.compile(r"^\s*(?:cd \S+ && )?apply_patch\b")
-_WRAPPED = re.compile(r"^(?:/\S*/)?(?:ba|z|da|fi)?sh$")
+_EXIT = compile_later(r'(?:exited with code|Exit code:|"exit_code"\s*:)\s*(-?\d+)')
+_RUNNING = compile_later(r"Process running with session ID (\S+)")
+_PATCHED = compile_later(r"^\*\*\* (Update|Add|Delete) File: (.+?)\s*$", MULTILINE)
+_MOVED = compile_later(r"^\*\*\* Move to: (.+?)\s*$", MULTILINE)
+_PATCH_IN_COMMAND = compile_later(r"^\s*(?:cd \S+ && )?apply_patch\b")
+_WRAPPED = compile_later(r"^(?:/\S*/)?(?:ba|z|da|fi)?sh$")
 _CHANGES: dict[str, Change] = {"Update": "edited", "Add": "created", "Delete": "deleted"}
 
 
-_QUIET = re.compile(
+_QUIET = compile_later(
     rb'"type": ?"(?:event_msg|reasoning|world_state|token_usage_record|web_search_call|'
     rb'ghost_snapshot|compaction[a-z_]*)"'
 )

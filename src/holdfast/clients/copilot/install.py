@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 
 from holdfast.clients import launcher
+from holdfast.clients.copilot.sessions import home as home
 from holdfast.clients.settings.json_part import JsonPart
 
 TYPE_CHECKING = False
@@ -35,10 +36,6 @@ EVENTS = {
     "Stop": 20,
     "SessionEnd": 5,
 }
-
-
-def home() -> str:
-    return os.environ.get("COPILOT_HOME") or os.path.expanduser("~/.copilot")
 
 
 def parts(workspace: Workspace, server: list[str]) -> list[Part]:

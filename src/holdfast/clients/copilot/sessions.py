@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from holdfast.clients.conversation import table_of, text_of
-from holdfast.clients.copilot.install import home
 from holdfast.clients.folders import entries_of, found_session, newest_first
 from holdfast.clients.lines import first_record
 
@@ -18,6 +17,10 @@ if TYPE_CHECKING:
 
 FILE = "events.jsonl"
 FIRST = "session.start"
+
+
+def home() -> str:
+    return os.environ.get("COPILOT_HOME") or os.path.expanduser("~/.copilot")
 
 
 def sessions(place: SessionPlace) -> Iterator[FoundSession]:

@@ -6,9 +6,6 @@ that asked for it repeats the start. Events of a subagent name it in `agentId`.
 
 from __future__ import annotations
 
-import json
-import re
-
 from holdfast.clients.conversation import (
     COUNTED_CALL,
     LONGEST_OUTPUT,
@@ -24,6 +21,7 @@ from holdfast.clients.conversation import (
     text_of,
     words_of_the_person,
 )
+from holdfast.kernel.patterns import MULTILINE, compile_later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,9 +34,9 @@ if TYPE_CHECKING:
 
 READ_WHOLE = 6 << 20
 _LASTING = frozenset(("place", "prompt", "answer", "plan", "tasks", "task", "compact", "summary"))
-_TYPE = re.compile(rb'^\{"type":"([a-z_.A-Z]{1,60})"')
-_SHELL_END = re.compile(r"\n?<shellId: \S+ completed with exit code -?\d+>\s*\Z")
-_TODO = re.compile(r"^\s*[-*] \[([ xX>~-])\] (.+)$", re.MULTILINE)
+_TYPE = compile_later(rb'^\{"type":"([a-z_.A-Z]{1,60})"')
+_SHELL_END = compile_later(r"\n?<shellId: \S+ completed with exit code -?\d+>\s*\Z")
+_TODO = compile_later(r"^\s*[-*] \[([ xX>~-])\] (.+)$", MULTILINE)
 _TODO_STATES = {" ": "pending", "x": "completed", "X": "completed", "-": "cancelled"}
 _SEARCHES = frozenset(("grep", "rg", "glob"))
 
@@ -120,6 +118,8 @@ def _called(data: dict[str, Any], at: str, state: ReaderState, events: list[Sess
 
 
 def _call(tool: str, args: dict[str, Any], id: str, at: str) -> SessionEvent:
+    import json
+
     path = text_of(args.get("path")) or text_of(args.get("file_path"))
     if tool in ("bash", "powershell"):
         return SessionEvent("run", at=at, id=id, text=text_of(args.get("command")))

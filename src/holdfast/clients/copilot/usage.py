@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients.copilot.install import home
-from holdfast.clients.copilot.sessions import FILE, session_at
+from holdfast.clients.copilot.sessions import FILE, home, session_at
 from holdfast.clients.copilot.transcript import is_of_subagent
 from holdfast.clients.folders import entries_of, newest_first
 from holdfast.clients.usage.model import count, message, table, text

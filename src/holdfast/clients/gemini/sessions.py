@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 
 from holdfast.clients.conversation import text_of
 from holdfast.clients.folders import (
@@ -16,6 +15,7 @@ from holdfast.clients.folders import (
     newest_first,
 )
 from holdfast.kernel.digest import digest
+from holdfast.kernel.patterns import compile_later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from holdfast.clients.folders import FoundSession, SessionPlace
 
-_SESSION = re.compile(rb'"sessionId":\s*"([^"\\]{1,200})"')
-_PROJECT = re.compile(rb'"projectHash":\s*"')
+_SESSION = compile_later(rb'"sessionId":\s*"([^"\\]{1,200})"')
+_PROJECT = compile_later(rb'"projectHash":\s*"')
 
 
 def home() -> str:

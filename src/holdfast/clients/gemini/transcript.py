@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from stat import S_ISREG
 
 from holdfast.clients.conversation import (
@@ -31,6 +30,7 @@ from holdfast.clients.conversation import (
     words_of_the_person,
 )
 from holdfast.clients.lines import Unread
+from holdfast.kernel.patterns import MULTILINE, compile_later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,19 +64,19 @@ _GREETINGS = (
     "Got it. Thanks for the additional context!",
 )
 _SNAPSHOT = "<state_snapshot>"
-_FOLDER = re.compile(
+_FOLDER = compile_later(
     r"(?:Workspace Directories:\*\*\n\s+- |currently working in the directory: )([^\n]{1,4096})"
 )
-_EXIT_CODE = re.compile(r"^(?:\[)?Exit Code: (-?\d+)", re.MULTILINE)
-_SIGNAL = re.compile(r"^Signal: (?!\(none\))\S", re.MULTILINE)
-_SHELL_NOTES = re.compile(
+_EXIT_CODE = compile_later(r"^(?:\[)?Exit Code: (-?\d+)", MULTILINE)
+_SIGNAL = compile_later(r"^Signal: (?!\(none\))\S", MULTILINE)
+_SHELL_NOTES = compile_later(
     r"^(?:</?untrusted_context>|Process Group PGID: .*|Background PIDs: .*|Signal: \(none\)|"
     r"Error: \(none\)|Exit Code: 0)\n?",
-    re.MULTILINE,
+    MULTILINE,
 )
 # Below what the command printed: the end of an output is what is shown of a failure.
-_LAST_EXIT_CODE = re.compile(r"(?<=\S)\n+Exit Code: -?\d+\s*\Z")
-_TRACKED = re.compile(r"(?:Created|Updated) task (\S+?)[:.]")
+_LAST_EXIT_CODE = compile_later(r"(?<=\S)\n+Exit Code: -?\d+\s*\Z")
+_TRACKED = compile_later(r"(?:Created|Updated) task (\S+?)[:.]")
 _TRACKER_STATES = {"closed": "completed", "blocked": "open"}
 
 

@@ -11,7 +11,7 @@ from holdfast.clients.folders import (
     found_session,
     newest_first,
 )
-from holdfast.clients.lines import Unread
+from holdfast.clients.lines import Unread, read_object
 from holdfast.clients.opencode import transcript
 
 TYPE_CHECKING = False
@@ -64,7 +64,7 @@ def _in_files(place: SessionPlace) -> Iterator[FoundSession]:
         if entry.name.startswith("ses_") and entry.name.endswith(".json")
     ]
     for modified, path in newest_first(files):
-        record = transcript.read_object(path)
+        record = read_object(path)
         cwd, id = text_of(record.get("directory")), text_of(record.get("id"))
         if id and cwd and not record.get("parentID") and place.holds(cwd):
             updated = table_of(record.get("time")).get("updated")

@@ -10,7 +10,6 @@ The database is only read: no lock that hinders the client, and no file beside i
 
 from __future__ import annotations
 
-import json
 import os
 from stat import S_ISREG
 
@@ -27,7 +26,7 @@ from holdfast.clients.conversation import (
     text_of,
     words_of_the_person,
 )
-from holdfast.clients.lines import Unread
+from holdfast.clients.lines import Unread, read_object
 from holdfast.kernel import clock
 
 TYPE_CHECKING = False
@@ -55,7 +54,6 @@ if TYPE_CHECKING:
 
 
 BUSY_MILLISECONDS = 1000
-LARGEST_FILE = 32 << 20
 # What was told of a part that was not complete: nothing, or that it began. A complete one is done.
 WAITING, BEGUN, DONE = 1, 2, 3
 _ENDED = ("completed", "error")
@@ -222,6 +220,8 @@ def _called(
     at: str,
     events: list[SessionEvent],
 ) -> None:
+    import json
+
     path = text_of(given.get("filePath"))
     folder = text_of(given.get("workdir")) or text_of(given.get("path"))
     if tool in ("bash", "shell"):
@@ -452,6 +452,8 @@ def _messages_in_database(
 
 
 def _undone(revert: Any) -> str:
+    import json
+
     if isinstance(revert, str):
         try:
             revert = json.loads(revert)
@@ -488,25 +490,9 @@ def _names(folder: str) -> list[str]:
     return [name.removesuffix(".json") for name in names if name.endswith(".json")]
 
 
-def read_object(path: str) -> dict[str, Any]:
-    """The object in a JSON file; empty when there is none or it cannot be read."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError:
-        return {}
-    try:
-        found = os.fstat(descriptor)
-        if not S_ISREG(found.st_mode) or found.st_size > LARGEST_FILE:
-            return {}
-        with open(descriptor, "rb", closefd=False) as file:
-            return table_of(json.loads(file.read(LARGEST_FILE)))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    finally:
-        os.close(descriptor)
-
-
 def _object(data: Any, state: ReaderState) -> dict[str, Any]:
+    import json
+
     try:
         value = json.loads(data) if data else {}
     except (TypeError, ValueError, RecursionError):

@@ -9,7 +9,6 @@ import os
 
 from holdfast.clients import conversation
 from holdfast.clients.lines import NewLines, Unread
-from holdfast.clients.opencode import transcript as opencode_transcript
 from holdfast.clients.opencode import usage as opencode
 from holdfast.clients.table import part
 from holdfast.clients.usage import prices
@@ -202,7 +201,7 @@ def _pending_of(reader: Any) -> dict[str, list[str]]:
 def _read_store(source: Source, state: dict[str, Any], observer: Observer) -> None:
     """The events of a session that its client keeps in a database."""
     reader = state.get(READER) or {"mark": None, "state": conversation.new_state()}
-    reader["mark"] = opencode_transcript.read(
+    reader["mark"] = part("opencode", "transcript").read(
         source["path"], source["session"], reader["mark"], reader["state"], observer.events
     )
     state[READER] = reader

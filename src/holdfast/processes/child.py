@@ -1,0 +1,144 @@
+"""A program that is given some input and read to its end, within a time.
+
+`subprocess` does the same and more, and costs a hook half of a bare interpreter to import. A session's
+start asks git one question.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from _signal import SIGKILL, SIGPIPE, SIGTERM, SIGXFSZ  # type: ignore[import-not-found]
+from select import POLLERR, POLLHUP, POLLIN, POLLOUT, poll
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+PIECE = 1 << 16
+# A program that has closed its pipes is near its end: so often it is asked for it without a break.
+LAST_STEPS = 20
+_MOMENT, _PAUSE = 0.000_05, 0.005
+
+
+class TimeOut(Exception):
+    """The program did not end in time. It still runs."""
+
+
+class Child:
+    """A program that was started in a process group of its own, so that it is ended with what it
+    started. The folder that it runs in is its own affair: `posix_spawn` has no word for it."""
+
+    def __init__(self, words: Sequence[str], environment: Mapping[str, str], *, fed: bool) -> None:
+        self.code: int | None = None
+        self._output: dict[int, list[bytes]] = {}
+        self._input = -1
+        theirs: list[int] = []
+        try:
+            if fed:
+                given, self._input = os.pipe()
+            else:
+                given = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+            theirs.append(given)
+            for _ in range(2):
+                ours, their = os.pipe()
+                self._output[ours] = []
+                theirs.append(their)
+            actions = [
+                (os.POSIX_SPAWN_DUP2, descriptor, number)
+                for number, descriptor in enumerate(theirs)
+            ]
+            self.pid = os.posix_spawnp(
+                words[0],
+                list(words),
+                dict(environment),
+                file_actions=actions,
+                setsid=True,
+                setsigdef=[SIGPIPE, SIGXFSZ],
+            )
+        except BaseException:
+            self._close()
+            raise
+        finally:
+            for descriptor in theirs:
+                os.close(descriptor)
+
+    def communicate(self, input: bytes | None, seconds: float) -> tuple[bytes, bytes]:
+        """Give it its input; what it printed, and what it said of errors. It may be called again
+        after a `TimeOut`."""
+        deadline = time.monotonic() + seconds
+        waiting = memoryview(input or b"")
+        pipes = poll()
+        closed: set[int] = set()
+        for descriptor in self._output:
+            pipes.register(descriptor, POLLIN)
+        if self._input >= 0:
+            os.set_blocking(self._input, False)
+            pipes.register(self._input, POLLOUT)
+        while len(closed) < len(self._output):
+            left = deadline - time.monotonic()
+            ready = pipes.poll(max(0.0, left) * 1000)
+            if not ready and left <= 0:
+                raise TimeOut
+            for descriptor, events in ready:
+                if descriptor == self._input:
+                    waiting = self._write(waiting, events)
+                    if self._input < 0:
+                        pipes.unregister(descriptor)
+                    continue
+                piece = os.read(descriptor, PIECE)
+                self._output[descriptor].append(piece)
+                if not piece:
+                    pipes.unregister(descriptor)
+                    closed.add(descriptor)
+        output, errors = (b"".join(pieces) for pieces in self._output.values())
+        self._wait(deadline)
+        self._close()
+        return output, errors
+
+    def _write(self, waiting: memoryview, events: int) -> memoryview:
+        try:
+            if waiting and not events & (POLLERR | POLLHUP):
+                waiting = waiting[os.write(self._input, waiting[:PIECE]) :]
+            else:
+                waiting = waiting[:0]
+        except BlockingIOError:
+            return waiting
+        except BrokenPipeError:
+            waiting = waiting[:0]  # it needs no more
+        if not waiting:
+            os.close(self._input)
+            self._input = -1
+        return waiting
+
+    def _wait(self, deadline: float) -> None:
+        for step in range(1 << 62):
+            ended, status = os.waitpid(self.pid, os.WNOHANG)
+            if ended:
+                self.code = os.waitstatus_to_exitcode(status)
+                return
+            if time.monotonic() > deadline:
+                raise TimeOut
+            time.sleep(_MOMENT if step < LAST_STEPS else _PAUSE)
+
+    def end(self, grace: float) -> None:
+        """End it if it runs: first politely, so that it can tidy up; then for sure."""
+        if self.code is not None:
+            return
+        for number in (SIGTERM, SIGKILL):
+            try:
+                os.killpg(self.pid, number)
+            except ProcessLookupError:
+                pass
+            try:
+                self.communicate(None, grace)
+                return
+            except TimeOut:
+                continue
+        self._close()
+
+    def _close(self) -> None:
+        for descriptor in (*self._output, self._input):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._output, self._input = {}, -1
