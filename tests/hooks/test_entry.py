@@ -85,7 +85,7 @@ def test_a_sessions_start_with_a_pack_loads_no_heavy_module(repository: Path) ->
     assert "holdfast.git.status" in loaded
     assert heavy & set(loaded) == set()
     readers = {name for name in loaded if name.endswith(".transcript")}
-    assert readers <= {"holdfast.clients.opencode.transcript"}
+    assert readers <= {f"holdfast.clients.{name}.transcript" for name in ("opencode", "copilot")}
 
 
 def test_text_that_looks_like_a_secret_may_load_the_rules(repository: Path) -> None:
