@@ -69,7 +69,7 @@ def measure(plan: Plan) -> list[Row]:
     os.environ["XDG_DATA_HOME"] = os.path.join(plan.folder, "data")
     try:
         launcher.install()
-        rows = [_record(plan), *_tools(plan), _quiet_stop(plan), *_stops(plan), _start(plan)]
+        rows = [_record(plan), *_tools(plan), *_quiet_stop(plan), *_stops(plan), _start(plan)]
         if launcher.failures():
             raise RuntimeError(f"a hook could not be started: {launcher.failures()[0]}")
         return [*rows, _crowd(plan)]
@@ -188,12 +188,21 @@ def _tools(plan: Plan) -> list[Row]:
         samples = take_turns(f"{when} a tool", contenders, plan.rounds(100, 15))
         if any(hook.answer for hook in hooks.values()):
             raise RuntimeError("a hook had something to say")
-        what = f"hook process: {when} a tool, nothing to say"
-        rows.append(timed_row(what, samples, ours="claude", base=FLOOR, bar=0.15))
+        # Codex starts the user's own shell, here bash: its floor stands among the peers.
+        rows += [
+            timed_row(
+                f"hook process: {when} {client}'s tool, nothing to say",
+                samples,
+                ours=client,
+                base=FLOOR,
+                bar=0.15,
+            )
+            for client in names
+        ]
     return rows
 
 
-def _quiet_stop(plan: Plan) -> Row:
+def _quiet_stop(plan: Plan) -> list[Row]:
     """A stop with nothing to answer: what the client waits. The capture behind it is not timed, but it
     has to be there."""
     contenders: dict[str, Contender] = {}
@@ -210,8 +219,16 @@ def _quiet_stop(plan: Plan) -> Row:
             kinds = {record["kind"] for record in workspace.history(limit=10_000)}
         if "captured" not in kinds:
             raise RuntimeError(f"no stop of {client} was captured")
-    what = "hook process: a stop with nothing to answer"
-    return timed_row(what, samples, ours="claude", base=FLOOR, bar=0.25)
+    return [
+        timed_row(
+            f"hook process: {client}'s stop with nothing to answer",
+            samples,
+            ours=client,
+            base=FLOOR,
+            bar=0.25,
+        )
+        for client in folders
+    ]
 
 
 class _QuietStop:
