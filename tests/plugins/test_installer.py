@@ -53,4 +53,4 @@ def test_another_version_than_the_one_that_was_looked_at_is_not_taken(
 
 def test_a_name_that_is_no_clients_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert clients.main(["emacs"]) == 2
-    assert "claude, codex, gemini, opencode, inspector" in capsys.readouterr().err
+    assert "claude, codex, gemini, opencode, qwen, copilot, inspector" in capsys.readouterr().err
