@@ -199,6 +199,13 @@ def session_file(holdfast: Holdfast, git: Git) -> None:
     session_files.keep(discover(), "s1", "asked", {"text": SECRET})
 
 
+def list_of_lost_records(holdfast: Holdfast, git: Git) -> None:
+    """Beside a journal whose log was removed once: it names the streams of what was lost."""
+    holdfast("note", "harmless")
+    line = json.dumps([5, f"note:{SECRET}", 1, "id", "noted", "2026-01-15T15:00:00.000Z", "00"])
+    Path(f"{discover().journal_path}-mark.lost-9").write_text(f"{line}\n")
+
+
 def two_lines(holdfast: Holdfast, git: Git) -> None:
     holdfast("note", f'quoted "{SECRET}" and\na second line with {SECRET}')
 
@@ -212,7 +219,7 @@ PLACES: list[Place] = [
     *(stop_reason, gate_question, answered_gate, message, archived_message, feature_name),
     *(agent_backup, actor, waiting_inbox_file, refused_inbox_file, hook_failure, killed_write),
     *(refused_write, waiting_effect, copy_of_a_restore, snapshot_of_the_work_tree, session_file),
-    two_lines,
+    *(two_lines, list_of_lost_records),
 ]
 
 

@@ -261,6 +261,20 @@ def test_a_budgets_stop_is_said_and_no_tool_lifts_it(face: Face, holdfast: Holdf
     assert face.call("guard").data["verdict"] == "stop"
 
 
+def test_a_figure_of_nothing_ends_no_alert(face: Face) -> None:
+    """The tool `guard` with a cost of 0, by each of the names that it takes."""
+    assert face.call("guard", {"cost": 30, "session": "s1"}).data["verdict"] == "wait"
+    for said in (
+        {"cost": 0, "session": "s1"},
+        {"cost": 0},
+        {"cost": 0, "context": 0, "errors": 0, "estimated": 0, "actual": 0, "session": "s1"},
+        {"add_cost": 0, "session": "s1"},
+        {"cost": 0, "session": "another"},
+    ):
+        face.call("guard", said)
+        assert face.call("guard", {"session": "s1"}).data["verdict"] == "wait", said
+
+
 # A journal that cannot be written
 
 # Nobody can read the interpreter's own modules where root installed it, so they are loaded before.

@@ -10,6 +10,7 @@ import os
 from holdfast.kernel import canonical_json, latch
 from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.digest import id_of
+from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from holdfast.kernel.workspace import Workspace
 
+LARGEST_ALERT = 65536
 FOLDER = "alerts"
 # An alert without a known session holds every session.
 EVERY_SESSION = ""
@@ -101,8 +103,7 @@ def _files(workspace: Workspace) -> list[str]:
 
 def _read(path: str) -> dict[str, str]:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            text = file.read(65536)
+        text = read_plain(path, LARGEST_ALERT).decode(errors="replace")
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:

@@ -11,6 +11,7 @@ import os
 from holdfast.kernel import clock
 from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.digest import digest
+from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,8 +67,7 @@ def is_open(workspace: Workspace, *, now: int) -> bool:
 
 
 def _is_over(folder: str, now: int) -> bool:
-    with open(os.path.join(folder, _UNTIL), encoding="ascii") as file:
-        until = clock.parse(file.read())
+    until = clock.parse(read_plain(os.path.join(folder, _UNTIL)).decode("ascii"))
     # A clock that was set back must not make a few minutes a few hours.
     return not until - LONGEST <= now < until
 

@@ -22,6 +22,7 @@ from holdfast.budgets.rules.thresholds import (
     money,
 )
 from holdfast.kernel.errors import NotAllowed, Usage
+from holdfast.kernel.plain_file import is_nested_deeper, read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
 
 PROJECT_FILE = ".autopilot/config.yaml"
 USER_FILE = os.path.join("autopilot", "config.json")
-LARGEST_FILE = 256 * 1024
+# PyYAML reads so much in half a second.
+LARGEST_FILE = 64 * 1024
+DEEPEST = 50
 _SECTIONS = ("thresholds", "checkpoint_triggers")
 # The names of the user's own file, from the upstream project.
 _GLOBAL_NAMES = {"warnCost": WARNING, "alertCost": ALERT, "maxCost": STOP}
@@ -63,11 +66,14 @@ def read_project_file(workspace: Workspace) -> tuple[Limits, list[Trigger]]:
 def _parsed(text: str) -> dict[str, Any]:
     import yaml
 
+    if is_nested_deeper(text, DEEPEST):
+        raise bad(PROJECT_FILE, f"is nested deeper than {DEEPEST} levels")
     try:
         # BaseLoader: every scalar stays text, so that `06` and `12,50` arrive as they were written.
-        root = yaml.compose(text, Loader=yaml.BaseLoader)
-        _refuse_twice(root, "")
-        document = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506
+        loader = yaml.BaseLoader(text)
+        root = loader.get_single_node()
+        _refuse_twice(root, "", set())
+        document = None if root is None else loader.construct_document(root)
     except (yaml.YAMLError, RecursionError) as problem:
         what = " ".join(str(problem).split()) or "nested too deeply"
         raise bad(PROJECT_FILE, f"is not YAML: {what:.200}") from None
@@ -78,12 +84,16 @@ def _parsed(text: str) -> dict[str, Any]:
     return document
 
 
-def _refuse_twice(node: yaml.Node | None, where: str) -> None:
-    """YAML lets a key stand twice, and the last one wins unseen."""
+def _refuse_twice(node: yaml.Node | None, where: str, shown: set[int]) -> None:
+    """YAML lets a key stand twice, and the last one wins unseen. It also lets one value stand in many
+    places, which makes a small text large."""
     import yaml
 
     if not isinstance(node, yaml.MappingNode):
         return
+    if id(node) in shown:
+        raise bad(f"{PROJECT_FILE}: {where}", "is an alias; write the value out")
+    shown.add(id(node))
     seen = set()
     for key, value in node.value:
         name = f"{where}.{key.value}" if where else str(key.value)
@@ -92,7 +102,7 @@ def _refuse_twice(node: yaml.Node | None, where: str) -> None:
                 f"{PROJECT_FILE}: {name}", f"stands there twice (line {key.start_mark.line + 1})"
             )
         seen.add(name)
-        _refuse_twice(value, name)
+        _refuse_twice(value, name, shown)
 
 
 def user_file_path() -> str:
@@ -137,14 +147,11 @@ def _cost(value: Any, key: str) -> float:
 
 def _read_text(path: str, name: str) -> str:
     try:
-        with open(path, "rb") as file:
-            content = file.read(LARGEST_FILE + 1)
+        content = read_plain(path, LARGEST_FILE)
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except OSError as error:
         raise bad(name, f"cannot be read: {error.strerror}") from error
-    if len(content) > LARGEST_FILE:
-        raise bad(name, f"is larger than {LARGEST_FILE // 1024} KB")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -13,6 +13,7 @@ from holdfast.clients.installation import modules
 from holdfast.clients.settings import files
 from holdfast.clients.settings.condition import conditions
 from holdfast.kernel import clock
+from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,11 +105,10 @@ def version_of(client: str) -> str:
             return name  # a folder, or the program itself, for each version
         path = os.path.dirname(path)
         try:
-            with open(os.path.join(path, "package.json"), encoding="utf-8") as file:
-                value = json.load(file).get("version")
+            value = json.loads(read_plain(os.path.join(path, "package.json"))).get("version")
             if isinstance(value, str):
                 return value
-        except (OSError, ValueError, AttributeError):
+        except (OSError, ValueError, AttributeError, RecursionError):
             continue
     return ""
 

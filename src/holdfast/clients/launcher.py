@@ -14,6 +14,7 @@ import sys
 from holdfast.clients.events import PERSONS_COMMANDS
 from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.errors import from_os_error
+from holdfast.kernel.plain_file import read_plain
 from holdfast.version import __version__
 
 TYPE_CHECKING = False
@@ -212,8 +213,7 @@ def _write(place: str, content: str, mode: int) -> bool:
 
 def _read(place: str) -> str:
     try:
-        with open(place, encoding="utf-8", errors="replace") as file:
-            return file.read()
+        return read_plain(place).decode(errors="replace")
     except OSError:
         return ""
 

@@ -19,6 +19,7 @@ from holdfast.kernel import clock
 from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.digest import digest
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage, from_os_error
+from holdfast.kernel.plain_file import open_plain
 from holdfast.kernel.workspace import TOOL_FOLDER, worktrees
 
 if TYPE_CHECKING:
@@ -186,13 +187,10 @@ def _is_file(path: str) -> bool:
 def _content_of(path: str) -> bytes:
     """Never a pipe or a device, of which the end might not come, and never more than is allowed."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        descriptor = open_plain(path, follow=True)
     except (OSError, ValueError) as error:
         raise Usage(f"{path} cannot be read: {getattr(error, 'strerror', error)}.") from None
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise Usage(f"{path} is no file.")
-    with open(descriptor, "rb") as file:
+    with os.fdopen(descriptor, "rb") as file:
         content = file.read(words.LARGEST + 1)
     if len(content) > words.LARGEST:
         raise Usage(

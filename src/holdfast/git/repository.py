@@ -7,6 +7,7 @@ import os
 
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 MAIN = "main"
 LINKED = "linked-"
 PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
+LARGEST_REFS = 256 * 1024 * 1024
 BRANCHES = "refs/heads/"
 # What a HEAD in a repository with reftables says, so that older gits see a repository at all.
 ELSEWHERE = "refs/heads/.invalid"
@@ -113,8 +115,7 @@ def locate(root: str) -> Place:
 
 def _pointer(file: str, prefix: str, base: str) -> str:
     try:
-        with open(file, encoding="utf-8", errors="surrogateescape") as opened:
-            text = opened.read().strip("\n")
+        text = os.fsdecode(read_plain(file)).strip("\n")
     except OSError as error:
         raise GitError(f"{file} cannot be read: {error.strerror}.") from error
     if not text.startswith(prefix):
@@ -166,8 +167,7 @@ def _resolve(place: Place, name: str) -> tuple[str | None, bool]:
 
 def _packed(common_dir: str, name: str) -> str | None:
     try:
-        with open(os.path.join(common_dir, "packed-refs"), "rb") as file:
-            data = b"\n" + file.read()
+        data = b"\n" + read_plain(os.path.join(common_dir, "packed-refs"), LARGEST_REFS)
     except OSError:
         return None
     end = data.find(b" " + os.fsencode(name) + b"\n")
@@ -176,8 +176,7 @@ def _packed(common_dir: str, name: str) -> str | None:
 
 def _read(file: str) -> str | None:
     try:
-        with open(file, encoding="utf-8", errors="surrogateescape") as opened:
-            return opened.read().strip()
+        return os.fsdecode(read_plain(file)).strip()
     except OSError:
         return None
 

@@ -7,6 +7,7 @@ import os
 
 from holdfast.git.repository import GitError, Place, locate, not_a_repository
 from holdfast.kernel.patterns import IGNORECASE, MULTILINE, compile_later
+from holdfast.kernel.plain_file import open_plain
 from holdfast.processes.child import Child, TimeOut
 
 TYPE_CHECKING = False
@@ -156,7 +157,7 @@ def _asked(place: Place) -> list[str]:
 
 def _read(path: str) -> bytes:
     try:
-        with open(path, "rb") as file:
+        with os.fdopen(open_plain(path, follow=True), "rb") as file:
             return file.read(LARGEST_CONFIG)
     except OSError:
         return b""

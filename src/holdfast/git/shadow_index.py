@@ -18,6 +18,7 @@ from holdfast.git.run import Running
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import from_os_error
 from holdfast.kernel.lock import WorkspaceLock
+from holdfast.kernel.plain_file import open_plain, read_plain
 
 SCHEMA = 1
 # The first snapshot hashes the whole tree.
@@ -120,8 +121,7 @@ class Shadow:
     def load(self) -> bool:
         """Whether there is an index to go on with."""
         try:
-            with open(os.path.join(self.folder, KNOWN), encoding="ascii") as file:
-                facts = json.load(file)
+            facts = json.loads(read_plain(os.path.join(self.folder, KNOWN)))
         except (OSError, ValueError):
             return False
         if not isinstance(facts, dict) or facts.keys() != _empty().keys():
@@ -236,7 +236,7 @@ def _copy(source: str, target: str) -> None:
 
     A newer time would make it trust an entry whose file changed in the instant after it was added.
     """
-    with open(source, "rb") as file:
+    with os.fdopen(open_plain(source, follow=True), "rb") as file:
         facts = os.fstat(file.fileno())
         data = file.read()
     with open(target, "wb") as file:

@@ -8,6 +8,7 @@ import stat
 from holdfast.git.repository import GitError, Place, locate, read_head
 from holdfast.git.run import git
 from holdfast.kernel.digest import digest
+from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,8 +110,7 @@ def _contents(path: str) -> bytes:
         kind = b"program " if facts.st_mode & stat.S_IXUSR else b"file "
         if not stat.S_ISREG(facts.st_mode) or facts.st_size >= READ_BELOW:
             return kind + f"{facts.st_size} {facts.st_mtime_ns}".encode()
-        with open(path, "rb") as file:
-            return kind + digest(file.read())
+        return kind + digest(read_plain(path, READ_BELOW))
     except (FileNotFoundError, NotADirectoryError):
         return b"gone"
     except OSError as error:

@@ -14,6 +14,7 @@ import time
 from holdfast.clients.table import CLIENTS
 from holdfast.kernel import clock, failures
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.workspace import discover
 
 TYPE_CHECKING = False
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
 
 
+LARGEST_EVENT = 64 * 1024 * 1024
 FOLDER = "pending"
 _LOCK = ".lock"
 # Seconds. What is left to others is finished by others; a session's start needs it.
@@ -99,8 +101,7 @@ def _finish_one(workspace: Workspace, kept: DeferredEvent) -> None:
     now = clock.now()
     hook = f"{kept.client} {kept.event}"
     try:
-        with open(kept.path, "rb") as file:
-            payload = understood(file.read())
+        payload = understood(read_plain(kept.path, LARGEST_EVENT))
     except FileNotFoundError:
         return
     except (OSError, HoldfastError):

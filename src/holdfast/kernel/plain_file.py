@@ -44,3 +44,17 @@ def open_plain(path: str, *, follow: bool = False) -> int:
 
 def _too_large(largest: int) -> str:
     return f"it has more than {largest:,} bytes"
+
+
+def is_nested_deeper(text: str, deepest: int) -> bool:
+    """Whether brackets in a text are nested deeper than this. Parsers of YAML and TOML take seconds, or
+    the whole stack, to find that out."""
+    depth = 0
+    for letter in text:
+        if letter in "[{":
+            depth += 1
+            if depth > deepest:
+                return True
+        elif letter in "]}":
+            depth = max(0, depth - 1)
+    return False

@@ -9,6 +9,7 @@ import tomllib
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.kernel.errors import HoldfastError, NotFound
+from holdfast.kernel.plain_file import read_plain
 from holdfast.loop.rules.model import (
     BRAINSTORM,
     BUSINESS_SYNC,
@@ -73,12 +74,13 @@ PER_TASK = "{task}"
 def read(path: str) -> RunPlan:
     """The plan of a file; whatever is wrong with it is said before anything runs."""
     try:
-        with open(path, "rb") as file:
-            document = tomllib.load(file)
+        document = tomllib.loads(read_plain(path).decode())
     except FileNotFoundError:
         raise NotFound(f"There is no file {path}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise _bad(path, f"it is not TOML: {error}") from None
+    except RecursionError:
+        raise _bad(path, "it is not TOML: nested too deeply") from None
     except OSError as error:
         raise _bad(path, f"it cannot be read: {error.strerror}") from None
     _check(path, "", document, _TOP)

@@ -16,6 +16,7 @@ from holdfast.kernel import clock, config, failures, filesystem, inbox, latch, l
 from holdfast.kernel.commit import REPAIR, Order, commit, take_in
 from holdfast.kernel.errors import HoldfastError, NotAllowed
 from holdfast.kernel.git_index import tracked_below
+from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.state import load
 from holdfast.kernel.views import quarantine
 from holdfast.kernel.views.exchange import is_supported
@@ -365,8 +366,7 @@ def _is_current(workspace: Workspace, stream: str, path: str) -> bool:
         target = target_of(workspace, path)
         if identity_of(target) is None:
             return False
-        with open(target, "rb") as file:
-            return content_digest(file.read()) == content_digest(text.encode())
+        return content_digest(read_plain(target)) == content_digest(text.encode())
     except (HoldfastError, OSError):
         return False
 

@@ -31,6 +31,7 @@ from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.commit import REPAIR, Order, commit, take_in
 from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import Conflict, Usage
+from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import PURGED, fold, load
 from holdfast.kernel.views.files import target_of
@@ -82,6 +83,7 @@ SESSIONS = stream_of("")
 INTENT = PURGE_FILE
 # SQLite's own files: they are read and changed through SQLite alone.
 DATABASES = ("journal.db", "usage.db")
+LOST_MARK = "-mark.lost-"
 # Copies of no other use: they go as a whole. Every other file of ours keeps the rest of its text.
 WORTHLESS = (".refused", ".unfinished", ".edited")
 # Files that protocols keep in the work tree and that holdfast wrote.
@@ -175,8 +177,8 @@ def finish(workspace: Workspace, *, now: int) -> bool:
 def pending(workspace: Workspace) -> dict[str, Any] | None:
     """What a purge that was killed was about to erase."""
     try:
-        with open(os.path.join(workspace.home, INTENT), encoding="utf-8") as file:
-            intent: dict[str, Any] = json.loads(file.read(LARGEST_READ))
+        path = os.path.join(workspace.home, INTENT)
+        intent: dict[str, Any] = json.loads(read_plain(path, LARGEST_READ))
     except (OSError, ValueError):
         return None
     return intent
@@ -443,6 +445,8 @@ def _our_files(workspace: Workspace) -> Iterator[str]:
             for name in names:
                 path = os.path.join(top, name)
                 is_database = name.startswith(DATABASES) and top == workspace.home
+                # The list of lost records is a file of lines, which no database holds.
+                is_database = is_database and LOST_MARK not in name
                 if path not in seen and path not in views and not is_database and name != INTENT:
                     seen.add(path)
                     yield path
@@ -484,8 +488,7 @@ def _erase_files(workspace: Workspace, paths: Sequence[str], text: str) -> None:
         if _is_copy(workspace, path) or is_named or not (text and _holds(path, wanted)):
             os.unlink(path)
             continue
-        with open(path, "rb") as file:
-            content = file.read()
+        content = read_plain(path, os.stat(path).st_size + LARGEST_READ)
         for form in dict.fromkeys([*_spelled(text), *_forms(text)]):
             content = content.replace(form.encode(), MARK.encode())
         write_synced(path, content, os.stat(path).st_mode & 0o777)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.gates.rules.gate_xml import place_of
 from holdfast.kernel.errors import Conflict, NotAllowed, NotFound, Usage
+from holdfast.kernel.plain_file import open_plain
 from holdfast.plans.rules import document
 from holdfast.plans.rules.model import LAST_EARLY_PHASE, number_of
 from holdfast.plans.rules.waves import natural
@@ -137,11 +137,7 @@ def _is_plan(path: str) -> bool:
 
 
 def _content(path: str, largest: int) -> bytes:
-    # A pipe would hold its reader until a program writes.
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError(0, "it is no regular file")
+    with os.fdopen(open_plain(path, follow=True), "rb") as file:
         return file.read(largest)
 
 

@@ -9,6 +9,7 @@ from holdfast.gates.ask import withdraw_as
 from holdfast.gates.lookup import GateContext
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.errors import Conflict, FenceLost, HoldfastError, NotFound, StoreAway
+from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.views.files import identity_of
 from holdfast.plans import discovery
 from holdfast.plans.news import Halted
@@ -149,8 +150,7 @@ class Edited:
     def _new(self, known: PlanRun, path: str) -> Plan | HoldfastError:
         """The plan of the new text, in its place among the others; or what is wrong with it."""
         try:
-            with open(path, encoding="utf-8") as file:
-                plan = document.read(file.read(), known["plan"]["path"])
+            plan = document.read(read_plain(path).decode(), known["plan"]["path"])
         except HoldfastError as error:
             return error
         except (OSError, UnicodeDecodeError) as error:

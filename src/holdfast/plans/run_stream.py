@@ -10,6 +10,7 @@ from holdfast.kernel import clock
 from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.errors import Conflict, StoreAway
 from holdfast.kernel.lock import WorkspaceLock
+from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.state import fold
 from holdfast.plans import lookup
 from holdfast.plans.rules import run as rules
@@ -54,9 +55,8 @@ class RunFolder:
 
     def lack(self) -> str:
         try:
-            with open(self._lack, encoding="utf-8") as file:
-                return file.read()
-        except FileNotFoundError:
+            return read_plain(self._lack).decode(errors="replace")
+        except OSError:
             return ""
 
 

@@ -10,6 +10,7 @@ import os
 
 from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import HoldfastError, NotAllowed, Usage, from_os_error
+from holdfast.kernel.plain_file import is_nested_deeper, read_plain
 from holdfast.kernel.rules import Unparsable
 from holdfast.kernel.views.edits import put_away
 from holdfast.kernel.views.files import Unreadable, identity_of, read_file, text_of
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 
 PREFERENCES_FILE = ".ccc-preferences.yaml"
+DEEPEST_PREFERENCES = 50
 LARGEST_PREFERENCES = 1 << 20
 MOST_ITERATIONS = 20
 COMMENT, COMMENT_ISSUE = "checkpointCommentId", "checkpointCommentIssue"
@@ -103,23 +105,31 @@ def read_preferences(workspace: Workspace) -> Preferences:
     path = os.path.join(workspace.root, folder_of(workspace), PREFERENCES_FILE)
     found: Preferences = {"max_task_iterations": 5, "default_mode": ""}
     try:
-        with open(path, "rb") as file:
-            content = file.read(LARGEST_PREFERENCES)
+        content = read_plain(path, LARGEST_PREFERENCES)
     except OSError:
         return found
     import yaml
 
+    if is_nested_deeper(content.decode(errors="replace"), DEEPEST_PREFERENCES):
+        return found
     try:
         # BaseLoader: everything is text, nothing is code.
         document = yaml.load(content, yaml.BaseLoader)  # noqa: S506
-    except yaml.YAMLError:
+    except (yaml.YAMLError, RecursionError):
         return found
     execution = document.get("execution") if isinstance(document, dict) else None
     if isinstance(execution, dict):
-        wanted = str(execution.get("max_task_iterations", ""))
-        if wanted.isascii() and wanted.isdigit() and 1 <= int(wanted) <= MOST_ITERATIONS:
+        wanted = execution.get("max_task_iterations", "")
+        if (
+            isinstance(wanted, str)
+            and wanted.isascii()
+            and wanted.isdigit()
+            and 1 <= int(wanted) <= MOST_ITERATIONS
+        ):
             found["max_task_iterations"] = int(wanted)
-        found["default_mode"] = " ".join(str(execution.get("default_mode", "")).split())
+        mode = execution.get("default_mode", "")
+        # Not of a list: an alias of aliases is a small text, and written out a large one.
+        found["default_mode"] = " ".join(mode.split()) if isinstance(mode, str) else ""
     return found
 
 

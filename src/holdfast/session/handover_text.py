@@ -6,6 +6,7 @@ import os
 
 from holdfast.clients.table import title_of
 from holdfast.kernel import clock
+from holdfast.kernel.plain_file import read_plain
 from holdfast.session.rules.handover import calls_since_stated, edits_since_stated
 from holdfast.session.rules.model import UNKNOWN_ISSUE, empty_progress
 from holdfast.session.rules.progress import claim_line, one_line
@@ -198,9 +199,6 @@ def _terms(action: str) -> list[str]:
 
 def _holds(path: str, term: str) -> bool:
     try:
-        if not os.path.isfile(path) or os.path.getsize(path) > LARGEST_FILE:
-            return False
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return term in file.read()
+        return term in read_plain(path, LARGEST_FILE).decode(errors="replace")
     except OSError:
         return False

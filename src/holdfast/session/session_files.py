@@ -9,6 +9,7 @@ import os
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.atomic import write_all
 from holdfast.kernel.digest import id_of
+from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ def folder_of(workspace: Workspace, session: str) -> str:
 def read(workspace: Workspace, session: str, name: str) -> dict[str, Any]:
     """What was kept under a name; nothing when it is not there, or damaged."""
     try:
-        with open(os.path.join(folder_of(workspace, session), name), encoding="utf-8") as file:
-            value = canonical_json.loads(file.read())
+        path = os.path.join(folder_of(workspace, session), name)
+        value = canonical_json.loads(read_plain(path).decode())
     except (OSError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}
@@ -46,8 +47,8 @@ def every(workspace: Workspace, name: str) -> list[dict[str, Any]]:
     found = []
     for folder in _names(parent):
         try:
-            with open(os.path.join(parent, folder, name), encoding="utf-8") as file:
-                value = canonical_json.loads(file.read())
+            path = os.path.join(parent, folder, name)
+            value = canonical_json.loads(read_plain(path).decode())
         except (OSError, ValueError):
             continue
         if isinstance(value, dict):

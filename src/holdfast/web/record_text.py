@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import quote
 
 from holdfast.kernel.errors import Usage
+from holdfast.kernel.plain_file import open_plain
 from holdfast.maintenance.record_text import describe, describe_all, tone, word_of
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def end_of(path: str) -> str:
     if not is_plain(path):
         return ""
     try:
-        with open(path, "rb") as file:
+        with os.fdopen(open_plain(path, follow=True), "rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - MOST_BYTES))
             text = without_terminal_codes(file.read(MOST_BYTES).decode("utf-8", "replace"))

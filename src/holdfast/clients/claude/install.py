@@ -6,6 +6,7 @@ import os
 
 from holdfast.clients import launcher
 from holdfast.clients.settings.json_part import JsonPart
+from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,7 +104,6 @@ def _settings_files(workspace: Workspace) -> list[str]:
 
 def _has(path: str, text: str) -> bool:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return text in file.read()
+        return text in read_plain(path).decode(errors="replace")
     except OSError:
         return False

@@ -14,6 +14,7 @@ import tomllib
 from holdfast.clients import launcher
 from holdfast.clients.settings.json_part import JsonPart
 from holdfast.clients.settings.toml_part import TomlPart
+from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.workspace import worktrees
 
 TYPE_CHECKING = False
@@ -83,9 +84,9 @@ def is_reviewed(workspace: Workspace) -> bool:
     settings. They are the user's word, and never written by us."""
     paths = [os.path.join(root, ".codex", "hooks.json") for root in _roots(workspace)]
     try:
-        with open(os.path.join(home(), "config.toml"), "rb") as file:
-            hooks = tomllib.load(file).get("hooks")
-    except (OSError, ValueError):
+        text = read_plain(os.path.join(home(), "config.toml")).decode()
+        hooks = tomllib.loads(text).get("hooks")
+    except (OSError, ValueError, RecursionError):
         return False
     state = hooks.get("state") if isinstance(hooks, dict) else None
     known = list(state) if isinstance(state, dict) else []

@@ -10,6 +10,7 @@ import os
 from holdfast.clients import launcher
 from holdfast.clients.copilot.sessions import home as home
 from holdfast.clients.settings.json_part import JsonPart
+from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,8 +66,7 @@ def parts(workspace: Workspace, server: list[str]) -> list[Part]:
 def is_installed(root: str) -> bool:
     """Whether Copilot's own settings in a worktree start our hooks."""
     try:
-        with open(os.path.join(root, SETTINGS), encoding="utf-8", errors="replace") as file:
-            return launcher.NAME in file.read()
+        return launcher.NAME in read_plain(os.path.join(root, SETTINGS)).decode(errors="replace")
     except OSError:
         return False
 
@@ -74,8 +74,7 @@ def is_installed(root: str) -> bool:
 def is_reviewed(workspace: Workspace) -> bool:
     """Whether the user trusts this folder: Copilot keeps those in a file that is its own."""
     try:
-        with open(os.path.join(home(), "config.json"), encoding="utf-8") as file:
-            text = file.read()
+        text = read_plain(os.path.join(home(), "config.json")).decode()
     except (OSError, UnicodeDecodeError):
         return False
     return f'"{workspace.root}"' in text
@@ -94,7 +93,6 @@ def notes(workspace: Workspace) -> list[str]:
 
 def _names_us(path: str) -> bool:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return '"holdfast"' in file.read()
+        return b'"holdfast"' in read_plain(path)
     except OSError:
         return False

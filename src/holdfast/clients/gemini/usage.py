@@ -10,6 +10,7 @@ import os
 
 from holdfast.clients.lines import first_record
 from holdfast.clients.usage.model import count, message, table, text
+from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,8 +72,7 @@ def _chat_folders() -> list[str]:
 
 def _root_of(project: str) -> str:
     try:
-        with open(os.path.join(project, ".project_root"), encoding="utf-8") as file:
-            return file.read().strip()
+        return read_plain(os.path.join(project, ".project_root")).decode().strip()
     except (OSError, UnicodeDecodeError):
         return ""
 

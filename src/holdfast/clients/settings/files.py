@@ -13,6 +13,7 @@ import stat
 from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import HoldfastError, from_os_error
+from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -249,8 +250,7 @@ def kept_at(workspace: Workspace, path: str) -> int:
 
 def _kept(workspace: Workspace, path: str) -> KeptFile | None:
     try:
-        with open(_record(workspace, path), "rb") as file:
-            value: Any = json.loads(file.read())
+        value: Any = json.loads(read_plain(_record(workspace, path)))
         return {
             "original": str(value["original"]),
             "installed": str(value["installed"]),
@@ -264,8 +264,7 @@ def _kept(workspace: Workspace, path: str) -> KeptFile | None:
 
 def read(path: str) -> str | None:
     try:
-        with open(path, "rb") as file:
-            content = file.read()
+        content = read_plain(path)
     except FileNotFoundError:
         return None
     except OSError as error:

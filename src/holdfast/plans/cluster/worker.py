@@ -17,6 +17,7 @@ from holdfast.git.run import git
 from holdfast.git.run import run as run_git
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.plain_file import read_plain
 from holdfast.plans.worktrees import SECONDS, commit_rest
 from holdfast.processes.supervisor import NOT_STARTED
 from holdfast.processes.supervisor_process import ProgramsApart, ended_of
@@ -277,8 +278,8 @@ def _run(order: WorkOrder, worker: Any, on: str, folder: str, log: str) -> Ended
 def is_shared(shared: SharedFiles, folder: str = "") -> bool:
     """Whether this worker sees the disk of the runner."""
     try:
-        with open(shared["path"], encoding="ascii") as file:
-            return file.read() == shared["text"] and (not folder or os.path.isdir(folder))
+        text = read_plain(shared["path"]).decode("ascii")
+        return text == shared["text"] and (not folder or os.path.isdir(folder))
     except (OSError, ValueError):
         return False
 

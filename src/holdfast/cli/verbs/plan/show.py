@@ -12,6 +12,7 @@ from holdfast.cli.parser import verb
 from holdfast.cli.plan_screen import screen, status_word, ways_on
 from holdfast.cli.terminal import ago, one_line, plural, safe, style, table
 from holdfast.kernel.errors import NotFound, Usage
+from holdfast.kernel.plain_file import read_plain
 from holdfast.plans import lookup
 from holdfast.plans.rules.run_model import ABANDONED, OVER
 from holdfast.plans.run_stream import RunFolder
@@ -19,6 +20,8 @@ from holdfast.processes.lease import is_held
 
 if TYPE_CHECKING:
     from holdfast.plans.rules.run_model import RunState
+
+LARGEST_LOG = 256 * 1024 * 1024
 
 
 @click.command()
@@ -114,8 +117,8 @@ def _log(call: Call, state: RunState, task: str) -> Reply:
     if not name:
         raise NotFound(f"{task} has not begun.")
     try:
-        with open(RunFolder(call.workspace, state["id"]).log(name), encoding="utf-8") as file:
-            text = file.read()
+        log = RunFolder(call.workspace, state["id"]).log(name)
+        text = read_plain(log, LARGEST_LOG).decode(errors="replace")
     except FileNotFoundError:
         raise NotFound(f"The output of {task} is not there any more.") from None
     data = {"run": state["id"], "task": task, "log": name, "text": text}
