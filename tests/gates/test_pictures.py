@@ -102,7 +102,7 @@ def test_number_and_size_are_bounded(repository: Path, monkeypatch: pytest.Monke
     with pytest.raises(Usage, match="larger than 5 MB"):
         ask(many[0])
     os.mkfifo(repository / "pipe.png")
-    for path, why in ((repository / "pipe.png", "no file"), (repository, "no file")):
+    for path, why in ((repository / "pipe.png", "not a regular file"), (repository, "a folder")):
         with pytest.raises(Usage, match=why):
             ask(path)
     with pytest.raises(Usage, match="cannot be read"):
