@@ -10,6 +10,7 @@ import os
 
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.atomic import write_all
+from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.workspace import worktrees
 
 TYPE_CHECKING = False
@@ -101,8 +102,7 @@ def _still_waits(workspace: Workspace, one: WaitingSession, now: int) -> bool:
 
 def _read(path: str) -> WaitingSession | None:
     try:
-        with open(path, encoding="utf-8") as file:
-            value: Any = canonical_json.loads(file.read())
+        value: Any = canonical_json.loads(read_plain(path).decode())
     except (OSError, ValueError):
         return None
     names = ("client", "session", "event", "asks", "at", "root")
