@@ -142,7 +142,7 @@ def write_path() -> str:
 def pack() -> str:
     drawing = Drawing("The pack: what is observed and what is stated, in one bounded text", 356)
     drawing.text(16, 28, "observed", style="name")
-    drawing.box(16, 40, 190, "transcripts", ["Claude Code, Codex,", "Gemini CLI, opencode"])
+    drawing.box(16, 40, 190, "transcripts", ["of six clients, such as", "Claude Code and Codex"])
     drawing.box(16, 114, 190, "the work tree", ["HEAD, branch, changed files"])
     drawing.text(16, 190, "stated", style="name")
     drawing.box(16, 202, 190, "checkpoint, note", ["decisions, next step, claims"])

@@ -1,4 +1,4 @@
-"""The two parts of README.md that are made: what `holdfast resume` prints, and the continuity table."""
+"""The parts of pages that are made: what `holdfast resume` prints, the continuity table, the speed table."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 RECORDING = ROOT / "bench/continuity/recordings/claude/claude-short.jsonl.gz"
 FIGURES = ROOT / "docs/figures/continuity.json"
+BENCH = ROOT / "docs/figures/bench.json"
+SPEED = ROOT / "docs/speed.md"
 # The recorded session, cut off here: a test fails, and two tasks are open.
 LINES = 160
 BUDGET = 1500
@@ -65,15 +68,43 @@ def continuity() -> str:
     return "\n".join(lines)
 
 
+def speed() -> str:
+    """The figures of the last whole `make bench` on a quiet machine, with their date."""
+    if not BENCH.exists():
+        return (
+            "No figures of this version are kept yet. `make bench` on a quiet machine writes them "
+            "to `docs/figures/bench.json`, and `make docs` puts them here."
+        )
+    known = json.loads(BENCH.read_text(encoding="utf-8"))
+    lines = [
+        f"Measured on {known['at'][:10]} with {known['python']} on {known['system']}, "
+        f"{known['processors']} processors, {known['file_system']}.",
+        "",
+        "| what | ratio | against | bar | peers |",
+        "|---|---|---|---|---|",
+    ]
+    for row in (row for rows in known["results"].values() for row in rows):
+        peers = ", ".join(
+            f"{name} {value if isinstance(value, str) else f'{value:.2f}'}"
+            for name, value in row["peers"].items()
+        )
+        missed = "" if row["met"] else ", missed"
+        lines.append(
+            f"| {row['what']} | {row['ratio']:.2f} | {row['base_name']} | {row['bar']:g}{missed} | {peers} |"
+        )
+    return "\n".join(lines)
+
+
 PARTS = {"sample": sample, "continuity": continuity}
+SPEED_PARTS = {"speed": speed}
 
 
-def made_anew(text: str) -> str:
+def made_anew(text: str, parts: Mapping[str, Callable[[], str]] = PARTS) -> str:
     """The page with its made parts, each between two comments."""
-    for name, make in PARTS.items():
+    for name, make in parts.items():
         pattern = re.compile(rf"(<!-- {name}: .*? -->\n).*?(<!-- end -->)", re.DOTALL)
         found = pattern.search(text)
         if found is None:
-            raise ValueError(f"README.md has no place for {name}")
+            raise ValueError(f"the page has no place for {name}")
         text = f"{text[: found.start()]}{found[1]}{make()}\n{found[2]}{text[found.end() :]}"
     return text

@@ -169,6 +169,8 @@ def main(arguments: list[str]) -> int:
     DOCS.mkdir(parents=True, exist_ok=True)
     made = {DOCS / name: make() for name, make in PAGES.items()}
     made[readme.README] = readme.made_anew(readme.README.read_text(encoding="utf-8"))
+    speed = readme.SPEED.read_text(encoding="utf-8")
+    made[readme.SPEED] = readme.made_anew(speed, readme.SPEED_PARTS)
     stale = []
     for page, text in made.items():
         if not page.exists() or page.read_text(encoding="utf-8") != text:

@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 import holdfast
 from holdfast.budgets.check import Budget
+from holdfast.clients.claude import usage as claude
 from holdfast.fleet import agents, updates
 from holdfast.fleet.context import FleetContext
 from holdfast.fleet.epic import find
@@ -28,11 +29,12 @@ from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
 from scripts.page_server import Serving
 from scripts.page_stories import SESSION, stories
+from scripts.readme import begun_session
 
 ROOT = Path(__file__).parent.parent
 PICTURES = ROOT / "build" / "pictures"
 KEPT = ROOT / "docs" / "pictures"
-SAMPLES = ROOT / "tests" / "usage" / "samples"
+SAMPLES = ROOT / "tests/clients/usage/samples"
 CHROMIUM = "/usr/bin/chromium"
 HOLDFAST = [sys.executable, "-m", "holdfast"]
 IDENTITY = ["-c", "user.name=docs", "-c", "user.email=docs@holdfast.invalid"]
@@ -65,6 +67,7 @@ def main() -> None:
                 ):
                     for scheme in ("light", "dark"):
                         _take(browser, serving, scheme)
+                _first_look(browser, top / "tally")
                 browser.close()
         finally:
             for process in running:
@@ -125,6 +128,21 @@ def _take(browser: Browser, serving: Serving, scheme: str) -> None:
             page.screenshot(path=PICTURES / f"{story}-{name}-{scheme}.png")
         context.close()
     print(f"taken: {scheme}")
+
+
+def _first_look(browser: Browser, root: Path) -> None:
+    """The board of a workspace in which a client left a session, and nothing was set up."""
+    _repository(root)
+    session = "022bdfed-56c0-4976-b946-1579523829e7"
+    transcript = Path(claude.folder_of(str(root))) / f"{session}.jsonl"
+    transcript.parent.mkdir(parents=True)
+    transcript.write_bytes(begun_session().replace(b"/home/dev/tally", bytes(root)))
+    with Serving([str(root)]) as serving:
+        page = browser.new_page(viewport={"width": 1280, "height": 620})
+        page.goto(serving.link())
+        page.wait_for_selector(".rows.found li")
+        page.screenshot(path=PICTURES / "new-wide-light.png")
+        page.close()
 
 
 def _story_paths(page: Page, serving: Serving, wanted: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import shlex
 import subprocess
@@ -49,6 +50,21 @@ def test_a_broken_link_is_found(tmp_path: Path) -> None:
         "README.md:2: e.svg is not there",
         "docs/b.md:3: ../../x.md is outside of the project",
     ]
+
+
+def test_the_speed_table_shows_misses_and_peers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readme, "BENCH", tmp_path / "bench.json")
+    assert "No figures" in readme.speed()
+    row = {"what": "a record", "ratio": 1.39, "base_name": "append", "bar": 1.2, "met": False}
+    facts = {"at": "2026-11-17T01:02:03Z", "python": "CPython 3.11.7", "system": "Linux 6.1"}
+    facts |= {"processors": 2, "file_system": "ext4"}  # type: ignore[dict-item]
+    rows = [{**row, "peers": {"LangGraph": 1.234, "DBOS": "not installed"}}]
+    (tmp_path / "bench.json").write_text(json.dumps({**facts, "results": {"record": rows}}))
+    said = readme.speed()
+    assert said.startswith("Measured on 2026-11-17 with CPython 3.11.7")
+    assert "| a record | 1.39 | append | 1.2, missed | LangGraph 1.23, DBOS not installed |" in said
 
 
 def test_every_verb_is_in_the_json_reference() -> None:
