@@ -83,7 +83,7 @@ def _look_anew(epic: str) -> int:
 
 
 def _ages(epic: str) -> list[tuple[str, int, str]]:
-    found = []
+    found: list[tuple[str, int, str]] = []
     for seen in scan.scan(epic):
         if seen.last_ms is None:
             raise RuntimeError(f"{seen.path}: {seen.problem}")
