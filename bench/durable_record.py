@@ -50,6 +50,11 @@ def measure(plan: Plan) -> list[Row]:
     suspect = samples.pop(SUSPECT)
     row = timed_row("durable record of 2 KB, p50", samples, ours=OURS, base=FLOOR, bar=1.2)
     row.peers.update(missing)
+    row.remark = (
+        "LangGraph syncs every put too (WAL, synchronous=FULL); it redacts nothing, chains nothing, compares "
+        "no version, and lets its log grow to 1,000 pages before it copies them back, ours to "
+        f"{CHECKPOINT_PAGES}"
+    )
     second = timed_row(
         "the same, naming a task-007 and tokens",
         {FLOOR: samples[FLOOR], SUSPECT: suspect},

@@ -1,13 +1,21 @@
-"""200 agents that beat once a second for a minute, from 20 processes."""
+"""200 agents that beat once a second for a minute, from 20 processes; and processes killed under load."""
 
 from __future__ import annotations
 
+import random
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from holdfast.fleet import roster
+from holdfast.journal.chain import verify
+from holdfast.kernel import clock
 from tests.fleet.test_many import beaten
+from tests.fleet.world import Scene
 
 pytestmark = pytest.mark.proof
 
@@ -18,3 +26,54 @@ def test_two_hundred_agents_for_a_minute(repository: Path) -> None:
     print(
         f"\n200 agents, 12,000 beats, {time.monotonic() - began:.0f} s: none lost, none late read"
     )
+
+
+CROWDS, AGENTS, KILLS = 8, 4, 40
+
+
+def test_no_acknowledged_beat_is_lost_by_kills_under_load(repository: Path) -> None:
+    """While others wait for the lock of the one that is killed, at whatever point it is."""
+    chance = random.Random(8)
+    acknowledged: set[tuple[str, str]] = set()
+
+    def start(crowd: int, life: int) -> subprocess.Popen[str]:
+        words = ["-m", "tests.proof.crowd", repository, crowd * AGENTS, AGENTS, life]
+        return subprocess.Popen(
+            [sys.executable, *map(str, words)], stdout=subprocess.PIPE, text=True
+        )
+
+    def end(process: subprocess.Popen[str]) -> None:
+        process.kill()
+        assert process.stdout is not None
+        with process.stdout as output:
+            for line in output:
+                agent, step = line.split()
+                acknowledged.add((agent, step))
+        assert process.wait(timeout=10) == -signal.SIGKILL
+
+    running = [start(crowd, crowd) for crowd in range(CROWDS)]
+    time.sleep(3)
+    for kill in range(KILLS):
+        crowd = chance.randrange(CROWDS)
+        end(running[crowd])
+        running[crowd] = start(crowd, CROWDS + kill)
+        time.sleep(chance.random())
+    for process in running:
+        end(process)
+
+    scene = Scene(repository)
+    journal = scene.workspace.journal
+    recorded = []
+    for number in range(CROWDS * AGENTS):
+        for record in journal.read(f"agent:secondary_{number}"):
+            step = record["body"].get("set", {}).get("current_step")
+            if record["kind"] == "beat" and step:
+                recorded.append((f"Secondary-{number}", step))
+    print(f"\n{KILLS} kills, {len(acknowledged)} beats acknowledged, {len(recorded)} recorded")
+    assert len(acknowledged) > 10 * KILLS, "the lives were too short to prove anything"
+    assert acknowledged <= set(recorded)
+    assert len(recorded) == len(set(recorded)), "none twice"
+    # A kill can hide the acknowledgement of the beat on its way, and nothing more.
+    assert len(recorded) - len(acknowledged) <= KILLS + CROWDS
+    assert [found for found in verify(journal) if found["broken"]] == []
+    assert {entry["liveness"] for entry in roster.listing(scene.epic, clock.now())} == {"ACTIVE"}
