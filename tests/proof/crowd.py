@@ -1,4 +1,4 @@
-"""A process that is several agents: `python -m tests.proof.crowd ROOT FIRST COUNT LIFE` beats without a pause until
+"""A process that is several agents: `python crowd.py ROOT FIRST COUNT LIFE` beats without a pause until
 it is killed, and prints the agent and the step of each heartbeat that was acknowledged."""
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ def test_two_hundred_agents_for_a_minute(repository: Path) -> None:
     )
 
 
+SCRIPT = Path(__file__).parent / "crowd.py"
 CROWDS, AGENTS, KILLS = 8, 4, 40
 
 
@@ -37,7 +38,7 @@ def test_no_acknowledged_beat_is_lost_by_kills_under_load(repository: Path) -> N
     acknowledged: set[tuple[str, str]] = set()
 
     def start(crowd: int, life: int) -> subprocess.Popen[str]:
-        words = ["-m", "tests.proof.crowd", repository, crowd * AGENTS, AGENTS, life]
+        words = [SCRIPT, repository, crowd * AGENTS, AGENTS, life]
         return subprocess.Popen(
             [sys.executable, *map(str, words)], stdout=subprocess.PIPE, text=True
         )
