@@ -37,8 +37,9 @@ def killed_at_random(
             at_work = True
             time.sleep(chance.random() * longest)
         run.kill()
-        run.communicate()
-        assert at_work, "more tasks are needed for so many kills"
+        out, err = run.communicate()
+        # More tasks are needed for so many kills, or it ended with an error.
+        assert at_work, (run.returncode, out[-2000:], err)
         assert world.file(), "always whole, always JSON"
     run = process(*RUN)
     out, err = run.communicate(timeout=300)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -199,6 +200,23 @@ def test_what_a_killed_runner_and_its_killed_keepers_left_is_ended_at_the_next_s
     os.kill(kept.process, signal.SIGSTOP)  # it cannot see that we are gone
     assert end_leftovers(bench.own)
     assert bench.left() == []
+
+
+def test_a_keeper_that_takes_its_note_away_meanwhile_disturbs_no_next_run(bench: Bench) -> None:
+    """It outlives a killed runner by a moment. The note is a pipe here, so that the moment is certain."""
+    note = Path(bench.own) / "4711.job"
+    note.parent.mkdir(exist_ok=True)
+    os.mkfifo(note)
+
+    def end_as_a_keeper() -> None:
+        with note.open("w") as file:
+            note.unlink()
+            file.write('{"mark": "4711", "processes": []}')
+
+    keeper = threading.Thread(target=end_as_a_keeper)
+    keeper.start()
+    assert end_leftovers(bench.own) == []
+    keeper.join()
 
 
 def test_a_program_reads_what_it_is_given_however_long(bench: Bench) -> None:

@@ -194,7 +194,10 @@ def end_leftovers(own: str) -> list[int]:
             continue  # its mark is in its name
     ended = end_marked(marks, known) if notes else []
     for name in notes:
-        os.unlink(os.path.join(own, name))
+        try:
+            os.unlink(os.path.join(own, name))
+        except FileNotFoundError:
+            pass  # its keeper ended meanwhile, and took it away
     return ended
 
 
