@@ -1,1 +1,1 @@
-"""The verbs, one file each."""
+"""The verbs. A module holds one verb, or those of one group."""

@@ -1,1 +1,1 @@
-"""One tool, one file. Each calls what the verb of the same name calls."""
+"""The tools. Each calls the operation that the verb of the same name calls."""
