@@ -25,7 +25,7 @@ LONG = 60.0
 
 @pytest.fixture
 def nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever only looked again from time to time would be asked a second time."""
+    """An attendant that only looked again from time to time would be asked a second time."""
     monkeypatch.setattr(plan_attendants, "WAKE_SECONDS", LONG)
     monkeypatch.setattr(notify, "LOOK_SECONDS", LONG)
 
@@ -39,22 +39,22 @@ class Counting(Patient):
 
 
 def wait_and_answer(root: Path) -> World:
-    """A run with one gate, and somebody elsewhere who answers it while it waits."""
+    """A run with one gate, and a person elsewhere who answers it while it waits."""
     world = World(root)
     world.plan("1/01", VERIFY + auto(world.note("done")), autonomous="false")
     elsewhere = World(root)
+    attendant = Counting(world.workspace)
 
     def answer() -> None:
-        wait_for(elsewhere.open_gates)
+        wait_for(lambda: attendant.asked and elsewhere.open_gates())
         elsewhere.writer.execute("note:n", {"add": "in between", "by": "a"}, actor="a", now=0)
         elsewhere.answer(elsewhere.open_gates()[0], "approved")
 
-    somebody = threading.Thread(target=answer, daemon=True)
-    somebody.start()
-    attendant = Counting(world.workspace)
+    person = threading.Thread(target=answer, daemon=True)
+    person.start()
     assert world.run(attendant=attendant)["status"] == "done"
     assert attendant.asked == 1, "it was woken, and did not look again"
-    somebody.join()
+    person.join()
     elsewhere.close()
     return world
 
