@@ -32,7 +32,7 @@ from holdfast.kernel.stream_write import (
     load_rows,
     row_of,
 )
-from holdfast.kernel.views import moves
+from holdfast.kernel.views import exchange
 from holdfast.kernel.views.projection import put_view_in_place, stage_views, unstage
 from holdfast.kernel.views.reconcile import absorb_unseen, look_at, reconcile
 
@@ -309,7 +309,7 @@ def move_aside(write: StreamWrite, path: str, archive: str) -> None:
     sighting = write.sightings.get(path) or look_at(write, path, None)[0]
     if sighting.found is None:
         return
-    wish = moves.wish(write.workspace, path, archive)
+    wish = exchange.wish(write.workspace, path, archive)
     write.effects += effects_of(write, f"{write.id}/{path}", [wish])
     sighting.found, sighting.digest = None, ""
     write.new_rows.append(row_of(write, sighting, None, version=write.version, digest=""))
@@ -406,7 +406,7 @@ def project_one(write: StreamWrite, receipt: Receipt | None) -> Outcome:
         unstage([write])
     else:
         if write.effects:
-            moves.finish(write.workspace, write.stream)
+            exchange.finish(write.workspace, write.stream)
         put_views_in_place(write)
         if outcome["records"] and write.version <= outcome["version"]:
             remember(write, outcome["records"][-1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import id_of, record_id
 from holdfast.kernel.state import load as load_state
-from holdfast.kernel.views import moves
+from holdfast.kernel.views import exchange
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def load(write: StreamWrite) -> None:
 
 def load_rows(write: StreamWrite) -> None:
     """What the journal knows of the stream's files in this worktree."""
-    moves.finish(write.workspace, write.stream)
+    exchange.finish(write.workspace, write.stream)
     rows = write.journal.views(worktree=write.workspace.root, stream=write.stream)
     write.rows = {row["path"]: row for row in rows}
 

@@ -14,7 +14,7 @@ from holdfast.kernel.errors import NotFound
 from holdfast.kernel.jsonl import LineFile
 from holdfast.kernel.views.files import Unreadable, read_file, target_of
 from holdfast.loop.rules.model import HISTORY, METADATA
-from holdfast.processes.outputs import outputs
+from holdfast.processes.output_file import outputs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

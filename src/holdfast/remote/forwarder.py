@@ -12,8 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from holdfast.journal.postgres.changes import Ear
-from holdfast.journal.postgres.notify import AGAIN_SECONDS
+from holdfast.journal.postgres.notify import AGAIN_SECONDS, Ear
 from holdfast.kernel import clock, failures, inbox
 from holdfast.kernel.commit import take_in
 from holdfast.kernel.errors import HoldfastError, StoreAway

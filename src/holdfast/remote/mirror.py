@@ -11,7 +11,7 @@ import os
 from importlib import import_module
 
 from holdfast.journal import upkeep
-from holdfast.journal.postgres.changes import changed, newest
+from holdfast.journal.postgres.notify import changed, newest
 from holdfast.kernel import clock, inbox
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError

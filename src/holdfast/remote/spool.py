@@ -14,7 +14,7 @@ from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.state import fold
-from holdfast.kernel.views.moves import MOVE
+from holdfast.kernel.views.exchange import MOVE
 from holdfast.streams import LIVES, MIRRORED
 
 TYPE_CHECKING = False
@@ -312,7 +312,7 @@ def keep_here(
 
 def bring(spool: Spool, server: PostgresJournal, subject: Rules, stream: str) -> Any:
     """Adopt a stream as the server has it now; its state, or None when it has none."""
-    from holdfast.journal.postgres.changes import tip
+    from holdfast.journal.postgres.notify import tip
 
     loaded = server.load(stream)
     head = loaded["head"]

@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.fleet.rules.model import EPIC_README
 from holdfast.journal.interface import Append
-from holdfast.journal.postgres import connect, notify, pool, rows
+from holdfast.journal.postgres import connect, notify, rows
 from holdfast.kernel.errors import StoreAway, VersionConflict
 from tests.journal.conformance.examples import at, draft, drafts, effect, finding, view, write
 from tests.journal.postgres.proxy import Network
@@ -193,7 +193,7 @@ def test_a_server_that_swallows_everything_is_away_after_a_while(
     journal = open_journal(at=network.url + "?connect_timeout=2")
     write(journal, "note:plan")
     monkeypatch.setattr(connect, "ANSWER_SECONDS", 0.3)
-    monkeypatch.setattr(pool, "PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(connect, "PATIENCE_SECONDS", 0.1)
     monkeypatch.setattr(connect, "PATIENCE_SECONDS", 0.1)
     network.swallows = True
     with pytest.raises(StoreAway) as away:

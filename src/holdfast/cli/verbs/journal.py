@@ -8,7 +8,7 @@ from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import Progress, plural, safe
 from holdfast.cli.verbs.init import answer_trust
-from holdfast.journal.postgres.grants import grants
+from holdfast.journal.postgres.upkeep import grants
 from holdfast.kernel.errors import Usage
 from holdfast.remote.move import LOCAL
 from holdfast.remote.move import move as move_journal

@@ -25,10 +25,10 @@ from holdfast.journal.interface import (
     refusal_of,
     sealed_of,
 )
-from holdfast.journal.postgres import bulk, rows, upkeep
+from holdfast.journal.postgres import rows, upkeep
 from holdfast.journal.postgres.commit import append_all, append_one, keep_refused, store_snapshot
+from holdfast.journal.postgres.connect import Sessions
 from holdfast.journal.postgres.notify import Bell, wait
-from holdfast.journal.postgres.pool import Sessions
 from holdfast.kernel import canonical_json
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict
@@ -412,7 +412,7 @@ class PostgresJournal(Sessions):
     def heads(self, prefix: str = "") -> list[Head]:
         number = self.number()
         return self.steadily(
-            "reading the journal", lambda session: bulk.heads(session, number, prefix)
+            "reading the journal", lambda session: rows.heads(session, number, prefix)
         )
 
     def newest(self, prefix: str, *, limit: int) -> list[str]:
@@ -428,7 +428,7 @@ class PostgresJournal(Sessions):
     def load_all(self, prefix: str) -> list[Loaded]:
         number = self.number()
         return self.steadily(
-            "reading the journal", lambda session: bulk.load_all(session, number, prefix)
+            "reading the journal", lambda session: rows.load_all(session, number, prefix)
         )
 
     def head(self, stream: str) -> Head | None:

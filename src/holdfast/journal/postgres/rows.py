@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from holdfast.journal.interface import EFFECT_FIELDS, REFUSAL_FIELDS, VIEW_FIELDS
+from itertools import groupby
+
+from holdfast.journal.interface import (
+    EFFECT_FIELDS,
+    REFUSAL_FIELDS,
+    VIEW_FIELDS,
+    head_of,
+    record_of,
+)
 from holdfast.kernel import canonical_json
 from holdfast.kernel.text import without_nul
 
@@ -13,7 +21,7 @@ if TYPE_CHECKING:
 
     import psycopg
 
-    from holdfast.journal.interface import Effect, Refusal, ViewRow
+    from holdfast.journal.interface import Effect, Head, Loaded, Refusal, ViewRow
 
 RECORD = (
     "SELECT r.seq, r.id, s.name, r.version, r.at, r.actor, r.fence, r.kind, r.body, r.hash"
@@ -37,6 +45,7 @@ LOAD = (
     " LEFT JOIN holdfast.records r ON r.stream = s.number AND r.version > coalesce(n.version, 0)"
     " WHERE s.workspace = %s AND s.name = %s ORDER BY r.version"
 )
+
 # The counter first, and everything else behind the lock of its row: the order of the numbers is the
 # order of the commits. A workspace that is being moved gives no numbers.
 # A server that took over from another begins a new timeline, and may lack the last fences of the old
@@ -70,6 +79,7 @@ ADVANCE = (
     "UPDATE holdfast.streams SET version = %s, hash = %s, fence = %s, seen_at = greatest(seen_at, %s),"
     " delta_bytes = %s, snapshot_bytes = %s WHERE number = %s"
 )
+
 # The short way, for one record after one that this writer knows: everything in one statement. The
 # stream's row is locked after the counter's, because it is joined to what the counter gave.
 APPEND = (
@@ -94,7 +104,6 @@ SNAPSHOT = (
     " WHERE kept.version <= excluded.version"
 )
 WEIGHED = "UPDATE holdfast.streams SET delta_bytes = 0, snapshot_bytes = %s WHERE number = %s"
-
 _VIEW_COLUMNS = ", ".join(VIEW_FIELDS)
 VIEWS = (
     f"SELECT {_VIEW_COLUMNS} FROM holdfast.views WHERE workspace = %(workspace)s"
@@ -122,6 +131,17 @@ REFUSALS = f"SELECT {_REFUSAL_COLUMNS} FROM holdfast.refused WHERE workspace = %
 _STORE_REFUSAL = (
     f"INSERT INTO holdfast.refused (workspace, {_REFUSAL_COLUMNS})"
     " VALUES (%s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (workspace, id) DO NOTHING"
+)
+_HEADS = f"{HEAD} AND name >= %s AND name < %s ORDER BY name"
+# As rows.LOAD, of a range of names, without those of folders below.
+_LOAD = (
+    "SELECT s.name, s.version, s.fence, s.seen_at, s.closed_at, s.anchor_version, n.version,"
+    " CASE WHEN row_number() OVER (PARTITION BY s.number ORDER BY r.version) = 1 THEN n.state END,"
+    " r.seq, r.id, s.name, r.version, r.at, r.actor, r.fence, r.kind, r.body, r.hash"
+    " FROM holdfast.streams s LEFT JOIN holdfast.snapshots n ON n.stream = s.number"
+    " LEFT JOIN holdfast.records r ON r.stream = s.number AND r.version > coalesce(n.version, 0)"
+    " WHERE s.workspace = %s AND s.name >= %s AND s.name < %s"
+    " AND strpos(substr(s.name, %s), '/') = 0 ORDER BY s.name, r.version"
 )
 
 
@@ -166,3 +186,38 @@ def store_refusal(cursor: psycopg.Cursor, workspace: int, refusal: Refusal) -> N
 
 def prefix_range(prefix: str) -> tuple[str, str]:
     return prefix, prefix + "\U0010ffff"
+
+
+def heads(connection: psycopg.Connection, workspace: int, prefix: str) -> list[Head]:
+    values = (workspace, *prefix_range(prefix))
+    found = connection.execute(_HEADS, values, binary=True).fetchall()
+    # Spelled out: for ten thousand agents `head_of` takes as long as the server does.
+    return [
+        {
+            "stream": stream,
+            "version": version,
+            "fence": fence,
+            "seen_at": seen_at,
+            "closed_at": closed_at,
+            "anchor_version": anchor_version,
+        }
+        for stream, version, fence, seen_at, closed_at, anchor_version in found
+    ]
+
+
+def load_all(connection: psycopg.Connection, workspace: int, prefix: str) -> list[Loaded]:
+    values = (workspace, *prefix_range(prefix), len(prefix) + 1)
+    found = connection.execute(_LOAD, values)
+    loaded: list[Loaded] = []
+    for _, group in groupby(found, key=lambda row: row[0]):
+        lines = list(group)
+        first = lines[0]
+        loaded.append(
+            {
+                "head": head_of(first[:6]),
+                "snapshot": canonical_json.loads(first[7]) if first[7] is not None else None,
+                "snapshot_version": first[6] or 0,
+                "records": [record_of(row[8:]) for row in lines if row[8] is not None],
+            }
+        )
+    return loaded

@@ -1,8 +1,9 @@
-"""Looking after the tables: retention, erased texts, sizes, and who may do what."""
+"""Looking after the tables: retention, erased texts, sizes, and the rights that a role needs."""
 
 from __future__ import annotations
 
 from holdfast.kernel import canonical_json
+from holdfast.kernel.errors import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from holdfast.journal.interface import Collected
 
 TABLES = ("workspaces", "meta", "streams", "records", "snapshots", "views", "outbox", "refused")
-
 # The same rule as in SQLite (`journal.upkeep.collect`), over all streams at once.
 _COLLECT = """
 WITH ends AS (
@@ -39,6 +39,19 @@ WITH ends AS (
 )
 SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM moved)
 """
+LONGEST_ROLE = 63
+# table: what a writer may do besides reading it. A column's list is a right to these alone.
+_APPENDING = {
+    "workspaces": "INSERT (id), UPDATE (seq, fence)",
+    "meta": "INSERT, UPDATE",
+    "streams": "INSERT (workspace, name, version, hash, fence, seen_at, anchor_hash),"
+    " UPDATE (version, hash, fence, seen_at, closed_at, delta_bytes, snapshot_bytes)",
+    "records": "INSERT",
+    "snapshots": "INSERT, UPDATE",
+    "views": "INSERT, UPDATE",
+    "outbox": "INSERT, UPDATE, DELETE",
+    "refused": "INSERT",
+}
 
 
 def collect(
@@ -113,3 +126,22 @@ def describe(connection: psycopg.Connection) -> str:
     ).fetchone()
     way = "over TLS" if connection.pgconn.ssl_in_use else "not encrypted"
     return f"PostgreSQL {str(row[0]).partition(' ')[0]}, format {row[1]}, {way}"
+
+
+def grants(role: str, *, read_only: bool = False) -> list[str]:
+    """The statements that let a role append, or only read."""
+    if not role or len(role.encode()) > LONGEST_ROLE or not role.isprintable():
+        raise Usage(
+            f"{role!r} is no name of a role.", hint=f"At most {LONGEST_ROLE} printable bytes."
+        )
+    quoted = '"' + role.replace('"', '""') + '"'
+    statements = [
+        f"GRANT USAGE ON SCHEMA holdfast TO {quoted};",
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA holdfast TO {quoted};",
+    ]
+    if not read_only:
+        statements += [
+            f"GRANT {rights} ON holdfast.{table} TO {quoted};"
+            for table, rights in _APPENDING.items()
+        ]
+    return statements

@@ -1,7 +1,5 @@
-"""Swapping two names in one step, so that what is displaced can still be looked at.
-
-Reading, then renaming over, lost 194 of 200 edits that happened in between; exchanging lost none.
-"""
+"""Swapping two names in one step, so that what is displaced can still be looked at; and moving a view's file
+aside for good, such as the checkpoint of an agent that was taken over."""
 
 from __future__ import annotations
 
@@ -9,15 +7,22 @@ import errno
 import os
 import sys
 
+from holdfast.kernel.crash import reached
+from holdfast.kernel.views.files import target_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from holdfast.kernel.rules import Wish
+    from holdfast.kernel.workspace import Workspace
 
 _AT_FDCWD = -100 if sys.platform.startswith("linux") else -2
 _NOREPLACE, _EXCHANGE = (1, 2) if sys.platform.startswith("linux") else (4, 2)
 # The system's call, looked up once: to look it up costs as much as the rename.
 _call: list[Callable[[int, bytes, int, bytes, int], int] | None] = []
 _UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
+MOVE = "move"
 
 
 def exchange(one: str, other: str) -> bool:
@@ -82,3 +87,24 @@ def _of_the_system() -> Callable[[int, bytes, int, bytes, int], int] | None:
         except OSError:
             continue
     return None
+
+
+def wish(workspace: Workspace, path: str, archive: str) -> Wish:
+    body = {"worktree": workspace.root, "from": path, "to": archive}
+    return {"kind": MOVE, "key": f"{workspace.root}\n{archive}", "body": body}
+
+
+def finish(workspace: Workspace, stream: str) -> None:
+    """Rename what was decided to be moved. A place that is empty, or an archive that is there
+    already, means that it happened."""
+    for effect in workspace.journal.effects(kinds=[MOVE]):
+        body = effect["body"]
+        if effect["stream"] != stream or body["worktree"] != workspace.root:
+            continue
+        source, archive = target_of(workspace, body["from"]), target_of(workspace, body["to"])
+        if os.path.lexists(source) and not os.path.lexists(archive):
+            reached("before moving")
+            os.makedirs(os.path.dirname(archive), exist_ok=True)
+            place_new(source, archive)
+        reached("before settling")
+        workspace.journal.settle(effect["id"])
