@@ -85,7 +85,7 @@ def renew(
     new one.
 
     The folder holds the backups of all agents, and to list it for each heartbeat of 200 agents took a
-    third of the time. So usually only the backups that the journal knows are removed. With
+    quarter of the processor time. So usually only the backups that the journal knows are removed. With
     `looks_for_others`, those that another program wrote count too.
     """
     name = os.path.basename(_place(epic, state["agent"], content, now))
