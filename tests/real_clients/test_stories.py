@@ -278,7 +278,8 @@ def test_after_a_compaction_tasks_and_rulings_from_before_are_there(
     assert run.code == 0, run.told
     assert was_compacted(run)
     told = as_read(run, -1)
-    assert section(told, "Request under way") == ["Begin with the first task."]
+    request = ["Begin with the first task.", "in reply to the agent: Done."]
+    assert section(told, "Request under way") == request
     assert f"- {RULING}" in section(told, "The person ruled")
     assert section(told, "Tasks, 0 of 2 done") == [f"- [>] {TASKS[0]}", f"- [ ] {TASKS[1]}"]
 
