@@ -145,7 +145,9 @@ def test_a_new_session_knows_what_the_one_before_it_did(client: Client, project:
 def test_a_new_session_knows_what_a_killed_client_did(client: Client, project: Path) -> None:
     client.install()
     words = f"The quotes go, but words are still torn. {NEXT}."
-    at_work = {**client.shell("sleep 20"), "text": words}
+    # Qwen Code refuses a bare `sleep` that is long.
+    waiting = client.shell("python3 -c 'import time; time.sleep(20)'")
+    at_work = {**waiting, "text": words}
     run = client.run(REQUEST, [*half_of_the_work(client), at_work], killed_at=4)
     assert run.code == -9, run.told
     assert_handed_over(told_to(client))
