@@ -18,7 +18,7 @@ from scripts.clients import program_of
 from tests.conftest import Git
 from tests.real_clients.conftest import ready
 from tests.real_clients.dialects import Answer
-from tests.real_clients.world import Claude, Client, Codex, Gemini, Opencode, Run
+from tests.real_clients.world import Claude, Client, Codex, Copilot, Gemini, Opencode, Qwen, Run
 
 pytestmark = pytest.mark.clients
 
@@ -171,7 +171,10 @@ def test_a_new_session_knows_what_a_client_did_that_was_killed_while_its_model_t
 
 @pytest.mark.parametrize(
     ("first", "second"),
-    [(Claude, Codex), (Codex, Gemini), (Opencode, Claude), (Gemini, Opencode)],
+    [
+        *((Claude, Codex), (Codex, Gemini), (Opencode, Claude), (Gemini, Opencode)),
+        *((Qwen, Copilot), (Copilot, Qwen)),
+    ],
     ids=lambda kind: str(kind.name),
 )
 def test_another_client_knows_what_the_one_before_it_did(
