@@ -151,10 +151,33 @@ def test_a_failure_that_may_be_mended_is_not_called_failing() -> None:
     edit = SessionEvent("edit", id="9", path="src/basket.py", text="total", change="edited")
     text = render(seen(*SESSION, edit), 6000)
     assert "Still failing" not in text
-    assert "## Failed, not run again since\n- pytest -q tests/basket (failed " in text
-    assert "1 edit since)" in text
+    assert "## Failed, not known to pass now\n- pytest -q tests/basket (failed " in text
+    assert "1 edit since, not run again)" in text
     hidden = run("4", "pytest -q tests/basket | grep -c total", output="3")
     assert "ran since with an unknown end)" in render(seen(*SESSION, *hidden), 6000)
+
+
+def test_a_failure_stands_there_once_with_the_line_that_says_why() -> None:
+    output = "E  AssertionError: 3 != 4\nFAILED (failures=1)\nFAIL"
+    failing = run("7", "python -m unittest tests.test_tax", failed=True, output=output)
+    text = render(seen(SessionEvent("prompt", text="Fix it."), *failing), 1000)
+    assert text.count("python -m unittest tests.test_tax") == 1
+    assert "\n    E AssertionError: 3 != 4\n" in text
+
+
+def test_last_words_from_before_the_request_are_told_as_such() -> None:
+    said = SessionEvent("said", text="All done.", at="2026-11-16T10:00:00Z")
+    asked = SessionEvent("prompt", text="Now the tax.", at="2026-11-16T10:01:00Z")
+    assert "## Last words of the agent, before this request\n" in render(seen(said, asked), 2000)
+    assert "## Last words of the agent\n" in render(seen(asked, said), 2000)
+
+
+def test_last_words_are_cut_before_a_whole_word() -> None:
+    words = SessionEvent("said", text=" ".join(f"word{n}" for n in range(400)))
+    text = render(seen(SessionEvent("prompt", text="x"), words), 2000)
+    cut = text.partition("## Last words of the agent\n")[2].split()
+    assert cut[0] == "…"
+    assert cut[1].startswith("word")
 
 
 def test_a_deleted_file_is_marked_as_deleted() -> None:

@@ -206,11 +206,11 @@ def read(
     skimmed: what was named hundreds of calls ago has no weight any more.
     """
     events: list[SessionEvent] = []
-    to_skim = size - transcript.READ_WHOLE
+    to_skim, skim = size - transcript.READ_WHOLE, transcript.skim
     for line in lines:
         if to_skim > 0:
             to_skim -= len(line) + 1
-            transcript.skim(line, state, events)
+            skim(line, state, events)
         else:
             read_line(transcript, line, state, events)
         if len(events) >= AT_ONCE:

@@ -77,10 +77,12 @@ _PASSED = re.compile(r"\bpass", re.IGNORECASE)
 _GONE = re.compile(r"delete|removed|gone", re.IGNORECASE)
 # A package of Go, a module of unittest; an empty name is a linter's count of issues.
 _FAILED_NAME = re.compile(
-    r"^(?:FAIL\t(\S+)|(?:FAIL|ERROR): \w+ \((\S+)\)|[1-9]\d* issues?:)", re.MULTILINE
+    r"^(?:FAIL\t(\S+)|(?:FAIL|ERROR): \w+ \((\S+)\)|(?:\[[\w:]+\] )?[1-9]\d* issues?:)",
+    re.MULTILINE,
 )
 _PASSED_NAME = re.compile(
-    r"^(?:ok  \t(\S+)|test_\w+ \((\S+)\)(?:\n.*)? \.\.\. ok|0 issues\.)", re.MULTILINE
+    r"^(?:ok  \t(\S+)|test_\w+ \((\S+)\)(?:\n.*)? \.\.\. ok|(?:\[[\w:]+\] )?0 issues\.)",
+    re.MULTILINE,
 )
 _ELSEWHERE = ("/tmp/", "/private/", "/var/", "/dev/")  # noqa: S108
 

@@ -20,6 +20,29 @@ _ENDINGS = frozenset(
 )
 _SHAPE = compile_later(rb"[a-z][A-Z]|_|[0-9]")
 _NO_NAME = compile_later(rb"[0-9]|[0-9a-f]{7,}$|_+$|toolu_|call_")
+# What clients call their own tools and figures.
+_OF_CLIENTS = frozenset(
+    (
+        *("apply_patch", "exec_command", "write_stdin", "update_plan", "spawn_agent", "wait_agent"),
+        *(
+            "exit_code",
+            "duration_seconds",
+            "duration_ms",
+            "timeout_ms",
+            "total_tokens",
+            "tool_uses",
+        ),
+        *(
+            "tool_use_error",
+            "agent_id",
+            "agentId",
+            "reasoning_effort",
+            "fork_context",
+            "agent_type",
+        ),
+        *("node_modules", "TodoWrite", "TaskCreate", "TaskUpdate", "AskUserQuestion"),
+    )
+)
 _WORDS_ONLY = bytes(
     code if (chr(code).isalnum() and code < 128) or code == 95 else 32 for code in range(256)
 )
@@ -68,4 +91,5 @@ def names_in(text: str) -> list[str]:
 
 @lru_cache(maxsize=8192)
 def _name_of(word: bytes) -> str:
-    return word.decode() if _SHAPE.search(word) and not _NO_NAME.match(word) else ""
+    name = word.decode() if _SHAPE.search(word) and not _NO_NAME.match(word) else ""
+    return "" if name in _OF_CLIENTS else name

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from math import log2
 
-from holdfast.clients.conversation import TOOL_CALLS
+from holdfast.clients.conversation import COUNTED_CALL, TOOL_CALLS
 from holdfast.kernel.patterns import DOTALL, MULTILINE, compile_later
 from holdfast.session.mentions import names_in, paths_in, whole_words
 from holdfast.session.outcome import ends_of, is_check, step_covers, steps_of
@@ -229,6 +229,9 @@ def observe(state: Observation | None, events: Iterable[SessionEvent]) -> Observ
     """The observation after these events. The state that came in is used up."""
     seen = new() if state is None else state
     for event in events:
+        if event is COUNTED_CALL:
+            seen["calls"] += 1
+            continue
         if event.at:
             seen["at"] = event.at[:40]
             seen["started_at"] = seen["started_at"] or event.at[:40]
@@ -288,7 +291,7 @@ def _rule(seen: Observation, text: str) -> None:
         text = _FENCED.sub("\n", text)
     for part in _SENTENCE.split(text):
         sentence = flattened(part)
-        if _is_said(sentence) and _may_rule(sentence) and _RULING.search(sentence):
+        if _RULING.search(sentence) and _is_said(sentence):
             found = [one for one in found if one["text"] != sentence]
             found.append({"text": sentence, "at": "", "call": seen["calls"]})
     if found != seen["rulings"]:

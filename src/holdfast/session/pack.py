@@ -65,7 +65,7 @@ SHARES = {
     "answers": 0.12,
     "plan": 0.1,
     "tasks": 0.2,
-    "failures": 0.1,
+    "failures": 0.14,
     "stale": 0.07,
     "stated": 0.25,
     "said": 0.1,
@@ -95,6 +95,11 @@ ROOM_FOR_TITLES = 90
 BOOST, NO_FILE = 0.3, -1.0
 _ESCAPES = compile_later(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?")
 _TICKS = compile_later(f"`{{{LONGEST_RUN + 1},}}")
+# Lines of an error that say only that there is one, and words of those that say more.
+_BARE = compile_later(r"FAIL|PASS|exit status \d+|[\W_]*")
+_SAYS_WHY = compile_later(
+    r"(?i)error|undefined|expected|assert|panic|--- fail|cannot|not found|denied"
+)
 _MARKS = {"done": "[x]", "active": "[>]", "open": "[ ]"}
 
 
@@ -193,7 +198,7 @@ def _sections(parts: Parts, seen: Observation | None, room: int) -> tuple[list[S
         take("tasks", title, tasks, "task")
         for part, title in (
             ("failures", "Still failing"),
-            ("stale", "Failed, not run again since"),
+            ("stale", "Failed, not known to pass now"),
         ):
             lines = _failures(seen, 1 if tight else 5, 90 if tight else 140, stale=part == "stale")
             take(part, title, lines, "error line")
@@ -203,7 +208,8 @@ def _sections(parts: Parts, seen: Observation | None, room: int) -> tuple[list[S
     if seen is not None:
         share = SAID_TIGHT if total < TIGHT else SHARES["said"]
         said = _last_words(seen, int(total * share) - 40)
-        take("said", "Last words of the agent", said, "")
+        title = "Last words of the agent"
+        take("said", f"{title}, before this request" if _spoke_before(seen) else title, said, "")
         out = [f"- {_short(_line(text), 80)}" for text in seen["agents"].values()]
         commits = _commits(seen)
         if tight:
@@ -325,11 +331,20 @@ def _failures(seen: Observation, most: int, width: int, *, stale: bool) -> list[
         calls, edits = seen["calls"] - failure["call"], edits_since(seen, failure)
         when = f"failed {_count(calls, 'call')} ago" if calls else "failed in the last call"
         when += f", {_count(edits, 'edit')} since" if edits else ""
-        when += ", ran since with an unknown end" if "again" in failure else ""
+        if stale:
+            again = "again" in failure
+            when += ", ran since with an unknown end" if again else ", not run again"
         found.append(f"- {_short(_line(failure['text']), width)} ({when})")
         end = [_line(line) for line in failure["end"].split("\n") if line.strip()]
-        found += [f"    {_short(line, width)}" for line in end[-(1 if stale else most) :]]
+        found += [f"    {_short(line, width)}" for line in _telling(end, 1 if stale else most)]
     return found
+
+
+def _telling(lines: list[str], most: int) -> list[str]:
+    """The last lines of an error; where only one is shown, the last that says what is wrong."""
+    lines = [line for line in lines if not _BARE.fullmatch(line)] or lines
+    wrong = [line for line in lines if _SAYS_WHY.search(line)]
+    return wrong[-1:] if most == 1 and wrong else lines[-most:]
 
 
 def _last_words(seen: Observation, most: int) -> list[str]:
@@ -337,8 +352,17 @@ def _last_words(seen: Observation, most: int) -> list[str]:
         return []
     text = _clean(seen["said"][-1]["text"])
     if len(text) > most:
-        text = "… " + text[len(text) - max(0, most - 2) :].lstrip()
+        # From a whole word on.
+        text = "… " + text[len(text) - max(0, most - 2) :].partition(" ")[2].lstrip()
     return [f"  {line.rstrip()}" for line in text.split("\n") if line.strip()]
+
+
+def _spoke_before(seen: Observation) -> bool:
+    """Whether the agent has said nothing since the request under way."""
+    request, said = seen["request"], seen["said"]
+    if request is None or not said:
+        return False
+    return (said[-1]["call"], said[-1]["at"]) < (request["call"], request["at"])
 
 
 def _earlier(seen: Observation) -> list[str]:
@@ -474,6 +498,9 @@ def _commands(seen: Observation, most: int, shown: str, *, tight: bool) -> list[
     lines: list[str] = []
     ranked = sorted(seen["commands"].items(), key=lambda one: (-one[1]["weight"], one[0]))
     longest = LONGEST_COMMAND_TIGHT if tight else LONGEST_COMMAND
+    # A failure stands there already.
+    failing = tuple(one["text"] for one in seen["failures"] if one["text"] in shown)
+    ranked = [one for one in ranked if not one[1]["text"].startswith(failing)]
     for _, command in ranked[: MOST_COMMANDS_TIGHT if tight else MOST_COMMANDS]:
         outcome = {True: "failed", False: "passed", None: ""}[command["failed"]]
         times = _times(command["runs"]) if command["runs"] > 1 else ""

@@ -61,6 +61,8 @@ _QUIET = compile_later(
 )
 # What a line is stands in its first bytes, before any long text of it.
 HEAD = 1600
+# Whether it is a subagent's stands before that.
+MARKED = 400
 _CALL = b'"tool_use"'
 # Calls of these tools stay important; other calls are only counted.
 _LASTING = compile_later(
@@ -73,25 +75,27 @@ _CHANGED_TASK = compile_later(
 
 
 def skim(line: bytes, state: ReaderState, events: list[SessionEvent]) -> None:
-    """Only what stays important for a whole session."""
-    head, waiting = line[:HEAD], state["pending"]
-    if _SIDECHAIN[0] in head or _SIDECHAIN[1] in head:
+    """Only what stays important for a whole session. Most lines are left after a few looks."""
+    find = line.find
+    if find(_SIDECHAIN[0], 0, MARKED) >= 0 or find(_SIDECHAIN[1], 0, MARKED) >= 0:
         return
-    if _RESULT in head:
-        if not waiting or string_in(head, _RESULT_ID) not in waiting:
-            return
-    elif _CALL in head:
-        lasting = _LASTING.search(head, head.find(_CALL))
+    call = find(_CALL, 0, HEAD)
+    if call >= 0:
+        lasting = _LASTING.search(line, call, HEAD)
         if lasting is None:
             events.append(COUNTED_CALL)
             return
-        changed = _CHANGED_TASK.match(head, lasting.start())
+        changed = _CHANGED_TASK.match(line, lasting.start(), HEAD)
         if changed:
             task = task_of(changed[1].decode(), "", changed[2].decode())
             events.append(COUNTED_CALL)
             events.append(SessionEvent("task", tasks=[task]))
             return
-    elif b'"user"' not in head and b'"compact_boundary"' not in head:
+    elif find(_RESULT, 0, HEAD) >= 0:
+        waiting = state["pending"]
+        if not waiting or string_in(line[:HEAD], _RESULT_ID) not in waiting:
+            return
+    elif find(b'"user"', 0, HEAD) < 0 and find(b'"compact_boundary"', 0, HEAD) < 0:
         return
     for record in decode(line):
         parse(record, state, events)

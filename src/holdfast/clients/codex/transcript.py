@@ -75,22 +75,24 @@ _LASTING = (b"update_plan", b"request_user_input")
 
 
 def skim(line: bytes, state: ReaderState, events: list[SessionEvent]) -> None:
-    """Only what stays important for a whole session."""
-    head, waiting = line[:HEAD], state["pending"]
-    if _EVENT in head and b'"user_message"' not in head:
-        return
-    if b'call_output"' in head:
-        if not waiting or string_in(head, b'"call_id":"') not in waiting:
+    """Only what stays important for a whole session. Most lines are left after a few looks."""
+    find = line.find
+    if find(_EVENT, 0, HEAD) >= 0:
+        if find(b'"user_message"', 0, HEAD) < 0:
             return
-    elif b'function_call"' in head or b'custom_tool_call"' in head:
-        if _LASTING[0] not in head and _LASTING[1] not in head:
+    elif find(b'call_output"', 0, HEAD) >= 0:
+        waiting = state["pending"]
+        if not waiting or string_in(line[:HEAD], b'"call_id":"') not in waiting:
+            return
+    elif find(b'function_call"', 0, HEAD) >= 0 or find(b'custom_tool_call"', 0, HEAD) >= 0:
+        if find(_LASTING[0], 0, HEAD) < 0 and find(_LASTING[1], 0, HEAD) < 0:
             events.append(COUNTED_CALL)
             return
-    elif not (
-        b'"user_message"' in head
-        or b'"user"' in head
-        or b'"compacted"' in head
-        or b'"session_meta"' in head
+    elif (
+        find(b'"user"', 0, HEAD) < 0
+        and find(b'"compacted"', 0, HEAD) < 0
+        and find(b'"session_meta"', 0, HEAD) < 0
+        and find(b'"user_message"', 0, HEAD) < 0
     ):
         return
     if len(line) > PEEK_ABOVE and peek(line, state, events):
