@@ -167,9 +167,17 @@ def test_a_failure_stands_there_once_with_the_line_that_says_why() -> None:
 
 def test_last_words_from_before_the_request_are_told_as_such() -> None:
     said = SessionEvent("said", text="All done.", at="2026-11-16T10:00:00Z")
-    asked = SessionEvent("prompt", text="Now the tax.", at="2026-11-16T10:01:00Z")
+    words = "Now add the tax to the total of the basket, and to that of the order."
+    asked = SessionEvent("prompt", text=words, at="2026-11-16T10:01:00Z")
     assert "## Last words of the agent, before this request\n" in render(seen(said, asked), 2000)
-    assert "## Last words of the agent\n" in render(seen(asked, said), 2000)
+    later = SessionEvent("said", text="Begun.", at="2026-11-16T10:02:00Z")
+    assert "## Last words of the agent\n" in render(seen(said, asked, later), 2000)
+
+
+def test_what_a_short_reply_replies_to_stands_there_once() -> None:
+    said = SessionEvent("said", text="Shall I round the tax?", at="2026-11-16T10:00:00Z")
+    asked = SessionEvent("prompt", text="yes", at="2026-11-16T10:01:00Z")
+    assert render(seen(said, asked), 2000).count("Shall I round the tax?") == 1
 
 
 def test_last_words_are_cut_before_a_whole_word() -> None:

@@ -40,6 +40,7 @@ _STARTS_A_BLOCK = compile_later(r"(?:do|then|else|elif|if|while|until|!|\{)\s+(?
 _CONTROL = compile_later(
     r"(?:#|(?:for|while|until|if|then|else|do|case|done|fi|esac|function|select|\}|\[\[|\(\()(?:\s|$))"
 )
+_SAYS_THAT_IT_FAILED = compile_later(r"\bexit [1-9]\d*\s*$")
 _ENTERS = compile_later(r"cd\s+(?:--\s+)?(\"[^\"]+\"|'[^']+'|\S+)$")
 _ELSEWHERE = compile_later(r"(git|make)\s+-C\s+(\S+)\s+")
 _INNER_SHELL = compile_later(r"(?:\S*/)?(?:ba|z|da)?sh\s+-\w*c\s+(['\"])(.+)\1$", DOTALL)
@@ -80,10 +81,14 @@ _PREPARES = compile_later(
     r"git\s+(?:add|rm|mv|stash|checkout|switch|restore|reset|clean|init|clone|worktree|notes))(?:\s|$)"
 )
 _ONLY_CHECKS = compile_later(r"\s(?:--check|--diff|--dry-run)(?:\s|$)")
-# A script on the command line is an experiment, none that is made to pass.
+# A script of several lines, or one that is fed to a program, is an experiment: it will not be made
+# to pass.
 _INLINE = compile_later(
     r"(?:\S*/)?(?:python[\d.]*|node|ruby|perl|php|deno|bun|osascript|psql|sqlite3|mysql)\b"
-    r"(?:\s+-[\w-]+)*\s+(?:-\w*[ceE]\b|--eval\b|eval\b|-(?:\s|$))"
+    r"(?:\s+-[\w-]+)*\s+(?:-\w*[ceE]\b|--eval\b|eval\b)"
+)
+_FED = compile_later(
+    r"(?:\S*/)?(?:python[\d.]*|node|ruby|perl|php|deno|bun)(?:\s+-[\w-]+)*\s+-(?:\s|$)"
 )
 
 # Programs whose next word says what they do.
@@ -341,6 +346,8 @@ def steps_of(line: str, folder: str = "", root: str = "") -> list[str]:
                 steps += [_weaker(how, one) for one in steps_of(inner[2], inside, root)]
             else:
                 steps += _step(how, first, inside, root)
+    if not steps and _SAYS_THAT_IT_FAILED.search(text):
+        return [BY_STATUS + " ".join(text.split())[:LONGEST_STEP]]
     return steps[:MOST_STEPS]
 
 
@@ -389,13 +396,14 @@ def _weaker(how: str, step: str) -> str:
 
 
 def _step(how: str, text: str, folder: str, root: str) -> Iterator[str]:
+    is_long = "\n" in text
     text = " ".join(text[: 4 * LONGEST_STEP].split())[: 2 * LONGEST_STEP]
     elsewhere = _ELSEWHERE.match(text)
     if elsewhere:
         folder = _entered(folder, elsewhere[2].strip("\"'"), root)
         text = f"{elsewhere[1]} {text[elsewhere.end() :]}"
     bare = _unwrapped(text)
-    if not bare or _LOOKS.match(bare) or _INLINE.match(bare):
+    if not bare or _LOOKS.match(bare) or (is_long and _INLINE.match(bare)) or _FED.match(bare):
         return
     if _PREPARES.match(bare) and not _ONLY_CHECKS.search(bare):
         return

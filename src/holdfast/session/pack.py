@@ -209,7 +209,9 @@ def _sections(parts: Parts, seen: Observation | None, room: int) -> tuple[list[S
         share = SAID_TIGHT if total < TIGHT else SHARES["said"]
         said = _last_words(seen, int(total * share) - 40)
         title = "Last words of the agent"
-        take("said", f"{title}, before this request" if _spoke_before(seen) else title, said, "")
+        before = _spoke_before(seen)
+        if not (before and any(REPLY_TO in line for line in request)):
+            take("said", f"{title}, before this request" if before else title, said, "")
         out = [f"- {_short(_line(text), 80)}" for text in seen["agents"].values()]
         commits = _commits(seen)
         if tight:
