@@ -6,14 +6,20 @@ nobody looked at.
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 from scripts import plugins
 from scripts.clients import why_missing
 
 from tests.real_clients.world import KINDS, Claude, Client, Codex, Inspector, Opencode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def ready(kind: type[Client], project: Path, home: Path) -> Client:
@@ -24,9 +30,19 @@ def ready(kind: type[Client], project: Path, home: Path) -> Client:
     return kind(project, home)
 
 
+@pytest.fixture(autouse=True)
+def _no_process_outlives_its_test(tmp_path: Path) -> Iterator[None]:
+    """Codex starts a server of its own in the background, from a copy of itself in the home."""
+    yield
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.exe().startswith(f"{tmp_path}/"):
+                process.kill()
+
+
 @pytest.fixture(params=KINDS, ids=lambda kind: str(kind.name))
 def client(request: pytest.FixtureRequest, repository: Path, tmp_path: Path) -> Client:
-    """Each of the four in turn, with holdfast not yet installed."""
+    """Each in turn, with holdfast not yet installed."""
     return ready(request.param, repository, tmp_path / "home")
 
 

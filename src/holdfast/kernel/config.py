@@ -375,10 +375,12 @@ def _check_rules(rules: Mapping[str, Any], source: str) -> None:
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     settings: dict[str, Any] = {}
+    ours = [variable for variable in environment if variable.startswith("HOLDFAST_")]
+    if not ours:
+        return settings
     known = {variable_of(name) for name in (*SETTINGS, *RETIRED)}.union(VARIABLES)
-    for variable in environment:
-        is_ours = variable.startswith("HOLDFAST_") and not variable.startswith(ANSWERS)
-        if is_ours and variable not in known:
+    for variable in ours:
+        if not variable.startswith(ANSWERS) and variable not in known:
             raise HoldfastError(
                 f"There is no variable {variable}.",
                 hint=_nearest(variable, known),

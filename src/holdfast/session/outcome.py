@@ -21,6 +21,11 @@ LONGEST_LINE, LONGEST_STEP, MOST_STEPS = 6000, 200, 8
 
 _OR = compile_later(r"\||\s+or\s+")
 
+
+def _set_of(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 # Splitting a line
 
 _HEREDOC = compile_later(r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:\n\s*\2\b|\Z)", DOTALL)
@@ -92,36 +97,10 @@ _FED = compile_later(
 )
 
 # Programs whose next word says what they do.
-_WITH_A_VERB = frozenset(
-    (
-        *(
-            "go",
-            "cargo",
-            "npm",
-            "pnpm",
-            "yarn",
-            "bun",
-            "deno",
-            "mise",
-            "dotnet",
-            "git",
-            "docker",
-            "ruff",
-        ),
-        *(
-            "kubectl",
-            "terraform",
-            "helm",
-            "golangci-lint",
-            "mix",
-            "pip",
-            "pip3",
-            "uv",
-            "poetry",
-            "swift",
-        ),
-        *("zig", "flutter", "dart", "composer", "bundle", "brew", "apt", "apt-get", "hatch", "buf"),
-    )
+_WITH_A_VERB = _set_of(
+    "go cargo npm pnpm yarn bun deno mise dotnet git docker ruff kubectl terraform helm "
+    "golangci-lint mix pip pip3 uv poetry swift zig flutter dart composer bundle brew apt "
+    "apt-get hatch buf"
 )
 _VERB_BEFORE_A_NAME = frozenset(("run", "compose", "mod", "exec"))
 _RUNS_FILES = frozenset(("golangci-lint run", "go run", "cargo run", "deno run", "docker run"))
@@ -176,49 +155,14 @@ _HARMLESS = compile_later(
     r"reporter\w*|out-format|output-format|format|message-format|nocapture|offline|no-warn\w*|pretty|"
     r"no-color|watchAll|run|ci|concise|keep-going|no-print-directory|exitfirst|showlocals|lf|ff)$"
 )
-_TAKES_A_VALUE = frozenset(
-    (
-        *(
-            "-n",
-            "-p",
-            "-j",
-            "-count",
-            "-timeout",
-            "-parallel",
-            "--timeout",
-            "--tb",
-            "--maxfail",
-            "-tags",
-        ),
-        *(
-            "--reporter",
-            "--jobs",
-            "--color",
-            "--durations",
-            "-o",
-            "--project",
-            "--package",
-            "-f",
-            "-C",
-        ),
-    )
+_TAKES_A_VALUE = _set_of(
+    "-n -p -j -count -timeout -parallel --timeout --tb --maxfail -tags --reporter --jobs "
+    "--color --durations -o --project --package -f -C"
 )
 # Options that leave something out: with a value, and without.
-_FILTERS = frozenset(
-    (
-        *("-run", "-k", "-m", "-t", "-g", "--grep", "--filter", "-skip", "--deselect", "--ignore"),
-        *(
-            "-bench",
-            "--testNamePattern",
-            "--bin",
-            "--exclude",
-            "--test",
-            "--select",
-            "-pl",
-            "--tests",
-        ),
-        *("-Dtest", "--example", "--only"),
-    )
+_FILTERS = _set_of(
+    "-run -k -m -t -g --grep --filter -skip --deselect --ignore -bench --testNamePattern "
+    "--bin --exclude --test --select -pl --tests -Dtest --example --only"
 )
 _BARE_FILTERS = frozenset(
     ("-short", "--lf", "--last-failed", "--lib", "--changed", "--bail", "--doc")

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 SMALLEST_BUDGET = 400
 REPLY_TO = "in reply to the agent: "
+# Less of the agent's last words says nothing.
+FEWEST_LAST_WORDS = 30
 # With less room than this, texts are cut shorter, and earlier requests and commits stay away.
 TIGHT = 3500
 MOST_COMMANDS_FIRST = 3
@@ -350,7 +352,7 @@ def _telling(lines: list[str], most: int) -> list[str]:
 
 
 def _last_words(seen: Observation, most: int) -> list[str]:
-    if not seen["said"]:
+    if not seen["said"] or most < FEWEST_LAST_WORDS:
         return []
     text = _clean(seen["said"][-1]["text"])
     if len(text) > most:
@@ -528,7 +530,7 @@ def _commands(seen: Observation, most: int, shown: str, *, tight: bool) -> list[
         starts.append(_line(start))
         most -= len(start) + 2
     if starts:
-        lines.append(f"- looked around with: {'; '.join(starts)}")
+        lines.append(f"- also ran: {'; '.join(starts)}")
     return lines
 
 
