@@ -104,6 +104,26 @@ def break_the_package(installation: Installation) -> str:
     return "SyntaxError: invalid syntax"
 
 
+def test_a_payload_that_no_hook_reads_disturbs_no_client(
+    client: Client, installation: Installation
+) -> None:
+    """A pipe holds 64 KB: a client that writes more to a hook which has ended is told that it broke."""
+    installation(client, "init", "--client", client.name)
+    client.furnish()
+    Path("large.txt").write_text("word " * 60_000)
+    answers = [
+        client.shell(f"cat large.txt; : > {MARK}"),
+        client.shell("echo two"),
+        {"text": "I did."},
+    ]
+    run = client.run("do it", answers)
+    assert run.code == 0, run.told
+    assert MARK.exists(), run.told
+    assert len(run.asked) == 3, run.told
+    refuse_odd(run)
+    assert "hook stdin" not in f"{run.out}{run.err}", run.told
+
+
 STORIES = [lose_the_package, lose_the_environment, break_the_package]
 
 
