@@ -19,6 +19,7 @@ from holdfast.version import __version__
 ROOT = Path(__file__).parent.parent
 PLUGINS = ROOT / "plugins"
 SOURCE = PLUGINS / "holdfast"
+PORTABLE = PLUGINS / "portable"
 SHIM = ROOT / "src" / "holdfast" / "hooks" / "opencode.js"
 
 COMMANDS = ("checkpoint", "go", "gate", "status", "takeoff", "cockpit")
@@ -50,9 +51,11 @@ def written() -> dict[Path, str]:
         ),
         SOURCE / "hooks" / "mod.json": _json({"modules": ["./register.js"]}),
         SOURCE / ".mcp.json": _json(SERVER),
-        # For clients that follow the Agent Plugins specification: the portable parts, skill and server.
-        SOURCE / "plugin.json": _json(_portable_manifest("holdfast")),
-        SOURCE / "mcp.json": _json(_portable_server()),
+        # For clients that follow the Agent Plugins specification: the portable parts, skill and server. In
+        # a folder of its own: Codex runs no hook of a plugin with this manifest (openai/codex#39895).
+        PORTABLE / "plugin.json": _json(_portable_manifest("holdfast")),
+        PORTABLE / "mcp.json": _json(_portable_server()),
+        PORTABLE / "skills" / "holdfast" / "SKILL.md": _skill(),
         SOURCE / "hooks" / "hooks.json": _json(_shared_hooks()),
     }
     for name, commands in THIN.items():

@@ -112,7 +112,8 @@ MANIFEST_FIELDS = {
 @pytest.mark.parametrize("name", ["holdfast", *plugins.THIN])
 def test_a_plugin_has_the_portable_manifest_beside_the_clients_own(name: str) -> None:
     folder = plugins.PLUGINS / name
-    manifest = json.loads((folder / "plugin.json").read_text(encoding="utf-8"))
+    place = plugins.PORTABLE if name == "holdfast" else folder
+    manifest = json.loads((place / "plugin.json").read_text(encoding="utf-8"))
     own = json.loads((folder / ".claude-plugin" / "plugin.json").read_text(encoding="utf-8"))
     assert set(manifest) <= MANIFEST_FIELDS
     assert manifest["$schema"] == "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json"
@@ -123,7 +124,7 @@ def test_a_plugin_has_the_portable_manifest_beside_the_clients_own(name: str) ->
 
 
 def test_the_portable_server_is_the_one_of_the_clients() -> None:
-    portable = json.loads((plugins.SOURCE / "mcp.json").read_text(encoding="utf-8"))
+    portable = json.loads((plugins.PORTABLE / "mcp.json").read_text(encoding="utf-8"))
     own = json.loads((plugins.SOURCE / ".mcp.json").read_text(encoding="utf-8"))
     assert set(portable) == {"$schema", "mcpServers"}
     assert portable["$schema"] == "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json"

@@ -420,6 +420,8 @@ class Qwen(Client):
             "privacy": {"usageStatisticsEnabled": False},
             "telemetry": {"enabled": False},
             "model": {"name": MODEL},
+            # It asks its model for memories after a turn, which the tests would count.
+            "memory": {"enableManagedAutoMemory": False, "enableManagedAutoDream": False},
         }
         (folder / "settings.json").write_text(json.dumps(settings))
 
