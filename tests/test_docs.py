@@ -208,3 +208,8 @@ def test_the_configuration_of_the_how_to_is_accepted(repository: Path) -> None:
     for block in [block for page in pages for block in blocks(f"docs/how-to/{page}.md", "toml")]:
         Path("holdfast.toml").write_text(block, encoding="utf-8")
         config.load(discover())
+
+
+def test_no_picture_names_a_place_of_the_machine_that_made_it() -> None:
+    for picture in (Path(__file__).parents[1] / "docs").rglob("*.svg"):
+        assert not re.search(r"/(?:root|home|Users)/", picture.read_text(encoding="utf-8")), picture
