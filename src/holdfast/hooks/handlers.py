@@ -57,12 +57,12 @@ def act(
 def _wait(event: HookEvent, client: Client, workspace: Workspace, now: int) -> None:
     """Keep what the client asks its person, and let a process tell the person elsewhere."""
     from holdfast.hooks.run import command
-    from holdfast.session import waiting
+    from holdfast.session import client_questions
 
     if not event.session:
         return
     asked = {"client": client.NAME, "session": event.session, "event": event.name}
-    if waiting.note(workspace, **asked, asks=event.asks, now=now):
+    if client_questions.note(workspace, **asked, asks=event.asks, now=now):
         _leave(workspace, command("tell-waiting", event.session))
 
 

@@ -114,7 +114,7 @@ def respond_to(
     elif event.means not in ("tool", "nothing", "unknown"):
         _finish_deferred(workspace, event)
     if event.session and event.means not in ("waits", "nothing", "unknown"):
-        # The person answered in the client; `session.waiting` has the file.
+        # The person answered in the client; `session.client_questions` has the file.
         _forget(f"{workspace.tool_folder}/waiting/{event.session}")
     has_marks = LAUNCHER in os.environ
     if has_marks and event.means == "tool" and not os.path.exists(latch.quiet_file(workspace)):
@@ -311,7 +311,7 @@ def _obey(arguments: list[str], payload: dict[str, Any], workspace: Workspace) -
         marks.leave(workspace, client, session, clock.now())
         return {}
     if arguments[:1] == ["tell-waiting"] and len(arguments) == 2:
-        from holdfast.hooks.waiting import tell_waiting
+        from holdfast.hooks.question_notices import tell_waiting
 
         tell_waiting(workspace, arguments[1])
         return {}

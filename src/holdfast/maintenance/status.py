@@ -14,7 +14,7 @@ from holdfast.kernel.state import load
 from holdfast.kernel.trust import replaced_signers
 from holdfast.kernel.views import quarantine
 from holdfast.kernel.workspace import MOVED_FILE, worktrees
-from holdfast.session import waiting
+from holdfast.session import client_questions
 from holdfast.session.ccc_files import broken_progress
 
 TYPE_CHECKING = False
@@ -152,7 +152,7 @@ def attention(workspace: Workspace) -> list[Attention]:
         if gates:
             wait = f"{_count(gates, 'gate')} wait{'s' if len(gates) == 1 else ''} for a person"
             add(f"{wait}; longest: {title_of(gates[0])}", "holdfast gate list")
-    for one in waiting.list_waiting(workspace, clock.now()):
+    for one in client_questions.list_waiting(workspace, clock.now()):
         who = f"{table.title_of(one['client'])} {one['session'][:8]}"
         add(f"{who} waits for you in {one['root']}: {one['asks']}", f"cd {quote(one['root'])}")
     try:

@@ -15,7 +15,7 @@ from holdfast.kernel import latch
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.state import load
 from holdfast.maintenance import status
-from holdfast.session.waiting import list_waiting
+from holdfast.session.client_questions import list_waiting
 from holdfast.web.cards import DONE, NEEDS, QUIET, RUNNING, cards
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from holdfast import notify
-from holdfast.hooks import waiting as notices
+from holdfast.hooks import question_notices as notices
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
 from holdfast.processes import relaunch
-from holdfast.session import waiting
+from holdfast.session import client_questions
 from holdfast.web import page_cache
 from tests.hooks.world import ask, payload_of
 from tests.session import world as session_world
@@ -35,7 +35,7 @@ def left(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 
 def asked() -> list[str]:
-    return [one["asks"] for one in waiting.list_waiting(discover(), clock.now())]
+    return [one["asks"] for one in client_questions.list_waiting(discover(), clock.now())]
 
 
 @pytest.mark.parametrize(

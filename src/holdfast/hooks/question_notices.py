@@ -7,7 +7,7 @@ import time
 from holdfast.clients.table import title_of
 from holdfast.gates.notices import tell_people
 from holdfast.kernel import clock
-from holdfast.session import waiting
+from holdfast.session import client_questions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ GRACE = 10.0
 
 def tell_waiting(workspace: Workspace, session: str, *, grace: float = GRACE) -> bool:
     """Send one notification, unless the person has answered by then; whether it was sent."""
-    asked = waiting.read(workspace, session)
+    asked = client_questions.read(workspace, session)
     if asked is None or not workspace.exists():
         return False
     if asked["event"] != "Notification":
         time.sleep(grace)
-    if waiting.read(workspace, session) != asked:
+    if client_questions.read(workspace, session) != asked:
         return False
     where = f"{title_of(asked['client'])} {session[:8]} in {asked['root']}"
     text = f"{asked['asks']}\n\n{where}\n`holdfast serve` shows all that waits."
