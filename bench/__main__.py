@@ -44,7 +44,7 @@ MEASUREMENTS = (
 FIGURES = os.path.join("docs", "figures", "bench.json")
 RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results")
 PACKAGES = (
-    "holdfast",
+    "holdfast-agents",
     "apsw",
     "click",
     "langgraph-checkpoint-sqlite",

@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from holdfast.clients.conversation import CUT, SessionEvent, task_of
-from holdfast.session import observe as observation
 from holdfast.session.mentions import names_in
-from holdfast.session.observe import LARGEST, ROOM, observe, same_command
+from holdfast.session.observe import STEPS, observe
+from holdfast.session.observed_commands import same_command
+from holdfast.session.observed_state import LARGEST, ROOM, weight_now
 
 if TYPE_CHECKING:
-    from holdfast.session.observe import Observation
+    from holdfast.session.observed_state import Observation
 
 CWD = "/home/dev/shop"
 
@@ -373,7 +374,7 @@ def test_what_was_used_lately_weighs_more_than_what_was_used_often() -> None:
         *old, *(SessionEvent("call") for _ in range(200)), SessionEvent("read", path="new.py")
     )
     assert found["files"]["new.py"]["weight"] > found["files"]["old.py"]["weight"]
-    assert observation.weight_now(found["files"]["new.py"]["weight"], found) == 1.0
+    assert weight_now(found["files"]["new.py"]["weight"], found) == 1.0
 
 
 def test_a_subagent_is_out_until_it_ends() -> None:
@@ -410,7 +411,7 @@ texts = some.text(max_size=60) | some.sampled_from(
 )
 events = some.builds(
     SessionEvent,
-    some.sampled_from(sorted(observation._STEPS)),
+    some.sampled_from(sorted(STEPS)),
     id=some.sampled_from(("", "1", "2", "3")),
     text=texts,
     path=some.sampled_from(("", CWD, "src/a.py", "src/b.py", f"{CWD}/x/y.go", "/tmp/z.py")),

@@ -6,13 +6,11 @@ import os
 
 import apsw
 
-from holdfast.clients import launcher
 from holdfast.clients.hook_runs import hook_runs
-from holdfast.clients.installation import install, server
-from holdfast.clients.settings.condition import conditions
+from holdfast.clients.installation import server
 from holdfast.journal import chain, upkeep
 from holdfast.journal.mark import lost_marks
-from holdfast.kernel import clock, config, failures, filesystem, inbox, latch, lock
+from holdfast.kernel import clock, config, filesystem, inbox, latch, lock
 from holdfast.kernel.commit import REPAIR, Order, commit, take_in
 from holdfast.kernel.errors import HoldfastError, NotAllowed
 from holdfast.kernel.git_index import tracked_below
@@ -24,33 +22,21 @@ from holdfast.kernel.views.files import content_digest, identity_of, target_of
 from holdfast.kernel.workspace import TOOL_FOLDER, worktrees
 from holdfast.maintenance import purge
 from holdfast.maintenance.backup import describe, salvage
+from holdfast.maintenance.client_checks import check_clients, check_failures, new_check
 from holdfast.maintenance.gc import leftovers
-from holdfast.processes.distribution import FOREIGN, NAME, find_foreign_package
 from holdfast.remote import facts
 from holdfast.remote.move import astray, server_of
-from holdfast.session.handover_text import how_long
 from holdfast.streams import open_writer, rules_of
-from holdfast.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Literal, TypedDict
+    from typing import TypedDict
 
     from holdfast.clients.hook_runs import HookRuns
-    from holdfast.clients.settings.condition import Condition
     from holdfast.journal.interface import Refusal
     from holdfast.kernel.workspace import Workspace
-
-    class Check(TypedDict):
-        """One check. `fixed` says what `--fix` did about it."""
-
-        id: str
-        status: Literal["ok", "warning", "problem"]
-        what: str
-        why: str
-        fix: str
-        fixed: str
+    from holdfast.maintenance.client_checks import Check
 
     class Diagnosis(TypedDict):
         """All checks, and the writes that were refused and kept."""
@@ -70,10 +56,8 @@ def diagnose(workspace: Workspace, now: int, *, fix: bool = False) -> Diagnosis:
     """Check the workspace and the clients' settings."""
     checks = examine(workspace, now, fix=fix)
     refused = workspace.journal.refusals() if _is_readable(checks) and workspace.exists() else []
-    settings = _clients(workspace, fix)
     runs = hook_runs(workspace, server())
-    started = _launcher(fix) if runs else []
-    checks = [*checks, *started, settings, *(_runs(one, now) for one in runs), _package()]
+    checks += check_clients(workspace, runs, now, fix=fix)
     return {"checks": checks, "refused": refused, "hooks": runs}
 
 
@@ -110,20 +94,8 @@ def examine(workspace: Workspace, now: int, *, fix: bool = False) -> list[Check]
     checks.append(_ignored(workspace, fix))
     checks.append(_exchange(workspace))
     checks.append(_quarantine(workspace))
-    checks.append(_hooks(workspace, fix))
+    checks.append(check_failures(workspace, fix))
     return checks
-
-
-def _check(
-    id: str,
-    what: str,
-    *,
-    status: Literal["ok", "warning", "problem"] = "ok",
-    why: str = "",
-    fix: str = "",
-    fixed: str = "",
-) -> Check:
-    return {"id": id, "status": status, "what": what, "why": why, "fix": fix, "fixed": fixed}
 
 
 def _guarded(check: Callable[[Workspace], Check], workspace: Workspace) -> Check:
@@ -131,11 +103,11 @@ def _guarded(check: Callable[[Workspace], Check], workspace: Workspace) -> Check
         return check(workspace)
     except HoldfastError as error:
         fix = SALVAGE if error.kind == "journal_damaged" and not workspace.url else error.hint
-        return _check(
+        return new_check(
             "journal", error.message, status="problem", why="Nothing can be read.", fix=fix
         )
     except ValueError as error:  # the text of a record is not what any version writes
-        return _check(
+        return new_check(
             "chains",
             f"A record cannot be read: {error}.",
             status="problem",
@@ -147,7 +119,7 @@ def _guarded(check: Callable[[Workspace], Check], workspace: Workspace) -> Check
 def _salvaged(workspace: Workspace, now: int) -> Check:
     """Make a new journal of what can be read of the damaged one."""
     done = salvage(workspace, actor="holdfast", now=now)
-    return _check(
+    return new_check(
         "journal",
         f"{workspace.journal_path} was damaged, and is new",
         status="warning" if done["lost"] else "ok",
@@ -159,28 +131,14 @@ def _salvaged(workspace: Workspace, now: int) -> Check:
 def _sqlite() -> Check:
     version = apsw.sqlite_lib_version()
     if upkeep.has_reset_race(version):
-        return _check(
+        return new_check(
             "sqlite",
             f"SQLite {version} can lose a commit that races a checkpoint.",
             status="problem",
             why="Fixed in SQLite 3.51.3; apsw's own wheels have it.",
             fix="Install apsw from its wheel: pip install --upgrade --only-binary apsw apsw",
         )
-    return _check("sqlite", f"SQLite {version}, apsw {apsw.apsw_version()}")
-
-
-def _package() -> Check:
-    """Another project's package has our import name: the two overwrite each other's files."""
-    foreign = find_foreign_package()
-    if foreign:
-        return _check(
-            "package",
-            f"Another project's package `{FOREIGN}` is installed here: {foreign}",
-            status="problem",
-            why=f"It has the same import name. This project is {NAME}.",
-            fix=f"pip uninstall {FOREIGN}, then pip install --force-reinstall {NAME}",
-        )
-    return _check("package", f"{NAME} {__version__}")
+    return new_check("sqlite", f"SQLite {version}, apsw {apsw.apsw_version()}")
 
 
 def _filesystem(workspace: Workspace) -> Check:
@@ -188,8 +146,8 @@ def _filesystem(workspace: Workspace) -> Check:
     kind = filesystem.kind_of(folder)
     safety = filesystem.safety(kind)
     if safety == "safe":
-        return _check("filesystem", f"The journal is on {kind}")
-    return _check(
+        return new_check("filesystem", f"The journal is on {kind}")
+    return new_check(
         "filesystem",
         f"The journal is on {kind}, which is shared beyond this machine.",
         status="problem" if safety == "unsafe" else "warning",
@@ -202,7 +160,7 @@ def _settings(workspace: Workspace) -> Check:
     try:
         _ = workspace.url
     except HoldfastError as error:
-        return _check(
+        return new_check(
             "address",
             error.message,
             status="problem",
@@ -212,7 +170,7 @@ def _settings(workspace: Workspace) -> Check:
     try:
         config.load(workspace)
     except HoldfastError as error:
-        return _check(
+        return new_check(
             "settings",
             error.message,
             status="problem",
@@ -221,32 +179,32 @@ def _settings(workspace: Workspace) -> Check:
         )
     untrusted = config.untrusted_in(workspace, config.from_file(workspace, None))
     if untrusted:
-        return _check(
+        return new_check(
             "settings",
             f"Settings that do not count until a person trusts them: {', '.join(sorted(untrusted))}",
             status="warning",
             why="They came with the repository and name commands, places, variables or rules.",
             fix="Look at them: holdfast trust --show. Then, if they are right: holdfast trust",
         )
-    return _check("settings", "Settings are readable")
+    return new_check("settings", "Settings are readable")
 
 
 def _journal_opens(workspace: Workspace) -> Check:
     journal = workspace.journal
     if journal.read_only:
-        return _check(
+        return new_check(
             "journal",
             f"{journal.place} is read-only here.",
             status="warning",
             why="Commands are left in the inbox for the next process that can write.",
         )
-    return _check("journal", f"{journal.place}")
+    return new_check("journal", f"{journal.place}")
 
 
 def _integrity(workspace: Workspace) -> Check:
     problems = workspace.journal.damage()
     if problems:
-        return _check(
+        return new_check(
             "integrity",
             f"SQLite finds the file damaged: {problems[0]}",
             status="problem",
@@ -254,8 +212,8 @@ def _integrity(workspace: Workspace) -> Check:
             fix="Restore the database with PostgreSQL's own tools." if workspace.url else SALVAGE,
         )
     if workspace.url:
-        return _check("server", server_of(workspace.journal))
-    return _check("integrity", "SQLite finds the file whole")
+        return new_check("server", server_of(workspace.journal))
+    return new_check("integrity", "SQLite finds the file whole")
 
 
 def _chains(workspace: Workspace) -> Check:
@@ -263,27 +221,29 @@ def _chains(workspace: Workspace) -> Check:
     broken = [finding for finding in findings if finding["broken"]]
     if broken:
         first = broken[0]
-        return _check(
+        return new_check(
             "chains",
             f"{first['stream']} is broken at {first['record'] or 'its end'}: {first['broken']}.",
             status="problem",
             why="Another program changed the file, or the disk did.",
             fix="Compare with a copy: holdfast backup FILE --restore --dry-run",
         )
-    return _check("chains", f"{sum(found['records'] for found in findings)} records, hashes right")
+    return new_check(
+        "chains", f"{sum(found['records'] for found in findings)} records, hashes right"
+    )
 
 
 def _purge(workspace: Workspace, now: int, fix: bool) -> Check:
     if purge.pending(workspace) is None:
-        return _check("purge", "No purge was interrupted")
+        return new_check("purge", "No purge was interrupted")
     why = "The text that it was to erase is not gone yet."
     if fix:
         try:
             purge.finish(workspace, now=now)
-            return _check("purge", "No purge is open", fixed="the purge was finished")
+            return new_check("purge", "No purge is open", fixed="the purge was finished")
         except NotAllowed as refused:
             why = refused.message
-    return _check(
+    return new_check(
         "purge",
         "A purge was interrupted.",
         status="problem",
@@ -297,7 +257,7 @@ def _lost(workspace: Workspace, now: int, fix: bool) -> Check:
     in what these say, and keeps the list of the lost records in quarantine."""
     lost = workspace.journal.lost()
     if not lost:
-        return _check("lost", "No acknowledged record is missing")
+        return new_check("lost", "No acknowledged record is missing")
     streams = list(dict.fromkeys(entry["stream"] for entry in lost))
     what = (
         f"{len(lost)} acknowledged record{'s are' if len(lost) != 1 else ' is'} missing, "
@@ -314,8 +274,8 @@ def _lost(workspace: Workspace, now: int, fix: bool) -> Check:
         for path in lost_marks(workspace.journal_path):
             kept = quarantine.keep(workspace, path, now)
             os.unlink(path)
-        return _check("lost", what, why=why, fixed=f"their list is kept in {kept}")
-    return _check(
+        return new_check("lost", what, why=why, fixed=f"their list is kept in {kept}")
+    return new_check(
         "lost",
         what,
         status="problem",
@@ -331,7 +291,7 @@ def _views(workspace: Workspace, now: int, fix: bool) -> Check:
         if not row["removed"] and not _is_current(workspace, row["stream"], row["path"])
     ]
     if not behind:
-        return _check("views", "Files say what the journal says")
+        return new_check("views", "Files say what the journal says")
     fixed, refused = "", None
     if fix and not workspace.journal.read_only:
         writer = open_writer(workspace)
@@ -343,8 +303,8 @@ def _views(workspace: Workspace, now: int, fix: bool) -> Check:
         left = [path for stream, path in behind if not _is_current(workspace, stream, path)]
         fixed = f"{len(behind) - len(left)} of {len(behind)} brought up to date"
         if not left:
-            return _check("views", "Files say what the journal says", fixed=fixed)
-    return _check(
+            return new_check("views", "Files say what the journal says", fixed=fixed)
+    return new_check(
         "views",
         f"Not what the journal says: {', '.join(path for _, path in behind[:5])}",
         status="warning",
@@ -377,9 +337,9 @@ def _inboxes(workspace: Workspace, now: int, fix: bool) -> Check:
     refused = [path for root in roots for path in inbox.refused(root)]
     if waiting and fix and not workspace.journal.read_only:
         taken = take_in(open_writer(workspace), roots)
-        return _check("inbox", "No command waits", fixed=f"{taken} taken in")
+        return new_check("inbox", "No command waits", fixed=f"{taken} taken in")
     if waiting:
-        return _check(
+        return new_check(
             "inbox",
             f"{len(waiting)} commands of sandboxed agents wait.",
             status="warning",
@@ -387,14 +347,14 @@ def _inboxes(workspace: Workspace, now: int, fix: bool) -> Check:
             fix="holdfast doctor --fix",
         )
     if refused:
-        return _check(
+        return new_check(
             "inbox",
             f"{len(refused)} commands were refused: {refused[0]}",
             status="warning",
             why="Their life was taken over, or their text is damaged.",
             fix="Read them, and remove the files when they are of no more use.",
         )
-    return _check("inbox", "No command waits")
+    return new_check("inbox", "No command waits")
 
 
 def _committed(workspace: Workspace) -> Check:
@@ -406,8 +366,8 @@ def _committed(workspace: Workspace) -> Check:
         if os.path.basename(path) != ".gitignore"
     ]
     if not found:
-        return _check("committed", "No file of ours came with the repository")
-    return _check(
+        return new_check("committed", "No file of ours came with the repository")
+    return new_check(
         "committed",
         f"{len(found)} files of {TOOL_FOLDER}/ came with the repository and are ignored: {found[0]}",
         status="warning",
@@ -420,34 +380,34 @@ def _refusals(workspace: Workspace) -> Check:
     refusals = workspace.journal.refusals()
     if refusals:
         last = refusals[-1]
-        return _check(
+        return new_check(
             "refused",
             f"{len(refusals)} refused writes are kept; last at {last['at']}: {last['reason']}",
             status="warning",
             why="A life that was taken over went on writing. Nothing of it was lost.",
             fix="holdfast doctor --json shows what they tried to write.",
         )
-    return _check("refused", "No write was refused")
+    return new_check("refused", "No write was refused")
 
 
 def _outbox(workspace: Workspace) -> Check:
     failing = [effect for effect in workspace.journal.effects() if effect["error"]]
     if failing:
-        return _check(
+        return new_check(
             "outbox",
             f"{len(failing)} effects wait; last error: {failing[0]['error']}",
             status="warning",
             why="What is outside did not answer. It is tried again with every command.",
         )
-    return _check("outbox", "Nothing waits to be delivered")
+    return new_check("outbox", "Nothing waits to be delivered")
 
 
 def _elsewhere(workspace: Workspace) -> Check:
     """Whether another journal holds records that commands here do not read."""
     found = astray(workspace)
     if found is None:
-        return _check("elsewhere", "All records are in this journal")
-    return _check("elsewhere", found.what, status="warning", why=found.why, fix=found.fix)
+        return new_check("elsewhere", "All records are in this journal")
+    return new_check("elsewhere", found.what, status="warning", why=found.why, fix=found.fix)
 
 
 def _spool(workspace: Workspace, now: int) -> Check:
@@ -456,7 +416,7 @@ def _spool(workspace: Workspace, now: int) -> Check:
     waits = facts.in_words(known)
     at_work = "a forwarder is at work" if known["forwarder"] else "no forwarder runs"
     if known["refused"]:
-        return _check(
+        return new_check(
             "spool",
             f"The server could not take {known['refused']} writes of this machine; they are kept in "
             f"{workspace.journal_path}",
@@ -466,8 +426,10 @@ def _spool(workspace: Workspace, now: int) -> Check:
         )
     if not waits:
         heard = "" if not known["heard_at"] else f"; heard at {known['heard_at']}"
-        return _check("spool", f"Nothing of this machine's waits for the server; {at_work}{heard}")
-    return _check(
+        return new_check(
+            "spool", f"Nothing of this machine's waits for the server; {at_work}{heard}"
+        )
+    return new_check(
         "spool",
         f"{waits}; {at_work}, and has not heard the server {facts.how_long(known['heard_at'], now)}.",
         status="warning",
@@ -481,16 +443,16 @@ def _leftovers(workspace: Workspace, now: int, fix: bool) -> Check:
     if found and fix:
         for path in found:
             os.unlink(path)
-        return _check("leftovers", "No leftovers", fixed=f"{len(found)} removed")
+        return new_check("leftovers", "No leftovers", fixed=f"{len(found)} removed")
     if found:
-        return _check(
+        return new_check(
             "leftovers",
             f"{len(found)} files of interrupted writes: {found[0]}",
             status="warning",
             why="A process was killed in the middle. They are of no use.",
             fix="holdfast doctor --fix",
         )
-    return _check("leftovers", "No leftovers of interrupted writes")
+    return new_check("leftovers", "No leftovers of interrupted writes")
 
 
 def _unfinished(workspace: Workspace, now: int) -> list[str]:
@@ -508,14 +470,14 @@ def _lock(workspace: Workspace) -> Check:
     """The lock. It ends with its process, so a held lock means a process that works or hangs."""
     holder = _lock_holder(os.path.join(workspace.home, lock.FILE))
     if holder:
-        return _check(
+        return new_check(
             "lock",
             f"Process {holder} holds the workspace.",
             status="warning",
             why="It is writing right now; if it stays, it is stuck.",
             fix=f"Look at it: ps -p {holder}",
         )
-    return _check("lock", "No process holds the lock")
+    return new_check("lock", "No process holds the lock")
 
 
 def _lock_holder(path: str) -> int:
@@ -534,8 +496,8 @@ def _lock_holder(path: str) -> int:
 def _latch(workspace: Workspace) -> Check:
     stopped = latch.read(workspace)
     if stopped is None:
-        return _check("latch", "No stop is set")
-    return _check(
+        return new_check("latch", "No stop is set")
+    return new_check(
         "latch",
         f"Stopped: {stopped['reason']}",
         status="warning",
@@ -546,11 +508,11 @@ def _latch(workspace: Workspace) -> Check:
 def _ignored(workspace: Workspace, fix: bool) -> Check:
     ignore = os.path.join(workspace.tool_folder, ".gitignore")
     if not os.path.isdir(workspace.tool_folder) or os.path.exists(ignore):
-        return _check("ignored", "Git does not see our own files")
+        return new_check("ignored", "Git does not see our own files")
     if fix:
         workspace.prepare_tool_folder()
-        return _check("ignored", "Git does not see our own files", fixed=".gitignore written")
-    return _check(
+        return new_check("ignored", "Git does not see our own files", fixed=".gitignore written")
+    return new_check(
         "ignored",
         f"{ignore} is missing.",
         status="warning",
@@ -563,7 +525,7 @@ def _exchange(workspace: Workspace) -> Check:
     try:
         supported = is_supported(workspace.prepare_tool_folder())
     except OSError as error:
-        return _check(
+        return new_check(
             "exchange",
             f"{workspace.tool_folder} cannot be written: {error.strerror}.",
             status="warning",
@@ -571,8 +533,8 @@ def _exchange(workspace: Workspace) -> Check:
             fix="Make the folder writable for this user.",
         )
     if supported:
-        return _check("exchange", "Edits that race with us are kept")
-    return _check(
+        return new_check("exchange", "Edits that race with us are kept")
+    return new_check(
         "exchange",
         "This file system cannot exchange two files in one step.",
         status="warning",
@@ -584,121 +546,14 @@ def _exchange(workspace: Workspace) -> Check:
 def _quarantine(workspace: Workspace) -> Check:
     kept = quarantine.listing(workspace)
     if not kept:
-        return _check("quarantine", "Quarantine is empty")
-    return _check(
+        return new_check("quarantine", "Quarantine is empty")
+    return new_check(
         "quarantine",
         f"{len(kept)} files in {workspace.quarantine}",
         status="warning",
         why="An edit could not be read; the file is kept there as it was, unredacted.",
         fix="Take what you need. `holdfast gc` removes old ones.",
     )
-
-
-def _hooks(workspace: Workspace, fix: bool) -> Check:
-    failed = failures.read(workspace)
-    if not failed:
-        return _check("hooks", "No hook failed")
-    if fix:
-        failures.forget(workspace)
-        return _check("hooks", "No hook failed", fixed=f"{len(failed)} taken note of")
-    last = failed[-1]
-    return _check(
-        "hooks",
-        f"{len(failed)} hooks failed; last {last['hook']} at {last['at']}: {last['reason']}",
-        status="warning",
-        why="A hook never stops its agent, so this is where it says why.",
-        fix="Mend the cause, then holdfast doctor --fix",
-    )
-
-
-def _launcher(fix: bool) -> list[Check]:
-    """The launcher of the hooks, and what it could not start. Both belong to the user: what failed in
-    another project is named here as well."""
-    problem, failed = launcher.problem(), launcher.failures()
-    done = ""
-    if fix:
-        if launcher.install():
-            done = "The launcher starts this holdfast"
-        if failed:
-            done = f"{done}; " if done else ""
-            done += f"{launcher.forget_failures()} taken note of"
-        return [_check("launcher", "Hooks can be started", fixed=done)]
-    found = []
-    if problem:
-        found.append(
-            _check(
-                "launcher",
-                problem,
-                status="problem",
-                why="Clients go on without it, and nothing is recorded.",
-                fix="holdfast doctor --fix",
-            )
-        )
-    if failed:
-        last = failed[0]
-        found.append(
-            _check(
-                "launcher",
-                f"{len(failed)} hooks could not be started; last {last['hook']} at "
-                f"{clock.precise(last['at'])} in {last['folder'] or 'an unknown folder'}: {last['reason']}",
-                status="warning",
-                why="The client went on without them, and nothing was recorded.",
-                fix="holdfast doctor --fix",
-            )
-        )
-    return found or [_check("launcher", "Hooks can be started")]
-
-
-def _clients(workspace: Workspace, fix: bool) -> Check:
-    """Whether the hooks in the clients' settings are those of this holdfast."""
-    wrong = [one for one in conditions(workspace, server()) if one["problem"]]
-    fixed = ""
-    if wrong and fix:
-        try:
-            install(workspace, [one["client"] for one in wrong], server())
-            fixed = f"written anew for {', '.join(one['client'] for one in wrong)}"
-        except HoldfastError as error:
-            wrong[0]["problem"] = error.message
-    installed = conditions(workspace, server())
-    if not wrong or (fixed and not any(one["problem"] for one in installed)):
-        names = ", ".join(one["client"] for one in installed)
-        what = (
-            f"This holdfast is in the settings of {names}" if names else "No client calls holdfast"
-        )
-        return _check("clients", what, fixed=fixed)
-    again = " ".join(f"--client {one['client']}" for one in wrong)
-    return _check(
-        "clients",
-        " ".join(one["problem"] for one in wrong),
-        status=_worst(wrong),
-        why="Hooks that cannot start do nothing, and report nothing.",
-        fix=f"holdfast init {again}",
-    )
-
-
-def _runs(run: HookRuns, now: int) -> Check:
-    """When each event of a client last came in."""
-    id = f"{run['client']} hooks"
-    if run["problem"]:
-        return _check(
-            id,
-            run["problem"],
-            status="warning",
-            why="A hook that does not run records nothing and holds no limit.",
-            fix=run["fix"],
-        )
-    name = f"{run['client']} {run['version']}".strip()
-    if not any(run["events"].values()):
-        return _check(id, f"{name}: no session since `init`")
-    told = ", ".join(
-        f"{event} {f'{how_long(max(0, now - clock.parse(at)))} ago' if at else 'never'}"
-        for event, at in run["events"].items()
-    )
-    return _check(id, f"{name}: {told}")
-
-
-def _worst(wrong: list[Condition]) -> Literal["warning", "problem"]:
-    return "problem" if any(one["broken"] for one in wrong) else "warning"
 
 
 def _is_readable(checks: list[Check]) -> bool:

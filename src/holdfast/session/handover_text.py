@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.clients.folders import FoundSession
-    from holdfast.session.observe import Observation
+    from holdfast.session.observed_state import Observation
     from holdfast.session.pack import StatedPart
     from holdfast.session.rules.model import SessionState
 

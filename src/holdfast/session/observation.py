@@ -19,7 +19,8 @@ from holdfast.kernel import config
 from holdfast.kernel.errors import StoreAway
 from holdfast.session import session_files, spending
 from holdfast.session.mentions import names_in
-from holdfast.session.observe import is_empty, observe
+from holdfast.session.observe import observe
+from holdfast.session.observed_state import is_empty
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from holdfast.clients.usage.model import Source
     from holdfast.clients.usage.tally import Tally
     from holdfast.kernel.workspace import Workspace
-    from holdfast.session.observe import Observation
+    from holdfast.session.observed_state import Observation
     from holdfast.session.rules.model import SessionState
 
     class Look(TypedDict):

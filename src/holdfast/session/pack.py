@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from holdfast.kernel.patterns import compile_later
 from holdfast.kernel.text import harmless
-from holdfast.session.observe import HALF_LIFE, flattened, is_empty, weight_now
+from holdfast.session.observed_state import HALF_LIFE, flattened, is_empty, weight_now
 from holdfast.session.rules.observed import edits_since, is_stale
 
 TYPE_CHECKING = False
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TypedDict
 
-    from holdfast.session.observe import Observation, SeenFile
+    from holdfast.session.observed_state import Observation, SeenFile
 
     class StatedPart(TypedDict):
         """What an agent or a person stated on purpose. `age` is in our words: "3 h ago"."""

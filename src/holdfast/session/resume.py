@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from holdfast.clients.folders import FoundSession
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.claims import CheckedClaim
-    from holdfast.session.observe import Observation
+    from holdfast.session.observed_state import Observation
     from holdfast.session.rules.model import SessionState, World
     from holdfast.session.rules.verdict import Reason, Word
 

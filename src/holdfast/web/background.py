@@ -21,7 +21,7 @@ from holdfast.streams import open_writer
 from holdfast.web.workspaces import ServedWorkspace, look_at
 
 if TYPE_CHECKING:
-    from holdfast.maintenance.doctor import Check
+    from holdfast.maintenance.client_checks import Check
 
 MEASURE_SECONDS = 3.0
 # A session that no page showed for this long is no longer measured.

@@ -14,6 +14,7 @@ from holdfast.clients import conversation
 from holdfast.clients.claude import transcript as claude_transcript
 from holdfast.clients.codex import transcript as codex_transcript
 from holdfast.session import observe, pack
+from holdfast.session.observed_state import LARGEST
 from tests.clients.transcripts.lines import call, claude, codex, item, packed, result
 
 READERS = [claude_transcript, codex_transcript]
@@ -48,7 +49,7 @@ def whole(transcript: ModuleType, *lines: bytes) -> str:
     for size in (0, 1 << 30):
         events = conversation.read(transcript, lines, conversation.new_state(), size=size)
         seen = observe.observe(None, events)
-        assert len(json.dumps(seen)) <= observe.LARGEST
+        assert len(json.dumps(seen)) <= LARGEST
         text = pack.render({"seen": seen}, 6000)
         assert len(text) <= 6000
         text.encode("utf-8", "surrogatepass")
