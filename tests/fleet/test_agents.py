@@ -255,13 +255,18 @@ def test_a_missing_file_is_made_again(scene: Scene) -> None:
 
 
 @pytest.mark.clause("FLEET-88", "AMB-FLEET-10", "AMB-FLEET-11")
-def test_a_broken_file_is_restored_from_the_newest_valid_backup(scene: Scene) -> None:
+@pytest.mark.parametrize(
+    "broken", [b"not JSON", b"{", b"[]", b"null", b"\xff", b'{"a": NaN}', b"{} {}"]
+)
+def test_a_broken_file_is_restored_from_the_newest_valid_backup(
+    scene: Scene, broken: bytes
+) -> None:
     scene.start()
     scene.later(1).beat(current_step="One")
     scene.later(1).beat(current_step="Two")
     good = scene.backups()[-1].read_bytes()
-    (scene.folder / "agent_checkpoints/backups/secondary_a_20260115_235959.json").write_text("{")
-    scene.path().write_text("not JSON")
+    (scene.folder / "agent_checkpoints/backups/secondary_a_20260115_235959.json").write_text("{ ")
+    scene.path().write_bytes(broken)
     told = scene.later(1).beat(phase="Research Phase - Going on")
     assert told.lines[:2] == [
         "ERROR: Checkpoint corrupted",
@@ -271,7 +276,7 @@ def test_a_broken_file_is_restored_from_the_newest_valid_backup(scene: Scene) ->
     assert "Checkpoint restored" in told.lines
     assert scene.file()["current_step"] == json.loads(good)["current_step"] == "One"
     assert scene.file()["phase"] == "Research Phase - Going on"
-    assert not [path for path in scene.backups() if path.read_bytes() == b"not JSON"]
+    assert not [path for path in scene.backups() if path.read_bytes() == broken]
 
 
 @pytest.mark.clause("FLEET-88", "FLEET-81")

@@ -175,15 +175,6 @@ def test_what_is_printed_when_a_checkpoint_is_found() -> None:
     ]
 
 
-@pytest.mark.clause("FLEET-63")
-def test_the_plan_is_instructions_then_the_step_at_hand_then_the_next_ones() -> None:
-    assert handoff.resume_plan(CHECKPOINT) == [
-        CHECKPOINT["recovery_instructions"],
-        CHECKPOINT["current_step"],
-        *CHECKPOINT["next_steps"],
-    ]
-
-
 @pytest.mark.clause("FLEET-65")
 def test_the_resume_message() -> None:
     expected = """\

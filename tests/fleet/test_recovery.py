@@ -63,6 +63,12 @@ def test_the_same_agent_resumes(crashed: Scene, holdfast: Holdfast) -> None:
     ]
     assert lines[6].startswith("Reading gone.md...")
     assert lines[6] != "Reading gone.md..."  # it is missing, which is said and no error
+    # The plan, in this order: the instructions, the step at hand, the next steps.
+    said = [
+        answer.out.index(part)
+        for part in ("spec.md is 80%", "Writing Acc", "Complete Acc", "Finish check")
+    ]
+    assert said == sorted(said)
 
 
 @pytest.mark.clause("FLEET-64")

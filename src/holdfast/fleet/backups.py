@@ -37,14 +37,9 @@ if TYPE_CHECKING:
     Backup = tuple[str, int | None, dict[str, Any] | None]
 
 
-def make(epic: Epic, agent: str, content: bytes, now: int) -> str:
-    """Back up a checkpoint before an update; FLEET-77, FLEET-78. The backup's name; empty for content
-    that is no JSON object, because it must not become the newest backup (AMB-FLEET-10)."""
-    return "" if _parse(content) is None else _place(epic, agent, content, now)
-
-
-def _place(epic: Epic, agent: str, content: bytes, now: int) -> str:
-    """Write a backup under the first free name. If a crash leaves half of one, no restore takes it."""
+def write(epic: Epic, agent: str, content: bytes, now: int) -> str:
+    """Write a backup under the first free name; FLEET-77, FLEET-78. If a crash leaves half of one, no
+    restore takes it."""
     folder = os.path.dirname(target_of(epic.workspace, epic.path(backup_path(agent, now))))
     copy = 1
     while True:
@@ -88,7 +83,7 @@ def renew(
     quarter of the processor time. So usually only the backups that the journal knows are removed. With
     `looks_for_others`, those that another program wrote count too.
     """
-    name = os.path.basename(_place(epic, state["agent"], content, now))
+    name = os.path.basename(write(epic, state["agent"], content, now))
     known = with_backup(state.get("backups", []), name)
     if looks_for_others:
         prune(epic, state["agent"], known)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from holdfast.clients import launcher
-from holdfast.clients.settings.json_part import JsonPart
+from holdfast.clients.settings.json_part import JsonPart, hook_group
 from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
@@ -70,9 +70,7 @@ def parts(workspace: Workspace, server: list[str]) -> list[Part]:
 
 
 def _group(event: str, limit: int, *words: str, matcher: str = "") -> dict[str, Any]:
-    line = launcher.sourced_line(PROGRAM, event, *words)
-    handler = {"type": "command", "command": line, "timeout": limit}
-    return {**({"matcher": matcher} if matcher else {}), "hooks": [handler]}
+    return hook_group(launcher.sourced_line(PROGRAM, event, *words), limit, matcher=matcher)
 
 
 def is_reviewed(workspace: Workspace) -> bool:

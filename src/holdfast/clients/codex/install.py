@@ -12,7 +12,7 @@ import os
 import tomllib
 
 from holdfast.clients import launcher
-from holdfast.clients.settings.json_part import JsonPart
+from holdfast.clients.settings.json_part import JsonPart, hook_group
 from holdfast.clients.settings.toml_part import TomlPart
 from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.workspace import worktrees
@@ -49,14 +49,7 @@ def home() -> str:
 def parts(workspace: Workspace, server: list[str]) -> list[Part]:
     # Codex has no form without a shell, and takes the user's own, whichever that is.
     groups = {
-        event: [
-            {
-                "hooks": [
-                    {"type": "command", "command": launcher.line(PROGRAM, event), "timeout": limit}
-                ]
-            }
-        ]
-        for event, limit in EVENTS.items()
+        event: [hook_group(launcher.line(PROGRAM, event), limit)] for event, limit in EVENTS.items()
     }
     found: list[Part] = [
         JsonPart(os.path.join(root, ".codex", "hooks.json"), hooks=groups)

@@ -9,7 +9,7 @@ import os
 
 from holdfast.clients import launcher
 from holdfast.clients.copilot.sessions import home as home
-from holdfast.clients.settings.json_part import JsonPart
+from holdfast.clients.settings.json_part import JsonPart, hook_group
 from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
@@ -42,17 +42,7 @@ EVENTS = {
 def parts(workspace: Workspace, server: list[str]) -> list[Part]:
     # Without a matcher: with an empty one Copilot runs no hook of a tool.
     groups = {
-        event: [
-            {
-                "hooks": [
-                    {
-                        "type": "command",
-                        "command": launcher.sourced_line(PROGRAM, event),
-                        "timeout": limit,
-                    }
-                ]
-            }
-        ]
+        event: [hook_group(launcher.sourced_line(PROGRAM, event), limit)]
         for event, limit in EVENTS.items()
     }
     found: list[Part] = [JsonPart(os.path.join(workspace.root, SETTINGS), hooks=groups)]

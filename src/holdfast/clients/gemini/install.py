@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from holdfast.clients import launcher
-from holdfast.clients.settings.json_part import JsonPart
+from holdfast.clients.settings.json_part import JsonPart, hook_group
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,18 +35,7 @@ def home() -> str:
 
 def parts(workspace: Workspace, server: list[str]) -> list[Part]:
     groups = {
-        event: [
-            {
-                "hooks": [
-                    {
-                        "name": "holdfast",
-                        "type": "command",
-                        "command": launcher.sourced_line(PROGRAM, event),
-                        "timeout": limit,
-                    }
-                ]
-            }
-        ]
+        event: [hook_group(launcher.sourced_line(PROGRAM, event), limit, name="holdfast")]
         for event, limit in EVENTS.items()
     }
     entry = {"command": server[0], "args": server[1:]} if server else None

@@ -31,6 +31,13 @@ TRACES = ("holdfast", "HOLDFAST")
 HOOKS = "hooks"
 
 
+def hook_group(line: str, limit: int, *, name: str = "", matcher: str = "") -> dict[str, Any]:
+    """An event's group of one hook, in the form that Claude Code began and others took over."""
+    hook = {"type": "command", "command": line, "timeout": limit}
+    group: dict[str, Any] = {"hooks": [{"name": name, **hook} if name else hook]}
+    return {"matcher": matcher, **group} if matcher else group
+
+
 class JsonPart:
     """`hooks` are groups for the list of each event; `members` are set where they are not set yet, and
     `items` are put at the end of a list."""

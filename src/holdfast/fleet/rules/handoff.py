@@ -150,12 +150,6 @@ def resume_lines(checkpoint: Mapping[str, Any], missing: Collection[str] = ()) -
     ]
 
 
-def resume_plan(checkpoint: Mapping[str, Any]) -> list[str]:
-    """What to do, in this order: the instructions, the current step, the next steps."""
-    said = [_text(checkpoint, "recovery_instructions"), _text(checkpoint, "current_step")]
-    return [step for step in [*said, *_texts(checkpoint, "next_steps")] if step]
-
-
 def resume_message(
     checkpoint: Mapping[str, Any],
     file_notes: Mapping[str, str],
