@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import sys
 import tempfile
 import threading
 import time
@@ -22,7 +23,7 @@ import pytest
 
 from holdfast.journal.chain import verify
 from tests.proof.forwarders import holder_of
-from tests.proof.hosts import PATIENCE, Host, Hosts, why_not
+from tests.proof.hosts import PATIENCE, WORKSPACE, Host, Hosts, why_not
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -157,6 +158,37 @@ def test_a_host_that_is_cut_off_is_taken_over_and_joins_again(hosts: Hosts) -> N
     assert not landed.keys() & kept.keys()
     owner = [record for record in upstream.records if record["stream"] == "feature:feature_01_part"]
     assert owner[-1]["body"]["agent"] == agent
+
+
+# A writer in the middle of its commit: of what it asks the server, the end is still to be sent.
+HALF_A_COMMIT = """
+import sys
+from holdfast.journal.postgres import rows
+from holdfast.journal.postgres.journal import PostgresJournal
+journal = PostgresJournal(sys.argv[1], sys.argv[2], "ada")
+number, session = journal.register(), journal.session()
+with session.pipeline(), session.transaction():
+    session.execute(rows.COUNT, (1, 0, 0, number)).fetchone()
+    print("holds the row", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("how", HOWS)
+def test_what_a_host_held_when_it_was_cut_off_is_free_before_others_lose_patience(
+    hosts: Hosts, how: How
+) -> None:
+    ada, bob, _ = hosts.hosts
+    url = ada.environment["HOLDFAST_URL"]
+    writer = ada.start(sys.executable, "-P", "-c", HALF_A_COMMIT, url, WORKSPACE)
+    assert writer.stdout is not None
+    assert writer.stdout.readline() == "holds the row\n"
+    ada.cut(how)
+    taken = bob.holdfast("agent", "takeover", AGENTS[0], "--by", AGENTS[0], "--yes")
+    assert taken.code == 0, taken
+    ada.join()
+    writer.communicate(timeout=PATIENCE)
 
 
 class Life(threading.Thread):

@@ -27,6 +27,8 @@ class Network:
         self.lost_requests = 0
         self.delay = 0.0
         self.swallows = False
+        # Requests arrive, and their answers do not.
+        self.swallows_answers = False
         # Nobody answers at all.
         self.is_away = False
         self._accepting = threading.Thread(target=self._accept, daemon=True)
@@ -78,7 +80,7 @@ class Network:
     def _forward(self, source: socket.socket, sink: socket.socket, answers: bool) -> None:
         try:
             while data := source.recv(1 << 16):
-                if self.swallows:
+                if self.swallows or (answers and self.swallows_answers):
                     continue
                 if self.is_away or self._loses(answers):
                     break

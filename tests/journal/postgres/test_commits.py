@@ -187,6 +187,43 @@ def _killed_while_waiting(url: str) -> int:
         return len(found.fetchall())
 
 
+def test_a_writer_that_vanished_in_its_commit_counts_as_idle(
+    open_journal: Open, network: Network, url: str
+) -> None:
+    """The server frees the workspace's row only from a session that it counts as idle."""
+    journal = open_journal(at=network.url)
+    write(journal, "note:plan")
+    pid = journal.session().info.backend_pid
+    states: list[Any] = []
+
+    def watch() -> None:
+        with psycopg.connect(url, autocommit=True) as keeper:
+            _await(lambda: bool(states.extend(_waiting_inside(keeper, pid)) or states))
+        network.swallows_answers = False
+        network.cut()
+
+    watching = threading.Thread(target=watch)
+
+    def begin() -> None:
+        network.swallows_answers = True
+        watching.start()
+
+    in_a_transaction(journal, before=begin)
+    watching.join()
+    assert states == ["idle in transaction"]
+    assert len(journal.read("note:plan")) == 3
+
+
+def _waiting_inside(keeper: psycopg.Connection, pid: int) -> list[str]:
+    """The state of a session that waits for its client in the middle of a transaction."""
+    found = keeper.execute(
+        "SELECT state FROM pg_stat_activity"
+        " WHERE pid = %s AND wait_event = 'ClientRead' AND xact_start IS NOT NULL",
+        (pid,),
+    )
+    return [row[0] for row in found]
+
+
 def test_a_server_that_swallows_everything_is_away_after_a_while(
     open_journal: Open, network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:

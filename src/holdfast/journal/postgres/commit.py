@@ -92,10 +92,13 @@ def append_all(
     with the append that was refused, if one is."""
     count = sum(len(append.drafts) for append in appends)
     grants = sum(append.grant for append in appends)
-    with connection.pipeline(), connection.transaction():
+    with connection.pipeline() as pipeline, connection.transaction():
         counted = connection.execute(rows.COUNT, (count, grants, grants, workspace))
         names = sorted({append.stream for append in appends})
         found = connection.execute(rows.STREAMS, (workspace, names))
+        # Without this, `fetchone` flushes. The server then waits in the middle of a pipeline, which
+        # idle_in_transaction_session_timeout does not count, and a client that vanished keeps the row.
+        pipeline.sync()
         counter: Any = counted.fetchone()
         if counter is None:
             held: Any = connection.execute(rows.HELD, (workspace,)).fetchone()
@@ -106,7 +109,7 @@ def append_all(
         cursor = connection.cursor()
         for append in appends:
             tried.append(append)
-            stream = _admit(connection, workspace, append, streams, lost_up_to=counter[2])
+            stream = _admit(connection, pipeline, workspace, append, streams, lost_up_to=counter[2])
             if append.grant:
                 fence += 1
                 stream.fence = fence
@@ -147,6 +150,7 @@ def _held(why: str) -> HoldfastError:
 
 def _admit(
     connection: psycopg.Connection,
+    pipeline: psycopg.Pipeline,
     workspace: int,
     append: Append,
     streams: dict[str, _Stream],
@@ -157,9 +161,9 @@ def _admit(
     stream = streams.get(append.stream)
     if stream is None:
         refuse_unless_current(append, None)
-        new: Any = connection.execute(
-            rows.NEW_STREAM, (workspace, append.stream, ORIGIN, ORIGIN)
-        ).fetchone()
+        made = connection.execute(rows.NEW_STREAM, (workspace, append.stream, ORIGIN, ORIGIN))
+        pipeline.sync()
+        new: Any = made.fetchone()
         stream = streams[append.stream] = _Stream(
             append.stream, (new[0], 0, ORIGIN, 0, "", None, 0, 0)
         )

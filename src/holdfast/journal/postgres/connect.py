@@ -47,8 +47,15 @@ _NETWORK = {
 
 # A client that vanished in the middle of a transaction lets go of the workspace's row before those
 # who wait for it lose their patience; from a machine that is cut off, two or three vanish at once.
+# The server counts a transaction as idle only between whole requests. Where a request was cut in two,
+# or the server still waits to send its answer, the TCP settings end the session after 10 seconds; they
+# are those of the server's end of the connection.
 _GREETING = """SELECT
  set_config('idle_in_transaction_session_timeout', '5s', false),
+ set_config('tcp_keepalives_idle', '5', false),
+ set_config('tcp_keepalives_interval', '2', false),
+ set_config('tcp_keepalives_count', '3', false),
+ set_config('tcp_user_timeout', '10s', false),
  set_config('lock_timeout', '20s', false),
  set_config('default_transaction_isolation', 'read committed', false),
  set_config('search_path', 'pg_catalog', false),
