@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.kernel.workspace import Workspace
-    from holdfast.session.observation import Look
     from holdfast.session.rules.model import SessionState, World
 
 # The session's file that asks the agent for what cannot be observed: due, asked, or asked twice.
@@ -40,7 +39,8 @@ def after_turn(workspace: Workspace, client: str, session: str, transcript: str,
         world = _survey(workspace)
         if looked is not None:
             observation.record(workspace, session, looked, world, actor=client, now=now)
-            _ask_if_due(workspace, session, looked, state)
+            if looked["context"] is not None:
+                ask_if_full(workspace, session, looked["context"], looked["context_at"], state)
         elif state["last"] is not None and world != state["last"]["world"]:
             command = {"do": "survey", "world": world}
             open_writer(workspace).execute(stream_of(session), command, actor=client, now=now)
@@ -55,16 +55,18 @@ def _survey(workspace: Workspace) -> World:
     return world
 
 
-def _ask_if_due(workspace: Workspace, session: str, looked: Look, state: SessionState) -> None:
-    """Remember that the context is so full that the agent is to be asked, once a stretch."""
+def ask_if_full(
+    workspace: Workspace, session: str, full: float, at: str, state: SessionState
+) -> None:
+    """Remember that the context is so full that the agent is to be asked, once a stretch. `at`: when the
+    client told how full it is."""
     limit = int(config.load(workspace, workspace.journal)["session.ask_at_percent"])
-    full = looked["context"]
-    if not limit or full is None or full < limit:
+    if not limit or full < limit:
         return
     if not os.path.isdir(session_files.folder_of(workspace, session)):
         return  # the session is over
     known = session_files.read(workspace, session, ASK)
-    if known and not _is_of_new_stretch(known, looked["context_at"]):
+    if known and not _is_of_new_stretch(known, at):
         return
     stated = state.get("stated")
     asked = {"percent": int(full), "asked": 0, "stated": stated["at"] if stated else ""}

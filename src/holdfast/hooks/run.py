@@ -64,7 +64,7 @@ def respond(arguments: list[str]) -> dict[str, Any] | str:
 
         finish_apart(arguments[1])
         return {}
-    if arguments[:1] in (["after-turn"], ["tell-waiting"]):
+    if arguments[:1] in (["after-turn"], ["tell-waiting"], ["launcher"]):
         return _own(arguments, payload, problem)  # started by ourselves, without a payload
     try:
         payload = _payload()
@@ -297,6 +297,11 @@ def _own(arguments: list[str], payload: dict[str, Any], problem: str) -> dict[st
 def _obey(arguments: list[str], payload: dict[str, Any], workspace: Workspace) -> dict[str, Any]:
     if arguments == ["note"]:
         return _note(payload, workspace)
+    if arguments == ["launcher"]:
+        from holdfast.clients.launcher import install
+
+        install()
+        return {}
     if arguments[:1] == ["beat"]:
         from holdfast.hooks.beat import beat
 
@@ -315,10 +320,10 @@ def _obey(arguments: list[str], payload: dict[str, Any], workspace: Workspace) -
 
         tell_waiting(workspace, arguments[1])
         return {}
-    if arguments == ["compaction"]:
-        from holdfast.hooks.compaction import compaction
+    if arguments[:1] in (["compaction"], ["measure"], ["interrupted"]) and len(arguments) == 1:
+        from holdfast.hooks import claude_mod
 
-        return compaction(payload, workspace, clock.now())
+        return claude_mod.answer(arguments[0], payload, workspace, clock.now())
     raise HoldfastError(f"There is no hook {' '.join(arguments)!r:.80}.", kind="unknown_hook")
 
 

@@ -58,10 +58,8 @@ def start(event: HookEvent, client: Client, workspace: Workspace, now: int) -> H
 
 def _has_the_pack(workspace: Workspace, session: str, now: int) -> bool:
     """Whether the compaction that has just ended put the pack in the conversation's place."""
-    from holdfast.hooks.compaction import REPLACED
-
-    at = session_files.read(workspace, session, REPLACED).get("at")
-    session_files.drop(workspace, session, REPLACED)
+    at = session_files.read(workspace, session, session_files.REPLACED).get("at")
+    session_files.drop(workspace, session, session_files.REPLACED)
     return isinstance(at, int) and now - at < clock.MINUTE
 
 

@@ -22,6 +22,11 @@ FOLDER = "slots"
 TRANSCRIPT = "transcript"
 # A person or a program read the session's pack to go on with it.
 RESUMED = "resumed"
+# The conversation was replaced by the pack: the start that follows in the same session does not give it a
+# second time.
+REPLACED = "replaced"
+# The client's rate limits: kind, `percentUsed` and `resetsAt` of each.
+LIMITS = "limits"
 # A slot that was not touched for so long belongs to a session that was killed.
 FORGOTTEN_AFTER = 7 * clock.DAY
 
