@@ -56,8 +56,8 @@ def asked() -> list[str]:
         ("claude", "Elicitation", {"message": "Approve the plan?"}, "Approve the plan?"),
         (
             *("claude", "StopFailure"),
-            {"error": "rate_limit", "last_assistant_message": "You've hit your limit, resets 3pm"},
-            "A usage limit ended the turn: You've hit your limit, resets 3pm",
+            {"error": "server_error", "last_assistant_message": "API Error: 500"},
+            "An error ended the turn: API Error: 500",
         ),
     ],
 )

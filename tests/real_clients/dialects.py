@@ -1,7 +1,8 @@
 """The four languages that the clients speak with their models: one answer of the stub, said in each.
 
 An answer is plain data: `{"text": ...}`, `{"tool": name, "input": {...}}` (and `"namespace"`, where
-the client sorts its tools), both for words beside a call, `{"status": 500}` for a model that is down.
+the client sorts its tools), both for words beside a call, `{"status": 500}` for a model that is down
+(with `"error"` and `"headers"`, as at a usage limit).
 An input that is a text is one of a free-form tool, which only Codex has. `"tokens"` says how many the
 prompt is told to have cost, `"silent"` for how many seconds the model says nothing.
 """
@@ -21,6 +22,7 @@ class Reply(NamedTuple):
 
     kind: str
     content: bytes
+    headers: dict[str, str] | None = None
 
 
 STREAM, OBJECT = "text/event-stream", "application/json"

@@ -55,10 +55,12 @@ class Stub(http.server.ThreadingHTTPServer):
         if "silent" in chosen:
             time.sleep(float(chosen["silent"]))
         if "status" in chosen:
-            error = {"type": "error", "error": {"type": "api_error", "message": "stub"}}
-            return int(chosen["status"]), Reply("application/json", json.dumps(error).encode())
-        said = reply(path, body, chosen, number)
-        return (404, Reply("application/json", b"{}")) if said is None else (200, said)
+            error = {"type": "api_error", "message": "stub", **chosen.get("error", {})}
+            said = json.dumps({"type": "error", "error": error}).encode()
+            refused = Reply("application/json", said, chosen.get("headers", {}))
+            return int(chosen["status"]), refused
+        answered = reply(path, body, chosen, number)
+        return (404, Reply("application/json", b"{}")) if answered is None else (200, answered)
 
 
 class _Listener(http.server.BaseHTTPRequestHandler):
@@ -90,6 +92,8 @@ class _Listener(http.server.BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("content-type", said.kind)
         self.send_header("content-length", str(len(said.content)))
+        for name, value in (said.headers or {}).items():
+            self.send_header(name, value)
         self.end_headers()
         try:
             self.wfile.write(said.content)

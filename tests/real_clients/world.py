@@ -175,6 +175,8 @@ def _states(active: str, *waiting: str) -> list[tuple[str, str]]:
 
 class Claude(Client):
     name = "claude"
+    # With the token of a subscription instead of a key: such a client knows limits with a reset.
+    has_subscription = False
 
     def prepare(self) -> None:
         known = {
@@ -191,7 +193,11 @@ class Claude(Client):
     def variables(self) -> dict[str, str]:
         return {
             "ANTHROPIC_BASE_URL": ADDRESS,
-            "ANTHROPIC_API_KEY": KEY,
+            **(
+                {"CLAUDE_CODE_OAUTH_TOKEN": f"sk-ant-oat01-{KEY}"}
+                if self.has_subscription
+                else {"ANTHROPIC_API_KEY": KEY}
+            ),
             "DISABLE_TELEMETRY": "1",
             "DISABLE_AUTOUPDATER": "1",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",

@@ -74,6 +74,7 @@ class HookEvent:
             "command",
             "folder",
             "is_deferred",
+            "is_limit",
             "looks_after",
             "means",
             "name",
@@ -102,6 +103,8 @@ class HookEvent:
         self.looks_after = 0
         # What the client asks its person; empty for all other events.
         self.asks = ""
+        # A usage limit ended the turn; `asks` is what the client said of it.
+        self.is_limit = False
         # The client has gone on: it neither waits for an answer nor reads one.
         self.is_deferred = False
 
@@ -207,6 +210,16 @@ _NOTICES = ("permission_prompt", "idle_prompt", "elicitation_dialog", "worker_pe
 _LIMITS = ("rate_limit", "usage_limit", "billing_error")
 
 
+def note_question(event: HookEvent, payload: dict[str, Any]) -> None:
+    """Put what a client asks its person into an event; one that asks nothing means nothing."""
+    if event.means != "waits":
+        return
+    event.is_limit = event.name == "StopFailure" and text_of(payload, "error") in _LIMITS
+    event.asks = asked_of(event.name, payload)
+    if not event.asks:
+        event.means = "nothing"
+
+
 def asked_of(name: str, payload: dict[str, Any]) -> str:
     """What a person is asked for in the client, in one line; empty where nothing waits for a person."""
     if name == "PermissionRequest":
@@ -218,8 +231,9 @@ def asked_of(name: str, payload: dict[str, Any]) -> str:
         asked = text_of(payload, "message") or "A server asks for an input."
     elif name == "StopFailure":
         error, said = text_of(payload, "error"), text_of(payload, "last_assistant_message")
-        why = "A usage limit ended the turn" if error in _LIMITS else "An error ended the turn"
-        asked = f"{why}: {said or error or 'no reason was given'}"
+        asked = said or error or "no reason was given"
+        if error not in _LIMITS:
+            asked = f"An error ended the turn: {asked}"
     else:
         asked = ""
     return " ".join(asked.split())[:LONGEST_QUESTION]

@@ -61,7 +61,8 @@ TAMPERED = "Holdfast: a stop or an alert was tampered with"
 
 def tell_people(workspace: Workspace, text: str, *, now: int, title: str = TAMPERED) -> None:
     """One notice to every address, now or not at all: what it says stands in `holdfast status`, too."""
-    urls = config.load(workspace, workspace.journal)["notify.urls"].split()
+    journal = workspace.journal if workspace.exists() else None
+    urls = config.load(workspace, journal)["notify.urls"].split()
     for url in urls:
         try:
             notify.send(url, title, text)

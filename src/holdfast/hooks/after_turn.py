@@ -10,7 +10,8 @@ import fcntl
 import os
 
 from holdfast.kernel import clock, config
-from holdfast.session import observation, session_files, sessions
+from holdfast.processes import relaunch
+from holdfast.session import observation, session_files, sessions, usage_limits
 from holdfast.session.ccc_files import folder_of
 from holdfast.session.rules.session import stream_of
 from holdfast.session.world import CONTROL_FILES, head_now, look_at_work_tree, world_now
@@ -32,6 +33,7 @@ def after_turn(workspace: Workspace, client: str, session: str, transcript: str,
     """Observe, survey and check one session; one process at a time."""
     from holdfast.hooks.activity import check
     from holdfast.hooks.handlers import has_budget
+    from holdfast.hooks import run
 
     with _Alone(workspace):
         state = sessions.read_or_new(workspace, session)
@@ -44,6 +46,9 @@ def after_turn(workspace: Workspace, client: str, session: str, transcript: str,
         elif state["last"] is not None and world != state["last"]["world"]:
             command = {"do": "survey", "world": world}
             open_writer(workspace).execute(stream_of(session), command, actor=client, now=now)
+    path = transcript or (looked["path"] if looked is not None else "")
+    if usage_limits.keep_from_transcript(workspace, client, session, path):
+        relaunch.leave(run.command("tell-waiting", session))
     if has_budget(workspace):
         check(workspace, session, now)
 

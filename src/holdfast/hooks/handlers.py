@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from holdfast.clients.events import Client, HookEvent, HookOutcome
+    from holdfast.clients.usage.model import UsageLimit
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.checkpoint import Request, Result
 
@@ -57,12 +58,20 @@ def act(
 def _wait(event: HookEvent, client: Client, workspace: Workspace, now: int) -> None:
     """Keep what the client asks its person, and let a process tell the person elsewhere."""
     from holdfast.hooks.run import command
-    from holdfast.session import client_questions
 
     if not event.session:
         return
-    asked = {"client": client.NAME, "session": event.session, "event": event.name}
-    if client_questions.note(workspace, **asked, asks=event.asks, now=now):
+    if event.is_limit:
+        from holdfast.session import usage_limits
+
+        limit: UsageLimit = {"says": event.asks, "at": now, "resets_at": 0}
+        is_news = usage_limits.keep(workspace, client.NAME, event.session, limit)
+    else:
+        from holdfast.session import client_questions
+
+        asked = {"client": client.NAME, "session": event.session, "event": event.name}
+        is_news = client_questions.note(workspace, **asked, asks=event.asks, now=now)
+    if is_news:
         _leave(workspace, command("tell-waiting", event.session))
 
 

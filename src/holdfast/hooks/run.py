@@ -116,6 +116,9 @@ def respond_to(
     if event.session and event.means not in ("waits", "nothing", "unknown"):
         # The person answered in the client; `session.client_questions` has the file.
         _forget(f"{workspace.tool_folder}/waiting/{event.session}")
+        if event.means not in ("end", "compacting", "may compact"):
+            # Its work goes on; `session.usage_limits` has the file.
+            _forget(f"{workspace.tool_folder}/limits/{event.session}")
     has_marks = LAUNCHER in os.environ
     if has_marks and event.means == "tool" and not os.path.exists(latch.quiet_file(workspace)):
         _put_back(workspace, f"{client_name} {name}", now)

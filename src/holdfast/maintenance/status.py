@@ -14,7 +14,7 @@ from holdfast.kernel.state import load
 from holdfast.kernel.trust import replaced_signers
 from holdfast.kernel.views import quarantine
 from holdfast.kernel.workspace import MOVED_FILE, worktrees
-from holdfast.session import client_questions
+from holdfast.session import client_questions, usage_limits
 from holdfast.session.ccc_files import broken_progress
 
 TYPE_CHECKING = False
@@ -155,6 +155,11 @@ def attention(workspace: Workspace) -> list[Attention]:
     for one in client_questions.list_waiting(workspace, clock.now()):
         who = f"{table.title_of(one['client'])} {one['session'][:8]}"
         add(f"{who} waits for you in {one['root']}: {one['asks']}", f"cd {quote(one['root'])}")
+    for limited in usage_limits.list_limited(workspace, clock.now()):
+        who = f"{table.title_of(limited['client'])} {limited['session'][:8]}"
+        where = "" if limited["root"] == workspace.root else f" in {limited['root']}"
+        what = f"{who}{where} {usage_limits.describe(limited, clock.now())}"
+        add(what, usage_limits.command_for(limited, workspace.root, clock.now()))
     try:
         untrusted = sorted(config.untrusted_in(workspace, config.from_file(workspace, None)))
         if untrusted:

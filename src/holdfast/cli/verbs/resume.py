@@ -13,8 +13,10 @@ from holdfast.cli.parser import verb
 from holdfast.cli.terminal import Progress, one_line, safe, style, table
 from holdfast.clients.handover import command_for
 from holdfast.clients.table import NAMES, titles
-from holdfast.kernel.errors import NotFound
+from holdfast.kernel import clock
+from holdfast.kernel.errors import NotFound, Usage
 from holdfast.maintenance.overview import gather
+from holdfast.maintenance.reset_wait import MOST_HOURS, ResetRequest, wait_for_reset
 from holdfast.session.handover_text import how_long
 from holdfast.session.resume import refuse_foreign, resume, resume_without_workspace
 from holdfast.session.rules.model import UNKNOWN_ISSUE
@@ -57,6 +59,18 @@ LONGEST_REQUEST = 40
     help="Start this client here, with the text as its first prompt.",
 )
 @click.option(
+    "--at-reset",
+    is_flag=True,
+    help="With --in: wait until the usage limit of that client is reset. Only a person can ask for it.",
+)
+@click.option(
+    "--at-most",
+    type=click.IntRange(min=1, max=24 * 8),
+    default=MOST_HOURS,
+    show_default=True,
+    help="With --at-reset: wait at most this many hours.",
+)
+@click.option(
     "--issue", default="", help="The issue that you work on; work on another issue is FOREIGN."
 )
 @click.option(
@@ -76,6 +90,8 @@ def resume_command(
     transcript: str | None,
     budget: int | None,
     client: ClientName | None,
+    at_reset: bool,
+    at_most: int,
     issue: str,
     accept_foreign: bool,
     recheck: bool,
@@ -92,10 +108,15 @@ def resume_command(
 
     No recorded command is run. Each claim says when, by which actor and at which commit it was last verified;
     --recheck shows the commands and runs those that a checkpoint of yours ran here.
+
+    --in CLIENT --at-reset waits for the end of a usage limit, then starts the client. It says until when,
+    and Ctrl+C ends it.
     """
     workspace = _workspace_of(call)
     if listing:
         return _listing(call, workspace)
+    if at_reset:
+        session = _wait(call, workspace, client, session, at_most)
     request: ResumeRequest = {"session": session, "issue": issue, "budget": budget or 0}
     request["recheck"] = recheck
     request["begin"] = True
@@ -180,6 +201,24 @@ def _entry(one: ListedSession) -> list[str]:
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _wait(
+    call: Call, workspace: Workspace | None, client: ClientName | None, session: str, hours: int
+) -> str:
+    """Wait for the reset of a client's usage limit; the session whose turn the limit ended."""
+    if not client:
+        raise Usage("--at-reset needs a client.", hint="holdfast resume --in claude --at-reset")
+    if workspace is None:
+        raise NotFound("Usage limits are known in a project only.", hint="holdfast init")
+
+    def tell(line: str) -> None:
+        click.echo(line, err=True)
+
+    request = ResetRequest(client=client, session=session, hours=hours)
+    limited = wait_for_reset(workspace, request, tell, now=call.now)
+    call.now = clock.now()
+    return limited["session"]
 
 
 def _start(call: Call, client: ClientName, found: Resumption) -> Reply:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.clients.events import answer, asked_of, common, length
+from holdfast.clients.events import answer, common, length, note_question
 from holdfast.kernel import clock
 
 TYPE_CHECKING = False
@@ -57,8 +57,6 @@ UNWATCHED_AFTER = 2 * clock.MINUTE
 def read(name: str, payload: dict[str, Any]) -> HookEvent:
     name, _, word = name.partition(" ")
     event = common(name, EVENTS.get(name, "unknown"), payload)
-    event.asks = asked_of(name, payload)
-    if event.means == "waits" and not event.asks:
-        event.means = "nothing"
+    note_question(event, payload)
     event.looks_after = UNWATCHED_AFTER if word == UNWATCHED else 0
     return event

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients.usage.model import count, message, money, table, text
+from holdfast.clients.usage.model import count, message, money, new_limit, table, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from holdfast.clients.usage.model import Context, Found, Report, Source
+    from holdfast.clients.usage.model import Context, Found, Report, Source, UsageLimit
 
 CLIENT = "claude"
 # A line without any of these says nothing about spending; `"` in a text is written `\"` there.
@@ -221,3 +221,25 @@ def status_line(payload: dict[str, Any], at: str, found: Found) -> str:
             "provider": "anthropic",
         }
     return text(payload.get("session_id"))
+
+
+_COMMANDS = ("<command-", "<local-command-", "<bash-")
+
+
+def limit_of(record: dict[str, Any]) -> UsageLimit | bool | None:
+    """The usage limit that a line tells of; False for a line that goes on with the work, None for one
+    that says nothing of it."""
+    kind = record.get("type")
+    said = table(record.get("message"))
+    if record.get("isSidechain") or kind not in ("user", "assistant"):
+        return None
+    if kind == "user":
+        # `/exit` and its kin leave lines of the person's, which ask the model for nothing.
+        is_request = not record.get("isMeta") and not _first_text(said).startswith(_COMMANDS)
+        return False if is_request else None
+    is_limit = record.get("error") == "rate_limit" or record.get("apiErrorStatus") == 429
+    if not record.get("isApiErrorMessage") or not is_limit:
+        return False
+    resets = count(table(record.get("quotaLimits")).get("resetsAt")) * 1000
+    says = _first_text(said) or text(record.get("error"))
+    return new_limit(says, text(record.get("timestamp")), resets)

@@ -8,14 +8,14 @@ from __future__ import annotations
 import os
 
 from holdfast.clients.lines import first_record
-from holdfast.clients.usage.model import count, message, table, text
+from holdfast.clients.usage.model import count, message, money, new_limit, table, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from holdfast.clients.usage.model import Found, Source
+    from holdfast.clients.usage.model import Found, Source, UsageLimit
 
 CLIENT = "codex"
 _TELLING = (
@@ -164,3 +164,36 @@ def _token_count(
     if not state.get("records") and count(total.get("total_tokens")) > state.get("total", 0):
         state["total"] = count(total.get("total_tokens"))
         _answer(f"total-{source['agent']}-{state['total']}", at, last, state, found)
+
+
+# A turn that goes on, in the types of a rollout's lines.
+_WORK = ("task_started", "user_message", "agent_message")
+
+
+def limit_of(record: dict[str, Any]) -> UsageLimit | bool | None:
+    """The usage limit that a line tells of; False for a line that goes on with the work, None for one
+    that says nothing of it."""
+    payload = table(record.get("payload"))
+    if record.get("type") == "response_item":
+        return False
+    if record.get("type") != "event_msg" or not payload:
+        return None
+    if payload.get("type") in _WORK:
+        return False
+    if payload.get("type") not in ("task_complete", "error"):
+        return None
+    error = table(payload.get("error")) or payload
+    if error.get("codex_error_info") != "usage_limit_exceeded":
+        return False
+    return new_limit(text(error.get("message")), text(record.get("timestamp")))
+
+
+def reset_of(record: dict[str, Any]) -> int:
+    """When the window that is used up begins anew, in milliseconds; 0 where a line says nothing of it."""
+    windows = table(table(record.get("payload")).get("rate_limits"))
+    full = [
+        count(window.get("resets_at")) * 1000
+        for window in (table(windows.get("primary")), table(windows.get("secondary")))
+        if (money(window.get("used_percent")) or 0) >= 100
+    ]
+    return max(full, default=0)

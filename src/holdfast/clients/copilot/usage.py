@@ -10,13 +10,13 @@ import os
 from holdfast.clients.copilot.sessions import FILE, home, session_at
 from holdfast.clients.copilot.transcript import is_of_subagent
 from holdfast.clients.folders import entries_of, newest_first
-from holdfast.clients.usage.model import count, message, table, text
+from holdfast.clients.usage.model import count, message, new_limit, table, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from holdfast.clients.usage.model import Found, Source
+    from holdfast.clients.usage.model import Found, Source, UsageLimit
 
 CLIENT = "copilot"
 # So many of the newest sessions are looked at for one of this folder.
@@ -99,3 +99,20 @@ def _answer(record: dict[str, Any], usage: dict[str, Any], at: str, found: Found
             "model": answer["model"],
             "provider": "",
         }
+
+
+def limit_of(record: dict[str, Any]) -> UsageLimit | bool | None:
+    """The usage limit that a line tells of; False for a line that goes on with the work, None for one
+    that says nothing of it."""
+    kind, data = text(record.get("type")), table(record.get("data"))
+    if kind in ("user.message", "assistant.message", "tool.execution_start"):
+        return False
+    if kind != "session.error":
+        return None
+    is_limit = data.get("statusCode") == 429 or text(data.get("errorType")) in (
+        "rate_limit",
+        "quota",
+    )
+    if not is_limit:
+        return False
+    return new_limit(text(data.get("message")), text(record.get("timestamp")))

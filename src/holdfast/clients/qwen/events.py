@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.clients.events import answer, asked_of, common, text_of
+from holdfast.clients.events import answer, common, note_question, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,9 +49,7 @@ KEEPS_COMMANDS = True
 
 def read(name: str, payload: dict[str, Any]) -> HookEvent:
     event = common(name, EVENTS.get(name, "unknown"), payload)
-    event.asks = asked_of(name, payload)
-    if event.means == "waits" and not event.asks:
-        event.means = "nothing"
+    note_question(event, payload)
     if name == "UserPromptSubmit" and not text_of(payload, "prompt"):
         event.means = "nothing"  # it says so after every tool, too, when no person asked
     return event

@@ -8,13 +8,13 @@ import os
 from holdfast.clients.claude.sessions import name_of
 from holdfast.clients.folders import entries_of, newest_first
 from holdfast.clients.qwen.sessions import home
-from holdfast.clients.usage.model import count, message, table, text
+from holdfast.clients.usage.model import count, message, new_limit, table, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from holdfast.clients.usage.model import Found, Source
+    from holdfast.clients.usage.model import Found, Source, UsageLimit
 
 CLIENT = "qwen"
 _TELLING = (b'"usageMetadata":', b"qwen-code.api_error")
@@ -94,3 +94,17 @@ def parse(record: dict[str, Any], source: Source, state: dict[str, Any], found: 
         "model": answer["model"],
         "provider": "",
     }
+
+
+def limit_of(record: dict[str, Any]) -> UsageLimit | bool | None:
+    """The usage limit that a line tells of; False for a line that goes on with the work, None for one
+    that says nothing of it."""
+    if record.get("type") != "system":
+        return False if record.get("type") in ("user", "assistant") else None
+    event = table(table(record.get("systemPayload")).get("uiEvent"))
+    name = text(event.get("event.name"))
+    if not name.endswith(("api_error", "api_response")):
+        return None
+    if event.get("status_code") != 429:
+        return False
+    return new_limit(text(event.get("error_message")), text(record.get("timestamp")))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from holdfast.kernel import clock
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypedDict
@@ -50,6 +52,14 @@ if TYPE_CHECKING:
         window: int
         model: str
         provider: str
+
+    class UsageLimit(TypedDict):
+        """The vendor refused the next request. `says` is the client's text, `at` when it said so,
+        `resets_at` when the vendor takes requests again, in milliseconds; 0 where no time was given."""
+
+        says: str
+        at: int
+        resets_at: int
 
 
 TOKENS = ("input", "output", "cache_read", "cache_write")
@@ -117,3 +127,12 @@ def text(value: Any) -> str:
 
 def table(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def new_limit(says: str, at: str, resets_at: int = 0) -> UsageLimit:
+    """A limit as a line of a transcript tells it."""
+    try:
+        said_at = clock.parse(at)
+    except ValueError:
+        said_at = 0
+    return {"says": says, "at": said_at, "resets_at": resets_at}

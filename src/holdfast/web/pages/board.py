@@ -15,6 +15,7 @@ from holdfast.kernel import latch
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.state import load
 from holdfast.maintenance import status
+from holdfast.session import usage_limits
 from holdfast.session.client_questions import list_waiting
 from holdfast.web.cards import DONE, NEEDS, QUIET, RUNNING, cards
 
@@ -30,7 +31,7 @@ MOST_DONE = 24
 # Together they keep the page under 150 KB with 200 agents; the fleet's page has them all.
 MOST_CARDS, MOST_SILENT = {RUNNING: 200, QUIET: 80}, 24
 # What `status` says in one line, and this page with cards of their own.
-TOLD_APART = ("holdfast gate list", "holdfast guard ack", "cd ")
+TOLD_APART = ("holdfast gate list", "holdfast guard ack", "cd ", "holdfast resume --in")
 LONGEST_TYPED = 40
 
 
@@ -55,6 +56,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
         ),
         "alerts": [alert for place in places for alert in place.pop("alerts")],
         "clients": [one for place in places for one in place.pop("clients")],
+        "limits": [one for place in places for one in place.pop("limits")],
         "silent": silent[:MOST_SILENT],
         "notices": [notice for place in places for notice in place.pop("notices")],
         **{lane: shown[: MOST_CARDS[lane]] for lane, shown in lanes.items()},
@@ -81,6 +83,7 @@ def _place(place: ServedWorkspace, now: int, meter: SpendingMeter) -> dict[str, 
         "gates": [],
         "alerts": [],
         "clients": [],
+        "limits": [],
         "notices": [],
         "found": None,
         "is_new": False,
@@ -99,6 +102,16 @@ def _place(place: ServedWorkspace, now: int, meter: SpendingMeter) -> dict[str, 
         found["clients"] = [
             {"workspace": place.key, "title": title_of(one["client"]), **one}
             for one in list_waiting(workspace, now)
+        ]
+        found["limits"] = [
+            {
+                "workspace": place.key,
+                "title": title_of(one["client"]),
+                "state": usage_limits.describe(one, now),
+                "command": usage_limits.command_for(one, "", now),
+                **one,
+            }
+            for one in usage_limits.list_limited(workspace, now)
         ]
         if workspace.exists():
             found["gates"], found["collected"] = waiting(place, now)

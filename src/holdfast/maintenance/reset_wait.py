@@ -1,0 +1,106 @@
+"""Wait for the reset of a usage limit, so that a client can go on with its work: for a person who asked."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from holdfast.clients.table import title_of
+from holdfast.estop.stop import refuse_stopped
+from holdfast.gates import person
+from holdfast.kernel import clock
+from holdfast.kernel.errors import Conflict, HoldfastError, NotFound
+from holdfast.session.usage_limits import list_limited, local_time, span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.session.usage_limits import LimitedSession
+
+MOST_HOURS = 12
+# A time of day has no seconds: its vendor may mean the end of that minute.
+ROUNDED, EXACT = clock.MINUTE, 1000
+LOOK_EVERY = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResetRequest:
+    """Which client's limit, and how many hours it is waited for at most. `session` is an id, or the
+    beginning of one; without it, the limit of that client in this worktree that is reset first."""
+
+    client: str
+    session: str = ""
+    hours: int = MOST_HOURS
+
+
+def wait_for_reset(
+    workspace: Workspace, request: ResetRequest, tell: Callable[[str], None], *, now: int
+) -> LimitedSession:
+    """Return when the limit is reset. Before that a person confirms it; `tell` gets one line for them.
+
+    A stop that is set meanwhile, and a session that goes on meanwhile, end the wait with an error."""
+    limited = _find(workspace, request, now)
+    name = title_of(limited["client"])
+    until = _until(limited)
+    left = span(max(0, until - now))
+    if until - now > request.hours * clock.HOUR:
+        raise HoldfastError(
+            f"The usage limit of {name} is reset in {left}; this waits at most {request.hours} h.",
+            hint=f"Wait longer: --at-most {-(-(until - now) // clock.HOUR)}",
+            kind="too_long",
+        )
+    when = local_time(limited["resets_at"])
+    purpose = f"let {name} go on by itself at {when}"
+    shown = [
+        f"{name} {limited['session'][:8]}: {limited['says']}",
+        f"It goes on at {when}, in {left}, without asking again. Ctrl+C ends the wait.",
+    ]
+    person.require(workspace, purpose, shown, now=now)
+    tell(f"Waiting for {when} (in {left}); then {name} goes on. Ctrl+C ends the wait.")
+    while clock.now() < until:
+        refuse_stopped(workspace)
+        time.sleep(min(LOOK_EVERY, max(0.01, (until - clock.now()) / 1000)))
+        if not _is_there(workspace, limited):
+            raise Conflict(
+                f"Session {limited['session'][:8]} went on in the meantime; nothing was started.",
+                hint="`holdfast status` says what is at work.",
+            )
+    refuse_stopped(workspace)
+    return limited
+
+
+def _find(workspace: Workspace, request: ResetRequest, now: int) -> LimitedSession:
+    found = [
+        one
+        for one in list_limited(workspace, now)
+        if one["client"] == request.client
+        and one["root"] == workspace.root
+        and one["session"].startswith(request.session)
+    ]
+    name = title_of(request.client)
+    if not found:
+        raise NotFound(
+            f"No session of {name} is at a usage limit here.",
+            hint=f"Without --at-reset it goes on now: holdfast resume --in {request.client}",
+        )
+    if not found[0]["resets_at"]:
+        raise HoldfastError(
+            f"{name} gave no time at which the limit is reset: {found[0]['says']}",
+            hint=f"Try it later without --at-reset: holdfast resume --in {request.client}",
+            kind="no_reset",
+        )
+    return found[0]
+
+
+def _until(limited: LimitedSession) -> int:
+    instant = clock.parse(limited["resets_at"])
+    return instant + (EXACT if instant % clock.MINUTE else ROUNDED)
+
+
+def _is_there(workspace: Workspace, limited: LimitedSession) -> bool:
+    return any(
+        one["session"] == limited["session"] and one["at"] == limited["at"]
+        for one in list_limited(workspace, clock.now())
+    )

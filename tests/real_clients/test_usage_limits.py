@@ -1,0 +1,107 @@
+"""The model refuses with a usage limit and its reset: the real client's turn ends, and Holdfast knows until when."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.real_clients.dialects import Answer
+from tests.real_clients.world import Claude, Client
+
+pytestmark = pytest.mark.clients
+SECONDS = 3 * 3600
+
+
+def refusal(client: Client) -> Answer:
+    """As each vendor says it, with a reset in three hours."""
+    resets = str(int(time.time()) + SECONDS)
+    if client.name == "claude":
+        unified = "anthropic-ratelimit-unified"
+        return {
+            "status": 429,
+            "error": {"type": "rate_limit_error", "message": "This would exceed your limit."},
+            "headers": {
+                f"{unified}-status": "rejected",
+                f"{unified}-reset": resets,
+                f"{unified}-representative-claim": "five_hour",
+                f"{unified}-5h-status": "rejected",
+                f"{unified}-5h-reset": resets,
+                f"{unified}-overage-status": "rejected",
+                "x-should-retry": "false",
+            },
+        }
+    return {
+        "status": 429,
+        "error": {
+            "type": "usage_limit_reached",
+            "message": "The usage limit has been reached",
+            "plan_type": "plus",
+            "resets_at": int(resets),
+        },
+        "headers": {
+            "x-codex-primary-used-percent": "100",
+            "x-codex-primary-window-minutes": "300",
+            "x-codex-primary-reset-at": resets,
+        },
+    }
+
+
+def assert_known(attention: list[dict[str, Any]], title: str, client: str) -> None:
+    (one,) = [one for one in attention if "usage limit" in one["what"]]
+    told = re.fullmatch(
+        rf"{title} \w{{8}} is at a usage limit until [\d :-]+ \(in (.*)\): You.ve hit your .*",
+        one["what"],
+    )
+    assert told is not None, one["what"]
+    assert told[1] in ("3 h", "2 h 59 min")
+    assert one["next"] == f"holdfast resume --in {client} --at-reset"
+
+
+def status_of(client: Client) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(client.holdfast("status", "--json"))["data"][
+        "attention"
+    ]
+    return found
+
+
+def test_claude_code_ends_its_turn_at_a_limit(claude: Client) -> None:
+    assert isinstance(claude, Claude)
+    claude.has_subscription = True
+    claude.install()
+    run = claude.run("Do two things.", [claude.shell("echo one"), *[refusal(claude)] * 3])
+    assert run.code == 1, run.told
+    assert_known(status_of(claude), "Claude Code", "claude")
+
+
+def test_codex_ends_with_its_turn_at_a_limit(codex: Client) -> None:
+    codex.install()
+    run = codex.run("Do two things.", [codex.shell("echo one"), *[refusal(codex)] * 3])
+    assert run.code == 1, run.told
+    # The process after the session's end keeps it; the client does not wait for that.
+    ends = time.monotonic() + 30
+    while not (found := status_of(codex)) and time.monotonic() < ends:
+        time.sleep(0.2)
+    assert_known(found, "Codex", "codex")
+
+
+def test_an_interface_of_codex_is_known_to_stand_at_a_limit(codex: Client, tmp_path: Path) -> None:
+    codex.install()
+    file = tmp_path / "status.json"
+    look = f"{codex.program('holdfast')} status --json >{file}"
+    options = ("--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox")
+    run = codex.start(
+        [*options, "Do two things."],
+        [codex.shell("echo one"), *[refusal(codex)] * 3],
+        steps=[
+            {"sees": "usage limit", "type": []},
+            {"run": {"command": ["sh", "-c", look]}, "type": ["\x03", "\x03"]},
+        ],
+        patience=60,
+    )
+    assert file.exists(), run.told
+    assert_known(json.loads(file.read_text())["data"]["attention"], "Codex", "codex")
