@@ -31,9 +31,9 @@ _LOCK = "after-turn.lock"
 
 def after_turn(workspace: Workspace, client: str, session: str, transcript: str, now: int) -> None:
     """Observe, survey and check one session; one process at a time."""
+    from holdfast.hooks import run
     from holdfast.hooks.activity import check
     from holdfast.hooks.handlers import has_budget
-    from holdfast.hooks import run
 
     with _Alone(workspace):
         state = sessions.read_or_new(workspace, session)
