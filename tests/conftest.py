@@ -88,6 +88,8 @@ def _leave_the_machine_behind() -> None:
     home = tempfile.mkdtemp(prefix="holdfast-tests-home-")
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     os.environ["HOME"] = home
+    # One for all tests: the first process that a test starts need not compile what others had.
+    os.environ["XDG_CACHE_HOME"] = os.path.join(home, "cache")
 
 
 _leave_the_machine_behind()

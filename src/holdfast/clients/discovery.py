@@ -11,10 +11,8 @@ from __future__ import annotations
 import os
 from itertools import islice
 
-from holdfast.clients.codex import sessions as codex
 from holdfast.clients.folders import MOST_BYTES, SessionPlace, head_of, modified_at, object_in
-from holdfast.clients.gemini import sessions as gemini
-from holdfast.clients.table import NAMES, part
+from holdfast.clients.table import NAMES, clients_at_home, part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +35,9 @@ def sessions_in(folder: str, *, enough: int = ENOUGH) -> list[FoundSession]:
     """The sessions that worked in a folder, the newest first, at most `enough` of each client."""
     place = SessionPlace(folder)
     found = [
-        session for client in NAMES for session in islice(finder_of(client).sessions(place), enough)
+        session
+        for client in clients_at_home()
+        for session in islice(finder_of(client).sessions(place), enough)
     ]
     return sorted(found, key=lambda each: (-each["modified"], each["client"], each["session"]))
 
@@ -62,6 +62,6 @@ def identify(path: str) -> ClientName | Literal[""]:
             if finder_of(client).is_writer(record):
                 return client
     # One object on many lines, or a first line that is longer than what was read.
-    if gemini.is_whole(head):
+    if part("gemini", "sessions").is_whole(head):
         return "gemini"
-    return "codex" if codex.is_head(head) else ""
+    return "codex" if part("codex", "sessions").is_head(head) else ""

@@ -21,8 +21,8 @@ class ClientFacts:
     """What is known of a client before any of its modules is loaded."""
 
     __slots__ = (
-        *("has_nameless_hooks", "name", "package", "project_variable", "session_variable"),
-        *("start", "title"),
+        *("has_nameless_hooks", "home", "home_variable", "name", "package", "project_variable"),
+        *("session_variable", "start", "title"),
     )
 
     def __init__(
@@ -31,6 +31,8 @@ class ClientFacts:
         title: str,
         *,
         package: str,
+        home: str,
+        home_variable: str = "",
         start: tuple[str, ...],
         session_variable: str = "",
         project_variable: str = "",
@@ -40,6 +42,10 @@ class ClientFacts:
         self.title = title
         # The npm package that its program is installed from.
         self.package = package
+        # The folder in which it keeps what is its own, from the user's home; and the variable that names
+        # it instead, or the folder that it is in: `VARIABLE/folder`.
+        self.home = home
+        self.home_variable = home_variable
         # How to start it for a person; the last word ends with the first prompt.
         self.start = start
         # Where the processes that it starts find the session's id. Empty: it does not say.
@@ -57,6 +63,8 @@ _ROWS = (
         "claude",
         "Claude Code",
         package="@anthropic-ai/claude-code",
+        home=".claude",
+        home_variable="CLAUDE_CONFIG_DIR",
         # Behind `--` a prompt that begins with a dash is no option.
         start=("claude", "--", ""),
         session_variable="CLAUDE_CODE_SESSION_ID",
@@ -66,6 +74,8 @@ _ROWS = (
         "codex",
         "Codex",
         package="@openai/codex",
+        home=".codex",
+        home_variable="CODEX_HOME",
         start=("codex", "--", ""),
         session_variable="CODEX_SESSION_ID",
         has_nameless_hooks=True,
@@ -74,6 +84,8 @@ _ROWS = (
         "gemini",
         "Gemini CLI",
         package="@google/gemini-cli",
+        home=".gemini",
+        home_variable="GEMINI_CLI_HOME/.gemini",
         start=("gemini", "--prompt-interactive="),
         session_variable="GEMINI_SESSION_ID",
         project_variable="GEMINI_PROJECT_DIR",
@@ -82,6 +94,8 @@ _ROWS = (
         "opencode",
         "opencode",
         package="opencode-ai",
+        home=".local/share/opencode",
+        home_variable="XDG_DATA_HOME/opencode",
         start=("opencode", "--prompt="),
         session_variable="OPENCODE_SESSION_ID",
     ),
@@ -89,6 +103,7 @@ _ROWS = (
         "qwen",
         "Qwen Code",
         package="@qwen-code/qwen-code",
+        home=".qwen",
         start=("qwen", "--prompt-interactive="),
         session_variable="QWEN_CODE_SESSION_ID",
         project_variable="QWEN_PROJECT_DIR",
@@ -97,6 +112,8 @@ _ROWS = (
         "copilot",
         "Copilot CLI",
         package="@github/copilot",
+        home=".copilot",
+        home_variable="COPILOT_HOME",
         start=("copilot", "--interactive="),
         # The commands of its agent have it, its hooks do not.
         session_variable="COPILOT_AGENT_SESSION_ID",
@@ -118,6 +135,23 @@ def titles(last: str = "or") -> str:
     """All clients, for a sentence."""
     found = [row.title for row in _ROWS]
     return f"{', '.join(found[:-1])} {last} {found[-1]}"
+
+
+def home_of(client: str) -> str:
+    """The folder in which a client keeps what is its own."""
+    facts = CLIENTS[client]
+    variable, slash, below = facts.home_variable.partition("/")
+    named = os.environ.get(variable, "") if variable else ""
+    if not named:
+        return os.path.join(os.path.expanduser("~"), facts.home)
+    return os.path.join(named, below) if slash else named
+
+
+def clients_at_home() -> list[ClientName]:
+    """The clients that have kept something here. The modules of the others need not be loaded."""
+    # opencode's sessions may be in a file elsewhere.
+    elsewhere = ("opencode",) if os.environ.get("OPENCODE_DB") else ()
+    return [name for name in NAMES if name in elsewhere or os.path.isdir(home_of(name))]
 
 
 def part(client: str, name: PartName) -> Any:

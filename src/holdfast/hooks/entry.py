@@ -12,6 +12,10 @@ import sys
 gc.disable()
 sys.path[0:0] = [__file__.rpartition("/holdfast/")[0], sys.argv[1]]
 
+from holdfast.kernel.code_cache import use_code_cache  # noqa: E402
+
+cache = use_code_cache()
+
 from holdfast.hooks.run import run  # noqa: E402
 
-run(sys.argv[2:])
+run(sys.argv[2:], cache)

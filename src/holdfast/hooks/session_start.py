@@ -145,9 +145,7 @@ def _fitted(
 
 def _others(workspace: Workspace, session: str) -> list[FoundSession]:
     """The sessions of all clients in this worktree, newest first, without this one."""
-    from holdfast.session.observation import is_on
-
-    if not is_on(workspace):
+    if not sessions.reads_transcripts(workspace):
         return []
     from holdfast.clients.discovery import sessions_in
 

@@ -15,9 +15,8 @@ from holdfast.clients.lines import Unread
 from holdfast.clients.usage import amounts
 from holdfast.clients.usage.reader import forget_observation, key_of, refresh
 from holdfast.clients.usage.tally_file import in_memory, open_tally
-from holdfast.kernel import config
 from holdfast.kernel.errors import StoreAway
-from holdfast.session import session_files, spending
+from holdfast.session import session_files, sessions, spending
 from holdfast.session.mentions import names_in
 from holdfast.session.observe import observe
 from holdfast.session.observed_state import is_empty
@@ -49,12 +48,6 @@ if TYPE_CHECKING:
 TABLES = frozenset(("files", "glimpsed", "names", "commands", "habits", "agents", "pending"))
 
 
-def is_on(workspace: Workspace) -> bool:
-    """Whether transcripts are read here at all."""
-    journal = workspace.journal if workspace.exists() else None
-    return bool(config.load(workspace, journal)["session.observe"])
-
-
 def look(
     workspace: Workspace,
     session: str,
@@ -64,7 +57,7 @@ def look(
     now: int,
 ) -> Look | None:
     """What is observed of a session by now; None where nothing can be read or nothing was done."""
-    if not is_on(workspace):
+    if not sessions.reads_transcripts(workspace):
         return None
     kept = session_files.read(workspace, session, session_files.TRANSCRIPT).get("path")
     observed = state.get("observed") if state else None

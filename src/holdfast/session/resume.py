@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients.table import own_id, titles
+from holdfast.clients.table import clients_at_home, own_id, titles
 from holdfast.kernel import clock, config
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
@@ -159,9 +159,7 @@ def _choose(workspace: Workspace, request: ResumeRequest, now: int) -> _Chosen:
 
 def _discovered(workspace: Workspace, request: ResumeRequest) -> list[FoundSession]:
     """The sessions of all clients in this worktree, newest first, without the one we run in."""
-    from holdfast.session.observation import is_on
-
-    if not request.get("discover", True) or not is_on(workspace):
+    if not request.get("discover", True) or not sessions.reads_transcripts(workspace):
         return []
     from holdfast.clients.discovery import sessions_in
 
@@ -223,8 +221,6 @@ def _with_observation(
 ) -> tuple[SessionState, Observation | None, tuple[str, str]]:
     """The state with what its transcript says by now. A session that did nothing yet is asked for
     the one that it took over."""
-    from holdfast.session import observation
-
     for _ in range(MOST_PREDECESSORS):
         looked = _look(workspace, state, found, now)
         if looked is not None:
@@ -238,7 +234,7 @@ def _with_observation(
             }
             return state, seen, (client, path)
         observed = state.get("observed")
-        if observed is not None and observation.is_on(workspace):
+        if observed is not None and sessions.reads_transcripts(workspace):
             # The transcript is gone: what the journal last knew of it serves.
             kept: Any = observed["seen"]
             return state, kept, (observed["client"], observed["path"])
@@ -252,10 +248,10 @@ def _with_observation(
 
 
 def _look(workspace: Workspace, state: SessionState, found: FoundSession | None, now: int) -> Any:
+    if not state["session"] or (found is None and not _may_be_observed(workspace, state)):
+        return None
     from holdfast.session import observation, spending
 
-    if not state["session"]:
-        return None
     if not workspace.exists():
         seen = observation.read_once(found) if found else None
         if found is None or seen is None:
@@ -264,6 +260,12 @@ def _look(workspace: Workspace, state: SessionState, found: FoundSession | None,
     if found is not None and found["client"] != "opencode":
         return observation.look_at(workspace, spending.sources_at(found["path"]), now=now)
     return observation.look(workspace, state["session"], state=state, now=now)
+
+
+def _may_be_observed(workspace: Workspace, state: SessionState) -> bool:
+    """Whether there can be a transcript. The modules that read one take longer to load than a pack."""
+    kept = session_files.read(workspace, state["session"], session_files.TRANSCRIPT)
+    return bool(kept or state.get("observed") or clients_at_home())
 
 
 def _resumed(
@@ -494,9 +496,7 @@ def _from_file(workspace: Workspace, around: _Around | None) -> SessionState:
 
 
 def _why_nothing(workspace: Workspace) -> str:
-    from holdfast.session.observation import is_on
-
-    if not is_on(workspace):
+    if not sessions.reads_transcripts(workspace):
         return (
             "No checkpoint was found, and transcripts are not read here: `session.observe` is false. "
             "`holdfast resume --transcript FILE` reads one."

@@ -8,7 +8,7 @@ from holdfast.clients.discovery import sessions_in
 from holdfast.clients.liveness import running_clients
 from holdfast.clients.transcripts import describe
 from holdfast.kernel import clock
-from holdfast.session import observation, sessions
+from holdfast.session import sessions
 from holdfast.session.client_process import standing
 from holdfast.session.rules.handover import progress_of
 
@@ -40,7 +40,7 @@ def list_sessions(
     folder: str, workspace: Workspace | None, *, most: int = MOST, now: int
 ) -> list[ListedSession]:
     """The newest first. Nothing is written; with `session.observe` off, no transcript is read."""
-    reads = workspace is None or observation.is_on(workspace)
+    reads = workspace is None or sessions.reads_transcripts(workspace)
     known = {state["session"]: state for state in _known(workspace)}
     running = running_clients()
     listed: list[ListedSession] = []

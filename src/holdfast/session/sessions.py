@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.clients.table import LONGEST_ID, is_plain, own_id
+from holdfast.kernel import config
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, NotFound, Usage
 from holdfast.kernel.state import load
@@ -40,6 +41,12 @@ def read_or_new(workspace: Workspace, session: str) -> SessionState:
     if workspace.exists():
         return read(workspace, session)
     return rules.initial(rules.stream_of(session))
+
+
+def reads_transcripts(workspace: Workspace) -> bool:
+    """Whether the transcripts of clients are read here at all."""
+    journal = workspace.journal if workspace.exists() else None
+    return bool(config.load(workspace, journal)["session.observe"])
 
 
 def latest(workspace: Workspace) -> list[SessionState]:

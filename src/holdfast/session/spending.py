@@ -12,7 +12,7 @@ import apsw
 from holdfast.clients.claude import usage as claude
 from holdfast.clients.lines import Unread
 from holdfast.clients.opencode import usage as opencode
-from holdfast.clients.table import NAMES, own_id, part
+from holdfast.clients.table import NAMES, clients_at_home, own_id, part
 from holdfast.clients.usage import amounts
 from holdfast.clients.usage.model import Found
 from holdfast.clients.usage.reader import key_of, refresh, take
@@ -133,7 +133,7 @@ def sources_of(workspace: Workspace, session: str = "") -> list[Source]:
         return _named(session)
     known = sessions.unended(workspace)
     candidates = [_named(known["session"])] if known else []
-    candidates += [part(client, "usage").newest(workspace.root) for client in NAMES]
+    candidates += [part(client, "usage").newest(workspace.root) for client in clients_at_home()]
     found = [(changed(sources[0]), sources) for sources in candidates if sources]
     return max(found, key=lambda each: each[0])[1] if found else []
 
@@ -141,7 +141,7 @@ def sources_of(workspace: Workspace, session: str = "") -> list[Source]:
 def _named(session: str) -> list[Source]:
     if "/" in session or ".." in session or not session.isprintable():
         raise Usage(f"{session!r:.60} is no session's id.")
-    for client in NAMES:
+    for client in clients_at_home():
         found: list[Source] = part(client, "usage").find(session)
         if found:
             return found

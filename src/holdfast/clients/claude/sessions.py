@@ -15,6 +15,7 @@ from holdfast.clients.folders import (
     newest_first,
     object_in,
 )
+from holdfast.clients.table import home_of
 from holdfast.kernel.patterns import compile_later
 
 TYPE_CHECKING = False
@@ -30,7 +31,7 @@ _CWD = compile_later(rb'"cwd":\s*"((?:[^"\\]|\\.)*)"')
 
 
 def home() -> str:
-    return os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
+    return home_of("claude")
 
 
 def sessions(place: SessionPlace) -> Iterator[FoundSession]:

@@ -15,6 +15,7 @@ from holdfast.clients.folders import (
     newest_first,
     object_in,
 )
+from holdfast.clients.table import home_of
 from holdfast.kernel.patterns import compile_later
 
 TYPE_CHECKING = False
@@ -30,7 +31,7 @@ _LINES = frozenset(("session_meta", "turn_context", "response_item", "event_msg"
 
 
 def home() -> str:
-    return os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
+    return home_of("codex")
 
 
 def sessions(place: SessionPlace) -> Iterator[FoundSession]:

@@ -7,6 +7,7 @@ import os
 from holdfast.clients.conversation import table_of, text_of
 from holdfast.clients.folders import entries_of, found_session, newest_first
 from holdfast.clients.lines import first_record
+from holdfast.clients.table import home_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ FIRST = "session.start"
 
 
 def home() -> str:
-    return os.environ.get("COPILOT_HOME") or os.path.expanduser("~/.copilot")
+    return home_of("copilot")
 
 
 def sessions(place: SessionPlace) -> Iterator[FoundSession]:

@@ -14,6 +14,7 @@ from holdfast.clients.folders import (
     head_of,
     newest_first,
 )
+from holdfast.clients.table import home_of
 from holdfast.kernel.digest import digest
 from holdfast.kernel.patterns import compile_later
 
@@ -29,8 +30,7 @@ _PROJECT = compile_later(rb'"projectHash":\s*"')
 
 
 def home() -> str:
-    home = os.environ.get("GEMINI_CLI_HOME") or os.path.expanduser("~")
-    return os.path.join(home, ".gemini")
+    return home_of("gemini")
 
 
 def sessions(place: SessionPlace) -> Iterator[FoundSession]:

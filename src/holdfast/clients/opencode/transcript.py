@@ -27,6 +27,7 @@ from holdfast.clients.conversation import (
     words_of_the_person,
 )
 from holdfast.clients.lines import Unread, read_object
+from holdfast.clients.table import home_of
 from holdfast.kernel import clock
 
 TYPE_CHECKING = False
@@ -348,8 +349,7 @@ def databases() -> list[str]:
 
 
 def data_folder() -> str:
-    data = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
-    return os.path.join(data, "opencode")
+    return home_of("opencode")
 
 
 class opened:

@@ -7,6 +7,7 @@ import os
 from holdfast.clients.claude.sessions import cwd_of, may_be_below, name_of
 from holdfast.clients.conversation import text_of
 from holdfast.clients.folders import entries_of, found_session, newest_first
+from holdfast.clients.table import home_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def home() -> str:
-    return os.path.expanduser("~/.qwen")
+    return home_of("qwen")
 
 
 def sessions(place: SessionPlace) -> Iterator[FoundSession]:

@@ -1,0 +1,157 @@
+"""The cache of compiled modules: used when it is right, ignored when it is not, and never needed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from holdfast.hooks.run import command
+
+PACKAGE = Path(holdfast.__file__).parent
+ASK = json.dumps({"text": "Halfway."}).encode()
+# Where the modules of a hook came from, told when it ends.
+TOLD = """
+import os, sys
+leave = os._exit
+def tell(code):
+    loaders = {name: type(module.__loader__).__name__ for name, module in sys.modules.items()}
+    cached = sorted(name for name in loaders if loaders[name] == "_CachedLoader")
+    os.write(2, " ".join([*cached, "collections" * ("collections" in sys.modules)]).encode())
+    leave(code)
+os._exit = tell
+"""
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    return folder / "holdfast"
+
+
+def note(package: Path = PACKAGE) -> tuple[dict[str, object], list[str]]:
+    """What a hook answers, and which modules it had from the cache."""
+    python, isolated, no_site, _, libraries, *words = command("note")
+    entry = str(package / "hooks" / "entry.py")
+    arguments = f"sys.argv = [{entry!r}, {libraries!r}, *{words!r}]\n__file__ = {entry!r}\n"
+    script = Path(os.environ["XDG_CACHE_HOME"]).parent / "told.py"
+    script.write_text(TOLD + arguments + Path(entry).read_text())
+    done = subprocess.run(
+        [python, isolated, no_site, str(script)], input=ASK, capture_output=True, check=True
+    )
+    return json.loads(done.stdout), done.stderr.decode().split()
+
+
+def one_file(cache: Path) -> Path:
+    (found,) = cache.iterdir()
+    return found
+
+
+def test_the_second_hook_has_its_modules_from_one_file(repository: Path, cache: Path) -> None:
+    answer, cached = note()
+    assert answer["queued"] is False
+    assert cached == []
+    assert one_file(cache).stat().st_mode & 0o777 == 0o600
+    answer, cached = note()
+    assert answer["queued"] is False
+    assert {"holdfast.hooks.run", "holdfast.kernel.commit", "holdfast.journal.sqlite"} <= set(
+        cached
+    )
+    # apsw wants one class of `collections`, which is there without it.
+    assert "collections" not in cached
+
+
+def test_a_command_uses_the_same_file(repository: Path, cache: Path) -> None:
+    note()
+    before = one_file(cache).stat().st_size
+    for _ in range(2):
+        subprocess.run([sys.executable, "-m", "holdfast", "note", "By hand."], check=True)
+    with holdfast.open() as workspace:
+        assert len(workspace.history()) == 3
+    assert one_file(cache).stat().st_size >= before
+
+
+def test_a_changed_source_is_what_runs(repository: Path, cache: Path, tmp_path: Path) -> None:
+    package = tmp_path / "site" / "holdfast"
+    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    for _ in range(2):
+        _, cached = note(package)
+    assert "holdfast.note.rules.note" in cached
+    source = package / "note" / "rules" / "note.py"
+    text = source.read_text()
+    assert text.count("def decide(") == 1
+    source.write_text(
+        text.replace("def decide(", 'raise RuntimeError("edited")\n\n\ndef decide(', 1)
+    )
+    answer, cached = note(package)
+    assert "edited" in str(answer["failed"])
+    assert "holdfast.note.rules.note" not in cached
+    source.write_text(text)
+    assert "failed" not in note(package)[0]
+
+
+@pytest.mark.parametrize("damage", ["truncated", "garbage", "writable by others", "a link"])
+def test_a_file_that_cannot_be_trusted_is_not_run(
+    repository: Path, cache: Path, tmp_path: Path, damage: str
+) -> None:
+    note()
+    file = one_file(cache)
+    content = file.read_bytes()
+    if damage == "truncated":
+        file.write_bytes(content[:2000])
+    elif damage == "garbage":
+        file.write_bytes(content[:60] + b"\xff" * 3000 + content[3060:])
+    elif damage == "writable by others":
+        file.chmod(0o666)
+    else:
+        file.rename(tmp_path / "elsewhere")
+        file.symlink_to(tmp_path / "elsewhere")
+    answer, cached = note()
+    assert "failed" not in answer
+    assert cached == []
+    # And the next one has a good file again.
+    assert len(note()[1]) > 10
+
+
+def test_code_that_cannot_be_read_is_loaded_from_its_source(repository: Path, cache: Path) -> None:
+    note()
+    file = one_file(cache)
+    content = file.read_bytes()
+    file.write_bytes(content[:20000] + b"\0" * (len(content) - 20000))
+    assert "failed" not in note()[0]
+
+
+def test_without_a_home_nothing_is_made(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path / "gone"))
+    done = subprocess.run(command("note"), input=ASK, capture_output=True, check=True)
+    assert "failed" not in json.loads(done.stdout)
+    assert not (tmp_path / "gone").exists()
+
+
+def test_modules_that_want_collections_later_get_them(cache: Path) -> None:
+    script = (
+        "from holdfast.kernel.code_cache import use_code_cache\n"
+        "use_code_cache()\n"
+        "import sys, apsw\n"
+        "assert 'collections' not in sys.modules\n"
+        "import collections.abc, typing\n"
+        "assert collections.OrderedDict and collections.abc.Mapping\n"
+        "connection = apsw.Connection(':memory:')\n"
+        "print(connection.execute('select :a', {'a': 7}).fetchone()[0])\n"
+    )
+    libraries = command()[4]
+    script = f"import sys; sys.path[0:0] = [{str(PACKAGE.parent)!r}, {libraries!r}]\n{script}"
+    words = [sys.executable, "-I", "-S", "-c", script]
+    done = subprocess.run(words, capture_output=True, check=True, text=True)
+    assert done.stdout == "7\n"
