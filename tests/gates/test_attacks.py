@@ -18,6 +18,7 @@ import pytest
 import holdfast as library
 from holdfast.budgets import alerts
 from holdfast.budgets.check import Budget
+from holdfast.budgets.rules import budget as budget_rules
 from holdfast.budgets.stop import SETTLED, put_back
 from holdfast.gates import lookup
 from holdfast.gates.answer import AnswerRequest, answer
@@ -25,13 +26,16 @@ from holdfast.gates.lookup import GateContext
 from holdfast.gates.person import at_page
 from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules import people as refusal
+from holdfast.journal.interface import Append
 from holdfast.kernel import canonical_json, clock, latch
-from holdfast.kernel.errors import NotAllowed
-from holdfast.kernel.state import load
+from holdfast.kernel.errors import FenceLost, NotAllowed
+from holdfast.kernel.state import ATTEST_EVERY, load, load_folded
 from holdfast.kernel.workspace import Workspace, discover
+from holdfast.maintenance import purge
 from tests import warm
 from tests.cli.conftest import Holdfast
 from tests.gates.person import Terminal
+from tests.journal.conformance.examples import draft
 
 LOOK = ("gate", "verify", "--built", "Dashboard", "--how", "Cards show data", "--name", "dash")
 PERSON: Any = {"name": "ada", "channel": "terminal", "terminal": "/dev/pts/1", "at": ""}
@@ -335,3 +339,92 @@ def test_a_row_of_the_snapshots_answers_no_gate(holdfast: Holdfast, workspace: W
     found = holdfast("verify")
     assert found.code == 1
     assert "the snapshot of gate:dash does not follow from its records" in found.out
+
+
+# Snapshots and fences
+
+
+def forge(workspace: Workspace, sql: str, *values: Any) -> None:
+    """What a program with the journal's file does, past holdfast."""
+    workspace.journal.close()
+    connection = apsw.Connection(workspace.journal_path)
+    connection.execute(sql, values).fetchall()
+    connection.close()
+
+
+def forge_snapshot(workspace: Workspace, stream: str, state: Any) -> None:
+    forge(
+        workspace,
+        "UPDATE snapshots SET state = ? WHERE stream = (SELECT number FROM streams WHERE name = ?)",
+        *(canonical_json.dumps(state), stream),
+    )
+
+
+@pytest.mark.parametrize("count", [200, 6000])
+def test_a_row_of_the_snapshots_lifts_no_stop_of_a_long_budget(
+    holdfast: Holdfast, workspace: Workspace, count: int
+) -> None:
+    """However many records there are, the state follows from them."""
+    added = [draft({"cost": 0.001}, kind="added") for _ in range(count)]
+    assert holdfast("guard", "check", "--cost", "0").code == 0
+    journal = workspace.journal
+    journal.commit([Append("budget:default", added, expected=None)])
+    assert holdfast("guard", "check", "--cost", "60", "--session", "s1").code == 7
+    before = load(journal, budget_rules, "budget:default")[0]
+    assert before["stopped"] is not None
+    assert journal.load("budget:default")["snapshot"] == before, "its digest is in the chain"
+    forge_snapshot(workspace, "budget:default", {**before, "stopped": None, "pending": {}})
+    opened = discover(workspace.root)
+    assert load(opened.journal, budget_rules, "budget:default")[0] == before
+    assert agent("guard", "check", "--cost", "0")["code"] == 7
+    found = holdfast("verify")
+    assert (found.code, "snapshot of budget:default does not follow" in found.out) == (1, True)
+
+
+def test_a_long_budget_is_read_from_an_attested_snapshot(
+    holdfast: Holdfast, workspace: Workspace
+) -> None:
+    """Otherwise each hook would read all of its records."""
+    budget = Budget(workspace, actor="x")
+    for position in range(3 * ATTEST_EVERY):
+        budget.execute({"do": "add", "cost": 0.001}, now=clock.now() + position)
+    state, _, folded = load_folded(workspace.journal, budget_rules, "budget:default")
+    assert len(folded) < ATTEST_EVERY
+    assert state["added"]["cost"] == 3 * ATTEST_EVERY * 1000
+    kinds = [one["kind"] for one in workspace.journal.read("budget:default")]
+    assert kinds.count("attested") == 3
+    assert holdfast("verify").code == 0
+    # A purge leaves no digest of a state that held the text.
+    budget.execute({"do": "add", "error": "the word is xyzzy-1234"}, now=clock.now())
+    found = purge.find(workspace, text="xyzzy-1234", now=clock.now())
+    seen = at_page("/dev/pts/1", now=clock.now())
+    purge.erase(workspace, found, text="xyzzy-1234", actor="x", now=clock.now(), person=seen)
+    left = [one for one in workspace.journal.read("budget:default") if one["kind"] == "attested"]
+    assert all(one["erased"] for one in left)
+    assert holdfast("verify").code == 0
+
+
+def test_a_fence_in_a_streams_row_gives_no_right_to_write(
+    holdfast: Holdfast, workspace: Workspace
+) -> None:
+    """The old life is taken over; one UPDATE of its stream's row does not bring it back."""
+    journal = workspace.journal
+    [old] = journal.commit([Append("agent:a", [draft()], expected=0, grant=True)])
+    [new] = journal.commit([Append("agent:a", [draft()], expected=1, grant=True)])
+    forge(workspace, "UPDATE streams SET fence = ? WHERE name = 'agent:a'", old["fence"])
+    journal = discover(workspace.root).journal
+    with pytest.raises(FenceLost):
+        journal.commit([Append("agent:a", [draft()], expected=2, fence=old["fence"])])
+    journal.commit([Append("agent:a", [draft()], expected=2, fence=new["fence"])])
+    loaded = journal.load("agent:a")["head"]
+    assert loaded is not None
+    assert loaded["fence"] == new["fence"]
+    found = holdfast("verify")
+    assert found.code == 1
+    assert f"its fence is {old['fence']}, and its records say {new['fence']}" in found.out
+    forge(workspace, "UPDATE streams SET fence = 0")
+    forge(workspace, "UPDATE meta SET value = '0' WHERE key = 'fence'")
+    [third] = discover(workspace.root).journal.commit(
+        [Append("agent:a", [draft()], expected=3, grant=True)]
+    )
+    assert third["fence"] > new["fence"], "never given twice"

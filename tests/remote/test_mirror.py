@@ -8,6 +8,7 @@ import pytest
 
 from holdfast.budgets import alerts
 from holdfast.budgets.check import Budget
+from holdfast.hooks.run import LAUNCHER
 from holdfast.kernel import canonical_json, clock, latch
 from holdfast.kernel.workspace import discover
 from holdfast.remote.forwarder import ServerLink
@@ -38,6 +39,53 @@ def test_a_stop_of_another_machine_holds_here_until_it_is_released_there(
     another.release()
     machine.forward()
     assert latch.read(machine.hooks) is None
+
+
+@pytest.mark.parametrize("who", ["a hook", "a command"])
+def test_a_latch_that_was_removed_beside_a_server_is_set_again_and_recorded_there(
+    machine: Machine,
+    another: Machine,
+    holdfast: Holdfast,
+    who: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The stop came from another machine; a program here removes its latch."""
+    monkeypatch.setenv(LAUNCHER, "1")
+    another.go()
+    assert holdfast("estop", "--reason", "Wrong branch").code == 0
+    machine.go()
+    machine.forward()
+    assert latch.release(machine.hooks)
+    if who == "a hook":
+        denied = machine.hook("PreToolUse", tool_name="Bash", tool_input={"command": "ls"})
+        assert "Wrong branch" in str(denied)
+        machine.forward()
+    else:
+        said = "The file of the emergency stop was removed. It is set again, and recorded."
+        assert said in holdfast("note", "any command").err
+    assert latch.read(machine.hooks) is not None
+    (record,) = machine.on_server("people:workspace")
+    assert record["body"]["purpose"] == "lift the emergency stop"
+    assert "A program tried to lift the emergency stop" in holdfast("status").out
+    another.release()
+    machine.forward()
+    assert latch.read(machine.hooks) is None, "and a person lifts it as before"
+    assert "was removed" not in holdfast("note", "nothing is missing").err
+
+
+def test_a_snapshot_made_up_on_the_server_lifts_no_stop_here(
+    machine: Machine, another: Machine, holdfast: Holdfast
+) -> None:
+    another.go()
+    assert holdfast("estop", "--reason", "Wrong branch").code == 0
+    server = discover(str(another.root)).on_server()
+    server.snapshot("stop:workspace", 1, {"stopped": False, "reason": "", "by": ""})
+    server.close()
+    machine.go()
+    machine.forward()
+    held = latch.read(machine.hooks)
+    assert held is not None
+    assert held["reason"] == "Wrong branch"
 
 
 def test_a_file_in_an_inbox_lifts_no_stop_on_any_machine(

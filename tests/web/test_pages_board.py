@@ -3,10 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 
-from holdfast.kernel import clock
+import pytest
+
+from holdfast.budgets import alerts
+from holdfast.budgets.check import Budget
+from holdfast.budgets.stop import SETTLED
+from holdfast.estop import stop as estop
+from holdfast.gates.notices import TAMPERED
+from holdfast.kernel import clock, latch
+from holdfast.maintenance import status
+from tests.gates import test_notices
+from tests.gates.test_notices import Service
 from tests.web import stories
 from tests.web.world import Visitor, World
+
+# Of apprise's own plugins, on Python 3.11.
+pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
+service = test_notices.service
 
 
 def test_every_card_leads_to_its_page(world: World, visitor: Visitor) -> None:
@@ -54,3 +70,35 @@ def test_two_hundred_dead_agents_stay_a_small_board(world: World, visitor: Visit
 def test_the_json_of_a_page_is_of_the_same_words(visitor: Visitor) -> None:
     text = visitor.get("/history?q=lost+key&kind=noted").text
     assert 'href="/history.json?kind=noted&amp;q=lost+key"' in text
+
+
+def test_a_stop_whose_latch_was_removed_is_set_again_and_told(
+    world: World, visitor: Visitor, service: Service
+) -> None:
+    """The records know what holds: the page, the status and a notification say what was removed."""
+    estop.stop(world.workspace, "too expensive", by="ada", now=clock.now())
+    os.unlink(latch.places(world.workspace)[0])
+    (place,) = visitor.data("/board.json")["workspaces"]
+    assert place["stopped"]["reason"] == "too expensive"
+    said = "A program tried to lift the emergency stop"
+    assert said in visitor.get("/board").text
+    assert any(said in one["what"] for one in status.attention(world.workspace))
+    (told,) = service.told
+    assert told["title"] == TAMPERED
+    assert told["message"] == "The file of the emergency stop was removed. It is set again."
+    assert latch.read(world.workspace) is not None
+
+
+def test_an_alert_whose_file_was_removed_is_set_again_and_told(
+    world: World, visitor: Visitor, service: Service
+) -> None:
+    before = clock.now() - 2 * SETTLED
+    budget = Budget(world.workspace, actor="ada")
+    budget.check({"cost": 26.0}, session="s1", now=before)
+    shutil.rmtree(os.path.join(world.workspace.home, "alerts"))
+    said = "A program tried to lift the alert of cost"
+    assert said in visitor.get("/board").text
+    assert any(said in one["what"] for one in status.attention(world.workspace))
+    (told,) = service.told
+    assert told["message"] == "The file of the alert of cost was removed. It is set again."
+    assert alerts.holds(world.workspace, "s1", "cost")

@@ -6,10 +6,13 @@ them, and `follow` sets them as the server's records say.
 
 from __future__ import annotations
 
+import time
+
 from holdfast.budgets import alerts, last_turn
 from holdfast.budgets.rules import budget as rules
 from holdfast.budgets.rules.boxes import amount, name_of
 from holdfast.budgets.rules.documents import ALERT_STOP
+from holdfast.estop.rules.stop import STREAM as STOPS
 from holdfast.estop.stop import BUDGET, is_recorded
 from holdfast.kernel import clock, config, latch
 from holdfast.kernel.errors import HoldfastError
@@ -17,12 +20,15 @@ from holdfast.kernel.state import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from typing import Any
 
     from holdfast.budgets.rules.ledger import BudgetState, Halt, Pending, Ruling
     from holdfast.journal.interface import Journal
     from holdfast.kernel.workspace import Workspace
 
+# Seconds in which the forwarder has set the latch of a stop that it brought.
+FOLLOWED_SECONDS = 0.2
 # An alert is recorded first, and its file written a moment later.
 SETTLED = 10_000
 
@@ -104,41 +110,69 @@ def follow(workspace: Workspace, state: BudgetState, _server: Journal) -> None:
 
 
 def put_back(workspace: Workspace, *, now: int) -> list[str]:
-    """Set what is missing; what it was, in words. Nothing here fails a command."""
-    if workspace.url or not workspace.exists() or workspace.journal.read_only:
-        return []  # of a server's streams, the forwarder brings this machine's files up to date
+    """Set what is missing; what it was, in words. Nothing here fails a command. Beside a server, this
+    machine's copy of its streams tells what holds."""
+    if not workspace.exists():
+        return []
+    here = workspace.offline() if workspace.url else workspace
     try:
-        if workspace.local and config.load(workspace, workspace.journal)["journal.url"]:
-            return []  # a copy of the server's, which the forwarder brings up to date
-        found = _set_missing(workspace, now)
+        if not here.exists() or here.journal.read_only:
+            return []
+        is_copy = here.local and bool(config.load(here, here.journal)["journal.url"])
+        missing = _list_missing(here, now, is_copy=is_copy)
+        if missing and is_copy:
+            # The forwarder brings a stop first and sets its latch a moment later.
+            time.sleep(FOLLOWED_SECONDS)
+            missing = _list_missing(here, now, is_copy=is_copy)
+        for _, set_again in missing:
+            set_again()
+        found = [what for what, _ in missing]
         if found:
             _record_removal(workspace, found, now)
     except (HoldfastError, OSError):
         return []
+    finally:
+        if here is not workspace:
+            here.close()
     return found
 
 
-def _set_missing(workspace: Workspace, now: int) -> list[str]:
-    found = []
-    held = latch.read(workspace)
-    if held is None and (stopped := is_recorded(workspace)) is not None:
-        latch.engage(workspace, stopped["reason"], by=stopped["by"], now=now)
-        found.append("the emergency stop")
-        held = latch.read(workspace)
-    if workspace.journal.head(rules.STREAM) is None:
-        return found
+def _list_missing(
+    workspace: Workspace, now: int, *, is_copy: bool
+) -> list[tuple[str, Callable[[], object]]]:
+    """What holds by the records and has no file: in words, and what sets it again."""
+    missing: list[tuple[str, Callable[[], object]]] = []
+
+    def add(what: str, function: Callable[..., object], *arguments: Any, **named: Any) -> None:
+        missing.append((what, lambda: function(workspace, *arguments, **named)))
+
+    held = latch.read(workspace) is not None
+    stopped = None if held or not _is_known(workspace, STOPS, is_copy) else is_recorded(workspace)
+    if stopped is not None:
+        add("the emergency stop", latch.engage, stopped["reason"], by=stopped["by"], now=now)
+        held = True
+    if not _is_known(workspace, rules.STREAM, is_copy):
+        return missing
     state: BudgetState = load(workspace.journal, rules, rules.STREAM)[0]
     halt = state["stopped"]
-    if halt is not None and held is None:
+    if halt is not None and not held:
         # Its last turn was given when it was set.
-        engage(workspace, {**halt, "last_turn": False}, now=now)
-        found.append("the budget's stop")
+        add("the budget's stop", engage, {**halt, "last_turn": False}, now=now)
     for type, pending in state["pending"].items():
+        session = pending["session_id"]
         is_new = now - clock.parse(pending["since"]) < SETTLED
-        if not is_new and not alerts.holds(workspace, pending["session_id"], type):
-            alerts.add(workspace, pending["session_id"], type, describe_pending(type, pending))
-            found.append(f"the alert of {type}")
-    return found
+        # Of a server's alerts, those of this machine's sessions have a file here.
+        is_here = not is_copy or workspace.journal.head(f"session:{session}") is not None
+        if is_here and not is_new and not alerts.holds(workspace, session, type):
+            words = describe_pending(type, pending)
+            add(f"the alert of {type}", alerts.add, session, type, words)
+    return missing
+
+
+def _is_known(workspace: Workspace, stream: str, is_copy: bool) -> bool:
+    """Whether a stream says what holds now. In a file beside a server, only one that was brought does."""
+    head = workspace.journal.head(stream)
+    return head is not None and (not is_copy or head["anchor_version"] == head["version"])
 
 
 def _record_removal(workspace: Workspace, found: list[str], now: int) -> None:

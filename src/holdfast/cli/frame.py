@@ -159,10 +159,12 @@ class Call:
         """Set a stop or an alert again that the records say holds and whose file is gone."""
         try:
             workspace = self.workspace
-            if workspace.url or not _has_content(workspace.journal_path):
+            if not _has_content(workspace.journal_path):
                 return
-            # Most workspaces have neither; the rules of budgets take a while to import.
-            if not any(map(workspace.journal.head, ("stop:workspace", "budget:default"))):
+            # Most workspaces have neither; the rules of budgets take a while to import. Beside a
+            # server, the file of this machine tells.
+            here = workspace.offline() if workspace.url else workspace
+            if not any(map(here.journal.head, ("stop:workspace", "budget:default"))):
                 return
             from holdfast.budgets.stop import put_back
 

@@ -49,8 +49,9 @@ def verify(journal: Journal) -> Iterator[ChainReport]:
     """One finding a stream; `broken` says what is wrong with the first record that is."""
     # Before the ends: what is acknowledged while we look is in neither.
     acknowledged = journal.acknowledged()
+    fences = {head["stream"]: head["fence"] for head in journal.heads()}
     for ends in with_lost(journal.anchors(), acknowledged):
-        finding = _walk(journal, ends)
+        finding = _walk(journal, ends, fences.get(ends["stream"], 0))
         if finding["broken"]:
             # Or did `gc` move the anchor under our feet? Then the ends are others by now.
             now = {end["stream"]: end for end in journal.anchors()}
@@ -78,7 +79,8 @@ def with_lost(anchors: list[Anchored], acknowledged: list[Marked]) -> list[Ancho
     return [ends[stream] for stream in sorted(ends)]
 
 
-def _walk(journal: Journal, ends: Anchored) -> ChainReport:
+def _walk(journal: Journal, ends: Anchored, fence: int = 0) -> ChainReport:
+    """`fence` is that of the stream's row, which is no part of the chain; 0 is not looked at."""
     finding: ChainReport = {
         "stream": ends["stream"],
         "records": 0,
@@ -88,6 +90,7 @@ def _walk(journal: Journal, ends: Anchored) -> ChainReport:
         "record": "",
     }
     previous, version = ends["anchor_hash"], ends["anchor_version"]
+    held = 0
     for item in journal.sealed(ends["stream"]):
         record = item["record"]
         if record["version"] > ends["version"]:
@@ -111,7 +114,9 @@ def _walk(journal: Journal, ends: Anchored) -> ChainReport:
         if finding["broken"]:
             finding["record"] = record["id"]
             return finding
-        previous = item["hash"]
+        previous, held = item["hash"], record["fence"] or held
     if version != ends["version"] or previous != ends["hash"]:
         finding["broken"] = f"the chain ends at version {version}, not {ends['version']}"
+    elif fence and held and fence != held:
+        finding["broken"] = f"its fence is {fence}, and its records say {held}"
     return finding

@@ -232,6 +232,8 @@ if TYPE_CHECKING:
         def close(self) -> None: ...
 
 
+# A record with the digest of the state at its version: the snapshot there is believed.
+ATTESTED = "attested"
 # A snapshot is written when the deltas since the last outweigh it. The floor keeps small streams
 # from writing one at every step, and bounds how much is read for a state; ADR 0004.
 SNAPSHOT_FLOOR = 16 * 1024
@@ -246,8 +248,10 @@ def weight_of(text: str) -> int:
     return len(text) + RECORD_WEIGHT
 
 
-def snapshot_is_due(delta_bytes: int, snapshot_bytes: int) -> bool:
-    return delta_bytes > max(snapshot_bytes, SNAPSHOT_FLOOR)
+def snapshot_is_due(append: Append, delta_bytes: int, snapshot_bytes: int) -> bool:
+    if append.state is None:
+        return False
+    return append.keeps_state or delta_bytes > max(snapshot_bytes, SNAPSHOT_FLOOR)
 
 
 RECORD_FIELDS = ("seq", "id", "stream", "version", "at", "actor", "fence", "kind")
@@ -353,10 +357,11 @@ class Append:
 
     `expected` is the version that the writer saw (None: whatever it is) and `after` the hash of its
     record, `fence` the number of the writer's life, `grant` asks for a new one, and `state` is the
-    stream's state afterwards.
+    stream's state afterwards. It is kept as the stream's snapshot when enough was added, or when
+    `keeps_state` says so.
     """
 
-    __slots__ = ("after", "drafts", "expected", "fence", "grant", "state", "stream")
+    __slots__ = ("after", "drafts", "expected", "fence", "grant", "keeps_state", "state", "stream")
 
     def __init__(
         self,
@@ -368,7 +373,9 @@ class Append:
         fence: int | None = None,
         grant: bool = False,
         state: Any = None,
+        keeps_state: bool = False,
     ) -> None:
+        self.keeps_state = keeps_state
         self.stream = stream
         self.drafts = drafts
         self.expected = expected
@@ -376,6 +383,12 @@ class Append:
         self.fence = fence
         self.grant = grant
         self.state = state
+
+
+def newest_fence(records: Sequence[Record]) -> int | None:
+    """The fence that holds a stream, as its records say; None when these say nothing of it."""
+    fences = (record["fence"] for record in reversed(records))
+    return next((fence for fence in fences if fence is not None), None)
 
 
 def refuse_unless_current(append: Append, head: Head | None, *, lost_up_to: int = 0) -> None:

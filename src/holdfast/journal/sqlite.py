@@ -49,6 +49,7 @@ from holdfast.journal.sqlite_rows import (
     Reading,
     Transaction,
     file_recent,
+    held_fence,
     next_fence,
     patience,
     prefix_range,
@@ -279,12 +280,14 @@ class SqliteJournal:
         if newest is not None:
             version, previous, newest_seen_at, deltas, snapshot_bytes = newest
             seen_at = max(seen_at, newest_seen_at)
+        if append.grant or append.fence is not None:
+            held = held_fence(connection, number, stream, held)
         refuse_unless_current(append, head_of((stream, version, held, seen_at, closed_at, 0)))
         if not is_expected(append, version, previous):
             lost_to = self.read(stream, after=append.expected or 0, limit=1)
             raise version_conflict(append, version, lost_to[0] if lost_to else None)
         if append.grant:
-            held = next_fence(connection)
+            held = next_fence(connection, held)
             connection.execute("UPDATE streams SET fence = ? WHERE number = ?", (held, number))
         fence = held if append.grant else append.fence
         written: list[Record] = []
@@ -301,7 +304,7 @@ class SqliteJournal:
             deltas += weight_of(text)
             seen_at = max(seen_at, at)
             is_last = len(written) == len(append.drafts) - 1
-            if is_last and append.state is not None and snapshot_is_due(deltas, snapshot_bytes):
+            if is_last and snapshot_is_due(append, deltas, snapshot_bytes):
                 snapshot_bytes = store_snapshot(connection, number, version, append.state)
                 deltas = 0
             connection.execute(
@@ -447,6 +450,8 @@ class SqliteJournal:
             recent = at.execute(
                 f"SELECT {_AFTER}, seen_at FROM recent WHERE stream = ? ORDER BY seq", (number,)
             ).fetchall()
+            if fence:
+                fence = held_fence(at, number, stream, fence)
         if recent:
             version, seen_at = recent[-1][2], max(seen_at, recent[-1][-1])
             rows += [row[:-1] for row in recent if row[2] > start]

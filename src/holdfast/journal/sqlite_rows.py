@@ -75,10 +75,41 @@ def prefix_range(prefix: str) -> tuple[str, str]:
     return prefix, prefix + "\U0010ffff"
 
 
-def next_fence(connection: apsw.Connection) -> int:
-    row: Any = connection.execute(
-        "INSERT INTO meta VALUES ('fence', '1')"
-        " ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1 RETURNING value"
+# Behind it the name of a stream whose life ended on the server: the fence that holds it there.
+ENDED_BY = "ended_by/"
+_NEWEST_FENCE = (
+    "SELECT fence FROM {table} WHERE stream = ? AND fence IS NOT NULL ORDER BY {order} DESC LIMIT 1"
+)
+
+
+def held_fence(connection: apsw.Connection, number: int, stream: str, stored: int) -> int:
+    """The fence that holds a stream: that of its newest record with one. The number in the stream's
+    row is not part of the chain, so it counts only where no record tells: in a copy of a server's
+    stream, after `gc`, and where the server ended the life."""
+    for sql in (
+        _NEWEST_FENCE.format(table=RECENT, order="seq"),
+        _NEWEST_FENCE.format(table=FILED, order="version"),
+    ):
+        row: Any = connection.execute(sql, (number,)).fetchone()
+        if row is not None:
+            break
+    if row is None or row[0] == stored:
+        return stored
+    ended: Any = connection.execute(
+        "SELECT 1 FROM meta WHERE key = ? AND value = ?", (ENDED_BY + stream, str(stored))
+    ).fetchone()
+    return stored if ended is not None else int(row[0])
+
+
+def next_fence(connection: apsw.Connection, held: int) -> int:
+    """A fence that is larger than all before: by the counter, by the streams' rows, and by the records
+    of the stream that gets it."""
+    row: Any = connection.execute("SELECT max(fence) FROM streams").fetchone()
+    given = max(held, row[0] or 0)
+    row = connection.execute(
+        "INSERT INTO meta VALUES ('fence', ?1 + 1) ON CONFLICT (key) DO UPDATE"
+        " SET value = max(CAST(value AS INTEGER), ?1) + 1 RETURNING value",
+        (given,),
     ).fetchone()
     return int(row[0])
 

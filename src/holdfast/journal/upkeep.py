@@ -7,6 +7,7 @@ import os
 import apsw
 
 from holdfast.journal.chain import seal
+from holdfast.journal.interface import ATTESTED
 from holdfast.journal.sqlite import APPLICATION_ID, FORMAT, SqliteJournal
 from holdfast.journal.sqlite_rows import translate_errors
 from holdfast.kernel import canonical_json
@@ -32,8 +33,9 @@ def collect(
 ) -> Collected:
     """Remove old records from the front of each stream, and leave the anchor of its chain.
 
-    Kept are the records that a state is made of, the newest `keep`, and the newest of all: its
-    number is the next one's predecessor, and a follower must never see a number twice.
+    Kept are the records that a state is made of, the one with the snapshot's digest, the newest
+    `keep`, and the newest of all: its number is the next one's predecessor, and a follower must never
+    see a number twice.
     """
     collected: Collected = {"records": 0, "streams": 0}
     newest: Any = connection.execute("SELECT max(seq) FROM records").fetchone()
@@ -48,8 +50,8 @@ def collect(
         last = version if long_ended else min(version - keep, snapshot_version)
         first_kept: Any = connection.execute(
             "SELECT min(version) FROM records"
-            " WHERE stream = ? AND (version > ? OR at >= ? OR seq = ?)",
-            (number, last, before, newest[0]),
+            " WHERE stream = ? AND (version > ? OR at >= ? OR seq = ? OR version = ? AND kind = ?)",
+            (number, last, before, newest[0], snapshot_version, ATTESTED),
         ).fetchone()
         end = version if first_kept[0] is None else first_kept[0] - 1
         anchor = connection.execute(

@@ -23,10 +23,10 @@ from holdfast.kernel.errors import (
     from_os_error,
 )
 from holdfast.kernel.rules import Decision
-from holdfast.kernel.state import fold
+from holdfast.kernel.state import is_proven
 from holdfast.kernel.stream_write import (
     StreamWrite,
-    draft,
+    decided,
     effects_of,
     load,
     load_rows,
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from holdfast.journal.interface import Effect, Receipt, Record, ViewRow
     from holdfast.kernel.lock import WorkspaceLock
+    from holdfast.kernel.rules import Rules
     from holdfast.kernel.stream_write import ViewReport
     from holdfast.kernel.writer import Writer
 
@@ -99,12 +100,16 @@ class Order:
 
 # In place of a command: take in outside edits, write the views again, and nothing else.
 REPAIR = Decision()
+# In place of a command: keep the state, with its digest in the chain.
+ATTEST = Decision(attests=True)
 
 
 class Remembered:
     """A stream as its writer last saw it. `hash` is that of its last record, "" when unknown.
     `has_views` says that files must be looked at before the stream is written again."""
 
+    # What is remembered was loaded before, and its snapshot attested then if that was due.
+    folded = 0
     __slots__ = ("has_views", "hash", "state", "version")
 
     def __init__(self, state: Any, version: int, hash: str, *, has_views: bool) -> None:
@@ -281,8 +286,9 @@ def decide(write: StreamWrite) -> bool:
     )
     if not decision.records and write.is_remembered:
         return False
-    drafts = draft(write.writer.redactor, write.id, decision.records, write.actor, write.now)
-    write.new_state = fold(write.rules, write.state, drafts)
+    drafts, write.new_state, is_attested = decided(
+        write.writer, write.rules, decision, write, write.id, write.actor, write.now
+    )
     write.texts = write.rules.render(write.new_state)
     if absorb_unseen(write):
         return False
@@ -295,13 +301,19 @@ def decide(write: StreamWrite) -> bool:
             after=write.after,
             fence=order.fence,
             grant=order.grant,
-            state=write.new_state,
+            state=state_to_keep(write.rules, write.new_state, is_attested=is_attested),
+            keeps_state=is_attested,
         )
     write.effects = effects_of(write, write.id, decision.effects)
     write.new_rows = []
     for path, archive in decision.moves:
         move_aside(write, path, archive)
     return True
+
+
+def state_to_keep(rules: Rules, state: Any, *, is_attested: bool) -> Any:
+    """The state for a snapshot; None where a reader would not believe it."""
+    return None if is_proven(rules) and not is_attested else state
 
 
 def move_aside(write: StreamWrite, path: str, archive: str) -> None:
@@ -365,8 +377,7 @@ def append_to_remembered(
         decision = rules.decide(known.state, order.command, now)
     except HoldfastError:
         return None  # perhaps only because the remembered state is old
-    drafts = draft(writer.redactor, id, decision.records, actor, now)
-    state = fold(rules, known.state, drafts)
+    drafts, state, is_attested = decided(writer, rules, decision, known, id, actor, now)
     if not drafts or decision.effects or decision.moves or rules.render(state):
         return None
     append = Append(
@@ -375,7 +386,8 @@ def append_to_remembered(
         expected=known.version,
         after=known.hash,
         fence=order.fence,
-        state=state,
+        state=state_to_keep(rules, state, is_attested=is_attested),
+        keeps_state=is_attested,
     )
     try:
         (receipt,) = writer.workspace.journal.commit([append])

@@ -39,16 +39,20 @@ if TYPE_CHECKING:
 
 class Decision:
     """Records to append, effects to be tried once they are durable, and views to be moved aside:
-    whatever stands at the first path is renamed to the second, before the views are written."""
+    whatever stands at the first path is renamed to the second, before the views are written.
+    `attests` asks for a snapshot whose digest is in the chain."""
 
-    __slots__ = ("effects", "moves", "records")
+    __slots__ = ("attests", "effects", "moves", "records")
 
     def __init__(
         self,
         records: Sequence[tuple[str, Any]] = (),
         effects: Sequence[Wish] = (),
         moves: Sequence[tuple[str, str]] = (),
+        *,
+        attests: bool = False,
     ) -> None:
+        self.attests = attests
         self.records = records
         self.effects = effects
         self.moves = moves

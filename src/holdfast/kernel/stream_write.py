@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from holdfast.journal.interface import ATTESTED
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import id_of, record_id
-from holdfast.kernel.state import load as load_state
+from holdfast.kernel.state import attest, fold, is_attestation_due, load_folded
 from holdfast.kernel.views import exchange
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any, TypedDict
+    from typing import Any, Protocol, TypedDict
 
     from holdfast.journal.interface import Append, Draft, Effect, ViewRow
     from holdfast.kernel.commit import Order
     from holdfast.kernel.redact import Redactor
-    from holdfast.kernel.rules import Wish
+    from holdfast.kernel.rules import Decision, Rules, Wish
     from holdfast.kernel.views.reconcile import Sighting
     from holdfast.kernel.writer import Writer
 
@@ -26,12 +27,20 @@ if TYPE_CHECKING:
         status: str
         reason: str
 
+    class Known(Protocol):
+        """What a decision is made on: the state, its version, and how many records were folded."""
+
+        state: Any
+        version: int
+        folded: int
+
 
 class StreamWrite:
     """One order of a commit, with what is known of its stream at each step."""
 
     __slots__ = (
-        *("actor", "after", "append", "effects", "id", "is_remembered", "journal", "new_rows"),
+        *("actor", "after", "append", "effects", "folded", "id", "is_remembered", "journal"),
+        "new_rows",
         *("new_state", "now", "order", "reports", "rows", "rules", "sightings", "staged", "state"),
         *("stream", "texts", "version", "workspace", "writer"),
     )
@@ -49,6 +58,7 @@ class StreamWrite:
         # Loaded. A remembered state is not loaded: the append tests it against version and hash.
         self.state: Any = None
         self.version = 0
+        self.folded = 0
         self.is_remembered = False
         self.after = ""
         self.rows: dict[str, ViewRow] = {}
@@ -67,7 +77,8 @@ class StreamWrite:
 
 def load(write: StreamWrite) -> None:
     write.is_remembered, write.after = False, ""
-    write.state, head = load_state(write.journal, write.rules, write.stream)
+    write.state, head, records = load_folded(write.journal, write.rules, write.stream)
+    write.folded = len(records)
     write.version = head["version"] if head else 0
     load_rows(write)
 
@@ -80,13 +91,20 @@ def load_rows(write: StreamWrite) -> None:
 
 
 def draft(
-    redactor: Redactor, id: str, records: Sequence[tuple[str, Any]], actor: str, now: int
+    redactor: Redactor,
+    id: str,
+    records: Sequence[tuple[str, Any]],
+    actor: str,
+    now: int,
+    *,
+    first: int = 0,
 ) -> list[Draft]:
-    """Records with their ids, redacted. Every text of a record passes here once."""
+    """Records with their ids, redacted. Every text of a record passes here once. `first` is how many
+    of the same command come before."""
     drafts: list[Draft] = []
     at = clock.precise(now)
     actor, _ = canonical_json.storable(actor)
-    for position, (kind, said) in enumerate(records):
+    for position, (kind, said) in enumerate(records, first):
         body, text = canonical_json.storable(said)
         clean = redactor.value(body, text)
         if clean is not body:
@@ -102,6 +120,22 @@ def draft(
             }
         )
     return drafts
+
+
+def decided(
+    writer: Writer, rules: Rules, decision: Decision, known: Known, id: str, actor: str, now: int
+) -> tuple[list[Draft], Any, bool]:
+    """The records of a decision, the state after them, and whether its digest is among them.
+
+    A stream of decisions gets a record with the digest of its state from time to time: a reader
+    believes no other snapshot of it."""
+    drafts = draft(writer.redactor, id, decision.records, actor, now)
+    state = fold(rules, known.state, drafts)
+    if decision.attests or is_attestation_due(rules, known.version, len(drafts), known.folded):
+        attested = [(ATTESTED, attest(state))]
+        drafts += draft(writer.redactor, id, attested, actor, now, first=len(drafts))
+        return drafts, state, True
+    return drafts, state, False
 
 
 def effects_of(write: StreamWrite, id: str, wishes: Sequence[Wish]) -> list[Effect]:

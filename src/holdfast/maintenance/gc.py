@@ -8,17 +8,19 @@ from holdfast.gates import pictures
 from holdfast.git.repository import GitError
 from holdfast.git.snapshot import prune
 from holdfast.kernel import clock, config
-from holdfast.kernel.state import load
+from holdfast.kernel.commit import ATTEST, Order, commit
+from holdfast.kernel.state import is_proven, load
 from holdfast.kernel.views import quarantine
 from holdfast.loop import history as loop_history
 from holdfast.maintenance.history import REFUSALS, STREAMS, require_person
-from holdfast.streams import rules_of
+from holdfast.streams import open_writer, rules_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import TypedDict
 
-    from holdfast.journal.interface import Journal
+    from holdfast.journal.interface import Head, Journal
     from holdfast.kernel.workspace import Workspace
 
     class Freed(TypedDict):
@@ -52,14 +54,12 @@ def collect(
     if decisions:
         purpose = "remove old records of what people decided"
         require_person(workspace, purpose, STREAMS, now=now)
+        _attest(workspace, before, keep, now)
     with workspace.lock():
-        for head in journal.heads():
-            if head["stream"].startswith(spared):
-                continue
-            first = journal.read(head["stream"], after=head["anchor_version"], limit=1)
-            is_old = bool(first) and first[0]["at"] < before
-            if is_old and head["version"] - head["anchor_version"] > keep:
-                state, _ = load(journal, rules_of(head["stream"]), head["stream"])
+        for head in _old_heads(journal, before, keep, spared):
+            rules = rules_of(head["stream"])
+            if not is_proven(rules):
+                state, _ = load(journal, rules, head["stream"])
                 journal.snapshot(head["stream"], head["version"], state)
         collected = journal.collect(before=before, keep=keep, spared=spared)
         removed = quarantine.clear(workspace, now - settings["quarantine.days"] * clock.DAY)
@@ -75,6 +75,26 @@ def collect(
         "snapshots": _prune_snapshots(workspace, int(settings["snapshot.keep"])),
         "bytes": freed,
     }
+
+
+def _old_heads(journal: Journal, before: str, keep: int, spared: tuple[str, ...]) -> Iterator[Head]:
+    """The streams that lose records."""
+    for head in journal.heads():
+        if head["stream"].startswith(spared):
+            continue
+        first = journal.read(head["stream"], after=head["anchor_version"], limit=1)
+        is_old = bool(first) and first[0]["at"] < before
+        if is_old and head["version"] - head["anchor_version"] > keep:
+            yield head
+
+
+def _attest(workspace: Workspace, before: str, keep: int, now: int) -> None:
+    """Keep the states of what people decided, each with its digest in the chain: a reader believes
+    no other snapshot, and the records that it could fold go."""
+    writer = open_writer(workspace)
+    for head in list(_old_heads(workspace.journal, before, keep, (REFUSALS,))):
+        if is_proven(rules_of(head["stream"])):
+            commit(writer, [Order(head["stream"], ATTEST)], actor="holdfast", now=now)
 
 
 def _prune_snapshots(workspace: Workspace, keep: int) -> int:

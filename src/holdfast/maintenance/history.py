@@ -5,11 +5,19 @@ from __future__ import annotations
 import json
 
 from holdfast.gates import person as people
-from holdfast.journal.interface import find_record
+from holdfast.journal.interface import ATTESTED, find_record
 from holdfast.kernel.commit import REPAIR, Order, commit
 from holdfast.kernel.errors import NotFound, Usage
 from holdfast.kernel.rules import Decision
-from holdfast.kernel.state import RESTORED, at_version, fold, has_everything, load
+from holdfast.kernel.state import (
+    RESTORED,
+    at_version,
+    attest,
+    fold,
+    is_complete,
+    load,
+    read_all,
+)
 from holdfast.loop.track import prepare_restore
 from holdfast.maintenance.record_text import describe_all
 from holdfast.streams import open_writer, rules_of
@@ -213,14 +221,17 @@ def find_false_snapshots(journal: Journal) -> list[str]:
     for name in find_decisions(head["stream"] for head in journal.heads()):
         loaded, subject = journal.load(name), rules_of(name)
         version, head = loaded["snapshot_version"], loaded["head"]
-        if loaded["snapshot"] is None or head is None or head["anchor_version"] > 0:
+        if loaded["snapshot"] is None or head is None:
             continue
-        records = journal.read(name, limit=version)
-        if version > head["version"] or (
-            has_everything(records)
-            and fold(subject, subject.initial(name), records) != loaded["snapshot"]
-        ):
+        records = list(read_all(journal, name, min(version, head["version"])))
+        last = records[-1] if records and records[-1]["version"] == version else None
+        if not 0 < version <= head["version"]:
             found.append(name)
+        elif is_complete(records, version):
+            if fold(subject, subject.initial(name), records) != loaded["snapshot"]:
+                found.append(name)
+        elif last is not None and last["kind"] == ATTESTED and not last["erased"]:
+            found += [name] if last["body"] != attest(loaded["snapshot"]) else []
     return found
 
 

@@ -24,7 +24,7 @@ from holdfast.git.repository import GitError, locate
 from holdfast.git.run import git, run
 from holdfast.git.snapshot import REFS
 from holdfast.journal import upkeep
-from holdfast.journal.interface import find_record
+from holdfast.journal.interface import ATTESTED, find_record
 from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.atomic import write_synced
@@ -46,7 +46,7 @@ from holdfast.session.rules.session import stream_of
 from holdfast.streams import open_writer, rules_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from holdfast.journal.interface import Journal, Record
@@ -212,7 +212,7 @@ def _carry_out(workspace: Workspace, found: Purged, *, text: str, actor: str, no
             journal.snapshot(stream, head["version"] if head else 0, state)
     reached("after a purge is recorded")
     with workspace.lock():
-        journal.erase(found["records"])
+        journal.erase([*found["records"], *_attestations(journal, states)])
         for stream, state in states.items():
             head = journal.head(stream)
             if head is not None:
@@ -237,6 +237,16 @@ def _carry_out(workspace: Workspace, found: Purged, *, text: str, actor: str, no
 
 
 # The journal
+
+
+def _attestations(journal: Journal, streams: Iterable[str]) -> list[str]:
+    """The records with digests of earlier states: who guesses an erased text could try it on them."""
+    return [
+        record["id"]
+        for stream in streams
+        for record in journal.read(stream)
+        if record["kind"] == ATTESTED
+    ]
 
 
 def _scrub_rows(workspace: Workspace, text: str) -> int:

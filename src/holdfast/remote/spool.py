@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from holdfast.journal.chain import ORIGIN
 from holdfast.journal.interface import SNAPSHOT_FLOOR, weight_of
-from holdfast.journal.sqlite_rows import store_snapshot, store_views, translate_errors
+from holdfast.journal.sqlite_rows import ENDED_BY, store_snapshot, store_views, translate_errors
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError
-from holdfast.kernel.state import fold
+from holdfast.kernel.state import is_proven, load_folded
 from holdfast.kernel.views.exchange import MOVE
 from holdfast.streams import LIVES, MIRRORED
 
@@ -142,6 +142,7 @@ class Spool:
                     "UPDATE streams SET fence = ?, closed_at = ? WHERE name = ?",
                     (refused_by["fence"], refused_by["closed_at"], batch.stream),
                 )
+                _put(connection, ENDED_BY + batch.stream, refused_by["fence"])
 
     def refuse(self, batch: Batch, reason: str) -> None:
         """What the server cannot take for what it is: kept here for a person, so that the others go
@@ -314,14 +315,11 @@ def bring(spool: Spool, server: PostgresJournal, subject: Rules, stream: str) ->
     """Adopt a stream as the server has it now; its state, or None when it has none."""
     from holdfast.journal.postgres.notify import tip
 
-    loaded = server.load(stream)
-    head = loaded["head"]
+    state, head, records = load_folded(server, subject, stream)
     if head is None:
         return None
-    start = subject.initial(stream) if loaded["snapshot"] is None else loaded["snapshot"]
-    state = fold(subject, start, loaded["records"])
-    weight = sum(weight_of(str(record["body"])) for record in loaded["records"])
-    if weight > SNAPSHOT_FLOOR and not server.read_only:
+    weight = sum(weight_of(str(record["body"])) for record in records)
+    if weight > SNAPSHOT_FLOOR and not is_proven(subject) and not server.read_only:
         # Delivered records come without a state, so no other step writes one.
         server.snapshot(stream, head["version"], state)
     version, record_hash = tip(server, stream)

@@ -12,10 +12,11 @@ import psycopg
 import pytest
 
 from holdfast.gates.rules import gate
+from holdfast.journal.chain import verify
 from holdfast.journal.interface import SNAPSHOT_FLOOR, Append
 from holdfast.journal.postgres.journal import PostgresJournal
 from holdfast.kernel import canonical_json
-from holdfast.kernel.errors import NotAllowed
+from holdfast.kernel.errors import FenceLost, NotAllowed
 from holdfast.kernel.state import load, load_all
 from holdfast.maintenance.history import find_false_snapshots
 from tests.cli.conftest import Holdfast
@@ -164,3 +165,32 @@ def test_a_snapshot_that_a_writer_makes_up_answers_no_gate(
     ((state, _),) = load_all(reader, gate, "gate:")
     assert state["answer"] is None
     assert find_false_snapshots(reader) == ["gate:deploy"]
+
+
+def test_a_fence_that_a_writer_sets_in_a_row_brings_no_old_life_back(
+    role: Callable[..., str], open_journal: Open
+) -> None:
+    """The writer's role advances a stream's row, its fence too. The records say which life holds it."""
+    writer = open_journal(at=role())
+    [old] = writer.commit([Append("agent:a", drafts(1), expected=0, grant=True)])
+    [new] = writer.commit([Append("agent:a", drafts(1), expected=1, grant=True)])
+    with psycopg.connect(writer.url, autocommit=True) as connection:
+        connection.execute(
+            "UPDATE holdfast.streams SET fence = %s WHERE name = 'agent:a' AND workspace = %s",
+            (old["fence"], writer.number()),
+        )
+        connection.execute(
+            "UPDATE holdfast.workspaces SET fence = 0 WHERE number = %s", (writer.number(),)
+        )
+    reader = open_journal("two")
+    loaded = reader.load("agent:a")["head"]
+    assert loaded is not None
+    assert loaded["fence"] == new["fence"]
+    for journal in (writer, reader):  # the short way, and the long one
+        with pytest.raises(FenceLost):
+            journal.commit([Append("agent:a", drafts(1), expected=2, fence=old["fence"])])
+    assert any("its records say" in finding["broken"] for finding in verify(reader))
+    [third] = reader.commit([Append("agent:a", drafts(1), expected=2, grant=True)])
+    assert third["fence"] > new["fence"], "never given twice"
+    [fourth] = writer.commit([Append("agent:b", drafts(1), expected=0, grant=True)])
+    assert fourth["fence"] > third["fence"]

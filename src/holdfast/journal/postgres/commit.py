@@ -63,7 +63,7 @@ def append_one(session: ServerSession, workspace: int, append: Append, tip: Tip)
     if row is None:
         return None
     seq, held, deltas, snapshot_bytes, number = row
-    if append.state is not None and snapshot_is_due(deltas, snapshot_bytes):
+    if snapshot_is_due(append, deltas, snapshot_bytes):
         with session.pipeline(), session.transaction():
             store_snapshot(session, number, version, append.state)
     record = written_record(draft, seq, append.stream, version, append.fence, record_hash)
@@ -95,7 +95,8 @@ def append_all(
     with connection.pipeline() as pipeline, connection.transaction():
         counted = connection.execute(rows.COUNT, (count, grants, grants, workspace))
         names = sorted({append.stream for append in appends})
-        found = connection.execute(rows.STREAMS, (workspace, names))
+        lives = [one.stream for one in appends if one.grant or one.fence is not None]
+        found = connection.execute(rows.STREAMS, (lives, workspace, names))
         # Without this, `fetchone` flushes. The server then waits in the middle of a pipeline, which
         # idle_in_transaction_session_timeout does not count, and a client that vanished keeps the row.
         pipeline.sync()
@@ -111,7 +112,8 @@ def append_all(
             tried.append(append)
             stream = _admit(connection, pipeline, workspace, append, streams, lost_up_to=counter[2])
             if append.grant:
-                fence += 1
+                # The counter is no part of the chain: a record may know a larger fence.
+                fence = max(fence, stream.fence) + 1
                 stream.fence = fence
             else:
                 stream.fence = max(stream.fence, append.fence or 0)
@@ -128,6 +130,8 @@ def append_all(
                     *(stream.deltas, stream.snapshot_bytes, stream.number),
                 ),
             )
+        if fence > counter[1]:
+            cursor.execute(rows.RAISE_COUNTER, (fence, workspace))
         rows.store_views(cursor, workspace, machine, views)
         rows.store_effects(cursor, workspace, effects)
     return receipts
@@ -199,7 +203,7 @@ def _write(
         stream.hash = record_hash
         stream.deltas += weight_of(text)
         stream.seen_at = max(stream.seen_at, draft["at"])
-    if append.state is not None and snapshot_is_due(stream.deltas, stream.snapshot_bytes):
+    if snapshot_is_due(append, stream.deltas, stream.snapshot_bytes):
         state = canonical_json.dumps(append.state)
         cursor.execute(rows.SNAPSHOT, (stream.number, stream.version, state))
         stream.snapshot_bytes, stream.deltas = len(state), 0

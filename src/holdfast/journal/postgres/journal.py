@@ -20,6 +20,7 @@ from holdfast.journal.interface import (
     effect_of,
     head_of,
     id_taken,
+    newest_fence,
     receipt_of,
     record_of,
     refusal_of,
@@ -361,15 +362,17 @@ class PostgresJournal(Sessions):
             return {"head": None, "snapshot": None, "snapshot_version": 0, "records": []}
         first = found[0]
         self._remember(stream, first[0], first[5])
+        records = [
+            record_of((row[8], row[9], stream, *row[10:])) for row in found if row[8] is not None
+        ]
+        head = head_of((stream, *first[:5]))
+        # The stream's row is no part of the chain.
+        head["fence"] = newest_fence(records) or head["fence"]
         return {
-            "head": head_of((stream, *first[:5])),
+            "head": head,
             "snapshot": canonical_json.loads(first[7]) if first[7] is not None else None,
             "snapshot_version": first[6] or 0,
-            "records": [
-                record_of((row[8], row[9], stream, *row[10:]))
-                for row in found
-                if row[8] is not None
-            ],
+            "records": records,
         }
 
     def read(self, stream: str, *, after: int = 0, limit: int | None = None) -> list[Record]:

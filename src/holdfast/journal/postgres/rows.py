@@ -63,10 +63,19 @@ COUNT = (
 ALONE = "SELECT FROM holdfast.workspaces WHERE number = %s FOR UPDATE"
 HELD = "SELECT held FROM holdfast.workspaces WHERE number = %s"
 NOTIFY = "SELECT set_config('synchronous_commit', 'off', true), pg_notify(%s, '')"
-STREAMS = (
-    "SELECT name, number, version, hash, fence, seen_at, closed_at, delta_bytes, snapshot_bytes"
-    " FROM holdfast.streams WHERE workspace = %s AND name = ANY(%s) FOR UPDATE"
+# The fence of the newest record that has one. The stream's row is no part of the chain: it tells only
+# where no record does, as after `gc`.
+_HELD_FENCE = (
+    "coalesce((SELECT r.fence FROM holdfast.records r WHERE r.stream = s.number"
+    " AND r.fence IS NOT NULL ORDER BY r.version DESC LIMIT 1), s.fence)"
 )
+STREAMS = (
+    "SELECT s.name, s.number, s.version, s.hash, CASE WHEN s.name = ANY(%s)"
+    f" THEN {_HELD_FENCE} ELSE s.fence END,"
+    " s.seen_at, s.closed_at, s.delta_bytes, s.snapshot_bytes"
+    " FROM holdfast.streams s WHERE s.workspace = %s AND s.name = ANY(%s) FOR UPDATE"
+)
+RAISE_COUNTER = "UPDATE holdfast.workspaces SET fence = greatest(fence, %s) WHERE number = %s"
 NEW_STREAM = (
     "INSERT INTO holdfast.streams (workspace, name, version, hash, fence, seen_at, anchor_hash)"
     " VALUES (%s, %s, 0, %s, 0, '', %s) RETURNING number"
@@ -89,7 +98,8 @@ APPEND = (
     "  seen_at = greatest(seen_at, %(at)s), delta_bytes = delta_bytes + %(weight)s FROM counter"
     "  WHERE s.workspace = %(workspace)s AND s.name = %(stream)s AND s.version = %(version)s - 1"
     "  AND s.hash = %(previous)s AND s.closed_at IS NULL"
-    "  AND (%(fence)s::bigint IS NULL OR s.fence = %(fence)s::bigint)"
+    "  AND (%(fence)s::bigint IS NULL"
+    f"   OR %(fence)s::bigint = s.fence AND %(fence)s::bigint = {_HELD_FENCE})"
     "  RETURNING s.number, s.fence, s.delta_bytes, s.snapshot_bytes, counter.seq),"
     " written AS (INSERT INTO holdfast.records (workspace, seq, id, stream, version, at, actor,"
     "  fence, kind, salt, body, body_hash, hash)"

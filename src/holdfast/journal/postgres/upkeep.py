@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from holdfast.journal.interface import ATTESTED
 from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import Usage
 
@@ -19,13 +20,14 @@ TABLES = ("workspaces", "meta", "streams", "records", "snapshots", "views", "out
 _COLLECT = """
 WITH ends AS (
  SELECT s.number, s.version, CASE WHEN s.closed_at < %(before)s THEN s.version
-  ELSE least(s.version - %(keep)s, coalesce(n.version, 0)) END AS last
+  ELSE least(s.version - %(keep)s, coalesce(n.version, 0)) END AS last, n.version AS snapshot
  FROM holdfast.streams s LEFT JOIN holdfast.snapshots n ON n.stream = s.number
  WHERE s.workspace = %(workspace)s AND NOT s.name LIKE ANY(%(spared)s)
 ), kept AS (
  SELECT e.number, coalesce((
   SELECT min(r.version) - 1 FROM holdfast.records r WHERE r.stream = e.number
-  AND (r.version > e.last OR r.at >= %(before)s OR r.seq = %(newest)s)), e.version) AS final
+  AND (r.version > e.last OR r.at >= %(before)s OR r.seq = %(newest)s
+   OR r.version = e.snapshot AND r.kind = %(attested)s)), e.version) AS final
  FROM ends e
 ), anchors AS (
  SELECT k.number, k.final, r.hash FROM kept k
@@ -67,6 +69,7 @@ def collect(
             "SELECT max(seq) FROM holdfast.records WHERE workspace = %s", (workspace,)
         ).fetchone()
         values = {"workspace": workspace, "before": before, "keep": keep, "newest": newest[0]}
+        values["attested"] = ATTESTED
         values["spared"] = [f"{prefix}%" for prefix in spared]
         row: Any = connection.execute(_COLLECT, values).fetchone()
     return {"records": row[0], "streams": row[1]}

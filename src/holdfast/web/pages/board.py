@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.budgets.rules import budget as budgets
 from holdfast.budgets.rules.boxes import amount, name_of
 from holdfast.budgets.rules.thresholds import STOP, UNITS
+from holdfast.budgets.stop import put_back
 from holdfast.clients.table import title_of
 from holdfast.gates import lookup
 from holdfast.gates.rules import gate as gates
@@ -91,6 +92,7 @@ def _place(place: ServedWorkspace, now: int, meter: SpendingMeter) -> dict[str, 
     try:
         place.look()
         workspace = place.workspace
+        put_back(workspace, now=now)
         held = latch.read(workspace)
         found["stopped"] = {**held} if held else None
         found["cards"] = list(cards(place, now, meter))
