@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -11,11 +12,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from holdfast.budgets.check import Budget
+from holdfast.clients.claude import usage as claude
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
+from scripts.readme import begun_session
 
 HOLDFAST = [sys.executable, "-m", "holdfast"]
 IDENTITY = ["-c", "user.name=docs", "-c", "user.email=docs@holdfast.invalid"]
+# The session of the recording that `leave_session` copies.
+FOUND = "022bdfed-56c0-4976-b946-1579523829e7"
 SESSION, ACTOR = "0f3c9a17-billing", "Secondary-A"
 DISCOVER = """\
 ### User Intent Signals
@@ -75,6 +80,26 @@ GATE = """\
   <how-to-verify>Visit http://localhost:3000/checkout and pay with the test card</how-to-verify>
   <resume-signal>Type "approved" or describe issues</resume-signal>
 </task>"""
+
+
+def leave_session(
+    root: Path, *, days_ago: int = 1, session: str = FOUND, share: float = 1.0
+) -> Path:
+    """A session of Claude Code in this folder that was killed in the middle of a turn: its transcript,
+    or a share of it."""
+    lines = begun_session().splitlines(keepends=True)
+    content = b"".join(lines[: round(len(lines) * share)])
+    content = content.replace(b"/home/dev/tally", bytes(root)).replace(
+        FOUND.encode(), session.encode()
+    )
+    day = clock.stamp(clock.now() - days_ago * clock.DAY)[:10].encode()
+    content = re.sub(rb'"timestamp":"\d{4}-\d\d-\d\d', b'"timestamp":"' + day, content)
+    path = Path(claude.folder_of(str(root))) / f"{session}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    ended = time.time() - days_ago * 86_400
+    os.utime(path, (ended, ended))
+    return path
 
 
 @contextmanager

@@ -17,7 +17,6 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 import holdfast
 from holdfast.budgets.check import Budget
-from holdfast.clients.claude import usage as claude
 from holdfast.fleet import agents, updates
 from holdfast.fleet.context import FleetContext
 from holdfast.fleet.epic import find
@@ -28,8 +27,7 @@ from holdfast.gates.rules import content as gate_content
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
 from scripts.page_server import Serving
-from scripts.page_stories import SESSION, stories
-from scripts.readme import begun_session
+from scripts.page_stories import FOUND, SESSION, leave_session, stories
 
 ROOT = Path(__file__).parent.parent
 PICTURES = ROOT / "build" / "pictures"
@@ -133,15 +131,22 @@ def _take(browser: Browser, serving: Serving, scheme: str) -> None:
 def _first_look(browser: Browser, root: Path) -> None:
     """The board of a workspace in which a client left a session, and nothing was set up."""
     _repository(root)
-    session = "022bdfed-56c0-4976-b946-1579523829e7"
-    transcript = Path(claude.folder_of(str(root))) / f"{session}.jsonl"
-    transcript.parent.mkdir(parents=True)
-    transcript.write_bytes(begun_session().replace(b"/home/dev/tally", bytes(root)))
+    leave_session(root)
     with Serving([str(root)]) as serving:
         page = browser.new_page(viewport={"width": 1280, "height": 620})
         page.goto(serving.link())
         page.wait_for_selector(".rows.found li")
         page.screenshot(path=PICTURES / "new-wide-light.png")
+        page.locator(".rows.found a").click()
+        page.set_viewport_size({"width": 1280, "height": 1180})
+        page.wait_for_selector(".course")
+        page.screenshot(path=PICTURES / "found-wide-light.png")
+        for days, share in ((2, 0.6), (3, 0.9), (5, 0.25), (6, 0.75), (9, 0.4)):
+            leave_session(root, days_ago=days, session=f"{days}{FOUND[1:]}", share=share)
+        page.set_viewport_size({"width": 1280, "height": 620})
+        page.goto(f"{serving.address.origin}/budget")
+        page.wait_for_selector(".bars li:nth-child(6)", timeout=60_000)
+        page.screenshot(path=PICTURES / "costs-wide-light.png")
         page.close()
 
 

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from scripts import readme
+from scripts.page_stories import FOUND as SESSION
+from scripts.page_stories import leave_session
 
-from holdfast.clients.claude import usage as claude
 from holdfast.hooks.after_turn import after_turn
 from holdfast.kernel import clock
 from tests.web import stories
 from tests.web.world import Visitor, World
 
-SESSION = "022bdfed-56c0-4976-b946-1579523829e7"
 PATIENCE = 20.0
 
 
 @pytest.fixture
 def transcript(repository: Path) -> Path:
-    """A session of Claude Code in this repository that was killed in the middle of a turn."""
-    content = readme.begun_session().replace(b"/home/dev/tally", bytes(repository))
-    path = Path(claude.folder_of(str(repository))) / f"{SESSION}.jsonl"
-    path.parent.mkdir(parents=True)
-    path.write_bytes(content)
-    return path
+    return leave_session(repository)
 
 
 def found_on_board(visitor: Visitor) -> Any:
@@ -54,6 +49,118 @@ def test_an_empty_workspace_shows_the_sessions_that_clients_left(
     assert "Three first steps" in text
     assert 'data-copy="holdfast init --client claude"' in text
     assert not world.workspace.exists(), "a look writes no journal"
+
+
+def read_session(visitor: Visitor, path: str) -> Any:
+    """The data of a session's page, once its transcript was read beside the page."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        data = visitor.data(f"{path}.json")
+        if data["course"] or data["unread"]:
+            return data
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_a_found_session_leads_to_its_story_and_its_pack(
+    world: World, transcript: Path, visitor: Visitor
+) -> None:
+    found_on_board(visitor)
+    path = f"/w/{world.key}/sessions/{SESSION}"
+    assert f'href="{path}"' in visitor.get("/board").text
+    assert f'href="{path}"' in visitor.get("/work").text
+    data = read_session(visitor, path)
+    assert not data["recorded"]
+    kinds = [one["kind"] for one in data["story"]["events"]]
+    assert kinds.count("asked") == 3
+    assert "still fails" in kinds
+    assert "Request under way" in data["handoff"]["pack"]
+    text = visitor.get(path).text
+    assert "Known from Claude Code's transcript alone" in text
+    assert "All that it reads: the pack" in text
+    assert 'data-copy="holdfast resume --session 022bdfed"' in text
+    assert 'data-copy="holdfast init --client claude"' in text
+    assert visitor.get(f"/w/{world.key}/sessions/{SESSION[:8]}").status_code == 200
+    assert visitor.get(f"/w/{world.key}/sessions/ffffffff").status_code == 404
+    assert not world.workspace.exists(), "a look writes no journal"
+
+
+def test_a_found_session_beside_recorded_ones(
+    world: World, transcript: Path, visitor: Visitor
+) -> None:
+    stories.capture(world)
+    data = read_session(visitor, f"/w/{world.key}/sessions/{SESSION}")
+    assert not data["recorded"]
+    assert data["story"]["tasks"]
+    records = visitor.data("/history.json")["records"]
+    assert all(SESSION not in one["stream"] for one in records)
+
+
+def test_secrets_of_a_found_session_are_not_shown(
+    world: World, transcript: Path, visitor: Visitor
+) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    transcript.write_bytes(transcript.read_bytes().replace(b"1,250.00", secret.encode()))
+    path = f"/w/{world.key}/sessions/{SESSION}"
+    read_session(visitor, path)
+    assert "[redacted:github-token]" in visitor.get(path).text
+    assert secret not in visitor.get(path).text
+    assert secret not in visitor.get(f"{path}.json").text
+
+
+def test_a_session_is_no_page_where_transcripts_are_not_read(
+    world: World, transcript: Path, visitor: Visitor
+) -> None:
+    (world.root / "holdfast.toml").write_text("[session]\nobserve = false\n")
+    answer = visitor.get(f"/w/{world.key}/sessions/{SESSION}")
+    assert answer.status_code == 404
+
+
+def test_a_session_has_a_chart_of_its_course(
+    world: World, transcript: Path, visitor: Visitor
+) -> None:
+    stories.capture(world, SESSION)
+    path = f"/w/{world.key}/sessions/{SESSION}"
+    course = read_session(visitor, path)["course"]
+    totals = {lane["kind"]: lane["total"] for lane in course["lanes"]}
+    assert totals == {"request": 3, "edit": 12, "failure": 4, "task": 4}
+    assert sum(mark["count"] for mark in course["lanes"][1]["marks"]) == totals["edit"]
+    for number, lane in enumerate(course["lanes"]):
+        assert sum(row["counts"][number] for row in course["rows"]) == lane["total"]
+    assert course["cost"]["total"] > 0
+    assert sum(row["cost"] for row in course["rows"]) == pytest.approx(course["cost"]["total"])
+    text = visitor.get(path).text
+    assert re.search(r'role="img" aria-label="3 requests, 12 edits, 4 failures, 4 tasks done', text)
+    assert "The same as a table" in text
+
+
+def test_the_budget_shows_what_sessions_cost_by_day_and_by_session(
+    world: World, transcript: Path, visitor: Visitor
+) -> None:
+    end = time.monotonic() + PATIENCE
+    while not (place := visitor.data("/budget.json")["workspaces"][0])["sessions"]:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    (session,) = place["sessions"]
+    path = f"/w/{world.key}/sessions/{SESSION}"
+    assert session["href"] == path
+    assert session["request"].startswith("Amounts such as 1,250.00")
+    assert place["days"]["total"] == pytest.approx(session["cost"])
+    course = read_session(visitor, path)["course"]
+    assert course["cost"]["total"] == pytest.approx(session["cost"])
+    text = visitor.get("/budget").text
+    assert re.search(r'aria-label="Cost by day, [\d-]+ to [\d-]+: \$6\.\d\d in all', text)
+    assert f'<a href="{path}">Amounts such as 1,250.00' in text
+
+
+def test_without_a_transcript_the_page_says_why_there_is_no_chart(
+    world: World, visitor: Visitor
+) -> None:
+    stories.capture(world)
+    path = f"/w/{world.key}/sessions/{stories.SESSION}"
+    read_session(visitor, path)
+    text = visitor.get(path).text
+    assert "No chart: Its client&#39;s transcript is not on this machine." in text
 
 
 def test_without_any_session_the_first_steps_are_shown(world: World, visitor: Visitor) -> None:

@@ -51,8 +51,13 @@ if TYPE_CHECKING:
 LONGEST_REQUEST = 200
 
 
-def read_new(found: FoundSession, progress: ReadProgress | None = None) -> NewEvents:
-    """What happened in a session since `progress`; `Unread` when its transcript cannot be read."""
+def read_new(
+    found: FoundSession, progress: ReadProgress | None = None, *, whole: bool = False
+) -> NewEvents:
+    """What happened in a session since `progress`; `Unread` when its transcript cannot be read.
+
+    The beginning of a long transcript is only skimmed, unless the `whole` is wanted.
+    """
     mark = progress["mark"] if progress else None
     state = progress["state"] if progress else conversation.new_state()
     events: list[SessionEvent] = []
@@ -72,7 +77,8 @@ def read_new(found: FoundSession, progress: ReadProgress | None = None) -> NewEv
         if first is not None:
             size = _size_of(path) - (mark["offset"] if mark and not restarted else 0)
             reader: Transcript = part(found["client"], "transcript")
-            events.extend(conversation.read(reader, chain((first,), new), state, size=size))
+            read = conversation.read(reader, chain((first,), new), state, size=0 if whole else size)
+            events.extend(read)
         mark = lines.mark
     return {"events": events, "progress": {"mark": mark, "state": state}, "restarted": restarted}
 

@@ -15,6 +15,7 @@ from holdfast.clients.lines import Unread
 from holdfast.clients.usage import amounts
 from holdfast.clients.usage.reader import forget_observation, key_of, refresh
 from holdfast.clients.usage.tally_file import in_memory, open_tally
+from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import StoreAway
 from holdfast.session import session_files, sessions, spending
 from holdfast.session.mentions import names_in
@@ -23,7 +24,7 @@ from holdfast.session.observed_state import is_empty
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypedDict
 
     from holdfast.clients.folders import FoundSession
@@ -96,13 +97,22 @@ def _looked(tally: Tally, workspace: Workspace, sources: list[Source], now: int)
     }
 
 
-def read_once(found: FoundSession) -> Observation | None:
-    """What a transcript says, read from its beginning; nothing is written anywhere."""
+def read_once(found: FoundSession, rules: Mapping[str, str] | None = None) -> Observation | None:
+    """What a transcript says, read from its beginning; nothing is written anywhere.
+
+    The result is redacted, with the user's own `rules` too: to redact all that was read took longer
+    than to read it.
+    """
+    from holdfast.kernel.redact import Redactor
+
     try:
         seen = observe(None, transcripts.read_new(found)["events"])
     except Unread:
         return None
-    return None if is_empty(seen) else seen
+    if is_empty(seen):
+        return None
+    redacted: Observation = Redactor(rules=rules).value(seen, canonical_json.dumps(seen))
+    return redacted
 
 
 def record(

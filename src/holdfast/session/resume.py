@@ -253,7 +253,8 @@ def _look(workspace: Workspace, state: SessionState, found: FoundSession | None,
     from holdfast.session import observation, spending
 
     if not workspace.exists():
-        seen = observation.read_once(found) if found else None
+        own_rules = config.load(workspace, None)["redact.rules"]
+        seen = observation.read_once(found, own_rules) if found else None
         if found is None or seen is None:
             return None
         return {"client": found["client"], "path": found["path"], "seen": seen}
@@ -398,8 +399,7 @@ def _from_transcript(workspace: Workspace | None, request: ResumeRequest, now: i
 
 
 def _of_found(found: FoundSession, request: ResumeRequest, now: int) -> Resumption:
-    """A pack from a transcript that no journal knows; redacted here, since it was never stored."""
-    from holdfast.kernel.redact import Redactor
+    """A pack from a transcript that no journal knows."""
     from holdfast.session.observation import read_once
 
     seen = read_once(found)
@@ -424,8 +424,8 @@ def _of_found(found: FoundSession, request: ResumeRequest, now: int) -> Resumpti
     return {
         "verdict": "UNKNOWN",
         "reasons": reasons,
-        "pack": Redactor().text(text),
-        "prompt": Redactor().text(progress_of(state)["prompt"]),
+        "pack": text,
+        "prompt": progress_of(state)["prompt"],
         "claims": [],
         "checkpoint": "",
         "session": found["session"],

@@ -61,6 +61,16 @@ if TYPE_CHECKING:
         subagents: list[Stretch]
         elsewhere: float
 
+    class SessionCosts(TypedDict):
+        """What one session spent, message by message: when, and how much; None is unknown. `request`
+        is the first one, empty where transcripts are not read."""
+
+        session: str
+        client: str
+        request: str
+        spent: Spending
+        messages: list[tuple[str, float | None]]
+
     # From what was spent to the moments at which steps began, each with its name.
     Marks = Callable[[Spending], Sequence[tuple[str, str]]]
 
@@ -116,6 +126,39 @@ def _account(
         "steps": amounts.by_time(tally, keys[0], marks(spent)) if marks else [],
         "subagents": agents,
         "elsewhere": max(0.0, round(spent["cost_at_least"] - listed, 6)) if agents else 0.0,
+    }
+
+
+def costs_over_time(
+    workspace: Workspace, sources_of_each: Sequence[Sequence[Source]], *, now: int
+) -> list[SessionCosts]:
+    """What these sessions spent, each with its messages. Each entry has the files of one session."""
+    clean = redaction_of(workspace)
+    settings = config.load(workspace, workspace.journal if workspace.exists() else None)
+    fold = observe if settings["session.observe"] else None
+    with open_tally(workspace.home) as tally:
+        try:
+            return [_costs(tally, one, now, clean, fold) for one in sources_of_each if one]
+        except apsw.Error:
+            with in_memory() as fresh:
+                return [_costs(fresh, one, now, clean, fold) for one in sources_of_each if one]
+
+
+def _costs(
+    tally: Tally,
+    sources: Sequence[Source],
+    now: int,
+    clean: Callable[[str], str],
+    fold: Fold | None,
+) -> SessionCosts:
+    problems = refresh(tally, sources, now, clean, fold)
+    key = key_of(sources[0])
+    return {
+        "session": sources[0]["session"],
+        "client": sources[0]["client"],
+        "request": ((tally.observed(key) or {}).get("first") or {}).get("text", ""),
+        "spent": _spending(tally, key, sources, problems),
+        "messages": tally.costs(key),
     }
 
 

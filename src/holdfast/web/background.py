@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar
 from weakref import WeakKeyDictionary
 
 from holdfast.kernel import clock, inbox
@@ -18,10 +18,12 @@ from holdfast.maintenance import doctor
 from holdfast.session.session_list import list_sessions
 from holdfast.session.spending import account
 from holdfast.streams import open_writer
+from holdfast.web.session_reader import CostReader, SessionReader, SessionView
 from holdfast.web.workspaces import ServedWorkspace, look_at
 
 if TYPE_CHECKING:
     from holdfast.maintenance.client_checks import Check
+    from holdfast.session.spending import SessionCosts
 
 MEASURE_SECONDS = 3.0
 # A session that no page showed for this long is no longer measured.
@@ -56,14 +58,18 @@ class SpendingSource(NamedTuple):
 
 
 class BoardSession(TypedDict):
-    """A session that a client left in a folder, whether or not the journal knows it."""
+    """A session that a client left in a folder. `is_recorded`: the journal knows it."""
 
     session: str
     client: str
+    is_recorded: bool
     seen_at: str
     request: str
     edits: int
     open_tasks: int
+
+
+R = TypeVar("R", SessionReader, CostReader)
 
 
 class SpendingMeter:
@@ -78,6 +84,7 @@ class SpendingMeter:
         self._seen: dict[SpendingSource, tuple[int, int]] = {}
         self._folders: dict[str, float] = {}
         self._found: dict[str, tuple[float, list[BoardSession]]] = {}
+        self._readers: dict[SessionReader | CostReader, float] = {}
         self._last = 0.0
         self._stopped = False
 
@@ -98,9 +105,24 @@ class SpendingMeter:
             known = self._found.get(root)
             return known[1] if known else None
 
+    def session(self, root: str, session: str, *, recorded: bool) -> SessionView | None:
+        """What the transcript of a session says; None before it was read."""
+        return self._watch(SessionReader(root, session, recorded)).view
+
+    def costs(self, root: str) -> list[SessionCosts] | None:
+        """What the newest sessions of this folder spent; None before that was read."""
+        return self._watch(CostReader(root)).view
+
+    def _watch(self, wanted: R) -> R:
+        """The reader that does this already, or a new one."""
+        with self._lock:
+            known = next((one for one in self._readers if one == wanted), wanted)
+            self._readers[known] = time.monotonic()
+        return known  # type: ignore[return-value]
+
     def is_due(self) -> bool:
         is_late = time.monotonic() - self._last > MEASURE_SECONDS
-        return bool(self._wanted or self._folders) and is_late
+        return bool(self._wanted or self._folders or self._readers) and is_late
 
     def stop(self) -> None:
         self._stopped = True
@@ -117,6 +139,10 @@ class SpendingMeter:
                 if self._last - asked > KEPT_SECONDS:
                     del self._folders[root]
                     self._found.pop(root, None)
+            for reader, asked in list(self._readers.items()):
+                if self._last - asked > KEPT_SECONDS:
+                    del self._readers[reader]
+            readers = list(self._readers)
             jobs = list(self._wanted)
             folders = [
                 root
@@ -125,6 +151,9 @@ class SpendingMeter:
             ]
         for root in folders:
             self._search(root)
+        for reader in readers:
+            if not self._stopped and reader.refresh(clock.now()):
+                self.version += 1
         for wanted in jobs:
             if self._stopped:
                 return
@@ -164,6 +193,7 @@ def _found_in(root: str) -> list[BoardSession]:
         {
             "session": one["session"],
             "client": one["client"],
+            "is_recorded": one["state"] is not None,
             "seen_at": clock.stamp(now - one["age"]),
             "request": one["request"],
             "edits": one["edits"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from playwright.sync_api import expect
+from scripts.page_stories import FOUND, leave_session
 
 from tests.web import stories
 from tests.web.browser.chromium import PATIENCE, Opens, accessible
@@ -57,6 +58,40 @@ def test_pages_by_keyboard_and_on_a_small_screen(world: World, opens: Opens) -> 
         wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0, path
         accessible(page)
+
+
+def test_charts_of_a_session_and_of_costs_in_every_width_and_light(
+    world: World, opens: Opens
+) -> None:
+    """The session is known by its transcript alone."""
+    leave_session(world.root)
+    path = f"/w/{world.key}/sessions/{FOUND}"
+    page = opens("/board", viewport=SMALL)
+    page.get_by_role("link", name="Amounts such as 1,250.00").click()
+    for width in (400, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        for address, chart, mark in ((path, ".course", ".edit rect"), ("/budget", ".days", "rect")):
+            page.goto(page.evaluate("location.origin") + address)
+            picture = page.locator(chart)
+            expect(picture.locator(mark).first).to_be_visible()
+            expect(page.get_by_role("img", name="3 requests" if chart == ".course" else "Cost by day")).to_be_visible()  # fmt: skip
+            assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+            edges = picture.locator(mark).evaluate_all(
+                "all => all.map(one => one.getBoundingClientRect()).map(box => [box.left, box.right])"
+            )
+            box = picture.bounding_box()
+            assert box is not None
+            assert all(
+                box["x"] <= left and right <= box["x"] + box["width"] for left, right in edges
+            )
+            accessible(page)
+            drawn = "all => all.map(one => getComputedStyle(one).fill)"
+            dark = set(picture.locator(mark).evaluate_all(drawn))
+            page.emulate_media(color_scheme="light")
+            assert dark != set(picture.locator(mark).evaluate_all(drawn))
+    page.goto(page.evaluate("location.origin") + path)
+    page.get_by_text("The same as a table").click()
+    expect(page.locator(".numbers tbody tr").first).to_be_visible()
 
 
 def test_from_row_to_row_by_keyboard(world: World, opens: Opens) -> None:

@@ -197,6 +197,13 @@ class Tally:
             sql, values = f"{sql} AND agent = ?", [*values, agent]
         return _total(self._row(sql, *values) or ())
 
+    def costs(self, key: str) -> list[tuple[str, float | None]]:
+        """When each message of a session came, and its cost; None where no price is known."""
+        rows: list[Any] = self.connection.execute(
+            "SELECT at, cost FROM message WHERE session = ? AND at != '' ORDER BY at", (key,)
+        ).fetchall()
+        return [(at, cost) for at, cost in rows]
+
     def agents(self, key: str) -> list[str]:
         return self._column(
             "SELECT agent FROM message WHERE session = ? GROUP BY agent ORDER BY min(at)", key

@@ -9,10 +9,12 @@ from holdfast.budgets.check import Budget
 from holdfast.budgets.rules import budget as rules
 from holdfast.budgets.rules.boxes import amount, name_of, short_amount
 from holdfast.budgets.rules.thresholds import LEVELS, TYPES, from_millionths, level_of
+from holdfast.clients.table import title_of
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
+from holdfast.session.rules.session import stream_of
 from holdfast.web import figures
-from holdfast.web.record_text import number, stretch, tail
+from holdfast.web.record_text import number, page_of, stretch, tail
 from holdfast.web.workspaces import is_away
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from holdfast.web.workspaces import ServedWorkspace, Site
 
 LOOKED_BACK = 600
-MOST_LINES, MOST_STEPS, MOST_TOLD = 6, 30, 12
+MOST_LINES, MOST_STEPS, MOST_TOLD, MOST_SESSIONS = 6, 30, 12, 12
 
 
 def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
@@ -33,7 +35,10 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
     return {
         "several": len(site) > 1,
         "chosen": wanted,
-        "workspaces": [_place(place, before, alone=len(places) == 1) for place in places],
+        "workspaces": [
+            {**_place(place, before, alone=len(places) == 1), **_spent(place, meter, now)}
+            for place in places
+        ],
     }
 
 
@@ -66,6 +71,28 @@ def _place(place: ServedWorkspace, before: int | None, *, alone: bool) -> dict[s
             "problem": getattr(error, "message", str(error)),
             "hint": getattr(error, "hint", ""),
         }
+
+
+def _spent(place: ServedWorkspace, meter: SpendingMeter, now: int) -> dict[str, Any]:
+    """What the sessions of a workspace cost, by day and by session."""
+    costs = meter.costs(place.root) or []
+    known = [(one, one["spent"]["cost"] or one["spent"]["cost_at_least"]) for one in costs]
+    known = sorted((pair for pair in known if pair[1]), key=lambda pair: -pair[1])[:MOST_SESSIONS]
+    return {
+        "days": figures.days([(one["session"], one["messages"]) for one in costs], now),
+        "sessions": [
+            {
+                "session": one["session"],
+                "client": title_of(one["client"]),
+                "request": one["request"],
+                "cost": cost,
+                "is_part": one["spent"]["cost"] is None,
+                "width": round(figures.WIDE * cost / known[0][1]),
+                "href": page_of(place.key, stream_of(one["session"])),
+            }
+            for one, cost in known
+        ],
+    }
 
 
 def _gauge(type: str, state: BudgetState, held: InForce, recent: list[Record]) -> dict[str, Any]:

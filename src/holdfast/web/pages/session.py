@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from holdfast.clients.table import title_of
+from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.state import load
 from holdfast.session import resume, sessions
@@ -12,13 +14,16 @@ from holdfast.session.rules import session as rules
 from holdfast.session.rules.model import UNKNOWN_ISSUE
 from holdfast.web import figures
 from holdfast.web.record_text import number, stretch, tail
+from holdfast.web.session_reader import find_unrecorded
 
 if TYPE_CHECKING:
+    from holdfast.clients.folders import FoundSession
     from holdfast.journal.interface import Record
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.rules.model import SessionState
     from holdfast.web.background import SpendingMeter
-    from holdfast.web.workspaces import Site
+    from holdfast.web.session_reader import SessionView
+    from holdfast.web.workspaces import ServedWorkspace, Site
 
 MOST_TASKS = 60
 MOST_EVENTS, MOST_FILES = 60, 12
@@ -28,12 +33,20 @@ LOOKED_BACK = 400
 def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
     place = site.place(words["workspace"])
     workspace = place.workspace
-    state = find(workspace, words["id"])
+    try:
+        state = find(workspace, words["id"])
+    except NotFound:
+        found = find_unrecorded(workspace, sessions.check_id(words["id"]))
+        if found is None:
+            raise
+        return _unrecorded(place, found, meter)
+    view = meter.session(place.root, state["session"], recorded=True)
     stream = rules.stream_of(state["session"])
     recent = tail(workspace.journal, stream, LOOKED_BACK)
     completed = state["progress"]["completed"]
     return {
         "workspace": place.key,
+        "recorded": True,
         "session": state,
         "completed": completed[-MOST_TASKS:],
         "earlier": max(0, len(completed) - MOST_TASKS),
@@ -43,9 +56,49 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
         "spent": meter.figures(place.root, session=state["session"]).data(),
         "work": figures.bars(_work(recent, state), now),
         "handoff": _handoff(workspace, state, now),
+        **_course(view),
+        "is_reading": False,
         "next": f"holdfast resume --session {state['session'][:8]}",
         "timeline": stretch(workspace.journal, place.key, stream, number(words, "before")),
     }
+
+
+def _unrecorded(
+    place: ServedWorkspace, found: FoundSession, meter: SpendingMeter
+) -> dict[str, Any]:
+    """The page of a session that the journal does not know: its story and its pack, from its transcript."""
+    session = found["session"]
+    view = meter.session(place.root, session, recorded=False)
+    state: Any = {
+        **rules.initial(rules.stream_of(session)),
+        "observed": view.observed if view else None,
+    }
+    handoff = (view.handoff if view else None) or {"prompt": "", "pack": "", "problem": ""}
+    return {
+        "workspace": place.key,
+        "recorded": False,
+        "found": {
+            "client": found["client"],
+            "path": found["path"],
+            "cwd": found["cwd"],
+            "at": clock.stamp(found["modified"]),
+        },
+        "client": title_of(found["client"]),
+        "session": state,
+        "name": _name(state),
+        "story": _story(state),
+        "spent": meter.figures(place.root, session=session).data(),
+        "handoff": handoff,
+        **_course(view),
+        "is_reading": view is None,
+        "next": f"holdfast resume --session {session[:8]}",
+    }
+
+
+def _course(view: SessionView | None) -> dict[str, Any]:
+    """The chart, or why there is none; neither while the transcript is being read."""
+    course = figures.course(view.moments, view.messages) if view else None
+    return {"course": course, "unread": view.problem if view else ""}
 
 
 def find(workspace: Workspace, id: str) -> SessionState:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from holdfast.clients.table import title_of
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.state import load
 from holdfast.loop.rules import loop as loops
@@ -39,6 +40,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
     for place in site:
         try:
             place.look()
+            rows["sessions"] += _unrecorded(place, meter)
             if not place.workspace.exists():
                 continue
             for kind, find in kinds.items():
@@ -52,6 +54,22 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
         more[kind] += max(0, len(found) - MOST)
         del found[MOST:]
     return {"several": len(site) > 1, **rows, "more": more, "away": away}
+
+
+def _unrecorded(place: ServedWorkspace, meter: SpendingMeter) -> list[dict[str, Any]]:
+    """The newest sessions that only their clients' transcripts tell of."""
+    return [
+        _row(
+            place,
+            f"session:{one['session']}",
+            one["session"][:8],
+            what=one["request"],
+            word=f"{title_of(one['client'])}'s transcript",
+            at=one["seen_at"],
+        )
+        for one in meter.found(place.root) or []
+        if not one["is_recorded"]
+    ]
 
 
 def _newest(workspace: Workspace, prefix: str) -> tuple[list[Head], int]:
