@@ -33,7 +33,7 @@ class SessionView(NamedTuple):
 
 def find_unrecorded(workspace: Workspace, id: str) -> FoundSession | None:
     """A session of this folder that only a transcript tells of, by its id or a beginning of it."""
-    if not observation.is_on(workspace):
+    if not sessions.reads_transcripts(workspace):
         return None
     found = [one for one in sessions_in(workspace.root) if one["session"].startswith(id)]
     return next((one for one in found if one["session"] == id), found[0] if found else None)
@@ -83,7 +83,7 @@ class SessionReader:
         return view if self._is_recorded else self._with_story(workspace, sources, view, now)
 
     def _moments(self, workspace: Workspace, source: Source) -> list[Moment]:
-        if not observation.is_on(workspace):
+        if not sessions.reads_transcripts(workspace):
             return []
         if self._course is None:
             found: Any = {**source, "modified": 0, "cwd": ""}
