@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -186,28 +185,27 @@ def break_what_is_known(hooks: Hooks, tmp_path: Path) -> str:
 BREAKS = [break_interpreter, break_package, break_syntax, break_what_is_known]
 
 
-@pytest.mark.parametrize("breaks", BREAKS)
 @pytest.mark.parametrize("client", CLIENTS)
 def test_whatever_is_broken_the_client_goes_on_and_doctor_names_it(
-    hooks: Hooks,
-    holdfast: Holdfast,
-    tmp_path: Path,
-    client: str,
-    breaks: Callable[[Hooks, Path], str],
+    hooks: Hooks, holdfast: Holdfast, tmp_path: Path, client: str
 ) -> None:
+    """One after the other: what `doctor` mended is broken in the next way."""
     hooks.environment["PATH"] = ""
-    reason = breaks(hooks, tmp_path)
-    for event in ("SessionStart", TOOL[client], USED[client], STOP[client], "SessionEnd"):
-        assert hooks(client, event, **MAKE) == {}
-    assert len(hooks.reasons()) == 5
-    assert reason in hooks.reasons()[0]
-    told = holdfast("doctor").out
-    assert reason in told
-    holdfast("doctor", "--fix")
-    assert hooks.reasons() == []
-    assert launcher.problem() == "", "and what was broken is mended"
     holdfast("checkpoint", "--skip-git", "--next", "keep the quotes")
-    assert "keep the quotes" in str(hooks(client, "SessionStart", source="startup"))
+    for number, breaks in enumerate(BREAKS):
+        reason = breaks(hooks, tmp_path)
+        for mark in (hooks.folder / "sessions").iterdir():
+            mark.unlink()
+        for event in ("SessionStart", TOOL[client], USED[client], STOP[client], "SessionEnd"):
+            assert hooks(client, event, **MAKE) == {}, reason
+        assert len(hooks.reasons()) == 5, reason
+        assert reason in hooks.reasons()[0]
+        assert reason in holdfast("doctor").out
+        holdfast("doctor", "--fix")
+        assert hooks.reasons() == []
+        assert launcher.problem() == "", "and what was broken is mended"
+        began = hooks(client, "SessionStart", session_id=f"new-{number}", source="startup")
+        assert "keep the quotes" in str(began), reason
 
 
 def test_a_failure_that_cannot_be_written_down_is_silent(hooks: Hooks, tmp_path: Path) -> None:
@@ -217,19 +215,18 @@ def test_a_failure_that_cannot_be_written_down_is_silent(hooks: Hooks, tmp_path:
     assert hooks("claude", "PreToolUse", **MAKE) == {}
 
 
-@pytest.mark.parametrize("breaks", BREAKS)
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_stop_denies_though_python_is_gone(
-    hooks: Hooks, tmp_path: Path, client: str, breaks: Callable[[Hooks, Path], str]
-) -> None:
+def test_a_stop_denies_though_python_is_gone(hooks: Hooks, tmp_path: Path, client: str) -> None:
     hooks.environment["PATH"] = ""
-    breaks(hooks, tmp_path)
-    assert hooks(client, TOOL[client], **MAKE) == {}
-    latch.engage(discover(), 'The disk is "on fire" \\ now.', by="ops", now=0)
-    reason = denied(client, hooks(client, TOOL[client], **MAKE))
-    assert 'The disk is "on fire" \\ now.' in reason
-    Path(discover().home, "latch").write_text("{")
-    assert "a stop is set here" in denied(client, hooks(client, TOOL[client], **MAKE))
+    for breaks in BREAKS:
+        breaks(hooks, tmp_path)
+        assert hooks(client, TOOL[client], **MAKE) == {}
+        latch.engage(discover(), 'The disk is "on fire" \\ now.', by="ops", now=0)
+        reason = denied(client, hooks(client, TOOL[client], **MAKE))
+        assert 'The disk is "on fire" \\ now.' in reason
+        Path(discover().home, "latch").write_text("{")
+        assert "a stop is set here" in denied(client, hooks(client, TOOL[client], **MAKE))
+        latch.release(discover())
 
 
 def test_a_stop_denies_in_a_linked_worktree_too(
@@ -350,23 +347,21 @@ def test_what_a_tool_without_a_command_is_given_stays_unread(hooks: Hooks) -> No
     assert hooks.starts() == []
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        *(f"holdfast {' '.join(words)} x" for words in PERSONS_COMMANDS),
-        "hold''fast gate ans\"wer\" 3f2a",
-        "hold\\fast guard a\\ck cost",
-        "sh -c 'holdfast release'",
-        "git status\nholdfast release",
-    ],
-)
+PERSONS_LINES = [
+    *(f"holdfast {' '.join(words)} x" for words in PERSONS_COMMANDS),
+    "hold''fast gate ans\"wer\" 3f2a",
+    "hold\\fast guard a\\ck cost",
+    "sh -c 'holdfast release'",
+    "git status\nholdfast release",
+]
+
+
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_persons_command_reaches_python_and_is_denied(
-    hooks: Hooks, client: str, line: str
-) -> None:
+def test_a_persons_command_reaches_python_and_is_denied(hooks: Hooks, client: str) -> None:
     begin(hooks, client)
-    answer = hooks(client, TOOL[client], tool_name="Bash", tool_input={"command": line})
-    assert "Only a person may run" in denied(client, answer)
+    for line in PERSONS_LINES:
+        answer = hooks(client, TOOL[client], tool_name="Bash", tool_input={"command": line})
+        assert "Only a person may run" in denied(client, answer), line
 
 
 def test_a_project_that_is_called_holdfast_costs_no_python(hooks: Hooks) -> None:

@@ -11,7 +11,7 @@ from holdfast.clients.discovery import sessions_in
 from holdfast.clients.events import last_times
 from holdfast.clients.installation import modules
 from holdfast.clients.settings import files
-from holdfast.clients.settings.condition import conditions
+from holdfast.clients.settings.condition import clients_with_ours
 from holdfast.kernel import clock
 from holdfast.kernel.plain_file import read_plain
 
@@ -42,7 +42,7 @@ RESTART = "Start {client} again in this project: a session that runs already tak
 
 def hook_runs(workspace: Workspace, server: list[str]) -> list[HookRuns]:
     """Each client whose settings have our hooks."""
-    installed = [one["client"] for one in conditions(workspace, server)]
+    installed = clients_with_ours(workspace, server)
     times = last_times(workspace)
     sessions = sessions_in(workspace.root, enough=10) if installed else []
     found = []

@@ -35,12 +35,26 @@ def conditions(workspace: Workspace, server: list[str]) -> list[Condition]:
     return found
 
 
+def clients_with_ours(workspace: Workspace, server: list[str]) -> list[str]:
+    """The clients that `conditions` names, in its order, without a judgment of their files."""
+    parts = parts_of(workspace, list(CLIENTS), server)
+    return [client for client in CLIENTS if any(map(_has_ours, parts[client]))]
+
+
+def _has_ours(part: Part) -> bool:
+    try:
+        text = files.read(os.path.realpath(part.path))
+        return text is not None and part.has_ours(text)
+    except HoldfastError:
+        return True  # what cannot be read is a problem to be told
+
+
 def _condition(client: str, part: Part) -> Condition | None:
     """None: nothing of ours is in the file."""
     path = os.path.realpath(part.path)
     try:
         text = files.read(path)
-        if text is None or part.take(text) == text:
+        if text is None or not part.has_ours(text):
             return None
         gone = [program for program in part.programs(text) if not os.path.exists(program)]
         is_current = part.put(text)["text"] == text

@@ -48,6 +48,9 @@ class TomlPart:
             return {"text": text, "pieces": [], "notes": [self._by_hand(closed)]}
         return {"text": text + piece, "pieces": [piece], "notes": []}
 
+    def has_ours(self, text: str) -> bool:
+        return self.take(text) != text
+
     def take(self, text: str) -> str:
         while BEGIN in text:
             begin = text.index(BEGIN)

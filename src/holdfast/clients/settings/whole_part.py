@@ -27,6 +27,9 @@ class WholePart:
             raise not_settings(self.path, "is there already, and not ours")
         return {"text": self._content, "pieces": [], "notes": []}
 
+    def has_ours(self, text: str) -> bool:
+        return self._mark in text
+
     def take(self, text: str) -> str:
         return "" if self._mark in text else text
 
