@@ -35,6 +35,7 @@ MEASUREMENTS = (
     "beat_process",
     "beat_load",
     "usage_check",
+    "compaction",
     "observation",
     "page",
     "postgres_record",

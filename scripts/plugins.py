@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.clients.codex import install as codex
+from holdfast.clients.copilot import install as copilot
 from holdfast.clients.gemini import install as gemini
+from holdfast.clients.qwen import install as qwen
 from holdfast.version import __version__
 
 ROOT = Path(__file__).parent.parent
@@ -63,7 +65,7 @@ def written() -> dict[Path, str]:
         files[PLUGINS / name / "plugin.json"] = _json(_portable_manifest(name))
         for command in commands:
             files[PLUGINS / name / "commands" / f"{command}.md"] = _command(command)
-    return {**files, **_gemini(), **_opencode()}
+    return {**files, **_gemini(), **_qwen(), **_copilot(), **_opencode()}
 
 
 def _gemini() -> dict[Path, str]:
@@ -79,6 +81,44 @@ def _gemini() -> dict[Path, str]:
         for command in commands:
             files[folder / "commands" / group / f"{command}.toml"] = _toml(command)
     return files
+
+
+def _qwen() -> dict[Path, str]:
+    """An extension of Qwen Code's own form: a portable plugin brings no hooks there."""
+    folder = PLUGINS / "qwen"
+    manifest = {"name": "holdfast", "version": __version__, **_described("holdfast"), **SERVER}
+    files = {
+        folder / "qwen-extension.json": _json(manifest),
+        folder / "hooks" / "hooks.json": _json(_hooks_of("qwen", qwen.EVENTS)),
+        folder / "hooks" / "run": (SOURCE / "hooks" / "run").read_text(encoding="utf-8"),
+        folder / "skills" / "holdfast" / "SKILL.md": _skill(),
+    }
+    for group, commands in {"holdfast": COMMANDS, **THIN}.items():
+        for command in commands:
+            files[folder / "commands" / group / f"{command}.md"] = _command(command)
+    return files
+
+
+def _copilot() -> dict[Path, str]:
+    folder = PLUGINS / "copilot"
+    parts = {"hooks": "hooks/hooks.json", "mcpServers": ".mcp.json", "skills": "skills/"}
+    return {
+        folder / "plugin.json": _json({**_manifest("holdfast"), **parts}),
+        folder / ".mcp.json": _json(SERVER),
+        folder / "hooks" / "hooks.json": _json(_hooks_of("copilot", copilot.EVENTS)),
+        folder / "hooks" / "run": (SOURCE / "hooks" / "run").read_text(encoding="utf-8"),
+        folder / "skills" / "holdfast" / "SKILL.md": _skill(),
+    }
+
+
+def _hooks_of(client: str, events: dict[str, int]) -> dict[str, object]:
+    """Hooks in Claude Code's form, which name their client: these clients set variables of Claude Code's."""
+    hooks = {}
+    for event, seconds in events.items():
+        line = f'sh "${{CLAUDE_PLUGIN_ROOT}}/hooks/run" {event} {client}'
+        handler = {"type": "command", "command": line, "timeout": seconds}
+        hooks[event] = [{"hooks": [handler]}]
+    return {"hooks": hooks}
 
 
 def _opencode() -> dict[Path, str]:

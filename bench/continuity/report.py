@@ -36,6 +36,11 @@ not by those of the code that it judges.
 Beside Holdfast's pack stand four texts that cost nothing: the end of the conversation, the person's
 requests, a note from git (files changed, commits), and the client's own summary where the client
 wrote one, whole and cut to the same length.
+
+Where Claude Code compacted, two rows show what would stand in the conversation's place with our mod.
+**instant compaction** is the pack and the last messages word for word, about 8,000 tokens of them.
+**assisted compaction** is the client's own summary and the pack after it. The recorded summaries were
+written without our instructions, so that row is a lower bound.
 """
 
 RECORDED = """\

@@ -233,6 +233,25 @@ def test_an_own_summary_stands_at_compactions_only(recordings: dict[str, Recordi
         assert (text is not None) is (cut.kind == "compaction")
 
 
+def test_what_a_compaction_with_our_mod_leaves(recordings: dict[str, Recording]) -> None:
+    recording = recordings["claude-compacted"]
+    for cut in cuts_of(recording):
+        instant = continuity.instant_compaction(recording, cut, BUDGET)
+        assisted = continuity.assisted_compaction(recording, cut, BUDGET)
+        if cut.kind != "compaction":
+            assert instant is assisted is None
+            continue
+        pack = continuity.holdfast_pack(recording, cut, BUDGET)
+        own = continuity.own_summary(recording, cut, BUDGET)
+        assert instant is not None
+        assert assisted == f"{own}\n{pack}"
+        assert instant.startswith(pack)
+        last = continuity.before(recording, cut)[-1]
+        assert last.text in instant[len(pack) :], "the last message stands there word for word"
+        room = 8000 * continuity.CHARACTERS_PER_TOKEN
+        assert 0 < len(instant) - len(pack) < 1.5 * room
+
+
 def test_the_table_has_a_cell_for_every_column(short: Recording) -> None:
     (comparison,) = comparisons_of(measure([short], BUDGET))
     head, *rows = cells_of(comparison)

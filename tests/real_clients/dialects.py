@@ -4,7 +4,8 @@ An answer is plain data: `{"text": ...}`, `{"tool": name, "input": {...}}` (and 
 the client sorts its tools), both for words beside a call, `{"status": 500}` for a model that is down
 (with `"error"` and `"headers"`, as at a usage limit).
 An input that is a text is one of a free-form tool, which only Codex has. `"tokens"` says how many the
-prompt is told to have cost, `"silent"` for how many seconds the model says nothing.
+prompt is told to have cost, `"silent"` for how many seconds the model says nothing. `"meanwhile"` is the answer
+until the tool is there; with `"searched"`, until a result shows the tool of this name.
 """
 
 from __future__ import annotations

@@ -83,6 +83,7 @@ def interactive(job: dict[str, Any], stub: Stub) -> dict[str, Any]:
     os.close(slave)
     ends = time.monotonic() + job["patience"]
     shown, failed = "", ""
+    times: list[dict[str, float]] = []
     for step in job["steps"]:
         since = len(shown)
         if "run" in step:
@@ -94,10 +95,12 @@ def interactive(job: dict[str, Any], stub: Stub) -> dict[str, Any]:
                 break
         if failed:
             break
+        times.append({"seen": time.monotonic()})
         for words in step["type"]:
             shown += _read(master)
-            os.write(master, words.encode())
             time.sleep(0.3)  # a terminal's user: what comes in one burst is taken for a paste
+            os.write(master, words.encode())
+        times[-1]["typed"] = time.monotonic()
     while not failed and process.poll() is None and time.monotonic() < ends:
         shown += _read(master)
     if process.poll() is None:
@@ -105,7 +108,7 @@ def interactive(job: dict[str, Any], stub: Stub) -> dict[str, Any]:
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     os.close(master)
-    return {"code": process.returncode, "out": shown, "err": failed}
+    return {"code": process.returncode, "out": shown, "err": failed, "times": times}
 
 
 def serving(job: dict[str, Any], stub: Stub) -> dict[str, Any]:

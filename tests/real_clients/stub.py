@@ -42,7 +42,7 @@ class Stub(http.server.ThreadingHTTPServer):
             return SILENCE
         first = self._script[0]
         # Clients do not wait for a server: its tools come with the first request that finds it up.
-        if "meanwhile" in first and json.dumps(first["tool"]) not in json.dumps(body["tools"]):
+        if "meanwhile" in first and not _can_call(first, body):
             return dict(first["meanwhile"])
         return self._script.pop(0)
 
@@ -61,6 +61,14 @@ class Stub(http.server.ThreadingHTTPServer):
             return int(chosen["status"]), refused
         answered = reply(path, body, chosen, number)
         return (404, Reply("application/json", b"{}")) if answered is None else (200, answered)
+
+
+def _can_call(order: Answer, body: Any) -> bool:
+    """Whether the model was shown the tool: among its tools or, where it has to search, in a result."""
+    if "searched" not in order:
+        return json.dumps(order["tool"]) in json.dumps(body["tools"])
+    results = [json.dumps(one) for one in body["messages"] if one.get("role") == "tool"]
+    return any(order["searched"] in result and "properties" in result for result in results)
 
 
 class _Listener(http.server.BaseHTTPRequestHandler):

@@ -6,14 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.real_clients.world import Claude, Client, Codex, Gemini, Opencode
+from tests.real_clients.world import Claude, Client, Gemini, Opencode, Qwen
 
 pytestmark = pytest.mark.clients
-# Qwen Code and Copilot CLI have no plugin of ours yet; `init` sets them up.
-WITH_A_PLUGIN = [Claude, Codex, Gemini, Opencode]
 
 
-@pytest.mark.parametrize("client", WITH_A_PLUGIN, indirect=True)
 def test_a_plugin_brings_the_pack_the_skill_and_a_checkpoint(client: Client, market: Path) -> None:
     client.holdfast("checkpoint", "--session", "before", "--next", "keep the quotes")
     Path(".ccc-progress.md").unlink()
@@ -25,8 +22,8 @@ def test_a_plugin_brings_the_pack_the_skill_and_a_checkpoint(client: Client, mar
     assert Path(".ccc-progress.md").exists(), "its stop was a checkpoint"
 
 
-# Codex has no commands in plugins; its agents have the skill.
-@pytest.mark.parametrize("client", [Claude, Gemini, Opencode], indirect=True)
+# Codex and Copilot CLI have no commands in plugins; their agents have the skill.
+@pytest.mark.parametrize("client", [Claude, Gemini, Opencode, Qwen], indirect=True)
 def test_a_command_by_the_protocols_own_name(client: Client, market: Path) -> None:
     client.install_plugin(market)
     called = {"opencode": ["run", "--format", "json", "--command", "ccc/go"]}
@@ -35,7 +32,6 @@ def test_a_command_by_the_protocols_own_name(client: Client, market: Path) -> No
     assert "Run `holdfast go` with these words of the user" in run.asked[0]
 
 
-@pytest.mark.parametrize("client", WITH_A_PLUGIN, indirect=True)
 def test_with_the_hooks_of_init_a_plugins_hooks_are_silent(client: Client, market: Path) -> None:
     client.holdfast("checkpoint", "--session", "before", "--next", "keep the quotes")
     client.install_plugin(market)

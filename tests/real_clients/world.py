@@ -36,6 +36,9 @@ class Run(NamedTuple):
     out: str
     err: str
     requests: list[dict[str, Any]]
+    # When the client showed what each step waits for, and when its words were typed: seconds of a clock
+    # without a date.
+    times: list[dict[str, float]] | None = None
 
     @property
     def asked(self) -> list[str]:
@@ -469,6 +472,16 @@ class Qwen(Client):
     def tool(self, name: str) -> Answer:
         return {"tool": f"mcp__{SERVER}__{name}"}
 
+    def mcp(self, name: str, **input: Any) -> Answer:
+        # Its model searches for a tool of a server first, and calls it through another one.
+        wanted = self.tool(name)["tool"]
+        search = {"tool": "tool_search", "input": {"query": f"select:{wanted}"}}
+        call = {"tool": "tool_call", "input": {"name": wanted, "arguments": input}}
+        return {**call, "searched": wanted, "meanwhile": search}
+
+    def install_plugin(self, market: Path) -> None:
+        self._manage("extensions", "install", str(market / "plugins" / "qwen"), "--consent")
+
 
 class Copilot(Client):
     name = "copilot"
@@ -512,6 +525,9 @@ class Copilot(Client):
 
     def tool(self, name: str) -> Answer:
         return {"tool": f"{SERVER}-{name}"}
+
+    def install_plugin(self, market: Path) -> None:
+        self._manage("plugin", "install", str(market / "plugins" / "copilot"))
 
 
 class Inspector(Client):

@@ -34,6 +34,7 @@ from holdfast.clients.conversation import TOOL_CALLS, SessionEvent, decode, flat
 from holdfast.clients.discovery import session_at, sessions_in
 from holdfast.clients.lines import Unread
 from holdfast.clients.transcripts import read_new
+from holdfast.kernel import config
 from holdfast.session.observe import observe
 from holdfast.session.pack import render
 
@@ -46,6 +47,8 @@ FEWEST_CALLS = 40
 FEWEST_EVENTS_BEFORE = 30
 MID_TURN_SHARES = (0.2, 0.35, 0.5, 0.65, 0.8)
 MOST_NAMES = 60
+# As the mod counts them (plugins/holdfast/hooks/register.js).
+CHARACTERS_PER_TOKEN = 4
 MOST_RULINGS, MOST_ANSWERS, MOST_HEADINGS = 12, 8, 8
 # A name that so large a share of many sessions uses says nothing about one of them.
 COMMON_SHARE, ENOUGH_SESSIONS = 0.3, 20
@@ -580,12 +583,45 @@ def own_summary_cut(recording: Recording, cut: Cut, budget: int) -> str | None:
     return None if summary is None else summary[:budget]
 
 
+def instant_compaction(recording: Recording, cut: Cut, budget: int) -> str | None:
+    """What stands in the conversation's place after our mod's `instant`: the pack, and the last messages
+    word for word, whole ones alone."""
+    if not _is_ours_to_compact(recording, cut):
+        return None
+    room = int(config.SETTINGS["claude.compaction_tokens"][0]) * CHARACTERS_PER_TOKEN
+    kept: list[SessionEvent] = []
+    for event in reversed(before(recording, cut)):
+        room -= len(event.text) + len(event.path)
+        if room < 0:
+            break
+        kept.append(event)
+    while kept and kept[-1].kind == "result":  # a result whose call is gone does not stand alone
+        kept.pop()
+    last = [f"{event.kind} {event.path} {event.text}" for event in reversed(kept)]
+    return "\n".join([holdfast_pack(recording, cut, budget), *last])
+
+
+def assisted_compaction(recording: Recording, cut: Cut, budget: int) -> str | None:
+    """What stands there after `assist`: the client's own summary, and the pack in the context after it. A
+    recorded summary was written without our instructions, so this is the least that it says."""
+    summary = own_summary(recording, cut, budget)
+    if summary is None or not _is_ours_to_compact(recording, cut):
+        return None
+    return f"{summary}\n{holdfast_pack(recording, cut, budget)}"
+
+
+def _is_ours_to_compact(recording: Recording, cut: Cut) -> bool:
+    return cut.kind == "compaction" and recording.client == "claude"
+
+
 OURS = "holdfast"
 CANDIDATES: dict[str, Candidate] = {
     OURS: holdfast_pack,
     "end of the conversation": tail,
     "requests only": requests_only,
     "git note": git_note,
+    "instant compaction": instant_compaction,
+    "assisted compaction": assisted_compaction,
     "client's own summary, whole": own_summary,
     "client's own summary, cut": own_summary_cut,
 }
