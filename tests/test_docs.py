@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 import json
 import re
+import secrets
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 
+import psycopg
 import pytest
 from scripts import links, readme, reference
 
@@ -17,8 +20,18 @@ from holdfast.cli.frame import run
 from holdfast.cli.verb_list import VERBS
 from holdfast.clients.claude import usage as claude
 from holdfast.kernel import config, errors
+from tests.journal.postgres import conftest as server
 
 ROOT = Path(__file__).parent.parent
+url = server.url
+
+
+@pytest.fixture
+def git_repository_with_origin(repository: Path) -> Path:
+    """A clone: its workspace on a server is known by the address of `origin`."""
+    origin = f"https://git.example/{secrets.token_hex(6)}.git"
+    subprocess.run(["git", "remote", "add", "origin", origin], cwd=repository, check=True)
+    return repository
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -174,6 +187,48 @@ def test_the_commands_of_a_page_work_in_their_order(
             continue
         monkeypatch.setattr(sys, "stdin", io.StringIO())
         assert run(words) == expected, f"{words}: {capsys.readouterr().err}"
+
+
+def test_the_second_machine_of_the_team_tutorial_works_on_a_real_server(
+    git_repository_with_origin: Path,
+    url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The page's commands in their order, with the address of a server that is there; psql is psycopg."""
+    assert run(["note", "Written before the move."]) == 0
+    here = urlsplit(url)
+    role = f"writer_{secrets.token_hex(4)}"
+    writer = urlunsplit(here._replace(netloc=f"{role}:agent@{here.hostname}:{here.port}"))
+    shown = "@db.example/agents?sslmode=verify-full"
+    block = "".join(one for one in blocks("docs/tutorials/team.md", "console") if shown in one)
+    for old, new in ((f"postgresql://owner{shown}", url), (f"postgresql://agents_writer{shown}", writer), ("agents_writer", role)):  # fmt: skip
+        assert old in block
+        block = block.replace(old, new)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'agent'")
+        try:
+            for line in block.splitlines():
+                program, *words = shlex.split(line.removeprefix("$ "), comments=True)
+                capsys.readouterr()
+                if program == "export":
+                    name, _, value = words[0].partition("=")
+                    monkeypatch.setenv(name, value)
+                    continue
+                assert program == "holdfast"
+                piped = words.index("|") if "|" in words else len(words)
+                assert run(words[:piped]) == 0, f"{words}: {capsys.readouterr()}"
+                if words[piped:] == ["|", "psql", "agents"]:
+                    connection.execute(capsys.readouterr().out)
+            capsys.readouterr()
+            assert run(["note", "From the second machine."]) == 0
+            assert run(["history"]) == 0
+            said = capsys.readouterr().out
+            assert "Written before the move." in said
+            assert "From the second machine." in said
+        finally:
+            connection.execute(f"DROP OWNED BY {role}")
+            connection.execute(f"DROP ROLE {role}")
 
 
 @pytest.mark.parametrize(

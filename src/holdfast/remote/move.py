@@ -71,7 +71,8 @@ def move(
     ):
         raise Usage(
             f"The journal is there already: {source.place}.",
-            hint="From the file with --to postgresql://..., from a server with --to local.",
+            hint="From the file: HOLDFAST_URL= holdfast journal move --to postgresql://...; "
+            "from a server: --to local.",
         )
     heads = source.heads()
     total = sum(head["version"] - head["anchor_version"] for head in heads)

@@ -85,11 +85,11 @@ def refuse_second() -> None:
         )
 
 
-def write_down(address: Address, workspaces: Sequence[str]) -> None:
-    """Say that this process serves, for its own user alone."""
+def write_down(address: Address, port: int, workspaces: Sequence[str]) -> None:
+    """Say that this process serves, for its own user alone. Behind a proxy, `port` is not the address's."""
     os.makedirs(folder(), 0o700, exist_ok=True)
     process, since = identity.own()
-    known = Service(process, since, address.origin, address.port, list(workspaces))
+    known = Service(process, since, address.origin, port, list(workspaces))
     path = os.path.join(folder(), SERVER)
     write_synced(path, json.dumps(known._asdict()).encode() + b"\n")
     os.chmod(path, 0o600)

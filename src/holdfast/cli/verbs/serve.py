@@ -135,7 +135,7 @@ def command(
 
     def ready() -> None:
         if service:
-            write_down(address, names)
+            write_down(address, listening[0].getsockname()[1], names)
         else:
             person.tell([shown])
             show_link(server, terminal)
