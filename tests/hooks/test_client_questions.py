@@ -14,7 +14,7 @@ from holdfast.kernel.workspace import discover
 from holdfast.processes import relaunch
 from holdfast.session import client_questions
 from holdfast.web import page_cache
-from tests.hooks.world import ask, payload_of
+from tests.hooks.world import USED, ask, payload_of
 from tests.session import world as session_world
 from tests.session.world import Holdfast
 from tests.web import conftest as web
@@ -53,6 +53,27 @@ def asked() -> list[str]:
             {"notification_type": "idle_prompt", "message": "Claude is waiting for your input"},
             "Claude is waiting for your input",
         ),
+        ("codex", "PermissionRequest", BASH, "May Bash run: make deploy?"),
+        (
+            *("copilot", "PermissionRequest"),
+            {"toolName": "bash", "toolInput": {"command": "make deploy"}},
+            "May bash run: make deploy?",
+        ),
+        (
+            *("gemini", "Notification"),
+            {"notification_type": "ToolPermission", "message": "Tool Shell requires execution"},
+            "Tool Shell requires execution",
+        ),
+        (
+            *("claude", "PreToolUse"),
+            {"tool_name": "AskUserQuestion", "tool_input": CHOICE},
+            "Which database?",
+        ),
+        (
+            *("copilot", "PreToolUse"),
+            {"toolName": "ask_user", "toolInput": {"question": "Which database?"}},
+            "Which database?",
+        ),
         ("claude", "Elicitation", {"message": "Approve the plan?"}, "Approve the plan?"),
         (
             *("claude", "StopFailure"),
@@ -70,7 +91,7 @@ def test_what_a_client_asks_is_shown_until_its_next_event(
     assert f"s1 waits for you in {repository}: {told}" in answer.out
     (one,) = [one for one in holdfast("status", "--json").data["attention"] if told in one["what"]]
     assert one["next"] == f"cd {repository}"
-    ask(client, "PostToolUse", **BASH)
+    ask(client, USED[client], **BASH)
     assert asked() == []
     assert told not in holdfast("status").out
 
@@ -101,6 +122,7 @@ def test_the_page_shows_it_under_needs_you(
     ask("claude", "PermissionRequest", **BASH)
     text = visitor.get("/board").text
     assert "May Bash run: make deploy?" in text
+    assert 'id="waits-s1"' in text, "a notification leads there"
     assert "Nothing waits for you." not in text
     ask("claude", "PostToolUse", **BASH)
     assert "make deploy" not in visitor.get("/board").text
@@ -124,6 +146,9 @@ def test_a_person_elsewhere_is_told_once_and_only_while_it_waits(
     assert title == "Holdfast: Claude Code waits for you"
     assert text.startswith("May Bash run: make deploy?")
     assert str(repository) in text
+    monkeypatch.setenv("HOLDFAST_NOTIFY_PAGE", "https://holdfast.example/")
+    assert notices.tell_waiting(discover(), "s1", grace=0)
+    assert sent.pop()[1].endswith("\nhttps://holdfast.example/board#waits-s1")
     ask("claude", "PostToolUse", **BASH)
     assert not notices.tell_waiting(discover(), "s1", grace=0)
     assert len(sent) == 1

@@ -78,6 +78,7 @@ class HookEvent:
             "looks_after",
             "means",
             "name",
+            "paths",
             "prompt",
             "session",
         ),
@@ -96,6 +97,8 @@ class HookEvent:
         # Where the client writes the session down; empty where it does not say.
         self.transcript = ""
         self.tool = ""
+        # The files that a tool is about to change, as the agent named them.
+        self.paths: list[str] = []
         # What a shell is to run; empty for other tools.
         self.command = ""
         # A tool's event looks at the session itself when no other event did for so long; 0 is never, because
@@ -124,6 +127,33 @@ def command_of(given: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+# What the clients call their tools that change a file.
+EDITS = frozenset(
+    (
+        *("Edit", "MultiEdit", "Write", "NotebookEdit", "edit", "multiedit", "write", "write_file"),
+        *("replace", "create", "apply_patch", "patch", "str_replace_editor"),
+    )
+)
+_PATCHED = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
+
+
+def paths_of(tool: str, given: object) -> list[str]:
+    """The files that a tool is about to change, out of its arguments."""
+    if tool not in EDITS or not isinstance(given, dict):
+        return []
+    for name in ("file_path", "filePath", "notebook_path", "path"):
+        if isinstance(given.get(name), str) and given[name]:
+            return [given[name]]
+    texts = [value for value in given.values() if isinstance(value, str)]
+    return [
+        line[len(mark) :].strip()
+        for text in texts
+        for line in text.splitlines()
+        for mark in _PATCHED
+        if line.startswith(mark)
+    ]
+
+
 def common(name: str, means: Means, payload: dict[str, Any]) -> HookEvent:
     """The fields that Claude Code named, and that others took over from it."""
     event = HookEvent(name, means)
@@ -134,6 +164,7 @@ def common(name: str, means: Means, payload: dict[str, Any]) -> HookEvent:
     event.transcript = text_of(payload, "transcript_path")
     event.tool = text_of(payload, "tool_name")
     event.command = command_of(payload.get("tool_input"))
+    event.paths = paths_of(event.tool, payload.get("tool_input"))
     return event
 
 
@@ -206,12 +237,21 @@ def is_named_twice(named: str, caller: str, root: str) -> bool:
 # What a client asks its person, and what ended a turn
 
 LONGEST_QUESTION = 300
-_NOTICES = ("permission_prompt", "idle_prompt", "elicitation_dialog", "worker_permission_prompt")
+# The last is Gemini CLI's.
+_NOTICES = (
+    *("permission_prompt", "idle_prompt", "elicitation_dialog", "worker_permission_prompt"),
+    "ToolPermission",
+)
+# Tools by which an agent asks its person, whatever it is allowed to do; `hook.sh` knows them too.
+QUESTION_TOOLS = ("AskUserQuestion", "ask_user_question", "ask_user", "request_user_input")
 _LIMITS = ("rate_limit", "usage_limit", "billing_error")
 
 
 def note_question(event: HookEvent, payload: dict[str, Any]) -> None:
     """Put what a client asks its person into an event; one that asks nothing means nothing."""
+    if event.means == "tool" and event.tool in QUESTION_TOOLS:
+        given = payload.get("tool_input") or payload.get("toolInput")
+        event.asks = _one_line(_permission(event.tool, given))
     if event.means != "waits":
         return
     event.is_limit = event.name == "StopFailure" and text_of(payload, "error") in _LIMITS
@@ -223,7 +263,8 @@ def note_question(event: HookEvent, payload: dict[str, Any]) -> None:
 def asked_of(name: str, payload: dict[str, Any]) -> str:
     """What a person is asked for in the client, in one line; empty where nothing waits for a person."""
     if name == "PermissionRequest":
-        asked = _permission(text_of(payload, "tool_name"), payload.get("tool_input"))
+        tool = text_of(payload, "tool_name") or text_of(payload, "toolName")
+        asked = _permission(tool, payload.get("tool_input") or payload.get("toolInput"))
     elif name == "Notification":
         is_question = text_of(payload, "notification_type") in _NOTICES
         asked = text_of(payload, "message") if is_question else ""
@@ -236,7 +277,11 @@ def asked_of(name: str, payload: dict[str, Any]) -> str:
             asked = f"An error ended the turn: {asked}"
     else:
         asked = ""
-    return " ".join(asked.split())[:LONGEST_QUESTION]
+    return _one_line(asked)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:LONGEST_QUESTION]
 
 
 def _permission(tool: str, given: object) -> str:
@@ -244,12 +289,17 @@ def _permission(tool: str, given: object) -> str:
     questions = given.get("questions")
     if isinstance(questions, list) and questions and isinstance(questions[0], dict):
         return text_of(questions[0], "question") or "A question"
-    detail = command_of(given) or text_of(given, "file_path") or text_of(given, "url")
+    if tool in QUESTION_TOOLS:
+        return text_of(given, "question") or text_of(given, "message") or "A question"
+    names = ("file_path", "path", "url")
+    detail = command_of(given) or next(
+        (text_of(given, name) for name in names if given.get(name)), ""
+    )
     if not tool:
         return ""
     return (
         f"May {tool} run{f': {detail}' if detail else ''}?"
-        if tool == "Bash" or not detail
+        if tool in ("Bash", "bash", "shell", "exec_command") or not detail
         else (f"May {tool} use {detail}?")
     )
 

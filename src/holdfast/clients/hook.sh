@@ -108,6 +108,8 @@ while :; do
 
   case $means in
   used)
+    # Another session edited a file of this one's; `hooks/shared_worktree.py` has the folder.
+    [ -e "$root/.holdfast/shared/tell" ] && break
     [ "$flags" ] && exit 0
     ;;
   tool)
@@ -126,8 +128,12 @@ while :; do
       IFS=' '
       case $line in
       @PERSONS@) break ;;
+      # A question of the agent's to its person.
+      *AskUserQuestion* | *ask_user* | *request_user_input*) break ;;
       esac
     fi
+    # Two sessions are at work here: Python looks whether they edit the same file.
+    [ -d "$root/.holdfast/shared" ] && break
     # opencode tells nobody that a tool was used, so that its sessions are looked at here.
     [ "$flags" ] || [ $client != opencode ] && exit 0
     ;;

@@ -13,6 +13,7 @@ from holdfast.streams import open_writer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from holdfast.gates.rules.gate import GateState
     from holdfast.journal.interface import Effect
@@ -44,7 +45,7 @@ def announce(workspace: Workspace, states: Sequence[GateState], *, now: int) -> 
         if not _still_waits(workspace, body["gate"]) or body["address"] >= len(urls):
             return
         again = "still " if body["number"] > 1 else ""
-        text = f"{body['title']}\n\nholdfast gate show {body['gate']}"
+        text = f"{body['title']}\n\nholdfast gate show {body['gate']}{link_to(settings, 'needs')}"
         notify.send(urls[body["address"]], f"Holdfast: a gate {again}waits for you", text)
 
     return outbox.deliver(
@@ -59,10 +60,21 @@ def announce(workspace: Workspace, states: Sequence[GateState], *, now: int) -> 
 TAMPERED = "Holdfast: a stop or an alert was tampered with"
 
 
-def tell_people(workspace: Workspace, text: str, *, now: int, title: str = TAMPERED) -> None:
-    """One notice to every address, now or not at all: what it says stands in `holdfast status`, too."""
+def link_to(settings: dict[str, Any], part: str) -> str:
+    """The last line of a notice: where the page shows what waits. Empty without a page's address."""
+    page = str(settings["notify.page"]).rstrip("/")
+    return f"\n{page}/board#{part}" if page else ""
+
+
+def tell_people(
+    workspace: Workspace, text: str, *, now: int, title: str = TAMPERED, part: str = "needs"
+) -> None:
+    """One notice to every address, now or not at all: what it says stands in `holdfast status`, too, and
+    in `part` of the board."""
     journal = workspace.journal if workspace.exists() else None
-    urls = config.load(workspace, journal)["notify.urls"].split()
+    settings = config.load(workspace, journal)
+    urls = settings["notify.urls"].split()
+    text += link_to(settings, part)
     for url in urls:
         try:
             notify.send(url, title, text)

@@ -38,14 +38,15 @@ def act(
 
         return start(event, client, workspace, now)
     if event.means == "waits":
-        _wait(event, client, workspace, now)
+        wait_for_person(event, client, workspace, now)
         return {}
     if event.means == "prompt":
         return _prompt(event, workspace, now)
     if event.means == "used":
         from holdfast.hooks.activity import look
 
-        return _asked(event, workspace, _reminded({}, look(event.session, workspace, now)))
+        outcome = _asked(event, workspace, _reminded({}, look(event.session, workspace, now)))
+        return _reminded(outcome, _of_others(event, workspace, now))
     if event.means == "stop":
         return _stop(event, client, workspace, now)
     if event.means == "end":
@@ -55,7 +56,7 @@ def act(
     return _compacting(event, client, workspace, now)
 
 
-def _wait(event: HookEvent, client: Client, workspace: Workspace, now: int) -> None:
+def wait_for_person(event: HookEvent, client: Client, workspace: Workspace, now: int) -> None:
     """Keep what the client asks its person, and let a process tell the person elsewhere."""
     from holdfast.hooks.run import command
 
@@ -82,12 +83,22 @@ def _prompt(event: HookEvent, workspace: Workspace, now: int) -> HookOutcome:
 
     stop.prompted(workspace, event.session, event.prompt)
     outcome = _asked(event, workspace, _reminded({}, look(event.session, workspace, now, every=0)))
+    outcome = _reminded(outcome, _of_others(event, workspace, now))
     waiting = alerts.read(workspace, event.session)
     if waiting:
         from holdfast.hooks.pre_tool_use import words
 
         return _reminded(outcome, words(waiting))
     return outcome
+
+
+def _of_others(event: HookEvent, workspace: Workspace, now: int) -> str:
+    """What another session in this worktree did to a file that this one edited."""
+    if not os.path.exists(os.path.join(workspace.tool_folder, "shared", "tell")):
+        return ""
+    from holdfast.hooks.shared_worktree import unread
+
+    return unread(workspace, event.session, now)
 
 
 def _reminded(outcome: HookOutcome, reminder: str) -> HookOutcome:
@@ -210,6 +221,10 @@ def _end(event: HookEvent, client: Client, workspace: Workspace, now: int) -> No
     after = now + 1
     open_writer(workspace).execute(rules.stream_of(session), command, actor=client.NAME, now=after)
     session_files.end(workspace, session)
+    if os.path.isdir(os.path.join(workspace.tool_folder, "shared")):
+        from holdfast.hooks import shared_worktree
+
+        shared_worktree.end(workspace, session, now)
     _snapshot(workspace)
 
 

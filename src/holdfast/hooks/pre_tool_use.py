@@ -5,6 +5,8 @@ This runs before every single tool, so it looks at small files alone, and opens 
 
 from __future__ import annotations
 
+import os
+
 from holdfast.budgets import alerts
 from holdfast.clients.events import PERSONS_COMMANDS
 
@@ -56,6 +58,14 @@ def before(event: HookEvent, client: Client, workspace: Workspace, now: int) -> 
         waiting = alerts.read(workspace, event.session)
     if waiting and not is_way_out(event):
         return {"deny": words(waiting)}
+    if event.asks:
+        from holdfast.hooks.handlers import wait_for_person
+
+        wait_for_person(event, client, workspace, now)
+    if event.paths and os.path.isdir(os.path.join(workspace.tool_folder, "shared")):
+        from holdfast.hooks.shared_worktree import before_edit
+
+        return before_edit(event, workspace, now)
     return {}
 
 

@@ -37,7 +37,8 @@ def tell_waiting(
         return False
     where = f"{title_of(asked['client'])} {session[:8]} in {asked['root']}"
     title = f"Holdfast: {title_of(asked['client'])} waits for you"
-    tell_people(workspace, f"{asked['asks']}\n\n{where}", title=title, now=clock.now())
+    part = f"waits-{session}"
+    tell_people(workspace, f"{asked['asks']}\n\n{where}", title=title, now=clock.now(), part=part)
     return True
 
 
@@ -50,7 +51,8 @@ def tell_limit(workspace: Workspace, limited: LimitedSession, *, look_every: flo
         now = clock.now()
         command = usage_limits.command_for(limited, "", now)
         text = f"{where} {usage_limits.describe(limited, now)}\n\n{command}"
-        tell_people(workspace, text, title=f"Holdfast: {title}", now=now)
+        part = f"waits-{limited['session']}"
+        tell_people(workspace, text, title=f"Holdfast: {title}", now=now, part=part)
 
     tell(f"{name} is at a usage limit")
     if not limited["resets_at"]:

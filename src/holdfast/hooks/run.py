@@ -202,7 +202,8 @@ def _leave_marks(
     try:
         if event.means == "start":
             marks.sweep(now)
-        if event.means in ("end", "waits") or not is_at_home:
+        # Who waits for an answer is asked about again with the next event, which says that it came.
+        if event.means in ("end", "waits") or event.asks or not is_at_home:
             marks.drop(client, event.session, key=key)
         elif event.means == "tool" and not event.looks_after:
             marks.leave_quiet(workspace)  # all else is left by what comes after the tool

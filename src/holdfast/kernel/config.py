@@ -62,6 +62,11 @@ SETTINGS: dict[str, tuple[Any, str]] = {
         "Ask the agent once for what cannot be observed (decisions, dead ends, the next step) when "
         "its context is so full; 0 is never.",
     ),
+    "session.same_file": (
+        "tell",
+        "What happens when two sessions in one worktree edit the same file: `tell` tells both once, "
+        "`deny` denies the edit to the second.",
+    ),
     "session.pack_characters": (9000, "How long the text for a resumed session may be."),
     "claude.compaction": (
         "assist",
@@ -125,6 +130,11 @@ SETTINGS: dict[str, tuple[Any, str]] = {
         "",
         "Where people are told that a gate waits: apprise addresses, separated by blanks.",
     ),
+    "notify.page": (
+        "",
+        "The address of your page, such as `https://holdfast.example`: notifications lead there. Only from "
+        "the environment: the address of a page on this machine is for its person alone.",
+    ),
     "notify.remind_minutes": (
         60,
         "A gate that still waits is announced again after so long; 0 is never.",
@@ -185,7 +195,7 @@ GUARDED: dict[str, str] = {
 }
 # Settings of earlier versions: a file or an environment may still hold them, and they have no effect.
 RETIRED = ("rfc.compressor", "rfc.compressor_seconds")
-ENVIRONMENT_ONLY = ("snapshot.remote", "tracker.key_command")
+ENVIRONMENT_ONLY = ("notify.page", "snapshot.remote", "tracker.key_command")
 # Variables that are no settings: they are needed before a file can be found.
 VARIABLES: dict[str, str] = {
     "HOLDFAST_HOME": "A local folder for the journal, when the usual place will not do.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.clients.events import common
+from holdfast.clients.events import common, note_question
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,9 +19,10 @@ EVENTS: dict[str, Means] = {
     "PreCompact": "compacting",
     "Stop": "stop",
     "SessionEnd": "end",
+    "PermissionRequest": "waits",
     **dict.fromkeys(
         (
-            *("PostCompact", "SubagentStart", "SubagentStop", "PermissionRequest"),
+            *("PostCompact", "SubagentStart", "SubagentStop"),
             *("StopFailure", "Interrupt", "notify"),
         ),
         "nothing",
@@ -37,7 +38,9 @@ _WITHOUT_HALT = ("PreToolUse", "SessionEnd")
 
 
 def read(name: str, payload: dict[str, Any]) -> HookEvent:
-    return common(name, EVENTS.get(name, "unknown"), payload)
+    event = common(name, EVENTS.get(name, "unknown"), payload)
+    note_question(event, payload)
+    return event
 
 
 def length(text: str) -> int:

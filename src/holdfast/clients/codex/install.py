@@ -36,6 +36,7 @@ EVENTS = {
     "UserPromptSubmit": 10,
     "PreToolUse": 10,
     "PostToolUse": 10,
+    "PermissionRequest": 10,
     "PreCompact": 20,
     "Stop": 20,
     "SessionEnd": 3,

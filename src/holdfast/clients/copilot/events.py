@@ -6,7 +6,7 @@ It runs the hooks in Claude Code's settings too. `caller_of` finds out who calls
 from __future__ import annotations
 
 from holdfast.clients.events import answer as answer_of_claude
-from holdfast.clients.events import command_of, common, length, text_of
+from holdfast.clients.events import command_of, common, length, note_question, paths_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,9 +35,10 @@ EVENTS: dict[str, Means] = {
     "PreCompact": "compacting",
     "Stop": "stop",
     "SessionEnd": "end",
+    **dict.fromkeys(("PermissionRequest", "Notification"), "waits"),
     **dict.fromkeys(
         (
-            *("PermissionRequest", "Notification", "ErrorOccurred", "SubagentStart"),
+            *("ErrorOccurred", "SubagentStart"),
             *("SubagentStop", "PostToolBatch", "StopFailure", "PostCompact"),
         ),
         "nothing",
@@ -56,6 +57,8 @@ def read(name: str, payload: dict[str, Any]) -> HookEvent:
     event.transcript = event.transcript or text_of(payload, "transcriptPath")
     event.tool = event.tool or text_of(payload, "toolName")
     event.command = event.command or command_of(payload.get("toolInput"))
+    event.paths = event.paths or paths_of(event.tool, payload.get("toolInput"))
+    note_question(event, payload)
     return event
 
 

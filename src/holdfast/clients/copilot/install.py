@@ -33,6 +33,8 @@ EVENTS = {
     "UserPromptSubmit": 10,
     "PreToolUse": 10,
     "PostToolUse": 10,
+    "PermissionRequest": 10,
+    "Notification": 10,
     "PreCompact": 20,
     "Stop": 20,
     "SessionEnd": 5,

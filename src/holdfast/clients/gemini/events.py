@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.clients.events import common
+from holdfast.clients.events import common, note_question
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,9 +20,8 @@ EVENTS: dict[str, Means] = {
     "PreCompress": "may compact",
     "AfterAgent": "stop",
     "SessionEnd": "end",
-    **dict.fromkeys(
-        ("BeforeModel", "AfterModel", "BeforeToolSelection", "Notification"), "nothing"
-    ),
+    "Notification": "waits",
+    **dict.fromkeys(("BeforeModel", "AfterModel", "BeforeToolSelection"), "nothing"),
 }
 # No limit was seen with 40,000 characters; ours is the usual length of a pack.
 LONGEST_CONTEXT = 9_500
@@ -35,7 +34,9 @@ _ADVISORY = ("SessionStart", "SessionEnd", "PreCompress")
 
 
 def read(name: str, payload: dict[str, Any]) -> HookEvent:
-    return common(name, EVENTS.get(name, "unknown"), payload)
+    event = common(name, EVENTS.get(name, "unknown"), payload)
+    note_question(event, payload)
+    return event
 
 
 def length(text: str) -> int:

@@ -23,6 +23,7 @@ EVENTS = {
     "BeforeAgent": 10 * SECOND,
     "BeforeTool": 10 * SECOND,
     "AfterTool": 10 * SECOND,
+    "Notification": 10 * SECOND,
     "PreCompress": 20 * SECOND,
     "AfterAgent": 20 * SECOND,
     "SessionEnd": 5 * SECOND,

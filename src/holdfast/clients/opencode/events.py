@@ -5,7 +5,7 @@ The names of opencode's own hooks are understood as well, with `input` and `outp
 
 from __future__ import annotations
 
-from holdfast.clients.events import command_of, common, text_of
+from holdfast.clients.events import command_of, common, paths_of, text_of
 from holdfast.kernel import clock
 
 TYPE_CHECKING = False
@@ -44,6 +44,7 @@ def read(name: str, payload: dict[str, Any]) -> HookEvent:
         event.command = event.command or command_of(given.get("args"))
     if isinstance(made, dict):
         event.command = event.command or command_of(made.get("args"))
+        event.paths = event.paths or paths_of(event.tool, made.get("args"))
     event.looks_after = clock.MINUTE
     return event
 
