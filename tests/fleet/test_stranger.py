@@ -13,8 +13,8 @@ import pytest
 
 from holdfast.fleet import recovery
 from holdfast.kernel import latch
-from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.errors import Conflict, HoldfastError
+from holdfast.kernel.plain_file import write_synced
 from holdfast.kernel.workspace import discover
 from tests.cli.conftest import Holdfast
 from tests.conftest import Git

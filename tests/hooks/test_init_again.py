@@ -14,7 +14,7 @@ from holdfast.clients.installation import CLIENTS
 from holdfast.clients.settings import files
 from holdfast.hooks.activity import LOOKED
 from holdfast.hooks.run import command, respond_to
-from holdfast.kernel.atomic import write_synced
+from holdfast.kernel.plain_file import write_synced
 from holdfast.kernel.workspace import discover
 from holdfast.session import session_files
 from tests.hooks import test_init

@@ -8,9 +8,8 @@ from __future__ import annotations
 import os
 
 from holdfast.kernel import canonical_json, latch
-from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.digest import id_of
-from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.plain_file import read_plain, write_synced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ import os
 import sys
 
 from holdfast.clients.events import PERSONS_COMMANDS
-from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.errors import from_os_error
-from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.plain_file import read_plain, write_synced
 from holdfast.version import __version__
 
 TYPE_CHECKING = False

@@ -19,8 +19,8 @@ from holdfast.fleet.rules.names import (
 )
 from holdfast.fleet.rules.updates import with_backup
 from holdfast.kernel import canonical_json
-from holdfast.kernel.atomic import write_all
 from holdfast.kernel.errors import from_os_error
+from holdfast.kernel.plain_file import write_all
 from holdfast.kernel.views.files import Unreadable, read_file, target_of, text_of
 from holdfast.kernel.workspace import worktrees
 

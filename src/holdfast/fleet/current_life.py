@@ -11,8 +11,8 @@ import os
 
 from holdfast.clients.table import own_id
 from holdfast.kernel import canonical_json, clock
-from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.digest import id_of
+from holdfast.kernel.plain_file import write_synced
 from holdfast.kernel.state import load
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
 from holdfast.kernel.workspace import TOOL_FOLDER, worktrees

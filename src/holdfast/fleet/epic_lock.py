@@ -7,9 +7,9 @@ import time
 
 from holdfast.fleet.rules.model import LOCK_EXPIRES
 from holdfast.kernel import canonical_json, clock
-from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import StoreAway
+from holdfast.kernel.plain_file import write_synced
 from holdfast.kernel.views.exchange import place_new
 from holdfast.kernel.views.files import Unreadable, identity_of, read_file
 

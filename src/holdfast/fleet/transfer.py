@@ -17,8 +17,8 @@ from holdfast.fleet.rules import checkpoint as file
 from holdfast.git import remote as remotes
 from holdfast.git import snapshot
 from holdfast.kernel import clock, config
-from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.errors import HoldfastError, NotFound, from_os_error
+from holdfast.kernel.plain_file import write_synced
 from holdfast.kernel.views.files import target_of
 from holdfast.remote import server_time
 from holdfast.remote.identity import own_machine

@@ -16,10 +16,9 @@ from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules import picture as words
 from holdfast.gates.rules.gate import withdrawn_of
 from holdfast.kernel import clock
-from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.digest import digest
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage, from_os_error
-from holdfast.kernel.plain_file import open_plain
+from holdfast.kernel.plain_file import open_plain, write_synced
 from holdfast.kernel.workspace import TOOL_FOLDER, worktrees
 
 if TYPE_CHECKING:

@@ -229,10 +229,21 @@ class Hold:
             return
         self._writer.locked_by = 0
         self._lock.release()
+        remove_displaced(self._writer)
         if isinstance(error, OSError):
             raise from_os_error(error, "writing to the workspace") from error
         if self._can_wait and isinstance(error, StoreAway) and error.kind == "read_only":
             raise CannotWriteHere from error
+
+
+def remove_displaced(writer: Writer) -> None:
+    """Remove the files that the views of this commit displaced. After the lock: a file system may let a
+    removal wait for the sync of another writer. What a crash leaves, `gc` removes."""
+    while writer.displaced:
+        try:
+            os.unlink(writer.displaced.pop())
+        except OSError:
+            continue
 
 
 # Load

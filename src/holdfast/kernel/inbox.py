@@ -14,9 +14,8 @@ from __future__ import annotations
 import os
 
 from holdfast.kernel import canonical_json, clock
-from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.errors import from_os_error
-from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.plain_file import read_plain, write_synced
 from holdfast.kernel.workspace import TOOL_FOLDER
 
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ import fcntl
 import os
 
 from holdfast.kernel import canonical_json
-from holdfast.kernel.atomic import write_all
+from holdfast.kernel.plain_file import write_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ from __future__ import annotations
 import os
 
 from holdfast.kernel import canonical_json, clock
-from holdfast.kernel.atomic import FULL, write_synced
 from holdfast.kernel.errors import from_os_error
-from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.plain_file import FULL, read_plain, write_synced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

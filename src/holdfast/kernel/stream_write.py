@@ -39,14 +39,16 @@ class StreamWrite:
     """One order of a commit, with what is known of its stream at each step."""
 
     __slots__ = (
-        *("actor", "after", "append", "effects", "folded", "id", "is_remembered", "journal"),
-        "new_rows",
+        *("actor", "after", "append", "displaced", "effects", "folded", "id", "is_remembered"),
+        *("journal", "new_rows"),
         *("new_state", "now", "order", "reports", "rows", "rules", "sightings", "staged", "state"),
         *("stream", "texts", "version", "workspace", "writer"),
     )
 
     def __init__(self, writer: Writer, order: Order, id: str, actor: str, now: int) -> None:
         self.writer = order.writer or writer
+        # Of the writer that holds the lock, which may be another worktree's.
+        self.displaced = writer.displaced
         self.workspace = self.writer.workspace
         self.journal = self.workspace.journal
         self.rules = self.writer.rules_of(order.stream)

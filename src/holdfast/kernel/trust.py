@@ -14,11 +14,10 @@ from __future__ import annotations
 import os
 
 from holdfast.kernel import canonical_json
-from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.digest import digest, new_id
 from holdfast.kernel.errors import HoldfastError, NotAllowed, NotFound, from_os_error
 from holdfast.kernel.lock import WorkspaceLock
-from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.plain_file import read_plain, write_synced
 from holdfast.kernel.workspace import user_folder
 
 TYPE_CHECKING = False

@@ -26,7 +26,7 @@ class Writer:
     """
 
     __slots__ = (
-        *("accept", "lives", "locked_at", "locked_by", "redactor"),
+        *("accept", "displaced", "lives", "locked_at", "locked_by", "redactor"),
         *("remembered", "rules_of", "workspace"),
     )
 
@@ -48,6 +48,8 @@ class Writer:
         # When this writer last took the workspace's lock, and the thread that holds it now.
         self.locked_at = 0
         self.locked_by = 0
+        # Files that its views displaced, to be removed after the lock is given back.
+        self.displaced: list[str] = []
 
     def execute(
         self,

@@ -27,11 +27,10 @@ from holdfast.journal import upkeep
 from holdfast.journal.interface import ATTESTED, find_record
 from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel import canonical_json, clock
-from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.commit import REPAIR, Order, commit, take_in
 from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import Conflict, Usage
-from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.plain_file import read_plain, write_synced
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import PURGED, fold, load
 from holdfast.kernel.views.files import target_of

@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import os
 
-from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.lock import WorkspaceLock
+from holdfast.kernel.plain_file import write_synced
 from holdfast.kernel.trust import WORKSPACES, listed_workspaces
 from holdfast.kernel.workspace import discover, user_folder, worktrees
 

@@ -75,6 +75,9 @@ KEEPERS = frozenset(
 )
 
 
+_hosts: dict[tuple[int, str], list[str]] = {}
+
+
 def own_process() -> AgentProcess | None:
     """The program that has holdfast run: this one, or the first above it that is no mere means."""
     named = os.environ.get(VARIABLE)
@@ -127,6 +130,10 @@ def _host() -> list[str]:
     `/proc` there are no containers: the first process names the boot.
     """
     proc = identity.PROC
+    # The same for the whole life of a process; a child may be in another table of processes.
+    key = (os.getpid(), proc)
+    if key in _hosts:
+        return _hosts[key]
     boot, table = _read(f"{proc}/sys/kernel/random/boot_id").strip(), NO_NAMESPACES
     if identity.has_proc():
         try:
@@ -136,7 +143,9 @@ def _host() -> list[str]:
     elif first := entry_of(FIRST_PROCESS):
         boot = first.started
     machine = f"{_read('/etc/machine-id').strip()} {os.uname().nodename}"
-    return [digest(machine.encode()).hex()[:16], boot, table] if boot else []
+    _hosts.clear()
+    _hosts[key] = [digest(machine.encode()).hex()[:16], boot, table] if boot else []
+    return _hosts[key]
 
 
 def _is_means(name: str, command: list[str]) -> bool:

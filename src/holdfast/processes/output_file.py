@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections import deque
 
-from holdfast.kernel.atomic import write_all
+from holdfast.kernel.plain_file import write_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

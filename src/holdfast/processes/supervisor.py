@@ -13,7 +13,7 @@ import signal
 import time
 
 from holdfast.kernel import canonical_json
-from holdfast.kernel.atomic import write_all
+from holdfast.kernel.plain_file import write_all
 from holdfast.processes.identity import started
 from holdfast.processes.output_file import Log
 from holdfast.processes.tree import MARK, PAUSE_SECONDS, descendants, kernel, marked, send

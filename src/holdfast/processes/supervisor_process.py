@@ -14,7 +14,7 @@ import sys
 import threading
 
 from holdfast.kernel import canonical_json
-from holdfast.kernel.atomic import write_all
+from holdfast.kernel.plain_file import write_all
 from holdfast.kernel.redact import Redactor
 from holdfast.processes.programs import Programs
 from holdfast.processes.supervisor import NOT_STARTED, TICK_SECONDS

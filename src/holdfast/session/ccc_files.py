@@ -151,7 +151,10 @@ def store_comment(workspace: Workspace, comment: str, issue: str) -> None:
             stored = {**state, COMMENT: comment, COMMENT_ISSUE: issue}
             placed = stage(workspace, path, stem, _written(stored))
             if put_in_place(path, stem, placed, found, 0) == "placed":
-                put_away(stem, f"{stem}.{placed.split(':')[2]}", found, 0)
+                gone: list[str] = []
+                put_away(stem, f"{stem}.{placed.split(':')[2]}", found, 0, gone)
+                for displaced in gone:
+                    os.unlink(displaced)
                 return
             _bring_back(path, stem)
         raise HoldfastError(f"{STATE_FILE} is being written all the time.", kind="busy_file")

@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 
 from holdfast.kernel import canonical_json, clock
-from holdfast.kernel.atomic import write_all
-from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.plain_file import read_plain, write_all
 from holdfast.kernel.workspace import worktrees
 
 TYPE_CHECKING = False

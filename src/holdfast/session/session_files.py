@@ -7,9 +7,8 @@ from __future__ import annotations
 import os
 
 from holdfast.kernel import canonical_json, clock
-from holdfast.kernel.atomic import write_all
 from holdfast.kernel.digest import id_of
-from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.plain_file import read_plain, write_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

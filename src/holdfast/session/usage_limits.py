@@ -12,8 +12,7 @@ from shlex import quote
 
 from holdfast.clients.limits import find_limit, read_reset
 from holdfast.kernel import canonical_json, clock
-from holdfast.kernel.atomic import write_all
-from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.plain_file import read_plain, write_all
 from holdfast.kernel.workspace import discover, worktrees
 from holdfast.session import client_process, session_files, sessions
 

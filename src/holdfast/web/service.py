@@ -17,8 +17,8 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.errors import Conflict, HoldfastError, NotFound
+from holdfast.kernel.plain_file import write_synced
 from holdfast.kernel.workspace import user_folder
 from holdfast.processes import identity, relaunch
 

@@ -10,10 +10,9 @@ import json
 import os
 import stat
 
-from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import HoldfastError, from_os_error
-from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.plain_file import read_plain, write_synced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import fcntl
 import os
 import time
 
-from holdfast.kernel.atomic import write_synced
 from holdfast.kernel.digest import new_id
+from holdfast.kernel.plain_file import write_synced
 from holdfast.kernel.views.files import Unreadable, identity_of, read_file, text_of
 
 TYPE_CHECKING = False
@@ -47,13 +47,13 @@ def _base_of(name: str) -> int:
     return int(name.split(".")[-3])
 
 
-def put_away(stem: str, displaced: str, expected: str | None, base: int) -> bool:
-    """Remove a displaced file that is still what it was. True when it was written to meanwhile, or
-    may still be: then it is kept as an edit."""
+def put_away(stem: str, displaced: str, expected: str | None, base: int, gone: list[str]) -> bool:
+    """Let a displaced file that is still what it was be removed: it joins `gone`. True when it was written
+    to meanwhile, or may still be: then it is kept as an edit."""
     if identity_of(displaced) is None:
         return False
     if is_quiet(displaced) and identity_of(displaced) == expected:
-        os.unlink(displaced)
+        gone.append(displaced)
         return False
     keep(stem, displaced, base)
     return True

@@ -10,9 +10,9 @@ import os
 import stat
 import time
 
-from holdfast.kernel.atomic import write_all
 from holdfast.kernel.crash import reached
 from holdfast.kernel.digest import digest
+from holdfast.kernel.plain_file import write_all
 from holdfast.kernel.stream_write import row_of
 from holdfast.kernel.views import edits
 from holdfast.kernel.views.exchange import exchange, place_new
@@ -178,7 +178,11 @@ def put_view_in_place(write: StreamWrite, sighting: Sighting) -> bool:
             sighting.target, sighting.stem, sighting.placed, sighting.found, write.version
         )
         is_late = edits.put_away(
-            sighting.stem, sighting.displaced, sighting.expected, sighting.displaced_version
+            sighting.stem,
+            sighting.displaced,
+            sighting.expected,
+            sighting.displaced_version,
+            write.displaced,
         )
     except OSError as error:
         report["status"], report["reason"] = "failed", error.strerror or str(error)

@@ -6,8 +6,8 @@ import os
 import stat
 
 from holdfast.kernel import clock
-from holdfast.kernel.atomic import write_all
 from holdfast.kernel.digest import new_id
+from holdfast.kernel.plain_file import write_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import select
 import time
 from typing import TYPE_CHECKING
 
-from holdfast.kernel.atomic import write_all
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.plain_file import write_all
 from holdfast.plans.cluster import worker
 from holdfast.plans.cluster.courier import refuse_unreachable
 from holdfast.processes.programs import end_leftovers
