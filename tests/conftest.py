@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import gc
 import os
 import shutil
@@ -35,6 +36,8 @@ UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow]
 settings.register_profile("usual", UNHURRIED, max_examples=20)
 settings.register_profile("thorough", UNHURRIED, max_examples=1000)
 settings.load_profile("usual")
+# What one test may take of `make proof`. What is slow for a thousand examples gets as many as fit.
+THOROUGH_SECONDS = 60.0
 
 
 # All that a test may see of the machine: where programs are, and what pytest tells its workers.
@@ -95,10 +98,48 @@ def _leave_the_machine_behind() -> None:
 _leave_the_machine_behind()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The tests in a browser come first. One worker then takes them all, and starts one Chromium:
     idle workers take over tests from the end."""
     items.sort(key=lambda item: "browser" not in getattr(item, "fixturenames", ()))
+    if config.getoption("--hypothesis-profile") == "thorough":
+        for test in {getattr(item, "function", None) for item in items}:
+            if (handle := getattr(test, "hypothesis", None)) is not None:
+                handle.inner_test = _bounded(handle.inner_test)
+
+
+def _bounded(test: Callable[..., None]) -> Callable[..., None]:
+    """Nothing is tried any more once its time is over. A failure is shrunk to its end."""
+    end = float("inf")
+
+    @functools.wraps(test)
+    def run(*words: object, **named: object) -> None:
+        nonlocal end
+        if end == float("inf"):
+            end = time.monotonic() + THOROUGH_SECONDS
+        if time.monotonic() > end > 0:
+            return
+        try:
+            test(*words, **named)
+        except Exception:
+            end = 0.0
+            raise
+
+    return run
+
+
+MOST_AGAIN = 2
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """CI tries a test that failed once more. More than a few of these are a race, and fail the run."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None or session.exitstatus:  # a worker, or failed already
+        return
+    again = len(reporter.stats.get("rerun", ()))
+    if again > MOST_AGAIN:
+        reporter.write_line(f"{again} tests passed only when they were tried again.", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_collection_finish() -> None:

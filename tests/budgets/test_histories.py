@@ -184,7 +184,9 @@ class Histories(RuleBasedStateMachine):
 
 
 TestHistories = Histories.TestCase
-TestHistories.settings = settings(stateful_step_count=40)
+TestHistories.settings = settings(
+    stateful_step_count=40, max_examples=min(settings().max_examples, 300)
+)
 TestHistories = pytest.mark.clause("PILOT-47", "PILOT-65", "AMB-PILOT-05", "AMB-PILOT-31")(
     TestHistories
 )

@@ -167,5 +167,6 @@ class Histories(RuleBasedStateMachine):
 TestHistories = Histories.TestCase
 TestHistories.settings = settings(
     stateful_step_count=40,
+    max_examples=min(settings().max_examples, 300),
     suppress_health_check=list(HealthCheck),
 )
