@@ -235,3 +235,11 @@ def test_no_escape_of_an_agents_reaches_the_terminal(
         assert "\x1b[31m" not in shown
         assert not {"\x07", "\u202e", "\x1b]"} & set(shown)
         assert "\x1b]" not in shown
+
+
+def test_a_capture_from_the_future_says_that_its_clock_is_ahead() -> None:
+    now = clock.parse("2026-11-17T12:00:00Z")
+    assert handover_text.age_of(now - 3 * clock.HOUR, now) == "3 h ago"
+    assert handover_text.age_of(now + 30_000, now) == "less than a minute ago"
+    ahead = handover_text.age_of(now + 9 * clock.HOUR, now)
+    assert ahead == "at 2026-11-17T21:00:00Z, by a clock that is 9 h ahead"

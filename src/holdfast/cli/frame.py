@@ -10,7 +10,7 @@ from holdfast.cli.plain_options import read
 from holdfast.cli.terminal import echo, safe, style
 from holdfast.cli.verb_list import PLAIN
 from holdfast.kernel import clock
-from holdfast.kernel.errors import HoldfastError, from_os_error
+from holdfast.kernel.errors import HoldfastError, Usage, from_os_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -136,6 +136,7 @@ class Call:
                 "redact.rules of this repository do not count until you trust them: holdfast trust"
             )
         self._forward()
+        self._tell_of_loss()
         try:
             if self.as_json:
                 answer: dict[str, Any] = {"schema": SCHEMA, "ok": reply.error is None}
@@ -172,6 +173,17 @@ class Call:
                 warn(f"The file of {what} was removed. It is set again, and recorded.")
         except HoldfastError:
             return  # the verb says what is wrong with the workspace
+
+    def _tell_of_loss(self) -> None:
+        """Say that the server lacks what this machine had seen of it, when this command finds it."""
+        workspace = self._workspace
+        if workspace is None or not workspace.is_on_server:
+            return
+        from holdfast.remote.facts import find_loss, loss_in_words
+
+        loss = find_loss(workspace, self.now)
+        if loss is not None and loss["at"] >= clock.precise(self.now):
+            warn(f"{loss_in_words(loss)}. `holdfast doctor` says more.")
 
     def _forward(self) -> None:
         """Start the forwarder when something waits for the server."""
@@ -302,6 +314,14 @@ def _drop_output() -> None:
 
 
 def _bug(error: Exception, as_json: bool) -> int:
+    if isinstance(error, UnicodeEncodeError) and error.reason == "surrogates not allowed":
+        shown = str(error.object)[:80].encode("utf-8", "replace").decode()
+        usage = Usage(
+            f"A word, a path or a variable is not UTF-8: {shown}.",
+            hint="Holdfast finds records, sessions and folders by names in UTF-8.",
+            kind="not_utf8",
+        )
+        return _fail(usage, as_json)
     if os.environ.get("HOLDFAST_DEBUG"):
         import traceback
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 import apsw
 
 from holdfast.journal.interface import EFFECT_FIELDS, VIEW_FIELDS
 from holdfast.kernel import canonical_json
-from holdfast.kernel.errors import HoldfastError, StoreAway
+from holdfast.kernel.errors import HoldfastError, StoreAway, from_os_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -269,6 +270,10 @@ def _in_our_words(error: apsw.Error, doing: str, path: str) -> HoldfastError:
             kind="read_only",
         )
     if isinstance(error, apsw.CantOpenError):
+        try:
+            os.close(os.open(os.devnull, os.O_RDONLY))
+        except OSError as reason:  # of no file: this process may open no more of them
+            return from_os_error(reason, doing)
         return StoreAway(
             f"The journal at {path} cannot be opened.",
             hint="Look at the folder's permissions; `holdfast doctor` checks it.",

@@ -357,12 +357,51 @@ def check(settings: Mapping[str, Any], source: str) -> dict[str, Any]:
     return settings
 
 
+# A part of a redaction rule that may repeat more often than this repeats without a bound.
+MOST_REPEATS = 32
 _TYPE_NAMES: dict[type, str] = {
     int: "a whole number",
     str: "text",
     bool: "true or false",
     dict: "a table",
 }
+
+
+def has_nested_repeat(pattern: str) -> bool:
+    """Whether a part that repeats without a bound holds another repeat or an alternative: a text that
+    almost matches then takes a time that doubles with each letter."""
+    from re import _parser  # type: ignore[attr-defined]
+
+    def walk(parts: Any, *, is_inside: bool) -> bool:
+        for operator, argument in parts:
+            name = str(operator)
+            is_repeat = name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
+            is_open = is_repeat and argument[1] > MOST_REPEATS
+            if is_inside and (name == "BRANCH" or (is_repeat and argument[0] != argument[1])):
+                return True
+            for inner in _inner_parts(name, argument):
+                if walk(inner, is_inside=is_inside or is_open):
+                    return True
+        return False
+
+    return walk(_parser.parse(pattern), is_inside=False)
+
+
+def _inner_parts(name: str, argument: Any) -> list[Any]:
+    """The patterns inside one part of a parsed pattern."""
+    if name == "BRANCH":
+        return list(argument[1])
+    if name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
+        return [argument[2]]
+    if name == "SUBPATTERN":
+        return [argument[3]]
+    if name in ("ASSERT", "ASSERT_NOT"):
+        return [argument[1]]
+    if name == "ATOMIC_GROUP":
+        return [argument]
+    if name == "GROUPREF_EXISTS":
+        return [one for one in argument[1:] if one is not None]
+    return []
 
 
 def _check_rules(rules: Mapping[str, Any], source: str) -> None:
@@ -374,6 +413,14 @@ def _check_rules(rules: Mapping[str, Any], source: str) -> None:
                 raise HoldfastError(
                     f"{source}: redact.rules.{name} matches everything, even nothing.",
                     hint="Write a rule that needs at least one character.",
+                    kind="bad_config",
+                )
+            if has_nested_repeat(pattern):
+                raise HoldfastError(
+                    f"{source}: redact.rules.{name} repeats what repeats or chooses by itself, and can "
+                    "take for ever on some texts.",
+                    hint="Write it without a repeat around a repeat or an alternative: not (a+)+ or "
+                    "(a|b)*, but a+ or [ab]*.",
                     kind="bad_config",
                 )
         except (re.error, TypeError) as error:

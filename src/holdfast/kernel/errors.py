@@ -121,4 +121,10 @@ def from_os_error(error: OSError, doing: str) -> StoreAway:
             hint="Make the folder writable for this user, or run as its owner.",
             kind="read_only",
         )
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return StoreAway(
+            f"{doing} failed: this process may open no more files. Nothing was changed.",
+            hint="Allow it more: ulimit -n 256",
+            kind="too_many_files",
+        )
     return StoreAway(f"{doing} failed: {error.strerror or error}.", kind="io_error")

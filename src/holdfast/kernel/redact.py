@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 
 from holdfast.kernel import canonical_json
+from holdfast.kernel.errors import HoldfastError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,6 +127,8 @@ _GATED = tuple((word, next((one for one in _RARE if one in word), "")) for word 
 _ANY_CASE = tuple(pair for pair in _GATED if pair[0].islower())
 _THIS_CASE = tuple(pair for pair in _GATED if not pair[0].islower())
 
+# Seconds that a rule of the user's may take on one text.
+LONGEST_SECONDS = 0.5
 # Rules whose literal does not stand at the beginning of what they find.
 ANYWHERE = ("url-password", "slack-webhook")
 _NAMES = frozenset(name for name, _, _ in RULES)
@@ -165,7 +168,11 @@ class Redactor:
                 self._count("environment", text.count(secret))
                 text = text.replace(secret, "[redacted:environment]")
         for rule in rules:
-            text = self._apply(rule, text)
+            if rule[0] in _NAMES:
+                text = self._apply(rule, text)
+            else:
+                with TimeLimit(rule[0]):
+                    text = self._apply(rule, text)
         return text
 
     def _holds_exact(self, serialised: str) -> bool:
@@ -235,6 +242,45 @@ class Redactor:
 
     def _count(self, name: str, times: int) -> None:
         self.counts[name] = self.counts.get(name, 0) + times
+
+
+class TimeLimit:
+    """Ends a rule of the user's that takes too long, by the timer's signal: `re` looks for signals
+    while it searches. Only the main thread gets signals; in others, the form of the rules that the
+    settings accept is the bound."""
+
+    __slots__ = ("_before", "_name")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._before: Any = None
+
+    def __enter__(self) -> None:
+        import signal
+
+        try:
+            if signal.getitimer(signal.ITIMER_REAL)[0]:
+                return  # the timer is in use
+            self._before = signal.signal(signal.SIGALRM, self._end)
+        except ValueError:
+            return  # not the main thread
+        signal.setitimer(signal.ITIMER_REAL, LONGEST_SECONDS)
+
+    def _end(self, *_: object) -> None:
+        raise HoldfastError(
+            f"The rule redact.rules.{self._name} took longer than {LONGEST_SECONDS:g} s on one text. "
+            "Nothing was written.",
+            hint="Make the rule simpler, or take it out of the settings.",
+            kind="slow_rule",
+        )
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is None:
+            return
+        import signal
+
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, self._before)
 
 
 def _compile(pattern: str) -> re.Pattern[str]:

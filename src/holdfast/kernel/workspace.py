@@ -88,7 +88,13 @@ class Workspace:
     def journal(self) -> Journal:
         """The journal, made on first use. A reader without the right to write reads all the same."""
         if self._journal is None:
-            self._journal = self.on_server() if self.url else self._open_file()
+            if not self.url:
+                self._journal = self._open_file()
+                return self._journal
+            from holdfast.remote.facts import notice_loss
+
+            self._journal = server = self.on_server()
+            notice_loss(self, server)
             self.deliver()
         return self._journal
 
@@ -165,6 +171,11 @@ class Workspace:
         from holdfast.remote.identity import known_machine
 
         return known_machine(self) if self.local or self.url else ""
+
+    @property
+    def is_on_server(self) -> bool:
+        """Whether a journal on a server is open."""
+        return self._journal is not None and bool(self.url)
 
     def exists(self) -> bool:
         return self._journal is not None or bool(self.url) or os.path.exists(self.journal_path)

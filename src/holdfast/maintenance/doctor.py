@@ -414,6 +414,16 @@ def _spool(workspace: Workspace, now: int) -> Check:
     """What hooks wrote on this machine for the server, and the age of what they read."""
     known = facts.gather(workspace)
     waits = facts.in_words(known)
+    loss = facts.find_loss(workspace, now)
+    if loss is not None:
+        return new_check(
+            "spool",
+            facts.loss_in_words(loss),
+            status="problem",
+            why="A copy took over without its last records, or an older backup was restored. What this "
+            "machine had delivered before is not delivered again.",
+            fix="Ask the people who run the database. `holdfast history` shows where the records end now.",
+        )
     at_work = "a forwarder is at work" if known["forwarder"] else "no forwarder runs"
     if known["refused"]:
         return new_check(

@@ -218,7 +218,7 @@ def _carry_out(workspace: Workspace, found: Purged, *, text: str, actor: str, no
                 journal.snapshot(stream, head["version"], state)
     reached("after bodies are erased")
     if text:
-        _rename(workspace, text, found["left"])
+        _rename(workspace, text)
     for place in _worktrees(workspace):
         _show_anew(place, [_clean(stream, text) for stream in found["streams"]], text, now)
     with workspace.lock():
@@ -253,17 +253,16 @@ def _scrub_rows(workspace: Workspace, text: str) -> int:
     return changed + (observation.scrub(workspace, _forms(text), MARK) if text else 0)
 
 
-def _rename(workspace: Workspace, text: str, left: list[Left]) -> None:
+def _rename(workspace: Workspace, text: str) -> None:
     """Take the text out of the names of streams, the actors and the ids: the parts of a record that
     the chain itself holds. Such a stream gets a new chain."""
-    journal = workspace.journal
+    journal: Any = workspace.journal
     for stream in _named(journal, text):
-        if not isinstance(journal, SqliteJournal):
-            why = "a name is part of the chain on the server; ask its administrator to remove it"
-            left.append({"path": stream, "why": why, "ours": True})
-            continue
         with workspace.lock():
-            upkeep.rename(journal, stream, text, MARK)
+            if isinstance(journal, SqliteJournal):
+                upkeep.rename(journal, stream, text, MARK)
+            else:
+                journal.rename(stream, text, MARK)
 
 
 def _named(journal: Journal, text: str) -> set[str]:
@@ -413,6 +412,8 @@ def _show_anew(place: Workspace, streams: Sequence[str], text: str, now: int) ->
             _remove_empty(os.path.dirname(target), place.root)
     if text and isinstance(journal, SqliteJournal):
         upkeep.forget_views(journal, text)
+    elif text:
+        journal.forget_views(text)  # type: ignore[attr-defined]
     for stream in dict.fromkeys(row["stream"] for row in journal.views(worktree=place.root)):
         if stream in streams:
             commit(writer, [Order(stream, REPAIR)], actor="holdfast", now=now)

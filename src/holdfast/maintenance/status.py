@@ -93,7 +93,7 @@ def gather(workspace: Workspace, *, streams: int = SHOWN_STREAMS) -> Status:
         "journal": facts,
         "server": server,
         "streams": heads[:streams],
-        "attention": [*_away(server), *attention(workspace)],
+        "attention": [*_away(server), *_lost_on_server(workspace), *attention(workspace)],
     }
 
 
@@ -124,6 +124,15 @@ def _away(server: ServerFacts | None) -> list[Attention]:
     what = "The server is away"
     waits = in_words(server)
     return [{"what": f"{what}; {waits}" if waits else what, "next": "holdfast doctor"}]
+
+
+def _lost_on_server(workspace: Workspace) -> list[Attention]:
+    if not workspace.url:
+        return []
+    from holdfast.remote.facts import find_loss, loss_in_words
+
+    loss = find_loss(workspace, clock.now())
+    return [{"what": loss_in_words(loss), "next": "holdfast doctor"}] if loss else []
 
 
 def attention(workspace: Workspace) -> list[Attention]:

@@ -15,7 +15,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypedDict
 
+    from holdfast.journal.postgres.journal import PostgresJournal
     from holdfast.kernel.workspace import Workspace
+    from holdfast.remote.spool import ServerLoss
 
     class SpoolFacts(TypedDict):
         """`heard_at` is when a forwarder last heard the server, empty for never; `undelivered` counts
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 
 # Milliseconds after which what a forwarder brought is called old.
 OLD_AFTER = clock.MINUTE
+# So long people are told that the server lost records.
+LOSS_SHOWN = 7 * clock.DAY
 
 
 def gather(workspace: Workspace) -> SpoolFacts:
@@ -62,6 +66,34 @@ def gather(workspace: Workspace) -> SpoolFacts:
         if workspace.url:
             file.close()
     return facts
+
+
+def notice_loss(workspace: Workspace, server: PostgresJournal) -> None:
+    """Compare how far the server has got with what this machine had seen of it, when it is opened."""
+    try:
+        if os.path.exists(workspace.journal_path):
+            Spool(workspace.spool_file()).look_for_loss(server, clock.now())
+    except (HoldfastError, OSError):
+        return  # a file that cannot be read or written is named by other checks
+
+
+def find_loss(workspace: Workspace, now: int) -> ServerLoss | None:
+    """The loss of the server that this machine found in the last week."""
+    if not workspace.url or not os.path.exists(workspace.journal_path):
+        return None
+    try:
+        found = Spool(workspace.spool_file()).loss()
+    except HoldfastError:
+        return None
+    is_late = found is not None and found["at"] < clock.precise(now - LOSS_SHOWN)
+    return None if is_late else found
+
+
+def loss_in_words(loss: ServerLoss) -> str:
+    return (
+        f"The server lost records: this machine had seen it at record {loss['had']}, which was not "
+        f"there at {loss['at']}"
+    )
 
 
 def is_running(workspace: Workspace) -> bool:

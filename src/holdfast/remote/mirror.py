@@ -11,7 +11,7 @@ import os
 from importlib import import_module
 
 from holdfast.journal import upkeep
-from holdfast.journal.postgres.notify import changed, newest
+from holdfast.journal.postgres.notify import changed, newest, record_at
 from holdfast.kernel import clock, inbox
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError
@@ -43,6 +43,8 @@ class Mirror:
 
     def follow(self) -> int:
         """Bring what is new; up to which record this machine now knows the server."""
+        if self.spool.look_for_loss(self.server, clock.now()) is not None:
+            self._is_whole = False
         heard = self.spool.heard()
         until = newest(self.server)
         lives = self._lives()
@@ -54,7 +56,8 @@ class Mirror:
         for stream in streams:
             self._bring(stream)
         self._is_whole = True
-        self.spool.hear(self.server.place, until, clock.now())
+        id = record_at(self.server, until) if until else ""
+        self.spool.hear(self.server.place, until, clock.now(), id)
         return until
 
     def _everything(self, lives: set[str]) -> Iterable[str]:

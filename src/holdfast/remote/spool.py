@@ -39,11 +39,21 @@ if TYPE_CHECKING:
         oldest: str
 
     class Heard(TypedDict):
-        """When a server was last heard, and up to which of its records this machine knows it."""
+        """When a server was last heard, and up to which of its records this machine knows it; `id` is
+        that record's."""
 
         place: str
         at: str
         seq: int
+        id: str
+
+    class ServerLoss(TypedDict):
+        """The server lacked records that this machine had seen: up to which, and what it had left."""
+
+        place: str
+        had: int
+        has: int
+        at: str
 
 
 # Behind each the name of a stream: up to which version it was delivered, and until when it was seen.
@@ -52,6 +62,7 @@ _TOUCHED = "touched/"
 # Behind the version: the server does not know this stream, and must not get it.
 _ALONE = " alone"
 _HEARD = "heard"
+_LOSS = "server_loss"
 _OF_ONE_LIFE = " OR ".join(f"s.name GLOB '{kind}*'" for kind in LIVES)
 # From the few streams that have something new to their records: the file may hold years of others.
 _UNDELIVERED = (
@@ -261,17 +272,46 @@ class Spool:
         is_same = own is not None and all(own[name] == head[name] for name in names)  # type: ignore[literal-required]
         return is_same and own is not None and own["anchor_version"] == own["version"]
 
-    def hear(self, place: str, seq: int, now: int) -> None:
+    def hear(self, place: str, seq: int, now: int, id: str = "") -> None:
         """The server was heard just now."""
-        heard: Heard = {"place": place, "at": clock.precise(now), "seq": seq}
+        heard: Heard = {"place": place, "at": clock.precise(now), "seq": seq, "id": id}
         with self.file.transaction(durable=False) as connection:
             _put(connection, _HEARD, canonical_json.dumps(heard))
 
     def heard(self) -> Heard:
         """When it was last heard; nothing yet is the empty time."""
-        kept: Heard = {"place": "", "at": "", "seq": 0}
+        kept: Heard = {"place": "", "at": "", "seq": 0, "id": ""}
         kept.update(canonical_json.loads(self.file.get(_HEARD) or "{}"))
         return kept
+
+    def look_for_loss(self, server: PostgresJournal, now: int) -> ServerLoss | None:
+        """Whether the server lacks what this machine had seen of it: a copy took over without its last
+        records, or an older backup was restored. Kept for people, and seen once."""
+        from holdfast.journal.postgres.notify import newest, record_at
+
+        heard = self.heard()
+        if heard["place"] != server.place or not heard["seq"]:
+            return None
+        has = newest(server)
+        there = record_at(server, heard["seq"]) if has >= heard["seq"] and heard["id"] else ""
+        if has >= heard["seq"] and there in ("", heard["id"]):
+            return None
+        loss: ServerLoss = {
+            "place": server.place,
+            "had": heard["seq"],
+            "has": min(has, heard["seq"] - 1),
+            "at": clock.precise(now),
+        }
+        with self.file.transaction() as connection:
+            _put(connection, _LOSS, canonical_json.dumps(loss))
+        self.hear(server.place, has, now, record_at(server, has) if has else "")
+        return loss
+
+    def loss(self) -> ServerLoss | None:
+        """The last loss of the server that this machine found."""
+        text = self.file.get(_LOSS)
+        found: ServerLoss | None = canonical_json.loads(text) if text else None
+        return found
 
     def _rows(self, sql: str, *values: str) -> list[Any]:
         self.file.file_recent()
@@ -288,10 +328,17 @@ def keep_here(
 ) -> bool:
     """After a command wrote on the server what hooks here read. Where the file cannot be written the
     command is done all the same; the forwarder brings it later."""
-    if not stream.startswith((*LIVES, *MIRRORED)) or not (outcome["records"] or rows):
+    if not (outcome["records"] or rows):
         return False
     try:
         spool = Spool(workspace.spool_file())
+        if outcome["records"]:
+            newest = outcome["records"][-1]
+            if newest["seq"] > spool.heard()["seq"]:
+                place = workspace.journal.place
+                spool.hear(place, newest["seq"], clock.now(), newest["id"])
+        if not stream.startswith((*LIVES, *MIRRORED)):
+            return False
         if spool.left_behind(stream):
             return True  # which is kept by the forwarder, before it makes room
         if not outcome["records"]:

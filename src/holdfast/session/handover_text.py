@@ -36,6 +36,13 @@ def how_long(milliseconds: int) -> str:
     return "less than a minute"
 
 
+def age_of(instant: int, now: int) -> str:
+    """How long ago an instant was, or that the clock which gave it is ahead of this one."""
+    if instant - now >= clock.MINUTE:
+        return f"at {clock.stamp(instant)}, by a clock that is {how_long(instant - now)} ahead"
+    return f"{how_long(max(0, now - instant))} ago"
+
+
 def verdict_lines(state: SessionState, verdict: str, *, why: str = "", now: int) -> list[str]:
     """The verdict, and which session it is about, in our own words."""
     last, observed = state["last"], state.get("observed")
@@ -55,16 +62,16 @@ def verdict_lines(state: SessionState, verdict: str, *, why: str = "", now: int)
 
 
 def _when(at: str, now: int) -> str:
-    return f", captured {how_long(max(0, now - clock.parse(at)))} ago." if at else "."
+    return f", captured {age_of(clock.parse(at), now)}." if at else "."
 
 
 def transcript_lines(found: FoundSession, *, now: int) -> list[str]:
     """The same for a session that only its transcript tells of."""
     client = title_of(found["client"])
-    age = how_long(max(0, now - found["modified"])) if found["modified"] else ""
+    age = age_of(found["modified"], now) if found["modified"] else ""
     return [
         f"Holdfast: session {found['session'][:12]} of {client}"
-        + (f", last written {age} ago." if age else ".")
+        + (f", last written {age}." if age else ".")
     ]
 
 
@@ -94,7 +101,7 @@ def stated_part(
     """What was stated on purpose, how old it is, and what was seen done since."""
     stated, last = state.get("stated"), state["last"]
     at = stated["at"] if stated else last["at"] if last else ""
-    age = f"{how_long(max(0, now - clock.parse(at)))} ago" if at else "at an unknown time"
+    age = age_of(clock.parse(at), now) if at else "at an unknown time"
     edits, calls = edits_since_stated(state), calls_since_stated(state)
     if edits:
         age += f", {edits} edit{'s' if edits != 1 else ''} before now"

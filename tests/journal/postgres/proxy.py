@@ -40,6 +40,11 @@ class Network:
         secrets = self._server.netloc.rpartition("@")[0]
         return urlunsplit(self._server._replace(netloc=f"{secrets}@127.0.0.1:{port}"))
 
+    def move_to(self, url: str) -> None:
+        """Another server answers at this address from now on."""
+        self._server = urlsplit(url)
+        self.cut()
+
     def cut(self) -> None:
         """Every connection breaks."""
         for pair in self._pairs:

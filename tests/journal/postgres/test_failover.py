@@ -14,7 +14,9 @@ import pytest
 from holdfast.journal.interface import Append
 from holdfast.journal.postgres.journal import PostgresJournal
 from holdfast.kernel.errors import FenceLost
+from tests.cli.conftest import Holdfast
 from tests.journal.conformance.examples import drafts
+from tests.journal.postgres.proxy import Network
 from tests.journal.postgres.serve import Server
 
 
@@ -98,3 +100,30 @@ def test_without_a_failover_no_writer_names_itself_a_later_life(
         beat(journal, held + 1)
     beat(journal, held)
     journal.close()
+
+
+def test_a_machine_says_that_the_server_lost_records(
+    servers: tuple[Server, Server],
+    repository: Path,
+    holdfast: Holdfast,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The second server takes over without a note that was acknowledged, under the same address."""
+    first, second = servers
+    with Network(first.url("postgres")) as network:
+        monkeypatch.setenv("HOLDFAST_URL", network.url)
+        monkeypatch.setenv("HOLDFAST_JOURNAL_WORKSPACE", "team")
+        assert holdfast("note", "the copy has this one").code == 0
+        copy_of(first, second)
+        assert holdfast("note", "the copy lacks this one").code == 0
+        assert "lost records" not in holdfast("status").out
+        take_over(first, second)
+        network.move_to(second.url("postgres"))
+        said = holdfast("note", "and the next command says so")
+        assert said.code == 0
+        assert "The server lost records: this machine had seen it at record 2" in said.err
+        assert "The server lost records" in holdfast("status").out
+        assert "The server lost records" in holdfast("doctor").out
+        assert "lost records" not in holdfast("note", "said once").err
+        shown = holdfast("show", "note:default").out
+        assert "the copy lacks this one" in shown, "its file still showed it, and it came back"

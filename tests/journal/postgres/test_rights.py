@@ -15,10 +15,13 @@ from holdfast.gates.rules import gate
 from holdfast.journal.chain import verify
 from holdfast.journal.interface import SNAPSHOT_FLOOR, Append
 from holdfast.journal.postgres.journal import PostgresJournal
-from holdfast.kernel import canonical_json
+from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.errors import FenceLost, NotAllowed
 from holdfast.kernel.state import load, load_all
+from holdfast.kernel.workspace import discover
+from holdfast.maintenance import purge
 from holdfast.maintenance.history import find_false_snapshots
+from holdfast.streams import open_writer
 from tests.cli.conftest import Holdfast
 from tests.journal.conformance.examples import at, draft, drafts, effect, view, write
 
@@ -194,3 +197,25 @@ def test_a_fence_that_a_writer_sets_in_a_row_brings_no_old_life_back(
     assert third["fence"] > new["fence"], "never given twice"
     [fourth] = writer.commit([Append("agent:b", drafts(1), expected=0, grant=True)])
     assert fourth["fence"] > third["fence"]
+
+
+def test_the_owner_purges_names_actors_and_ids(
+    on_server: str, repository: Path, holdfast: Holdfast, workspace_name: str
+) -> None:
+    """They are part of the chain: the stream is sealed anew, and verifies."""
+    secret = "hunter22secret"
+    workspace = discover(str(repository))
+    assert holdfast("note", "first").code == 0
+    journal = workspace.journal
+    command = {"add": "a note", "by": "Ada"}
+    open_writer(workspace).execute(f"note:{secret}", command, actor=secret, now=clock.now())
+    journal.put("key", f"about {secret}")
+    found = purge.find(workspace, text=secret, now=clock.now())
+    done = purge.erase(workspace, found, text=secret, actor="x", now=clock.now())
+    assert done["left"] == []
+    with psycopg.connect(on_server, autocommit=True) as connection:
+        for table in ("records", "streams", "views", "outbox", "refused", "meta", "workspaces"):
+            sql = f"SELECT count(*) FROM holdfast.{table} t WHERE t::text LIKE %s"
+            assert connection.execute(sql.encode(), (f"%{secret}%",)).fetchone() == (0,), table
+    assert holdfast("verify").code == 0
+    assert "note:[purged]" in [head["stream"] for head in discover(".").journal.heads()]

@@ -99,13 +99,24 @@ def admin_command() -> None:
 @admin_command.command("grant")
 @click.argument("role")
 @click.option("--read-only", is_flag=True, help="Let the role read only.")
+@click.option(
+    "--workspace",
+    "workspaces",
+    multiple=True,
+    metavar="NAME",
+    help="Let the role see and write this workspace alone; repeat it for several.",
+)
 @verb
-def grant(call: Call, role: str, read_only: bool) -> Reply:
+def grant(call: Call, role: str, read_only: bool, workspaces: tuple[str, ...]) -> Reply:
     """Print the SQL that lets ROLE append to the journals, but not change or remove anything.
 
     This command connects to no database. Read the SQL, then run it with psql as the database's owner.
     The schema has to exist: the first command of the owner creates it.
+
+    With --workspace, row-level security is on for the whole database: a role without a policy of its own
+    sees nothing from then on.
     """
-    statements = grants(role, read_only=read_only)
+    statements = grants(role, read_only=read_only, workspaces=workspaces)
     lines = [f"-- What {'a reader' if read_only else 'a writer'} of the journals needs."]
-    return Reply({"role": role, "read_only": read_only, "sql": statements}, [*lines, *statements])
+    data = {"role": role, "read_only": read_only, "workspaces": workspaces, "sql": statements}
+    return Reply(data, [*lines, *statements])

@@ -319,6 +319,19 @@ class PostgresJournal(Sessions):
         number = self.number()
         return self.steadily("erasing", lambda session: upkeep.scrub(session, number, text, mark))
 
+    def rename(self, stream: str, text: str, mark: str) -> None:
+        """Take a text out of a stream's name, and of the ids and actors of its records."""
+        number = self.number()
+        self._tips.clear()
+        self.steadily("erasing", lambda session: upkeep.rename(session, number, stream, text, mark))
+
+    def forget_views(self, text: str) -> None:
+        """Forget the views whose path holds a text; their files are gone."""
+        self._write(
+            "DELETE FROM holdfast.views WHERE workspace = %s AND strpos(path, %s) > 0",
+            *(self.number(), text),
+        )
+
     def compact(self, *, always: bool = False) -> int:
         # The server's own housekeeping does the rest; an erased text must go now.
         if always:

@@ -112,6 +112,18 @@ def newest(journal: PostgresJournal) -> int:
     return int(row[0]) if row else 0
 
 
+def record_at(journal: PostgresJournal, seq: int) -> str:
+    """The id of the record with a number; empty when there is none."""
+    number = journal.number()
+    row: Any = journal.steadily(
+        "reading the journal",
+        lambda session: session.execute(
+            "SELECT id FROM holdfast.records WHERE workspace = %s AND seq = %s", (number, seq)
+        ).fetchone(),
+    )
+    return str(row[0]) if row else ""
+
+
 def changed(journal: PostgresJournal, after: int, until: int) -> list[str]:
     """The streams that got records after one number, up to another. Without the records: a fleet's
     heartbeats are read by their own machine alone."""

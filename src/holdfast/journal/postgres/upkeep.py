@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from holdfast.journal.chain import seal
 from holdfast.journal.interface import ATTESTED
 from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import Usage
@@ -91,6 +92,12 @@ def scrub(connection: psycopg.Connection, workspace: int, text: str, mark: str) 
     changed = 0
     tables = {"outbox": ("body", "error"), "refused": ("drafts", "reason")}
     with connection.transaction():
+        for table, column in (("outbox", "key"), ("refused", "actor"), ("meta", "value")):
+            changed += connection.execute(
+                f"UPDATE holdfast.{table} SET {column} = replace({column}, %(text)s, %(mark)s)"
+                f" WHERE workspace = %(workspace)s AND strpos({column}, %(text)s) > 0",
+                {"text": text, "mark": mark, "workspace": workspace},
+            ).rowcount
         for table, (structured, plain) in tables.items():
             found: Any = connection.execute(
                 f"SELECT id, {structured}, {plain} FROM holdfast.{table}"
@@ -131,8 +138,8 @@ def describe(connection: psycopg.Connection) -> str:
     return f"PostgreSQL {str(row[0]).partition(' ')[0]}, format {row[1]}, {way}"
 
 
-def grants(role: str, *, read_only: bool = False) -> list[str]:
-    """The statements that let a role append, or only read."""
+def grants(role: str, *, read_only: bool = False, workspaces: Sequence[str] = ()) -> list[str]:
+    """The statements that let a role append, or only read; with `workspaces`, in these alone."""
     if not role or len(role.encode()) > LONGEST_ROLE or not role.isprintable():
         raise Usage(
             f"{role!r} is no name of a role.", hint=f"At most {LONGEST_ROLE} printable bytes."
@@ -147,4 +154,87 @@ def grants(role: str, *, read_only: bool = False) -> list[str]:
             f"GRANT {rights} ON holdfast.{table} TO {quoted};"
             for table, rights in _APPENDING.items()
         ]
-    return statements
+    return statements + (_policies(quoted, workspaces) if workspaces else [])
+
+
+def _policies(role: str, workspaces: Sequence[str]) -> list[str]:
+    """Row-level security: of every table, a role sees and writes the rows of its workspaces."""
+    if not all(name and name.isprintable() for name in workspaces):
+        raise Usage("A workspace has a name of printable characters.")
+    names = ", ".join("'" + name.replace("'", "''") + "'" for name in workspaces)
+    own = f"workspace IN (SELECT number FROM holdfast.workspaces WHERE id IN ({names}))"
+    rows = dict.fromkeys(TABLES, own)
+    rows["workspaces"] = f"id IN ({names})"
+    # The streams that the role can see.
+    rows["snapshots"] = "EXISTS (SELECT FROM holdfast.streams s WHERE s.number = stream)"
+    return [
+        statement
+        for table, row in rows.items()
+        for statement in (
+            f"ALTER TABLE holdfast.{table} ENABLE ROW LEVEL SECURITY;",
+            f"DROP POLICY IF EXISTS {role} ON holdfast.{table};",
+            f"CREATE POLICY {role} ON holdfast.{table} TO {role} USING ({row});",
+        )
+    ]
+
+
+def rename(
+    connection: psycopg.Connection, workspace: int, stream: str, text: str, mark: str
+) -> None:
+    """Take a text out of the name of a stream, and of the ids and actors of its records, as
+    `journal.upkeep.rename` does. Only the owner of the database may."""
+    with connection.transaction():
+        row: Any = connection.execute(
+            "SELECT number, anchor_hash FROM holdfast.streams"
+            " WHERE workspace = %s AND name = %s FOR UPDATE",
+            (workspace, stream),
+        ).fetchone()
+        if row is None:
+            return
+        number, previous = row
+        name = _free_name(connection, workspace, stream, stream.replace(text, mark))
+        records: Any = connection.execute(
+            "SELECT seq, id, version, at, actor, fence, kind, body FROM holdfast.records"
+            " WHERE stream = %s ORDER BY version",
+            (number,),
+        ).fetchall()
+        for seq, id, version, at, actor, fence, kind, body in records:
+            draft: Any = {
+                "id": id.replace(text, f"purged-{seq}"),
+                "at": at,
+                "actor": actor.replace(text, mark),
+                "kind": kind,
+                "text": body or "",
+            }
+            salt, body_hash, hash = seal(previous, name, version, fence, draft)
+            connection.execute(
+                "UPDATE holdfast.records SET id = %s, actor = %s, salt = %s, body_hash = %s,"
+                " hash = %s WHERE workspace = %s AND seq = %s",
+                (
+                    *(draft["id"], draft["actor"], salt if body else None, body_hash, hash),
+                    *(workspace, seq),
+                ),
+            )
+            previous = hash
+        connection.execute(
+            "UPDATE holdfast.streams SET name = %s, hash = %s WHERE number = %s",
+            (name, previous, number),
+        )
+        for table in ("views", "outbox", "refused"):
+            connection.execute(
+                f"UPDATE holdfast.{table} SET stream = %s WHERE workspace = %s AND stream = %s",
+                (name, workspace, stream),
+            )
+
+
+def _free_name(connection: psycopg.Connection, workspace: int, old: str, wanted: str) -> str:
+    name, count = wanted, 1
+    while name != old:
+        row = connection.execute(
+            "SELECT 1 FROM holdfast.streams WHERE workspace = %s AND name = %s", (workspace, name)
+        ).fetchone()
+        if row is None:
+            return name
+        count += 1
+        name = f"{wanted}-{count}"
+    return name
