@@ -16,7 +16,9 @@ import pytest
 
 from holdfast.kernel.config import has_nested_repeat
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.plain_file import LARGEST
 from holdfast.kernel.redact import Redactor
+from tests.bad_files import BAD
 from tests.cli.conftest import Holdfast
 
 # Each takes a time that doubles with every letter, on a text that almost matches.
@@ -144,3 +146,37 @@ def test_a_process_that_may_open_no_more_files_says_so(repository: Path) -> None
         *(75, "too_many_files"),
         "Allow it more: ulimit -n 256",
     )
+
+
+PLACES = (
+    *("holdfast.toml", ".ccc-state.json", ".autopilot/config.yaml"),
+    *("agent_checkpoints/secondary_a.json", "conductor/tracks/t/metadata.json"),
+)
+STRANGE = {
+    **BAD,
+    "too large": lambda path: path.write_bytes(b"#" * (LARGEST + 1)),
+    "too deep": lambda path: path.write_text("[" * 100_000),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("kind", STRANGE)
+def test_doctor_moves_a_strange_file_aside_and_says_where(
+    repository: Path, holdfast: Holdfast, kind: str, place: str
+) -> None:
+    assert holdfast("note", "before").code == 0
+    path = repository / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    STRANGE[kind](path)
+    started = time.monotonic()
+    found = holdfast("doctor")
+    assert found.code == 1
+    assert f"{path} cannot be read: it" in found.out
+    mended = holdfast("doctor", "--fix")
+    assert time.monotonic() - started < 20
+    assert f"{path} is now {repository}/.git/holdfast/aside/" in mended.out
+    assert not os.path.lexists(path)
+    (kept,) = (repository / ".git/holdfast/aside").iterdir()
+    assert kept.name.endswith(path.name)
+    assert "cannot be read" not in holdfast("doctor").out
+    assert holdfast("note", "after").code == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from glob import escape, iglob
 
 import apsw
 
@@ -12,9 +13,10 @@ from holdfast.journal import chain, upkeep
 from holdfast.journal.mark import lost_marks
 from holdfast.kernel import clock, config, filesystem, inbox, latch, lock
 from holdfast.kernel.commit import REPAIR, Order, commit, take_in
+from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError, NotAllowed
 from holdfast.kernel.git_index import tracked_below
-from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.plain_file import is_nested_deeper, read_plain
 from holdfast.kernel.state import load
 from holdfast.kernel.views import quarantine
 from holdfast.kernel.views.exchange import is_supported
@@ -30,7 +32,7 @@ from holdfast.streams import open_writer, rules_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import TypedDict
 
     from holdfast.clients.hook_runs import HookRuns
@@ -48,6 +50,14 @@ if TYPE_CHECKING:
 
 
 UNFINISHED_AGE = clock.HOUR
+# The files of a work tree that Holdfast reads, as patterns.
+READ_FILES = (
+    *("holdfast.toml", ".ccc-state.json", ".ccc-progress.md", ".notes/*.md"),
+    *(".autopilot/config.yaml", ".autopilot/state/*.json", "agent_checkpoints/*.json"),
+    *("conductor/tracks/*/metadata.json", ".ohrfc/*/state.json", ".ohrfc/*/checkpoint.md"),
+    f"{TOOL_FOLDER}/inbox/*.json",
+)
+DEEPEST = 500
 # What `--fix` does about a damaged file: no copy is needed, and the damaged file is kept.
 SALVAGE = "holdfast doctor --fix"
 
@@ -63,10 +73,12 @@ def diagnose(workspace: Workspace, now: int, *, fix: bool = False) -> Diagnosis:
 
 def examine(workspace: Workspace, now: int, *, fix: bool = False) -> list[Check]:
     """All checks, the most important first. `fix` repairs what can be repaired."""
+    strange = _strange_files(workspace, now, fix)
     settings = _settings(workspace)
     if settings["status"] == "problem" and settings["id"] == "address":
-        return [settings]
+        return [strange, settings]
     checks = [settings] if workspace.url else [_sqlite(), _filesystem(workspace), settings]
+    checks.append(strange)
     journal_is_whole = True
     if workspace.exists():
         for check in (_journal_opens, _integrity, _chains):
@@ -154,6 +166,63 @@ def _filesystem(workspace: Workspace) -> Check:
         why="SQLite's log needs one kernel: two machines would overwrite each other.",
         fix="Set HOLDFAST_HOME to a folder on a local disk.",
     )
+
+
+def _strange_files(workspace: Workspace, now: int, fix: bool) -> Check:
+    """What stands in the place of a file and is none that can be read. `fix` moves it aside."""
+    found = list(list_strange_files(workspace))
+    if not found:
+        return new_check("files", "Every file that Holdfast reads is a plain one")
+    if fix:
+        moved = [f"{path} is now {_move_aside(workspace, path, now)}" for path, _ in found]
+        return new_check("files", "Strange files were moved aside", fixed="; ".join(moved))
+    path, why = found[0]
+    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+    return new_check(
+        "files",
+        f"{path} cannot be read: {why}{more}",
+        status="problem",
+        why="What it should say is not known, and is not written there.",
+        fix="holdfast doctor --fix moves it aside",
+    )
+
+
+def list_strange_files(workspace: Workspace) -> Iterator[tuple[str, str]]:
+    """The places of files that hold something else, or more than a reader takes; and what it is."""
+    for root in worktrees(workspace):
+        for pattern in READ_FILES:
+            for path in sorted(iglob(os.path.join(escape(root), pattern))):
+                why = _why_strange(path)
+                if why:
+                    yield path, why
+
+
+def _why_strange(path: str) -> str:
+    try:
+        content = read_plain(path)
+    except FileNotFoundError:
+        return "it is a link to nothing" if os.path.islink(path) else ""
+    except PermissionError:
+        return ""  # a file like others, of another user
+    except OSError as error:
+        return error.strerror or str(error)
+    is_deep = is_nested_deeper(content.decode("utf-8", "replace"), DEEPEST)
+    return f"it is nested deeper than {DEEPEST} levels" if is_deep else ""
+
+
+def _move_aside(workspace: Workspace, path: str, now: int) -> str:
+    """Rename it: a copy of a pipe would wait for ever. Where it is now."""
+    stamp = clock.stamp(now).replace(":", "").replace("-", "")
+    name = f"{stamp}-{new_id()[:8]}-{os.path.basename(path)}"
+    folder = os.path.join(workspace.home, "aside")
+    try:
+        os.makedirs(folder, 0o700, exist_ok=True)
+        os.rename(path, os.path.join(folder, name))
+        return os.path.join(folder, name)
+    except OSError:  # on another disk
+        beside = os.path.join(os.path.dirname(path), f".{name}")
+        os.rename(path, beside)
+        return beside
 
 
 def _settings(workspace: Workspace) -> Check:
