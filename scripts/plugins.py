@@ -1,6 +1,7 @@
 """Write the plugins' trees: `python -m scripts.plugins [--check]`.
 
-Commands, skill and hook are written once, in `plugins/holdfast` (for Claude Code and Codex). From
+Commands, skill and hook are written once, in `plugins/holdfast` (for Claude Code, Codex and
+Copilot CLI). From
 there come the thin plugins with the protocols' own names, the extension for Gemini CLI, what opencode
 reads, and the marketplace.
 """
@@ -16,6 +17,7 @@ from holdfast.clients.codex import install as codex
 from holdfast.clients.copilot import install as copilot
 from holdfast.clients.gemini import install as gemini
 from holdfast.clients.qwen import install as qwen
+from holdfast.clients.settings.json_part import hook_group
 from holdfast.version import __version__
 
 ROOT = Path(__file__).parent.parent
@@ -51,6 +53,11 @@ def written() -> dict[Path, str]:
         SOURCE / ".claude-plugin" / "plugin.json": _json(
             {**_manifest("holdfast"), "hooks": "./hooks/mod.json"}
         ),
+        # Copilot CLI takes Claude Code's manifest where it finds no other, and would run no hook.
+        SOURCE / ".github" / "plugin" / "plugin.json": _json(
+            {**_manifest("holdfast"), "hooks": "./hooks/copilot.json"}
+        ),
+        SOURCE / "hooks" / "copilot.json": _json(_hooks(copilot.EVENTS, "CLAUDE_PLUGIN_ROOT")),
         SOURCE / "hooks" / "mod.json": _json({"modules": ["./register.js"]}),
         SOURCE / ".mcp.json": _json(SERVER),
         # For clients that follow the Agent Plugins specification: the portable parts, skill and server. In
@@ -58,14 +65,14 @@ def written() -> dict[Path, str]:
         PORTABLE / "plugin.json": _json(_portable_manifest("holdfast")),
         PORTABLE / "mcp.json": _json(_portable_server()),
         PORTABLE / "skills" / "holdfast" / "SKILL.md": _skill(),
-        SOURCE / "hooks" / "hooks.json": _json(_shared_hooks()),
+        SOURCE / "hooks" / "hooks.json": _json(_hooks(codex.EVENTS, "CLAUDE_PLUGIN_ROOT")),
     }
     for name, commands in THIN.items():
         files[PLUGINS / name / ".claude-plugin" / "plugin.json"] = _json(_manifest(name))
         files[PLUGINS / name / "plugin.json"] = _json(_portable_manifest(name))
         for command in commands:
             files[PLUGINS / name / "commands" / f"{command}.md"] = _command(command)
-    return {**files, **_gemini(), **_qwen(), **_copilot(), **_opencode()}
+    return {**files, **_gemini(), **_qwen(), **_opencode()}
 
 
 def _gemini() -> dict[Path, str]:
@@ -73,7 +80,9 @@ def _gemini() -> dict[Path, str]:
     manifest = {"name": "holdfast", "version": __version__, **_described("holdfast"), **SERVER}
     files = {
         folder / "gemini-extension.json": _json(manifest),
-        folder / "hooks" / "hooks.json": _json(_gemini_hooks()),
+        folder / "hooks" / "hooks.json": _json(
+            _hooks(gemini.EVENTS, "extensionPath", name="holdfast")
+        ),
         folder / "hooks" / "run": (SOURCE / "hooks" / "run").read_text(encoding="utf-8"),
         folder / "skills" / "holdfast" / "SKILL.md": _skill(),
     }
@@ -89,7 +98,7 @@ def _qwen() -> dict[Path, str]:
     manifest = {"name": "holdfast", "version": __version__, **_described("holdfast"), **SERVER}
     files = {
         folder / "qwen-extension.json": _json(manifest),
-        folder / "hooks" / "hooks.json": _json(_hooks_of("qwen", qwen.EVENTS)),
+        folder / "hooks" / "hooks.json": _json(_hooks(qwen.EVENTS, "CLAUDE_PLUGIN_ROOT", "qwen")),
         folder / "hooks" / "run": (SOURCE / "hooks" / "run").read_text(encoding="utf-8"),
         folder / "skills" / "holdfast" / "SKILL.md": _skill(),
     }
@@ -97,28 +106,6 @@ def _qwen() -> dict[Path, str]:
         for command in commands:
             files[folder / "commands" / group / f"{command}.md"] = _command(command)
     return files
-
-
-def _copilot() -> dict[Path, str]:
-    folder = PLUGINS / "copilot"
-    parts = {"hooks": "hooks/hooks.json", "mcpServers": ".mcp.json", "skills": "skills/"}
-    return {
-        folder / "plugin.json": _json({**_manifest("holdfast"), **parts}),
-        folder / ".mcp.json": _json(SERVER),
-        folder / "hooks" / "hooks.json": _json(_hooks_of("copilot", copilot.EVENTS)),
-        folder / "hooks" / "run": (SOURCE / "hooks" / "run").read_text(encoding="utf-8"),
-        folder / "skills" / "holdfast" / "SKILL.md": _skill(),
-    }
-
-
-def _hooks_of(client: str, events: dict[str, int]) -> dict[str, object]:
-    """Hooks in Claude Code's form, which name their client: these clients set variables of Claude Code's."""
-    hooks = {}
-    for event, seconds in events.items():
-        line = f'sh "${{CLAUDE_PLUGIN_ROOT}}/hooks/run" {event} {client}'
-        handler = {"type": "command", "command": line, "timeout": seconds}
-        hooks[event] = [{"hooks": [handler]}]
-    return {"hooks": hooks}
 
 
 def _opencode() -> dict[Path, str]:
@@ -163,23 +150,15 @@ def _described(name: str) -> dict[str, str]:
     return {"description": DESCRIPTIONS[name]}
 
 
-def _shared_hooks() -> dict[str, object]:
-    """For both clients, within Codex's limits: a shell's command line, because Codex has no other form
-    and would leave out the arguments of Claude Code's."""
+def _hooks(
+    limits: dict[str, int], root: str, client: str = "", *, name: str = ""
+) -> dict[str, object]:
+    """Each as a shell's command line: Codex has no other form, and would leave out the arguments of Claude
+    Code's. `root` is the client's variable for the plugin's folder."""
     hooks = {}
-    for event, seconds in codex.EVENTS.items():
-        line = f'sh "${{CLAUDE_PLUGIN_ROOT}}/hooks/run" {event}'
-        handler = {"type": "command", "command": line, "timeout": seconds}
-        hooks[event] = [{"hooks": [handler]}]
-    return {"hooks": hooks}
-
-
-def _gemini_hooks() -> dict[str, object]:
-    hooks = {}
-    for event, milliseconds in gemini.EVENTS.items():
-        line = f'sh "${{extensionPath}}/hooks/run" {event}'
-        handler = {"name": "holdfast", "type": "command", "command": line, "timeout": milliseconds}
-        hooks[event] = [{"hooks": [handler]}]
+    for event, limit in limits.items():
+        line = f'sh "${{{root}}}/hooks/run" {event} {client}'.rstrip()
+        hooks[event] = [hook_group(line, limit, name=name)]
     return {"hooks": hooks}
 
 

@@ -185,6 +185,7 @@ def programs(tmp_path: Path) -> Path:
         ("claude", {"CLAUDE_PROJECT_DIR": "/nowhere"}),
         ("codex", {"PLUGIN_ROOT": "/somewhere", "CLAUDE_PLUGIN_ROOT": "/somewhere"}),
         ("gemini", {"GEMINI_SESSION_ID": "7", "CLAUDE_PROJECT_DIR": "/nowhere"}),
+        ("copilot", {"COPILOT_PLUGIN_ROOT": "/a", "PLUGIN_ROOT": "/a", "COPILOT_PROJECT_DIR": "/"}),
     ],
 )
 def test_a_plugins_hook_knows_its_client_and_never_fails_it(
@@ -206,5 +207,5 @@ def test_without_holdfast_the_agent_is_told_once_and_goes_on(programs: Path) -> 
     (programs / "holdfast").unlink()
     done = run("SessionStart", programs)
     assert done.returncode == 0
-    assert "there is no command holdfast" in done.stdout
+    assert "there is no command holdfast (pip install holdfast-agents)" in done.stdout
     assert run("Stop", programs).stdout == ""

@@ -527,7 +527,8 @@ class Copilot(Client):
         return {"tool": f"{SERVER}-{name}"}
 
     def install_plugin(self, market: Path) -> None:
-        self._manage("plugin", "install", str(market / "plugins" / "copilot"))
+        self._manage("plugin", "marketplace", "add", str(market))
+        self._manage("plugin", "install", "holdfast@holdfast")
 
 
 class Inspector(Client):
