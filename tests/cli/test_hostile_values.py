@@ -152,11 +152,17 @@ PLACES = (
     *("holdfast.toml", ".ccc-state.json", ".autopilot/config.yaml"),
     *("agent_checkpoints/secondary_a.json", "conductor/tracks/t/metadata.json"),
 )
-STRANGE = {
-    **BAD,
-    "too large": lambda path: path.write_bytes(b"#" * (LARGEST + 1)),
-    "too deep": lambda path: path.write_text("[" * 100_000),
-}
+
+
+def write_too_large(path: Path) -> None:
+    path.write_bytes(b"#" * (LARGEST + 1))
+
+
+def write_too_deep(path: Path) -> None:
+    path.write_text("[" * 100_000)
+
+
+STRANGE = {**BAD, "too large": write_too_large, "too deep": write_too_deep}
 
 
 @pytest.mark.parametrize("place", PLACES)
