@@ -10,7 +10,7 @@ import time
 import pytest
 
 from holdfast.cli import terminal
-from holdfast.cli.terminal import Progress
+from holdfast.cli.terminal import ProgressLine
 
 
 class Screen(io.StringIO):
@@ -42,7 +42,7 @@ def watched(monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool = True) -> Scr
 
 def test_long_work_is_said_and_the_line_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = watched(monkeypatch)
-    with Progress("Checking hash chains", is_shown=True) as progress:
+    with ProgressLine("Checking hash chains", is_shown=True) as progress:
         progress(1200, 40_000)
         assert screen.came.wait(30)
     said = screen.getvalue()
@@ -54,7 +54,7 @@ def test_short_work_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = watched(monkeypatch)
     monkeypatch.setattr(terminal, "PROGRESS_AFTER", 30.0)
     begun = time.monotonic()
-    with Progress("Checking", is_shown=True):
+    with ProgressLine("Checking", is_shown=True):
         pass
     assert screen.getvalue() == ""
     assert time.monotonic() - begun < 10, "its end is not waited for"
@@ -66,7 +66,7 @@ def test_programs_get_nothing_of_it(monkeypatch: pytest.MonkeyPatch, case: str) 
     if case == "dumb":
         monkeypatch.setenv("TERM", "dumb")
     before = threading.active_count()
-    with Progress("Checking", is_shown=case != "json"):
+    with ProgressLine("Checking", is_shown=case != "json"):
         assert threading.active_count() == before
     assert screen.getvalue() == ""
 
@@ -75,7 +75,7 @@ def test_the_line_goes_when_the_work_fails(monkeypatch: pytest.MonkeyPatch) -> N
     screen = watched(monkeypatch)
 
     def fail() -> None:
-        with Progress("Copying", is_shown=True):
+        with ProgressLine("Copying", is_shown=True):
             assert screen.came.wait(30)
             raise OSError("full")
 

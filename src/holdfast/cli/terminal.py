@@ -210,11 +210,11 @@ def text_from(source: str, *, largest: int, example: str, advice: str = "") -> s
         raise Usage(f"{name} is not UTF-8 at byte {error.start}.") from None
 
 
-class Progress:
+class ProgressLine:
     """One line on the terminal while work goes on for longer than a second: what is done, how far it is,
     how long it has taken. It goes when the work ends. Programs and pipes get nothing of it.
 
-        with Progress("Reading the sessions", is_shown=not call.as_json) as progress:
+        with ProgressLine("Reading the sessions", is_shown=not call.as_json) as progress:
             progress(done, total)   # where the work can be counted
     """
 
@@ -228,7 +228,7 @@ class Progress:
     def __call__(self, done: int, total: int) -> None:
         self._counted = f", {done:,} of {total:,}"
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> ProgressLine:
         if self._is_shown:
             # Not at the top: most commands end before a second, and some start in a few milliseconds.
             import threading

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         spent: Spending
         messages: list[tuple[str, float | None]]
 
+    Clean = Callable[[str], str]
     # From what was spent to the moments at which steps began, each with its name.
     Marks = Callable[[Spending], Sequence[tuple[str, str]]]
 
@@ -93,16 +94,25 @@ def account(
     """The same with its parts; `transcript` names the session by one of its files instead."""
     asked = session or ("" if transcript else _surrounding())
     sources = sources_at(transcript) if transcript else sources_of(workspace, asked)
+    found: Account = _with_tally(
+        workspace,
+        lambda tally, clean, fold: _account(tally, sources, asked, marks, now, clean, fold),
+    )
+    return found
+
+
+def _with_tally(workspace: Workspace, read: Callable[[Tally, Clean, Fold | None], Any]) -> Any:
+    """What `read` returns for the workspace's tally, its redaction, and the fold of observations."""
     clean = redaction_of(workspace)
     settings = config.load(workspace, workspace.journal if workspace.exists() else None)
     fold = observe if settings["session.observe"] else None
     with open_tally(workspace.home) as tally:
         try:
-            return _account(tally, sources, asked, marks, now, clean, fold)
+            return read(tally, clean, fold)
         except apsw.Error:
             # A full disk, or a file that went bad: the transcripts themselves are there.
             with in_memory() as fresh:
-                return _account(fresh, sources, asked, marks, now, clean, fold)
+                return read(fresh, clean, fold)
 
 
 def _account(
@@ -133,15 +143,13 @@ def costs_over_time(
     workspace: Workspace, sources_of_each: Sequence[Sequence[Source]], *, now: int
 ) -> list[SessionCosts]:
     """What these sessions spent, each with its messages. Each entry has the files of one session."""
-    clean = redaction_of(workspace)
-    settings = config.load(workspace, workspace.journal if workspace.exists() else None)
-    fold = observe if settings["session.observe"] else None
-    with open_tally(workspace.home) as tally:
-        try:
-            return [_costs(tally, one, now, clean, fold) for one in sources_of_each if one]
-        except apsw.Error:
-            with in_memory() as fresh:
-                return [_costs(fresh, one, now, clean, fold) for one in sources_of_each if one]
+    found: list[SessionCosts] = _with_tally(
+        workspace,
+        lambda tally, clean, fold: [
+            _costs(tally, one, now, clean, fold) for one in sources_of_each if one
+        ],
+    )
+    return found
 
 
 def _costs(

@@ -9,7 +9,7 @@ import click
 
 from holdfast.cli.frame import Call, ReaderGone, Reply
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import Progress, plural, safe, size
+from holdfast.cli.terminal import ProgressLine, plural, safe, size
 from holdfast.kernel.errors import Usage
 from holdfast.maintenance.backup import backup, export, export_to_file, restore_copy
 from holdfast.maintenance.gc import collect
@@ -31,7 +31,7 @@ def backup_command(call: Call, file: str, restore: bool, dry_run: bool) -> Reply
     file = os.path.abspath(file)
     if restore:
         return _restore(call, file, dry_run)
-    with Progress("Copying the journal", is_shown=not call.as_json):
+    with ProgressLine("Copying the journal", is_shown=not call.as_json):
         written = backup(call.workspace, file, dry_run=dry_run)
     if dry_run:
         return Reply({"file": file, "dry_run": True}, [f"Would copy the journal to {file}"])
@@ -93,7 +93,7 @@ def gc_command(call: Call, dry_run: bool, decisions: bool) -> Reply:
     if not call.workspace.exists():
         return Reply({"dry_run": dry_run}, ["Nothing was written yet."])
     # With --decisions a person is asked on this terminal.
-    with Progress("Removing old records", is_shown=not call.as_json and not decisions):
+    with ProgressLine("Removing old records", is_shown=not call.as_json and not decisions):
         freed = collect(call.workspace, call.now, dry_run=dry_run, decisions=decisions)
     removed = f"{plural(freed['records'], 'record')} of {plural(freed['streams'], 'stream')}"
     if dry_run:
@@ -132,7 +132,7 @@ def purge_command(call: Call, id: str, matching: bool, dry_run: bool, yes: bool)
         raise Usage("Name one record, or give --matching.", hint="See `holdfast purge --help`.")
     _ = call.journal  # or there is nothing to erase
     text = _secret() if matching else ""
-    with Progress("Looking in every place that holdfast writes to", is_shown=not call.as_json):
+    with ProgressLine("Looking in every place that holdfast writes to", is_shown=not call.as_json):
         found = find(call.workspace, id=id, text=text, now=call.now)
     what = f"{plural(len(found['records']), 'record')} in {plural(len(found['streams']), 'stream')}"
     if found["files"]:
@@ -145,7 +145,7 @@ def purge_command(call: Call, id: str, matching: bool, dry_run: bool, yes: bool)
         _confirm(f"Erase {what} for good?")
     # Where people decided something, a person is asked on this terminal.
     is_asked = bool(find_decisions(found["streams"]))
-    with Progress("Erasing, and looking again", is_shown=not call.as_json and not is_asked):
+    with ProgressLine("Erasing, and looking again", is_shown=not call.as_json and not is_asked):
         done = erase(call.workspace, found, text=text, actor=call.actor, now=call.now)
     lines = [f"Erased {what}."]
     if done["snapshots"]:

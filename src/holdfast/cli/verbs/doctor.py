@@ -6,7 +6,7 @@ import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import Progress, plural, safe, style
+from holdfast.cli.terminal import ProgressLine, plural, safe, style
 from holdfast.maintenance.doctor import diagnose
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ def command(call: Call, fix: bool) -> Reply:
 
     The exit code is 1 when something is broken, and 0 when there are only warnings.
     """
-    with Progress("Checking", is_shown=not call.as_json):
+    with ProgressLine("Checking", is_shown=not call.as_json):
         found = diagnose(call.workspace, call.now, fix=fix)
     checks = found["checks"]
     broken = any(check["status"] == "problem" for check in checks)

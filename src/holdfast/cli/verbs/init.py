@@ -10,7 +10,7 @@ import click
 
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import Progress, one_line, safe, style
+from holdfast.cli.terminal import ProgressLine, one_line, safe, style
 from holdfast.clients.hook_runs import hook_runs
 from holdfast.clients.installation import CLIENTS, detect, install, server, uninstall
 from holdfast.clients.settings.condition import conditions
@@ -64,7 +64,7 @@ def init_command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
     found = detect()
     wanted = list(dict.fromkeys(clients)) or [one["client"] for one in found if one["because"]]
     only_shown = dry_run or not clients
-    with Progress("Setting up", is_shown=not call.as_json):
+    with ProgressLine("Setting up", is_shown=not call.as_json):
         done = install(call.workspace, wanted, server(), dry_run=only_shown)
     if not only_shown:
         _remember(call)

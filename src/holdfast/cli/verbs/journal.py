@@ -6,7 +6,7 @@ import click
 
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import Progress, plural, safe
+from holdfast.cli.terminal import ProgressLine, plural, safe
 from holdfast.cli.verbs.init import answer_trust
 from holdfast.journal.postgres.upkeep import grants
 from holdfast.kernel.errors import Usage
@@ -32,7 +32,7 @@ def move(call: Call, to: str, dry_run: bool) -> Reply:
     it continues where it was. The file stays as it is. A server that you moved away from accepts no more
     records. Put a password into ~/.pgpass or PGPASSWORD: other programs can see the command line.
     """
-    with Progress("Copying records", is_shown=not call.as_json) as progress:
+    with ProgressLine("Copying records", is_shown=not call.as_json) as progress:
         moved = move_journal(call.workspace, to, call.now, dry_run=dry_run, progress=progress)
     what = f"{plural(moved['records'], 'record')} in {plural(moved['streams'], 'stream')}"
     place = safe(moved["target"])

@@ -10,7 +10,7 @@ import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import Progress, one_line, safe, style, table
+from holdfast.cli.terminal import ProgressLine, one_line, safe, style, table
 from holdfast.clients.handover import command_for
 from holdfast.clients.table import NAMES, titles
 from holdfast.kernel import clock
@@ -122,7 +122,7 @@ def resume_command(
     request["begin"] = True
     if transcript:
         request["transcript"] = os.path.join(call.folder, transcript)
-    with Progress("Reading the session", is_shown=not call.as_json):
+    with ProgressLine("Reading the session", is_shown=not call.as_json):
         if workspace is None:
             found = resume_without_workspace(call.folder, request, now=call.now)
         else:
@@ -165,7 +165,7 @@ def _workspace_of(call: Call) -> Workspace | None:
 
 def _listing(call: Call, workspace: Workspace | None) -> Reply:
     folder = workspace.root if workspace else call.folder
-    with Progress("Reading the sessions of your clients", is_shown=not call.as_json):
+    with ProgressLine("Reading the sessions of your clients", is_shown=not call.as_json):
         listed = list_sessions(folder, workspace, now=call.now)
     lines = [line for one in listed for line in _entry(one)]
     empty = [
@@ -241,7 +241,7 @@ def _start(call: Call, client: ClientName, found: Resumption) -> Reply:
 @verb
 def overview_command(call: Call) -> Reply:
     """Say where you are and what to do next."""
-    with Progress("Reading the sessions of your clients", is_shown=not call.as_json):
+    with ProgressLine("Reading the sessions of your clients", is_shown=not call.as_json):
         found = gather(_workspace_of(call), call.folder, now=call.now)
     sessions = [
         {name: value for name, value in one.items() if name != "state"} for one in found["sessions"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.cli.frame import Call, Reply
-from holdfast.cli.terminal import Progress, plural, safe, style
+from holdfast.cli.terminal import ProgressLine, plural, safe, style
 from holdfast.journal import chain
 from holdfast.maintenance.history import find_false_snapshots
 
@@ -26,7 +26,7 @@ def answer(call: Call) -> Reply:
             {"ok": True, "streams": [], "damage": [], "lost": []}, ["Nothing was written yet."]
         )
     journal = call.workspace.journal
-    with Progress("Checking hash chains", is_shown=not call.as_json) as progress:
+    with ProgressLine("Checking hash chains", is_shown=not call.as_json) as progress:
         findings: list[ChainReport] = []
         count = len(journal.anchors())
         for finding in chain.verify(journal):
