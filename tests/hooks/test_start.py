@@ -120,6 +120,20 @@ def test_once_though_two_hooks_of_ours_are_there(
     assert NEXT in context(client, ask(client, START[client], source="compact"))
 
 
+@pytest.mark.parametrize("event", ["UserPromptSubmit", "PostToolUse"])
+def test_after_a_compaction_copilot_gets_its_pack_with_the_next_event(
+    repository: Path, holdfast: Holdfast, event: str
+) -> None:
+    """It has no event after a compaction."""
+    ask("copilot", "SessionStart", source="new")
+    holdfast("checkpoint", "--session", "s1", "--skip-git", *WORK)
+    facts = {"prompt": "on", "tool_name": "bash", "tool_input": {"command": "true"}}
+    assert NEXT not in json.dumps(ask("copilot", event, **facts))
+    ask("copilot", "PreCompact", trigger="manual")
+    assert NEXT in context("copilot", ask("copilot", event, **facts))
+    assert NEXT not in json.dumps(ask("copilot", event, **facts)), "once"
+
+
 @pytest.mark.parametrize("client", CLIENTS)
 def test_hooks_that_failed_are_named_at_the_next_start(
     repository: Path, holdfast: Holdfast, client: str

@@ -22,7 +22,7 @@ class ClientFacts:
 
     __slots__ = (
         *("has_nameless_hooks", "home", "home_variable", "name", "package", "project_variable"),
-        *("session_variable", "start", "title"),
+        *("is_silent_after_compaction", "session_variable", "start", "title"),
     )
 
     def __init__(
@@ -37,6 +37,7 @@ class ClientFacts:
         session_variable: str = "",
         project_variable: str = "",
         has_nameless_hooks: bool = False,
+        is_silent_after_compaction: bool = False,
     ) -> None:
         self.name: ClientName = name
         self.title = title
@@ -56,6 +57,8 @@ class ClientFacts:
         # No variable tells its hooks the session: the launcher knows it by the client's process, which
         # runs one at a time.
         self.has_nameless_hooks = has_nameless_hooks
+        # It has a hook before a compaction and none after it: the next event with context brings the pack.
+        self.is_silent_after_compaction = is_silent_after_compaction
 
 
 _ROWS = (
@@ -119,6 +122,7 @@ _ROWS = (
         session_variable="COPILOT_AGENT_SESSION_ID",
         project_variable="COPILOT_PROJECT_DIR",
         has_nameless_hooks=True,
+        is_silent_after_compaction=True,
     ),
 )
 CLIENTS: dict[str, ClientFacts] = {row.name: row for row in _ROWS}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 
+from holdfast.clients.table import CLIENTS
 from holdfast.kernel import clock
 from holdfast.session import session_files
 
@@ -41,12 +42,13 @@ def act(
         wait_for_person(event, client, workspace, now)
         return {}
     if event.means == "prompt":
-        return _prompt(event, workspace, now)
+        return _refreshed(_prompt(event, workspace, now), event, client, workspace, now)
     if event.means == "used":
         from holdfast.hooks.activity import look
 
         outcome = _asked(event, workspace, _reminded({}, look(event.session, workspace, now)))
-        return _reminded(outcome, _of_others(event, workspace, now))
+        outcome = _reminded(outcome, _of_others(event, workspace, now))
+        return _refreshed(outcome, event, client, workspace, now)
     if event.means == "stop":
         return _stop(event, client, workspace, now)
     if event.means == "end":
@@ -113,6 +115,25 @@ def _reminded(outcome: HookOutcome, reminder: str) -> HookOutcome:
     }
 
 
+def _refreshed(
+    outcome: HookOutcome, event: HookEvent, client: Client, workspace: Workspace, now: int
+) -> HookOutcome:
+    """What a hook says, behind the pack where the client was silent after a compaction."""
+    if not _is_silent(client) or not session_files.read(
+        workspace, event.session, session_files.COMPACTED
+    ):
+        return outcome
+    from holdfast.hooks.session_start import start
+
+    session_files.drop(workspace, event.session, session_files.COMPACTED)
+    event.source = "compact"
+    return _reminded(start(event, client, workspace, now), outcome.get("context", ""))
+
+
+def _is_silent(client: Client) -> bool:
+    return client.NAME in CLIENTS and CLIENTS[client.NAME].is_silent_after_compaction
+
+
 def _compacting(event: HookEvent, client: Client, workspace: Workspace, now: int) -> HookOutcome:
     if event.means == "may compact" and not session_files.is_due(
         workspace, event.session, "captured", MAY_COMPACT_EVERY, now
@@ -125,6 +146,8 @@ def _compacting(event: HookEvent, client: Client, workspace: Workspace, now: int
     note_failures(workspace, client, result, now)
     _observe_later(event, client, workspace)
     if event.means == "compacting":
+        if event.session and _is_silent(client):
+            session_files.keep(workspace, event.session, session_files.COMPACTED, {"at": now})
         _snapshot(workspace)
     return _reminded({}, _seen(event, workspace, now))
 

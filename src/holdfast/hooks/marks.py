@@ -45,7 +45,8 @@ def leave(workspace: Workspace, client: str, session: str, now: int, *, key: str
     try:
         leave_quiet(workspace)
         ask = session_files.read(workspace, session, "ask")
-        if "percent" in ask and not ask.get("asked"):
+        is_compacted = bool(session_files.read(workspace, session, session_files.COMPACTED))
+        if is_compacted or ("percent" in ask and not ask.get("asked")):
             _drop(place)  # the next event has something to say
             return
         told = _told(workspace, session, ask)

@@ -24,6 +24,8 @@ RESUMED = "resumed"
 # The conversation was replaced by the pack: the start that follows in the same session does not give it a
 # second time.
 REPLACED = "replaced"
+# The context was cut down, and the client says nothing afterwards: the next event brings the pack.
+COMPACTED = "compacted"
 # The client's rate limits: kind, `percentUsed` and `resetsAt` of each.
 LIMITS = "limits"
 # A slot that was not touched for so long belongs to a session that was killed.
