@@ -17,7 +17,16 @@ from holdfast.budgets.measure import gather
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules.boxes import amount
 from holdfast.budgets.rules.documents import ALERT_STOP
-from holdfast.budgets.rules.thresholds import ALERT, STOP, TYPES, UNITS, combined, without
+from holdfast.budgets.rules.thresholds import (
+    ALERT,
+    ALL_TYPES,
+    EXTRA_TYPES,
+    STOP,
+    UNITS,
+    combined,
+    number_at,
+    without,
+)
 from holdfast.clients.table import own_id
 from holdfast.gates import person as people
 from holdfast.kernel import clock
@@ -85,8 +94,8 @@ def acknowledge_at_page(
 
 def _waiting(state: BudgetState, type: str, until: float | None) -> float | None:
     """The value of an alert that waits; None when none does."""
-    if type not in TYPES:
-        raise Usage(f"{type!r:.40} is none of {', '.join(TYPES)}.")
+    if type not in ALL_TYPES:
+        raise Usage(f"{type!r:.40} is none of {', '.join(ALL_TYPES)}.")
     if type not in state["pending"]:
         return None
     value = _value(state, type)
@@ -99,7 +108,7 @@ def _waiting(state: BudgetState, type: str, until: float | None) -> float | None
 
 
 def _stop_of(state: BudgetState, type: str) -> float:
-    return state["limits"][STOP][type]
+    return number_at(state["limits"], STOP, type)
 
 
 def _answer(
@@ -228,9 +237,9 @@ def _new_limits(budget: Budget, state: BudgetState, flags: Limits, now: int) -> 
     if halt is not None:
         given, lowered = without(given, halt["type"]), without(lowered, halt["type"])
     given = combined(given, flags)
-    for type in LASTING:
+    for type in (*LASTING, *EXTRA_TYPES):
         level, limit = in_force(budget.workspace, given, lowered).stop_of(type)
-        value = _largest(state, halt, known["values"][type], type)  # type: ignore[literal-required]
+        value = _largest(state, halt, known["values"].get(type), type)  # type: ignore[arg-type]
         if value is None or value < limit:
             continue
         if type in flags.get(level, {}):
@@ -246,7 +255,7 @@ def _new_limits(budget: Budget, state: BudgetState, flags: Limits, now: int) -> 
 def _largest(
     state: BudgetState, halt: Halt | None, measured: float | None, type: str
 ) -> float | None:
-    seen = [state["values"][type], measured]  # type: ignore[literal-required]
+    seen: list[Any] = [state["values"].get(type), measured]
     if halt is not None and halt["type"] == type:
         seen.append(halt["value"])
     return max((value for value in seen if value is not None), default=None)
@@ -283,7 +292,7 @@ def _too_low(type: str, number: float, value: float) -> Usage:
 
 def _value(state: BudgetState, type: str) -> float:
     """The newest value of an alert that waits."""
-    newest: float | None = state["values"][type]  # type: ignore[literal-required]
+    newest: float | None = state["values"].get(type)  # type: ignore[assignment]
     return state["pending"][type]["value"] if newest is None else newest
 
 

@@ -9,6 +9,7 @@ from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules import budget as rules
 from holdfast.budgets.rules.documents import THRESHOLD_STOP
 from holdfast.budgets.rules.ruling import judge, risen
+from holdfast.budgets.rules.thresholds import EXTRA_TYPES
 from holdfast.budgets.stop import put_back
 from holdfast.clients.table import own_id
 from holdfast.estop.stop import refuse_stopped
@@ -176,7 +177,12 @@ class Budget:
             known = measure(state)
         else:
             session = session or own_id()
-            known = gather(self.workspace, state, given or {}, session=session, now=now)
+            known = gather(
+                *(self.workspace, state, given or {}),
+                session=session,
+                now=now,
+                extra=[type for type in EXTRA_TYPES if held.has(type)],
+            )
         check = self._command(held, known, flags or {}, place)
         check["values"] = known["values"] = risen(state, check)
         if uncounted:

@@ -11,10 +11,10 @@ import os
 from holdfast.budgets.rules import thresholds, triggers
 from holdfast.budgets.rules.thresholds import (
     ALERT,
+    ALL_TYPES,
     LEVELS,
     STOP,
     STOPPING,
-    TYPES,
     UNITS,
     WARNING,
     bad,
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     import yaml
 
+    from holdfast.budgets.rules.ledger import BudgetState
     from holdfast.budgets.rules.thresholds import Limits, Sources
     from holdfast.budgets.rules.triggers import Trigger
     from holdfast.kernel.workspace import Workspace
@@ -158,6 +159,14 @@ def _read_text(path: str, name: str) -> str:
         raise bad(name, f"is not UTF-8 at byte {error.start}") from None
 
 
+def is_set(workspace: Workspace, state: BudgetState) -> bool:
+    """Whether a person set a budget here: in the project's file, in their own, or at a reset; or an alert or a
+    stop holds already. Until then hooks hold no agent to the protocol's numbers; a check is only a look."""
+    paths = (os.path.join(workspace.root, PROJECT_FILE), user_file_path())
+    holds = ("given", "lowered", "pending", "stopped")
+    return any(map(os.path.exists, paths)) or any(state[name] for name in holds)  # type: ignore[literal-required]
+
+
 class InForce:
     """Every number with its source, and every trigger with its action."""
 
@@ -168,10 +177,14 @@ class InForce:
         self.actions = triggers.actions_of(self.triggers)
         self.pause = triggers.pause_of(self.triggers)
 
+    def has(self, type: str) -> bool:
+        """Whether any level of a type has a number."""
+        return any(type in numbers for numbers in self.limits.values())
+
     def stop_of(self, type: str) -> tuple[str, float]:
         """The level and the number at which a type stops: its alert, where that is configured."""
         level = ALERT if self.actions[ALERT][type] in STOPPING else STOP
-        return level, self.limits[level][type]
+        return level, thresholds.number_at(self.limits, level, type)
 
 
 def in_force(
@@ -196,7 +209,7 @@ def in_force(
 def _refuse_raised(limits: Limits, flags: Limits) -> None:
     for level, numbers in flags.items():
         for type, number in numbers.items():
-            if level != WARNING and number > limits[level][type]:
+            if level != WARNING and number > limits[level].get(type, float("inf")):
                 raise NotAllowed(
                     f"A flag cannot raise {level}.{type} from {limits[level][type]:g} to {number:g}.",
                     hint=f"A person raises it in {PROJECT_FILE}, or at `holdfast guard reset`.",
@@ -210,10 +223,10 @@ def from_flags(words: Sequence[str]) -> Limits:
     for word in words:
         name, equals, text = word.partition("=")
         level, _, type = name.partition(".")
-        if not equals or level not in LEVELS or type not in TYPES:
+        if not equals or level not in LEVELS or type not in ALL_TYPES:
             raise Usage(
                 f"--limit {word!r:.60} is not LEVEL.TYPE=AMOUNT.",
-                hint=f"Such as stop.cost=20; levels {', '.join(LEVELS)}, types {', '.join(TYPES)}.",
+                hint=f"Such as stop.cost=20; levels {', '.join(LEVELS)}, types {', '.join(ALL_TYPES)}.",
             )
         try:
             limits.setdefault(level, {})[type] = UNITS[type](text)

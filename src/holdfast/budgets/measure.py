@@ -6,6 +6,7 @@ An unknown value stays unknown. It never passes as zero: the check says so, and 
 from __future__ import annotations
 
 from holdfast.budgets.rules.thresholds import (
+    ALL_TYPES,
     TYPES,
     UNITS,
     from_millionths,
@@ -18,11 +19,12 @@ from holdfast.kernel.errors import HoldfastError, Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import TypedDict
 
     from holdfast.budgets.rules.ledger import BudgetState, Values
     from holdfast.kernel.workspace import Workspace
-    from holdfast.session.spending import Spending
+    from holdfast.session.spending import Spending, WorkDone
 
     class Given(TypedDict, total=False):
         """Values that the caller has: a program, or a test."""
@@ -64,9 +66,16 @@ def from_flags(**flags: str | None) -> Given:
 
 
 def gather(
-    workspace: Workspace, state: BudgetState, given: Given, *, session: str, now: int
+    workspace: Workspace,
+    state: BudgetState,
+    given: Given,
+    *,
+    session: str,
+    now: int,
+    extra: Collection[str] = (),
 ) -> Gathered:
-    """Everything that a check looks at, in its types' order."""
+    """Everything that a check looks at, in its types' order. `extra` are the types of people's own that
+    have a limit."""
     for name, value in given.items():
         if name not in NAMES or not is_amount(value):
             raise Usage(f"{name} must be a finite number from 0 on, not {value!r:.40}.")
@@ -90,10 +99,16 @@ def gather(
         "variance": variance,
         "errors": int(errors),
     }
+    if extra:
+        done = _work_done(workspace, session, now)
+        for type in extra:
+            values[type] = done[type] if done else None  # type: ignore[literal-required]
+            if values[type] is None:  # type: ignore[literal-required]
+                notes[type] = "unknown: no client tells it"
     recent = spent["recent_errors"] if spent else []
     return {
         "values": values,
-        "notes": {type: notes[type] for type in TYPES if notes.get(type)},
+        "notes": {type: notes[type] for type in ALL_TYPES if notes.get(type)},
         "recent_errors": [*recent, *state["added"]["recent_errors"]],
         "session": session,
         "started_at": _time(spent["started_at"]) if spent else "",
@@ -117,6 +132,15 @@ def _measured(workspace: Workspace, session: str, now: int) -> Spending | None:
         return measured(workspace, session=session, now=now)
     except Usage:
         raise
+    except (HoldfastError, OSError):
+        return None
+
+
+def _work_done(workspace: Workspace, session: str, now: int) -> WorkDone | None:
+    from holdfast.session.spending import work_done
+
+    try:
+        return work_done(workspace, session=session, now=now)
     except (HoldfastError, OSError):
         return None
 

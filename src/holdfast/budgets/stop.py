@@ -55,7 +55,7 @@ def describe_alerts(state: BudgetState, ruling: Ruling) -> dict[str, str]:
     found = {
         type: (one["value"], one["threshold"])
         for type, one in state["pending"].items()
-        if state["values"][type] is None  # type: ignore[literal-required]
+        if state["values"].get(type) is None
     }
     for one in ruling["handled"]:
         if one["how"] == "waiting":

@@ -181,8 +181,20 @@ def _seen(event: HookEvent, workspace: Workspace, now: int) -> str:
 
 
 def has_budget(workspace: Workspace) -> bool:
-    """Whether this workspace has a budget. Without one, none stops the agent."""
-    return os.path.isdir(os.path.join(workspace.root, BUDGET_FOLDER))
+    """Whether a person set a budget in this workspace. Without one, none stops the agent: the folder alone
+    may be what a look (`guard check`) left."""
+    if not os.path.isdir(os.path.join(workspace.root, BUDGET_FOLDER)):
+        return False
+    if os.path.exists(os.path.join(workspace.root, BUDGET_FOLDER, "config.yaml")):
+        return True
+    from holdfast.budgets.check import Budget
+    from holdfast.budgets.limits import is_set
+    from holdfast.kernel.errors import HoldfastError
+
+    try:
+        return is_set(workspace, Budget(workspace, actor="hook").state())
+    except HoldfastError:
+        return True  # the check itself says what is wrong
 
 
 def _observe_later(event: HookEvent, client: Client, workspace: Workspace) -> None:

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Protocol, TypedDict
 
 from holdfast.budgets.rules import boxes
-from holdfast.budgets.rules.thresholds import STOP
+from holdfast.budgets.rules.thresholds import STOP, number_at
 from holdfast.gates import person as people
 from holdfast.kernel import clock
 from holdfast.plans import lookup
@@ -145,7 +145,7 @@ class News:
                 self._lines("warning", boxes.warning(type, value, threshold))
             elif one["how"] == "waiting" and (type, "alert") not in self._warned:
                 self._warned.add((type, "alert"))
-                limit = report["limits"][STOP][type]
+                limit = number_at(report["limits"], STOP, type)
                 self._lines("alert", boxes.alert(type, value, threshold, limit))
             elif one["how"] == "stopped":
                 self._lines("stop", boxes.stop(type, value, threshold, one["level"]))

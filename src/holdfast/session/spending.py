@@ -6,6 +6,7 @@ Unknown is None and never 0.
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 
 import apsw
 
@@ -52,6 +53,15 @@ if TYPE_CHECKING:
         started_at: str
         sources: list[SourceSeen]
 
+    class WorkDone(TypedDict):
+        """Requests of a person, minutes at work, tokens with the cache's, and the percentage of them that
+        the largest subagent used. None is unknown."""
+
+        turns: int | None
+        minutes: int | None
+        tokens: int | None
+        subagent: float | None
+
     class Account(TypedDict):
         """A session's spending with its parts. `elsewhere` is what the client paid for answers that
         stand in no transcript, such as a compaction's."""
@@ -75,12 +85,67 @@ if TYPE_CHECKING:
     # From what was spent to the moments at which steps began, each with its name.
     Marks = Callable[[Spending], Sequence[tuple[str, str]]]
 
+# A longer pause between two answers is no work of the agent's.
+LONGEST_PAUSE = 5 * clock.MINUTE
+
 RECENT_ERRORS = 10
 
 
 def measured(workspace: Workspace, *, session: str = "", now: int) -> Spending:
     """What a session spent by now: the one that is named, the one we run in, or the newest here."""
     return account(workspace, session=session, now=now)["spent"]
+
+
+def work_done(workspace: Workspace, *, session: str = "", now: int) -> WorkDone:
+    """How much a session did by now, beside what it cost."""
+    asked = session or _surrounding()
+    sources = sources_of(workspace, asked)
+    clean = redaction_of(workspace)
+    settings = config.load(workspace, workspace.journal if workspace.exists() else None)
+    fold = observe if settings["session.observe"] else None
+    with open_tally(workspace.home) as tally:
+        try:
+            return _work(tally, sources, asked, now, clean, fold)
+        except apsw.Error:
+            with in_memory() as fresh:
+                return _work(fresh, sources, asked, now, clean, fold)
+
+
+def _work(
+    tally: Tally,
+    sources: Sequence[Source],
+    asked: str,
+    now: int,
+    clean: Callable[[str], str],
+    fold: Fold | None,
+) -> WorkDone:
+    refresh(tally, sources, now, clean, fold)
+    keys = [key_of(sources[0])] if sources else tally.keys(asked)
+    if not keys:
+        return {"turns": None, "minutes": None, "tokens": None, "subagent": None}
+    seen = tally.observed(keys[0])
+    agents = amounts.by_agent(tally, keys[0])
+    tokens = sum(agent["tokens"]["total"] for agent in agents)
+    largest = max((agent["tokens"]["total"] for agent in agents if agent["name"]), default=0)
+    return {
+        "turns": seen["prompts"] if seen else None,
+        "minutes": _minutes([at for at, _ in tally.costs(keys[0])]),
+        "tokens": tokens,
+        "subagent": 100 * largest / tokens if tokens else 0,
+    }
+
+
+def _minutes(times: Sequence[str]) -> int:
+    """The time at work: a pause between two answers counts up to LONGEST_PAUSE."""
+    instants = []
+    for time in times:
+        try:
+            instants.append(clock.parse(time))
+        except ValueError:
+            continue
+    instants.sort()
+    gaps = [later - earlier for earlier, later in pairwise(instants)]
+    return sum(min(gap, LONGEST_PAUSE) for gap in gaps) // clock.MINUTE
 
 
 def account(

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from holdfast.budgets.acknowledge import acknowledge_at_page
 from holdfast.budgets.check import Budget
-from holdfast.budgets.rules.thresholds import STOP, UNITS
+from holdfast.budgets.rules.thresholds import STOP, UNITS, number_at
 from holdfast.fleet.context import FleetContext
 from holdfast.fleet.epic import Epic
 from holdfast.fleet.recovery import absorb, defer
@@ -68,7 +68,11 @@ def answer_alert(workspace: Workspace, words: Mapping[str, str], person: Person)
     state = budget.state()
     pending = state["pending"].get(type)
     typed = words.get("until", "").strip() if answer == "ack" and pending else ""
-    if pending and typed and problem_of(type, typed, pending["value"], state["limits"][STOP][type]):
+    if (
+        pending
+        and typed
+        and problem_of(type, typed, pending["value"], number_at(state["limits"], STOP, type))
+    ):
         # The board says what is wrong with it, in the place where it was typed.
         place = f"{words['workspace']}-{type}"
         return f"/board?{urlencode({'alert': place, 'until': typed[:LONGEST_TYPED]})}#alert-{place}"

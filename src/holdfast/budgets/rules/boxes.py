@@ -21,11 +21,17 @@ CONTINUING = "   Continuing execution..."
 
 def amount(type: str, value: float) -> str:
     """`$26.50`, `42%`, `3`. Cut off, not rounded: 24.999 must not look like a limit of 25."""
+    if value == float("inf"):
+        return "no limit"
     if type == "cost":
         cents = millionths(value) * 100 // MILLIONTHS
         return f"${cents / 100:.2f}"
-    if type == "errors":
+    if type in ("errors", "turns"):
         return str(int(value))
+    if type == "minutes":
+        return f"{int(value)} min"
+    if type == "tokens":
+        return f"{int(value):,}"
     return f"{_two_decimals(value)}%"
 
 

@@ -13,9 +13,9 @@ from holdfast.budgets.rules.ledger import LONGEST_ERROR, absorb, apply, initial
 from holdfast.budgets.rules.ruling import judge, risen
 from holdfast.budgets.rules.thresholds import (
     ALERT,
+    ALL_TYPES,
     LEVELS,
     STOP,
-    TYPES,
     combined,
     is_amount,
     is_number,
@@ -128,7 +128,7 @@ def _check(state: BudgetState, check: BudgetCheck, now: int) -> Decision:
 def _refuse_unsound(check: BudgetCheck) -> None:
     """What a check leaves behind must not trip the next one, wherever it came from."""
     known = [value for value in check["values"].values() if value is not None]
-    numbers = [check["limits"][level][type] for level in LEVELS for type in TYPES]
+    numbers = [number for level in LEVELS for number in check["limits"][level].values()]
     if not all(is_number(number) for number in [*known, *numbers]):
         raise Usage("A check is made of finite numbers.")
 
@@ -204,7 +204,7 @@ def _acknowledge(state: BudgetState, command: Any, now: int) -> Decision:
         return Decision()
     # `alert`: it was acknowledged before, without the signature that is asked for.
     pending: Pending = command.get("alert") or state["pending"][type]
-    value: float = state["values"][type] or pending["value"]  # type: ignore[literal-required]
+    value: float = state["values"].get(type) or pending["value"]  # type: ignore[assignment]
     until = command.get("until")
     if until is not None and until <= value:
         raise Usage(f"The ceiling {until:g} is reached already: {type} is at {value:g}.")
@@ -214,7 +214,7 @@ def _acknowledge(state: BudgetState, command: Any, now: int) -> Decision:
         "value": value,
         "threshold": pending["threshold"],
         "until": until,
-        "stop": state["limits"][STOP][type],
+        "stop": state["limits"][STOP].get(type),
         "at": clock.stamp(now),
         "session": pending["session_id"] or command["session"],
         "by": command["by"],
@@ -226,8 +226,8 @@ def _acknowledge(state: BudgetState, command: Any, now: int) -> Decision:
 
 def _waiting(state: BudgetState, type: str) -> str | None:
     """The type, when its alert waits; None when a person has acknowledged it already."""
-    if type not in TYPES:
-        raise Usage(f"{type!r:.40} is none of {', '.join(TYPES)}.")
+    if type not in ALL_TYPES:
+        raise Usage(f"{type!r:.40} is none of {', '.join(ALL_TYPES)}.")
     if state["stopped"] is not None:
         raise Conflict("A stop holds; there is nothing to acknowledge.", hint=f"{LIFT} lifts it.")
     if type in state["pending"]:
@@ -243,7 +243,7 @@ def _halt(state: BudgetState, command: Any, now: int) -> Decision:
         raise Conflict(f"The alert of {command['type']} was acknowledged meanwhile.")
     pending: Pending = state["pending"][type]
     place: Position = command["place"]
-    value: float = state["values"][type] or pending["value"]  # type: ignore[literal-required]
+    value: float = state["values"].get(type) or pending["value"]  # type: ignore[assignment]
     saved = documents.make_waypoint(
         documents.ALERT_STOP,
         trigger={"type": type, "level": ALERT, "value": value},

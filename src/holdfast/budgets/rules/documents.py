@@ -3,7 +3,7 @@ waypoints `.autopilot/waypoints/<reason>-YYYYMMDD-HHMMSS.json`, from which work 
 
 from __future__ import annotations
 
-from holdfast.budgets.rules.thresholds import LEVELS, TYPES
+from holdfast.budgets.rules.thresholds import ALL_TYPES, LEVELS, TYPES
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.rules import Unparsable
 
@@ -103,7 +103,7 @@ def write_acknowledgments(state: BudgetState) -> str:
 
 
 def _place(type: str) -> int:
-    return TYPES.index(type)
+    return ALL_TYPES.index(type)
 
 
 def read_thresholds(text: str) -> dict[str, Any]:
@@ -192,9 +192,9 @@ def write_waypoint(saved: Saved) -> str:
     content = saved["content"]
     ordered = {name: content[name] for name in _ORDER}
     ordered["trigger"] = _in_order(content["trigger"], ("type", "level", "value", "reason"))
-    ordered["totals"] = _in_order(content["totals"], TYPES)
+    ordered["totals"] = _in_order(content["totals"], ALL_TYPES)
     ordered["thresholds"] = {
-        level: _in_order(content["thresholds"][level], TYPES) for level in LEVELS
+        level: _in_order(content["thresholds"][level], ALL_TYPES) for level in LEVELS
     }
     return canonical_json.indented(ordered) + "\n"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.budgets.rules import documents as files
-from holdfast.budgets.rules.thresholds import TYPES, millionths
+from holdfast.budgets.rules.thresholds import ALL_TYPES, millionths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +23,11 @@ if TYPE_CHECKING:
         context: float | None
         variance: float | None
         errors: float | None
+        # Of people's own limits, only where there is one.
+        turns: NotRequired[float | None]
+        minutes: NotRequired[float | None]
+        tokens: NotRequired[float | None]
+        subagent: NotRequired[float | None]
 
     class Added(TypedDict):
         """What programs reported. Money in millionths; None: none was reported."""
@@ -290,7 +295,7 @@ def _pending(state: BudgetState, body: Any) -> dict[str, Pending]:
     of earlier versions, one whose value had fallen below its level waited no more."""
     waiting = {one["type"]: one for one in body["handled"] if one["how"] == "waiting"}
     pending: dict[str, Pending] = {}
-    for type in TYPES:
+    for type in ALL_TYPES:
         if type in waiting:
             pending[type] = state["pending"].get(type) or {
                 "value": waiting[type]["value"],
@@ -397,7 +402,7 @@ def _acknowledgments(
         if ours is not None and ours["acknowledged_at"] == entry["acknowledged_at"]:
             if type in known and entry["extra"] != ours["extra"]:
                 imported[type] = {**ours, "extra": entry["extra"]}
-        elif state["opened"] or type not in TYPES or files.is_outdated(entry, reset):
+        elif state["opened"] or type not in ALL_TYPES or files.is_outdated(entry, reset):
             refused.append(type)
         else:
             imported[type] = entry

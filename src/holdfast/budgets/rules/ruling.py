@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from holdfast.budgets.rules.thresholds import ALERT, STOP, STOPPING, TYPES, WARNING, level_of
+from holdfast.budgets.rules.thresholds import (
+    ALERT,
+    ALL_TYPES,
+    STOP,
+    STOPPING,
+    TYPES,
+    WARNING,
+    level_of,
+    number_at,
+)
 from holdfast.kernel import clock
 
 TYPE_CHECKING = False
@@ -29,14 +38,15 @@ def judge(state: BudgetState, check: BudgetCheck, now: int) -> Ruling:
     verdict: Verdict = "go"
     seen = state["sessions"].get(check["session"])
     values = risen(state, check)
-    for type in TYPES:
-        value: float | None = values[type]  # type: ignore[literal-required]
+    for type in ALL_TYPES:
+        value: float | None = values.get(type)  # type: ignore[assignment]
         level = level_of(check["limits"], type, value) if value is not None else None
         waiting = _waits_here(state, check, type)
         if waiting is not None and level in (None, WARNING):
             # Only a person ends an alert: neither a lower figure nor a higher limit does.
             value, level = max(value or 0.0, waiting["value"]), ALERT
-        levels[type] = level
+        if type in TYPES or level is not None:
+            levels[type] = level
         if value is None or level is None or verdict == "stop":
             continue
         how = _how(state, check, type, level, value)
@@ -46,9 +56,9 @@ def judge(state: BudgetState, check: BudgetCheck, now: int) -> Ruling:
                 "type": type,
                 "level": level,
                 "value": value,
-                "threshold": min(check["limits"][level][type], waiting["threshold"])
+                "threshold": min(number_at(check["limits"], level, type), waiting["threshold"])
                 if waiting is not None and level == ALERT
-                else check["limits"][level][type],
+                else number_at(check["limits"], level, type),
                 "how": how,
                 "entered": seen is None or seen["levels"].get(type) != level,
             }
@@ -66,7 +76,7 @@ def risen(state: BudgetState, check: BudgetCheck) -> Values:
     highest = seen.get("highest", {}) if seen else {}
     values = check["values"].copy()
     for type in check.get("reported", TYPES):
-        value: float | None = values[type]  # type: ignore[literal-required]
+        value: float | None = values.get(type)  # type: ignore[assignment]
         if type in highest and (value is None or value < highest[type]):
             values[type] = highest[type]  # type: ignore[literal-required]
     return values
@@ -90,7 +100,7 @@ def _how(state: BudgetState, check: BudgetCheck, type: str, level: str, value: f
     known = state["acknowledgments"].get(type)
     if type in check.get("uncounted", ()):
         return "waiting"
-    if known is not None and covers(known, value, check["limits"][ALERT][type]):
+    if known is not None and covers(known, value, number_at(check["limits"], ALERT, type)):
         return "acknowledged"
     return "waiting"
 

@@ -1,4 +1,5 @@
-"""Three levels for four quantities: the protocol's numbers, what each level does, and who set which.
+"""Three levels for the protocol's four quantities and four of people's own: the numbers, what each level
+does, and who set which.
 
 Amounts are written as people write them: `$10`, `30%`, `3`, `30min`. All others are refused.
 """
@@ -26,6 +27,9 @@ MILLIONTHS = 1_000_000
 _SPANS = {"s": SECOND, "sec": SECOND, "min": MINUTE, "m": MINUTE, "h": HOUR}
 # In the order in which they are looked at; PILOT-57.
 TYPES = ("cost", "context", "variance", "errors")
+# What people ask for beside them. Without a number of theirs these limit nothing.
+EXTRA_TYPES = ("turns", "minutes", "tokens", "subagent")
+ALL_TYPES = (*TYPES, *EXTRA_TYPES)
 WARNING, ALERT, STOP = LEVELS = ("warning", "alert", "stop")
 DEFAULTS: Limits = {
     WARNING: {"cost": 10.0, "context": 30, "variance": 20, "errors": 2},
@@ -40,6 +44,7 @@ ACTIONS: dict[str, dict[str, str]] = {
     ALERT: {"cost": PAUSE, "context": PREPARE, "variance": REVIEW, "errors": INVESTIGATE},
     STOP: {"cost": HARD_STOP, "context": FORCE, "variance": ESCALATE, "errors": HARD_STOP},
 }
+EXTRA_ACTIONS = {WARNING: LOG_WARNING, ALERT: PAUSE, STOP: HARD_STOP}
 # What a level's action means for the session at work.
 STOPPING = (HARD_STOP, FORCE, ESCALATE)
 
@@ -73,6 +78,23 @@ def duration(text: str) -> int:
     return int(_number(text, digits.rstrip(), wanted) * unit)
 
 
+def minutes(text: str) -> float:
+    """`90`, `90min` or `2h`, in minutes."""
+    bare = text.strip()
+    return duration(f"{bare}min" if bare[-1:].isdigit() else bare) / MINUTE
+
+
+def tokens(text: str) -> int:
+    """`500000`, `500k` or `2M`."""
+    wanted = "a number of tokens such as 500000, 500k or 2M"
+    bare = text.strip()
+    factor = {"k": 1_000, "m": 1_000_000}.get(bare[-1:].lower(), 1)
+    number = _number(text, bare[:-1] if factor > 1 else bare, wanted) * factor
+    if number != int(number):
+        raise ValueError(f"must be {wanted}, not {text!r:.40}")
+    return int(number)
+
+
 def _number(text: str, bare: str, wanted: str) -> float:
     """Digits with at most one point: no sign, no comma, no exponent, neither NaN nor infinity."""
     whole, _, fraction = bare.partition(".")
@@ -89,6 +111,10 @@ UNITS: dict[str, Callable[[str], float]] = {
     "context": percent,
     "variance": percent,
     "errors": count,
+    "turns": count,
+    "minutes": minutes,
+    "tokens": tokens,
+    "subagent": percent,
 }
 
 
@@ -113,9 +139,14 @@ def from_millionths(amount: int) -> float:
 def level_of(limits: Limits, type: str, value: float) -> str | None:
     """The highest level that a value has reached, if any."""
     for level in reversed(LEVELS):
-        if value >= limits[level][type]:
+        if type in limits[level] and value >= limits[level][type]:
             return level
     return None
+
+
+def number_at(limits: Limits, level: str, type: str) -> float:
+    """The number of a level; infinity where there is none."""
+    return limits[level].get(type, float("inf"))
 
 
 def variance_of(estimated: float, actual: float) -> float | None:
@@ -134,7 +165,7 @@ def read(section: Any, where: str) -> Limits:
     """The part of the numbers that a file's `thresholds` gives; its scalars are text."""
     limits: Limits = {}
     for level, numbers in _table(section, where, LEVELS).items():
-        for type, text in _table(numbers, f"{where}.{level}", TYPES).items():
+        for type, text in _table(numbers, f"{where}.{level}", ALL_TYPES).items():
             key = f"{where}.{level}.{type}"
             if not isinstance(text, str):
                 raise bad(key, "must be one number")
@@ -186,7 +217,11 @@ def without(limits: Limits, type: str) -> Limits:
 def below(some: Limits, others: Limits) -> Limits:
     """Those of the numbers that are lower than others: a flag that was kept raises nothing."""
     return {
-        level: {type: number for type, number in numbers.items() if number < others[level][type]}
+        level: {
+            type: number
+            for type, number in numbers.items()
+            if number < others[level].get(type, float("inf"))
+        }
         for level, numbers in some.items()
     }
 
@@ -207,8 +242,8 @@ def layered(layers: Sequence[tuple[str, Limits]]) -> tuple[Limits, Sources]:
     names who said so."""
     limits, sources = stacked(layers)
     for lower, higher in ((WARNING, ALERT), (ALERT, STOP)):
-        for type in TYPES:
-            if limits[lower][type] > limits[higher][type]:
+        for type in ALL_TYPES:
+            if limits[lower].get(type, 0) > limits[higher].get(type, float("inf")):
                 raise bad(
                     f"thresholds.{lower}.{type}",
                     f"({limits[lower][type]:g}, {sources[lower][type]}) is above "

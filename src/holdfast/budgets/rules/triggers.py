@@ -7,6 +7,8 @@ from holdfast.budgets.rules import thresholds
 from holdfast.budgets.rules.thresholds import (
     ACTIONS,
     ALERT,
+    EXTRA_ACTIONS,
+    EXTRA_TYPES,
     FORCE,
     HARD_STOP,
     LEVELS,
@@ -158,7 +160,10 @@ def in_force(given: list[Trigger]) -> list[Trigger]:
 
 def actions_of(triggers: list[Trigger]) -> dict[str, dict[str, str]]:
     """What is done at each level of each type."""
-    actions = {level: dict(of) for level, of in ACTIONS.items()}
+    actions = {
+        level: {**of, **dict.fromkeys(EXTRA_TYPES, EXTRA_ACTIONS[level])}
+        for level, of in ACTIONS.items()
+    }
     for trigger in triggers:
         if trigger["type"] in BOUND:
             type, level, _ = BOUND[trigger["type"]]

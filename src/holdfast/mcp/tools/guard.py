@@ -11,7 +11,7 @@ from holdfast.budgets import last_turn
 from holdfast.budgets.check import Budget
 from holdfast.budgets.operations import AddRequest, CheckRequest, add, check
 from holdfast.budgets.rules import boxes
-from holdfast.budgets.rules.thresholds import STOP, TYPES
+from holdfast.budgets.rules.thresholds import ALL_TYPES, STOP, number_at
 from holdfast.mcp.call import ToolAnswer, ToolCall
 
 if TYPE_CHECKING:
@@ -59,13 +59,13 @@ def guard(
 
 def _lines(report: BudgetReport) -> Iterator[str]:
     yield VERDICTS[report["verdict"]]
-    for type in TYPES:
-        value: float | None = report["values"][type]  # type: ignore[literal-required]
+    for type in ALL_TYPES:
+        value: float | None = report["values"].get(type)  # type: ignore[assignment]
         note = report["notes"].get(type, "")
         if value is None and not note:
             continue
         reached = "unknown" if value is None else boxes.amount(type, value)
-        limit = boxes.short_amount(type, report["limits"][STOP][type])
+        limit = boxes.short_amount(type, number_at(report["limits"], STOP, type))
         level = report["levels"].get(type)
         marks = [f"stop at {limit}", *([level] if level else []), *([note] if note else [])]
         yield f"{boxes.name_of(type)}: {reached} ({'; '.join(marks)})"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.budgets.rules import budget as budgets
 from holdfast.budgets.rules.boxes import amount, name_of
-from holdfast.budgets.rules.thresholds import STOP, UNITS
+from holdfast.budgets.rules.thresholds import STOP, UNITS, number_at
 from holdfast.budgets.stop import put_back
 from holdfast.clients.table import title_of
 from holdfast.gates import lookup
@@ -191,9 +191,9 @@ def _alerts(place: ServedWorkspace, workspace: Workspace) -> list[dict[str, Any]
             "name": name_of(type),
             "value": amount(type, pending["value"]),
             "threshold": amount(type, pending["threshold"]),
-            "stop": amount(type, state["limits"][STOP][type]),
+            "stop": amount(type, number_at(state["limits"], STOP, type)),
             "value_at": pending["value"],
-            "stop_at": state["limits"][STOP][type],
+            "stop_at": number_at(state["limits"], STOP, type),
             "since": pending["since"],
         }
         for type, pending in state["pending"].items()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.budgets.check import Budget
 from holdfast.budgets.rules import budget as rules
 from holdfast.budgets.rules.boxes import amount, name_of, short_amount
-from holdfast.budgets.rules.thresholds import LEVELS, TYPES, from_millionths, level_of
+from holdfast.budgets.rules.thresholds import ALL_TYPES, LEVELS, from_millionths, level_of
 from holdfast.clients.table import title_of
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
@@ -55,7 +55,7 @@ def _place(place: ServedWorkspace, before: int | None, *, alone: bool) -> dict[s
         return {
             **found,
             "checked_at": state["last_check"] or "",
-            "gauges": [_gauge(type, state, held, recent) for type in TYPES],
+            "gauges": [_gauge(type, state, held, recent) for type in ALL_TYPES if held.has(type)],
             "stopped": state["stopped"],
             "pending": state["pending"],
             "acknowledgments": state["acknowledgments"],
@@ -100,6 +100,7 @@ def _gauge(type: str, state: BudgetState, held: InForce, recent: list[Record]) -
     marks = [
         (level, short_amount(type, held.limits[level][type]), held.limits[level][type])
         for level in LEVELS
+        if type in held.limits[level]
     ]
     level = "" if value is None else level_of(held.limits, type, value) or ""
     return {
@@ -109,7 +110,7 @@ def _gauge(type: str, state: BudgetState, held: InForce, recent: list[Record]) -
         "is_old": is_old,
         "shown": "unknown" if value is None else amount(type, value),
         "level": level,
-        "limits": {level: held.limits[level][type] for level in LEVELS},
+        "limits": {level: held.limits[level].get(type) for level in LEVELS},
         "actions": {level: held.actions[level][type] for level in LEVELS},
         "gauge": figures.gauge(value, marks),
         "chart": figures.chart(_series(type, recent), marks),
@@ -118,7 +119,7 @@ def _gauge(type: str, state: BudgetState, held: InForce, recent: list[Record]) -
 
 def _known(type: str, state: BudgetState, recent: list[Record]) -> tuple[float | None, bool]:
     """The value of the last check, or the last known one; and whether it is an old one."""
-    value: float | None = state["values"][type]  # type: ignore[literal-required]
+    value: float | None = state["values"].get(type)  # type: ignore[assignment]
     if value is not None:
         return value, False
     if type in state["pending"]:

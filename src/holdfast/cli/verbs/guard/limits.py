@@ -10,10 +10,18 @@ import click
 from holdfast.budgets import last_turn, limits, measure
 from holdfast.budgets.acknowledge import acknowledge, reset
 from holdfast.budgets.check import Budget
-from holdfast.budgets.limits import PROTOCOL, InForce, in_force
+from holdfast.budgets.limits import PROJECT_FILE, PROTOCOL, InForce, in_force
 from holdfast.budgets.operations import CheckRequest, check
 from holdfast.budgets.rules import boxes
-from holdfast.budgets.rules.thresholds import ALERT, LEVELS, STOP, TYPES, UNITS, WARNING
+from holdfast.budgets.rules.thresholds import (
+    ALERT,
+    ALL_TYPES,
+    LEVELS,
+    STOP,
+    UNITS,
+    WARNING,
+    number_at,
+)
 from holdfast.budgets.rules.triggers import BOUND
 from holdfast.budgets.stop import describe
 from holdfast.cli.frame import Call, Reply, warn
@@ -112,7 +120,7 @@ def _check_lines(report: BudgetReport, *, every: bool) -> Iterator[str]:
             yield from boxes.warning(type, value, threshold)
         elif one["how"] == "waiting":
             yield ""
-            yield from boxes.alert(type, value, threshold, report["limits"][STOP][type])
+            yield from boxes.alert(type, value, threshold, number_at(report["limits"], STOP, type))
             yield f"A person answers in a terminal: holdfast guard ack {type}"
             if type == "errors":
                 yield from _recent(report)
@@ -131,15 +139,16 @@ def _check_lines(report: BudgetReport, *, every: bool) -> Iterator[str]:
 
 def _rows(report: BudgetReport) -> Iterator[list[str]]:
     """One row a type: where it is, against which limits."""
-    for type in TYPES:
-        value: float | None = report["values"][type]  # type: ignore[literal-required]
+    for type in ALL_TYPES:
+        value: float | None = report["values"].get(type)  # type: ignore[assignment]
         note = report["notes"].get(type, "")
         if value is None and not note:
             continue
         level = report["levels"].get(type)
         known = "?" if value is None else boxes.amount(type, value)
         numbers = [
-            boxes.short_amount(type, report["limits"][one][type]) for one in (WARNING, ALERT, STOP)
+            boxes.short_amount(type, number_at(report["limits"], one, type))
+            for one in (WARNING, ALERT, STOP)
         ]
         sign = style(
             level or ("ok" if value is not None else "-"), _COLOURS.get(level or "", "green")
@@ -217,7 +226,7 @@ def ack_command(call: Call, type: str, until: str | None) -> Reply:
 
 
 def _ceiling(type: str, until: str | None) -> float | None:
-    if until is None or type not in TYPES:
+    if until is None or type not in ALL_TYPES:
         return None
     try:
         return UNITS[type](until)
@@ -246,7 +255,7 @@ def reset_command(call: Call, given: tuple[str, ...]) -> Reply:
     lines = [boxes.CLEARED]
     if done["lifted"] is not None:
         type = done["lifted"]["type"]
-        limit = boxes.amount(type, done["limits"][STOP][type])
+        limit = boxes.amount(type, number_at(done["limits"], STOP, type))
         lines.append(f"The stop is lifted; {boxes.name_of(type)} stops at {limit}.")
     for type in done["waiting"]:
         lines.append(f"The alert of {type} still waits: holdfast guard ack {type}")
@@ -264,7 +273,9 @@ def limits_command(call: Call) -> Reply:
     budget = Budget(call.workspace, actor=call.actor)
     state = budget.state()
     held = in_force(call.workspace, state["given"], state["lowered"])
+    is_set = limits.is_set(call.workspace, state)
     data: dict[str, Any] = {
+        "is_set": is_set,
         "limits": held.limits,
         "sources": held.sources,
         "actions": held.actions,
@@ -274,12 +285,21 @@ def limits_command(call: Call) -> Reply:
         "pending": state["pending"],
         "stopped": state["stopped"],
     }
-    return Reply(data, _limits_lines(held, state, call.now))
+    return Reply(data, _limits_lines(held, state, call.now, is_set=is_set))
 
 
-def _limits_lines(held: InForce, state: BudgetState, now: int) -> Iterator[str]:
+def _limits_lines(held: InForce, state: BudgetState, now: int, *, is_set: bool) -> Iterator[str]:
     heading = ["", *(style(level, bold=True) for level in LEVELS)]
-    yield from table([heading, *([boxes.name_of(type), *_cells(held, type)] for type in TYPES)])
+    shown = [type for type in ALL_TYPES if held.has(type)]
+    yield from table([heading, *([boxes.name_of(type), *_cells(held, type)] for type in shown)])
+    free = [type for type in ALL_TYPES if not held.has(type)]
+    if free:
+        yield style(f"No limit is set for {', '.join(free)}.", dim=True)
+    if not is_set:
+        yield style(
+            "No budget is kept here yet: a look arms nothing. Hooks hold agents to these", "yellow"
+        )
+        yield style(f"limits as soon as you write one into {PROJECT_FILE}.", "yellow")
     yield ""
     yield style("Triggers", bold=True)
     others = [one for one in held.triggers if one["type"] not in BOUND]
@@ -303,6 +323,9 @@ def _limits_lines(held: InForce, state: BudgetState, now: int) -> Iterator[str]:
 
 def _cells(held: InForce, type: str) -> Iterator[str]:
     for level in LEVELS:
+        if type not in held.limits[level]:
+            yield ""
+            continue
         source = held.sources[level][type]
         from_where = "" if source == PROTOCOL else f" ({source})"
         action = held.actions[level][type]
