@@ -188,17 +188,14 @@ def _tools(plan: Plan) -> list[Row]:
         samples = take_turns(f"{when} a tool", contenders, plan.rounds(100, 15))
         if any(hook.answer for hook in hooks.values()):
             raise RuntimeError("a hook had something to say")
-        # Codex starts the user's own shell, here bash: its floor stands among the peers.
-        rows += [
-            timed_row(
-                f"hook process: {when} {client}'s tool, nothing to say",
-                samples,
-                ours=client,
-                base=FLOOR,
-                bar=0.15,
-            )
-            for client in names
-        ]
+        for client in names:
+            what = f"hook process: {when} {client}'s tool, nothing to say"
+            row = timed_row(what, samples, ours=client, base=FLOOR, bar=0.15)
+            shell = f"{os.path.basename(SHELLS[client])} -c 'exit 0'"
+            # The client starts this shell before any line of ours: no launcher can be below it.
+            own = (row.ours / row.base) - float(row.peers[shell])
+            row.remark = f"{row.peers[shell]:.2f} of it is {shell} alone; ours is {own:.2f}"
+            rows.append(row)
     return rows
 
 
