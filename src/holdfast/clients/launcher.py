@@ -134,10 +134,21 @@ def installation() -> str:
     entry = os.path.join(package, "hooks", "entry.py")
     return (
         f"# holdfast {__version__}\n"
-        f"python={quote(sys.executable)}\n"
+        f"python={quote(_interpreter())}\n"
         f"entry={quote(entry)}\n"
         f"libraries={quote(libraries)}\n"
     )
+
+
+def _interpreter() -> str:
+    """This interpreter, in a virtual environment under the name that it keeps: `python3.11` is gone once
+    the environment is made anew under another Python."""
+    folder = os.path.dirname(sys.executable)
+    plain = os.path.join(folder, "python")
+    is_environment = os.path.exists(os.path.join(os.path.dirname(folder), "pyvenv.cfg"))
+    if is_environment and os.path.realpath(plain) == os.path.realpath(sys.executable):
+        return plain
+    return sys.executable
 
 
 def programs(written: str) -> list[str]:
