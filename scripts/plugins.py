@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from holdfast.clients.claude import install as claude
 from holdfast.clients.codex import install as codex
 from holdfast.clients.copilot import install as copilot
 from holdfast.clients.gemini import install as gemini
@@ -58,7 +59,7 @@ def written() -> dict[Path, str]:
             {**_manifest("holdfast"), "hooks": "./hooks/copilot.json"}
         ),
         SOURCE / "hooks" / "copilot.json": _json(_hooks(copilot.EVENTS, "CLAUDE_PLUGIN_ROOT")),
-        SOURCE / "hooks" / "mod.json": _json({"modules": ["./register.js"]}),
+        SOURCE / "hooks" / "mod.json": _json({**_hooks_of_claude(), "modules": ["./register.js"]}),
         SOURCE / ".mcp.json": _json(SERVER),
         # For clients that follow the Agent Plugins specification: the portable parts, skill and server. In
         # a folder of its own: Codex runs no hook of a plugin with this manifest (openai/codex#39895).
@@ -160,6 +161,12 @@ def _hooks(
         line = f'sh "${{{root}}}/hooks/run" {event} {client}'.rstrip()
         hooks[event] = [hook_group(line, limit, name=name)]
     return {"hooks": hooks}
+
+
+def _hooks_of_claude() -> dict[str, object]:
+    """The events that Codex does not know, in the file that only Claude Code reads."""
+    limits = {event: limit for event, limit in claude.EVENTS.items() if event not in codex.EVENTS}
+    return _hooks(limits, "CLAUDE_PLUGIN_ROOT")
 
 
 def _command(name: str) -> str:

@@ -69,10 +69,15 @@ def status_of(client: Client) -> list[dict[str, Any]]:
     return found
 
 
-def test_claude_code_ends_its_turn_at_a_limit(claude: Client) -> None:
+@pytest.mark.parametrize("by", ["init", "plugin"])
+def test_claude_code_ends_its_turn_at_a_limit(claude: Client, by: str, market: Path) -> None:
     assert isinstance(claude, Claude)
+    if by == "init":
+        claude.install()
+    else:
+        claude.holdfast("checkpoint", "--session", "before", "--next", "go on")
+        claude.install_plugin(market)
     claude.has_subscription = True
-    claude.install()
     run = claude.run("Do two things.", [claude.shell("echo one"), *[refusal(claude)] * 3])
     assert run.code == 1, run.told
     assert_known(status_of(claude), "Claude Code", "claude")
