@@ -202,7 +202,11 @@ def _open_in_new_folders(path: str, flags: int) -> int:
 
 class _ApswLoader(ExtensionFileLoader):
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        with _StandIn():
+        try:
+            with _StandIn():
+                return super().create_module(spec)
+        except (ImportError, AttributeError):
+            # A version that wants more of `collections` gets all of it.
             return super().create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
