@@ -1,4 +1,4 @@
-"""A work tree from elsewhere: checkpoint, resume, snapshots and hooks run nothing of it."""
+"""A work tree from elsewhere: checkpoint, resume, snapshots, hooks and MCP tools run nothing of it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Git
+from tests.mcp.world import DASHBOARD, Face
 from tests.session import world
 from tests.session.world import WORK, Holdfast
 
@@ -51,6 +52,11 @@ def test_no_command_and_no_hook_runs_what_a_nested_repository_names(
     world.said(world.hook("Stop", "Stop", session_id=SESSION))
     world.said(world.hook("SessionEnd", "SessionEnd.other", session_id=SESSION))
     assert holdfast("status").code == 0
+    tools = Face(repository)
+    assert not tools.call("checkpoint", {"next": "go on", "files": ["README.md"]}).failed
+    assert not tools.call("resume").failed
+    assert not tools.call("gate_open", DASHBOARD).failed
+    assert not tools.call("gate_status").failed
     assert not ran.exists()
 
 
