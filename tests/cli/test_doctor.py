@@ -44,7 +44,7 @@ def test_every_finding_says_what_why_and_what_to_do(holdfast: Holdfast) -> None:
     holdfast("note", "two")
     found = check(holdfast, "quarantine")
     assert found["status"] == "warning"
-    assert "1 files in" in found["what"]
+    assert "1 file in" in found["what"]
     assert found["why"]
     assert found["fix"]
 

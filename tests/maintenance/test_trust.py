@@ -401,7 +401,7 @@ def test_a_committed_inbox_is_ignored_and_named(version: str, holdfast: Holdfast
     assert "author" not in holdfast("note").out
     assert path.exists()
     found = holdfast("doctor").out
-    assert "came with the repository and are ignored" in found
+    assert "came with the repository and is ignored" in found
     assert str(path) in found
     other = queue("note:default", {"add": "from an agent", "by": "x"}, name="2")
     holdfast("note", "three")

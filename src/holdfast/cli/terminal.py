@@ -83,10 +83,6 @@ def size(count: int) -> str:
     return f"{value:.1f} GB"
 
 
-def plural(count: int, one: str, many: str = "") -> str:
-    return f"{count} {one if count == 1 else many or one + 's'}"
-
-
 def summary(body: Any, width: int = 72) -> str:
     """The body of a record of any stream, on one line."""
     if body is None:

@@ -77,3 +77,8 @@ def shortened(text: str, columns: int) -> str:
             break
         kept += letter
     return f"{kept.rstrip()}…" if columns > 0 else ""
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """A number of things: `1 hook`, `2 hooks`."""
+    return f"{count} {one if count == 1 else many or one + 's'}"

@@ -7,6 +7,7 @@ from holdfast.clients.installation import install, server
 from holdfast.clients.settings.condition import conditions
 from holdfast.kernel import clock, failures
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.text import plural
 from holdfast.processes.distribution import FOREIGN, NAME, find_foreign_package
 from holdfast.session.handover_text import how_long
 from holdfast.version import __version__
@@ -63,7 +64,7 @@ def check_failures(workspace: Workspace, fix: bool) -> Check:
     last = failed[-1]
     return new_check(
         "hooks",
-        f"{len(failed)} hooks failed; last {last['hook']} at {last['at']}: {last['reason']}",
+        f"{plural(len(failed), 'hook')} failed; last {last['hook']} at {last['at']}: {last['reason']}",
         status="warning",
         why="A hook never stops its agent, so this is where it says why.",
         fix="Mend the cause, then holdfast doctor --fix",
@@ -98,7 +99,7 @@ def _launcher(fix: bool) -> list[Check]:
         found.append(
             new_check(
                 "launcher",
-                f"{len(failed)} hooks could not be started; last {last['hook']} at "
+                f"{plural(len(failed), 'hook')} could not be started; last {last['hook']} at "
                 f"{clock.precise(last['at'])} in {last['folder'] or 'an unknown folder'}: {last['reason']}",
                 status="warning",
                 why="The client went on without them, and nothing was recorded.",

@@ -18,6 +18,7 @@ from holdfast.kernel.errors import HoldfastError, NotAllowed
 from holdfast.kernel.git_index import tracked_below
 from holdfast.kernel.plain_file import is_nested_deeper, read_plain
 from holdfast.kernel.state import load
+from holdfast.kernel.text import plural
 from holdfast.kernel.views import quarantine
 from holdfast.kernel.views.exchange import is_supported
 from holdfast.kernel.views.files import content_digest, identity_of, target_of
@@ -410,7 +411,7 @@ def _inboxes(workspace: Workspace, now: int, fix: bool) -> Check:
     if waiting:
         return new_check(
             "inbox",
-            f"{len(waiting)} commands of sandboxed agents wait.",
+            f"{plural(len(waiting), 'command')} of sandboxed agents {'waits' if len(waiting) == 1 else 'wait'}.",
             status="warning",
             why="They could not write the journal; any next command here takes them in.",
             fix="holdfast doctor --fix",
@@ -418,7 +419,7 @@ def _inboxes(workspace: Workspace, now: int, fix: bool) -> Check:
     if refused:
         return new_check(
             "inbox",
-            f"{len(refused)} commands were refused: {refused[0]}",
+            f"{plural(len(refused), 'command was', 'commands were')} refused: {refused[0]}",
             status="warning",
             why="Their life was taken over, or their text is damaged.",
             fix="Read them, and remove the files when they are of no more use.",
@@ -438,7 +439,7 @@ def _committed(workspace: Workspace) -> Check:
         return new_check("committed", "No file of ours came with the repository")
     return new_check(
         "committed",
-        f"{len(found)} files of {TOOL_FOLDER}/ came with the repository and are ignored: {found[0]}",
+        f"{plural(len(found), 'file')} of {TOOL_FOLDER}/ came with the repository and {'is' if len(found) == 1 else 'are'} ignored: {found[0]}",
         status="warning",
         why="They would be commands, or a journal, of the author of that repository.",
         fix=f"Read them. To remove them: git rm -r --cached {TOOL_FOLDER}",
@@ -451,7 +452,7 @@ def _refusals(workspace: Workspace) -> Check:
         last = refusals[-1]
         return new_check(
             "refused",
-            f"{len(refusals)} refused writes are kept; last at {last['at']}: {last['reason']}",
+            f"{plural(len(refusals), 'refused write is', 'refused writes are')} kept; last at {last['at']}: {last['reason']}",
             status="warning",
             why="A life that was taken over went on writing. Nothing of it was lost.",
             fix="holdfast doctor --json shows what they tried to write.",
@@ -464,7 +465,7 @@ def _outbox(workspace: Workspace) -> Check:
     if failing:
         return new_check(
             "outbox",
-            f"{len(failing)} effects wait; last error: {failing[0]['error']}",
+            f"{plural(len(failing), 'effect waits', 'effects wait')}; last error: {failing[0]['error']}",
             status="warning",
             why="What is outside did not answer. It is tried again with every command.",
         )
@@ -526,7 +527,7 @@ def _leftovers(workspace: Workspace, now: int, fix: bool) -> Check:
     if found:
         return new_check(
             "leftovers",
-            f"{len(found)} files of interrupted writes: {found[0]}",
+            f"{plural(len(found), 'file')} of interrupted writes: {found[0]}",
             status="warning",
             why="A process was killed in the middle. They are of no use.",
             fix="holdfast doctor --fix",
@@ -628,7 +629,7 @@ def _quarantine(workspace: Workspace) -> Check:
         return new_check("quarantine", "Quarantine is empty")
     return new_check(
         "quarantine",
-        f"{len(kept)} files in {workspace.quarantine}",
+        f"{plural(len(kept), 'file')} in {workspace.quarantine}",
         status="warning",
         why="An edit could not be read; the file is kept there as it was, unredacted.",
         fix="Take what you need. `holdfast gc` removes old ones.",

@@ -11,6 +11,7 @@ from holdfast.gates.rules import people
 from holdfast.kernel import clock, config, failures, inbox, latch
 from holdfast.kernel.errors import HoldfastError, StoreAway
 from holdfast.kernel.state import load
+from holdfast.kernel.text import plural
 from holdfast.kernel.trust import replaced_signers
 from holdfast.kernel.views import quarantine
 from holdfast.kernel.workspace import MOVED_FILE, worktrees
@@ -19,7 +20,6 @@ from holdfast.session.ccc_files import broken_progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import TypedDict
 
     from holdfast.gates.rules.people import PeopleState
@@ -159,7 +159,7 @@ def attention(workspace: Workspace) -> list[Attention]:
 
         gates = [state for state in open_gates(workspace) if state["presented_at"]]
         if gates:
-            wait = f"{_count(gates, 'gate')} wait{'s' if len(gates) == 1 else ''} for a person"
+            wait = f"{plural(len(gates), 'gate')} wait{'s' if len(gates) == 1 else ''} for a person"
             add(f"{wait}; longest: {title_of(gates[0])}", "holdfast gate list")
     for one in client_questions.list_waiting(workspace, clock.now()):
         who = f"{table.title_of(one['client'])} {one['session'][:8]}"
@@ -184,17 +184,22 @@ def attention(workspace: Workspace) -> list[Attention]:
         add(f"{broken}; the next checkpoint writes it anew and keeps a copy", "holdfast resume")
     failed = failures.read(workspace)
     if failed:
-        add(f"{_count(failed, 'hook')} failed; last: {failed[-1]['reason']}", "holdfast doctor")
+        add(
+            f"{plural(len(failed), 'hook')} failed; last: {failed[-1]['reason']}", "holdfast doctor"
+        )
     queued = [path for root in worktrees(workspace) for path in inbox.waiting(root)]
     if queued and not workspace.spools:
-        add(f"{_count(queued, 'command')} of sandboxed agents wait", "holdfast doctor --fix")
+        add(f"{plural(len(queued), 'command')} of sandboxed agents wait", "holdfast doctor --fix")
     kept = quarantine.listing(workspace)
     if kept:
-        add(f"{_count(kept, 'file')} in quarantine: {os.path.dirname(kept[0])}", "holdfast doctor")
+        add(
+            f"{plural(len(kept), 'file')} in quarantine: {os.path.dirname(kept[0])}",
+            "holdfast doctor",
+        )
     if workspace.exists():
         refused = workspace.journal.refusals()
         if refused:
-            add(f"{_count(refused, 'write')} refused and kept", "holdfast doctor")
+            add(f"{plural(len(refused), 'write')} refused and kept", "holdfast doctor")
         if workspace.journal.head(BUDGET) is not None:
             from holdfast.budgets.stop import list_waiting
 
@@ -205,7 +210,7 @@ def attention(workspace: Workspace) -> list[Attention]:
         if stray:
             add(stray, "holdfast doctor")
         if failing:
-            add(f"{_count(failing, 'effect')} could not be delivered yet", "holdfast doctor")
+            add(f"{plural(len(failing), 'effect')} could not be delivered yet", "holdfast doctor")
     return found
 
 
@@ -231,7 +236,3 @@ def _astray(workspace: Workspace) -> str:
 
     found = astray(workspace)
     return found.what if found else ""
-
-
-def _count(items: Sequence[object], noun: str) -> str:
-    return f"{len(items)} {noun}{'s' if len(items) != 1 else ''}"

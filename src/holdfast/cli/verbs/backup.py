@@ -9,8 +9,9 @@ import click
 
 from holdfast.cli.frame import Call, ReaderGone, Reply
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import ProgressLine, plural, safe, size
+from holdfast.cli.terminal import ProgressLine, safe, size
 from holdfast.kernel.errors import Usage
+from holdfast.kernel.text import plural
 from holdfast.maintenance.backup import backup, export, export_to_file, restore_copy
 from holdfast.maintenance.gc import collect
 from holdfast.maintenance.history import find_decisions

@@ -9,9 +9,10 @@ import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import plural, safe, table
+from holdfast.cli.terminal import safe, table
 from holdfast.clients.table import NAMES
 from holdfast.kernel.errors import NotFound
+from holdfast.kernel.text import plural
 from holdfast.maintenance.continuity import (
     Comparison,
     cells_of,

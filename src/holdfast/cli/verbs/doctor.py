@@ -6,7 +6,8 @@ import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import ProgressLine, plural, safe, style
+from holdfast.cli.terminal import ProgressLine, safe, style
+from holdfast.kernel.text import plural
 from holdfast.maintenance.doctor import diagnose
 
 TYPE_CHECKING = False

@@ -6,10 +6,11 @@ import click
 
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import ProgressLine, plural, safe
+from holdfast.cli.terminal import ProgressLine, safe
 from holdfast.cli.verbs.init import answer_trust
 from holdfast.journal.postgres.upkeep import grants
 from holdfast.kernel.errors import Usage
+from holdfast.kernel.text import plural
 from holdfast.remote.move import LOCAL
 from holdfast.remote.move import move as move_journal
 

@@ -12,7 +12,8 @@ import click
 
 from holdfast.cli.frame import Call, Reply, warn, warn_of_views
 from holdfast.cli.parser import Verbs, verb
-from holdfast.cli.terminal import ago, plural, safe, style, table, text_from
+from holdfast.cli.terminal import ago, safe, style, table, text_from
+from holdfast.kernel.text import plural
 from holdfast.rfc.bootstrap import bootstrap
 from holdfast.rfc.init import InitRequest, close, init
 from holdfast.rfc.lint import Remark, lint

@@ -8,9 +8,10 @@ import click
 
 from holdfast.cli.frame import Call, Reply, print_json, warn
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import plural, safe
+from holdfast.cli.terminal import safe
 from holdfast.gates import person
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
+from holdfast.kernel.text import plural
 from holdfast.kernel.workspace import discover
 from holdfast.maintenance import registry
 from holdfast.processes.distribution import install_command

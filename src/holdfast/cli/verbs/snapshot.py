@@ -9,11 +9,12 @@ import click
 from holdfast.cli import terminal
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import ago, plural, safe, style, table
+from holdfast.cli.terminal import ago, safe, style, table
 from holdfast.fleet import transfer
 from holdfast.git import remote as remotes
 from holdfast.git import snapshot
 from holdfast.git.restore import restore as restore_work_tree
+from holdfast.kernel.text import plural
 from holdfast.maintenance.backup import create_snapshot
 
 TYPE_CHECKING = False

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from holdfast.cli.frame import Call, Reply
-from holdfast.cli.terminal import ago, plural, safe, size, style, table
+from holdfast.cli.terminal import ago, safe, size, style, table
+from holdfast.kernel.text import plural
 from holdfast.maintenance.status import gather
 
 TYPE_CHECKING = False

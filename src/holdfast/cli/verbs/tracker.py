@@ -6,8 +6,9 @@ import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import ago, plural, safe, table
+from holdfast.cli.terminal import ago, safe, table
 from holdfast.kernel import config
+from holdfast.kernel.text import plural
 from holdfast.session.rules.session import TRACKER
 from holdfast.session.tracker_step import deliver_all
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from holdfast.cli.frame import Call, Reply
-from holdfast.cli.terminal import ProgressLine, plural, safe, style
+from holdfast.cli.terminal import ProgressLine, safe, style
 from holdfast.journal import chain
+from holdfast.kernel.text import plural
 from holdfast.maintenance.history import find_false_snapshots
 
 TYPE_CHECKING = False

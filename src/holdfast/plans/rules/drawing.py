@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Literal, TypedDict
 
-from holdfast.kernel.text import safe, shortened, width
+from holdfast.kernel.text import plural, safe, shortened, width
 from holdfast.plans.rules.model import kind_of
 from holdfast.plans.rules.run_model import ASKED, FAILED, REFUSED, SKIPPED
 from holdfast.plans.rules.waves import phases
@@ -159,7 +159,7 @@ def lines(drawn: Sequence[Phase], columns: int, paint: Paint | None = None) -> I
 def _phase_line(phase: Phase, columns: int, paint: Paint) -> str:
     count = sum(len(wave["plans"]) for wave in phase["waves"])
     head = f"Phase {phase['phase']}"
-    rest = f" · {_plural(count, 'plan')} in {_plural(len(phase['waves']), 'wave')}"
+    rest = f" · {plural(count, 'plan')} in {plural(len(phase['waves']), 'wave')}"
     rest = rest if width(head + rest) <= columns else ""
     rule = "─" * max(0, columns - width(head + rest) - 1)
     return f"{paint(head, 'phase')}{paint(f'{rest} {rule}'.rstrip(), 'dim')}"
@@ -186,7 +186,7 @@ def _node_lines(
     label = f"{mark} " if mark else ""
     name = node["name"] + " " * (names - width(node["name"]))
     start = width(lead + label + name) + 2
-    count = _plural(node["tasks"], "task")
+    count = plural(node["tasks"], "task")
     if columns - start - width(count) - 2 < 12:
         count = ""
     room = max(columns - start - (width(count) + 2 if count else 0), 8)
@@ -219,10 +219,6 @@ def _wrapped(head: str, names: Sequence[str], columns: int) -> Iterator[str]:
             line = " " * width(head)
         line += f"{shortened(name, max(columns - width(head), 4))} "
     yield line.rstrip()
-
-
-def _plural(count: int, one: str) -> str:
-    return f"{count} {one}{'' if count == 1 else 's'}"
 
 
 def svg(drawn: Sequence[Phase], title: str = "Plans in waves") -> str:

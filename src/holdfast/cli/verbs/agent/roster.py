@@ -20,7 +20,6 @@ from holdfast.cli.terminal import (
     clock_time,
     cut,
     one_line,
-    plural,
     safe,
     style,
     table,
@@ -34,6 +33,7 @@ from holdfast.fleet.monitor import check
 from holdfast.fleet.roster import AgentEntry, epics_with_agents, list_agents
 from holdfast.kernel import clock, latch
 from holdfast.kernel.errors import Usage
+from holdfast.kernel.text import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

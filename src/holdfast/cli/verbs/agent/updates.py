@@ -12,7 +12,7 @@ import click
 from holdfast.cli.agent_reply import context_for, reply
 from holdfast.cli.frame import Call, Reply, warn, warn_of_views
 from holdfast.cli.parser import epic_option, fence_option, transcript_option, verb
-from holdfast.cli.terminal import plural, safe, style
+from holdfast.cli.terminal import safe, style
 from holdfast.fleet.agents import start
 from holdfast.fleet.messages import inbox, send
 from holdfast.fleet.rules import handoff
@@ -22,6 +22,7 @@ from holdfast.fleet.rules.names import message_path
 from holdfast.fleet.sync import sync
 from holdfast.fleet.updates import block, complete, phase, unblock
 from holdfast.kernel.errors import Usage
+from holdfast.kernel.text import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import ago, echo, one_line, plural, safe, style, table
+from holdfast.cli.terminal import ago, echo, one_line, safe, style, table
 from holdfast.cli.verbs.gate.questions import context_of, light, shown
 from holdfast.gates import lookup
 from holdfast.gates.answer import AnswerRequest, answer, attached, facts, refused_attempts
@@ -19,6 +19,7 @@ from holdfast.gates.rules.gate import is_open, is_over, pictures_of, withdrawn_o
 from holdfast.gates.rules.gate_xml import write
 from holdfast.gates.wait import conclude, list_gates, present, wait
 from holdfast.kernel.errors import Usage
+from holdfast.kernel.text import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ import click
 
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import plural, safe, style, text_from
+from holdfast.cli.terminal import safe, style, text_from
 from holdfast.gates.answer import attached
 from holdfast.gates.ask import AskRequest, WithdrawRequest, ask, withdraw
 from holdfast.gates.lookup import GateContext
@@ -19,6 +19,7 @@ from holdfast.gates.rules.gate import withdrawn_of
 from holdfast.gates.rules.gate_xml import AUTO, LARGEST, content_of, parse
 from holdfast.gates.rules.lint import lint
 from holdfast.kernel.errors import Usage
+from holdfast.kernel.text import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

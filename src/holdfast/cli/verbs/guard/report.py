@@ -13,10 +13,11 @@ from holdfast.budgets.operations import PARTS, AddRequest, ReportRequest, add, r
 from holdfast.budgets.rules import thresholds
 from holdfast.cli.frame import Call, Reply, warn_of_views
 from holdfast.cli.parser import epic_option, verb
-from holdfast.cli.terminal import one_line, plural, safe, style, table
+from holdfast.cli.terminal import one_line, safe, style, table
 from holdfast.clients.table import title_of
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.errors import Usage
+from holdfast.kernel.text import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

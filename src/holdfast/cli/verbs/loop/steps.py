@@ -12,8 +12,9 @@ import click
 
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import one_line, plural, safe, style
+from holdfast.cli.terminal import one_line, safe, style
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.text import plural
 from holdfast.loop.commands import (
     AdvanceRequest,
     PassRequest,

@@ -18,7 +18,6 @@ from holdfast.cli.terminal import (
     bar,
     cut,
     one_line,
-    plural,
     safe,
     style,
     table,
@@ -35,6 +34,7 @@ from holdfast.cli.verbs.loop.steps import (
     status,
     track_verb,
 )
+from holdfast.kernel.text import plural
 from holdfast.loop import run_file
 from holdfast.loop.commands import summarize
 from holdfast.loop.history import attempts, events, read_log

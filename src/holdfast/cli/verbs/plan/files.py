@@ -12,9 +12,10 @@ import click
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.plan_screen import COLOURS
-from holdfast.cli.terminal import one_line, plural, safe, style
+from holdfast.cli.terminal import one_line, safe, style
 from holdfast.kernel import config
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
+from holdfast.kernel.text import plural
 from holdfast.plans import lookup
 from holdfast.plans.discovery import AGENT_SETTING, NewPlanRequest, documents, files, write_plan
 from holdfast.plans.rules import drawing

@@ -16,8 +16,9 @@ from holdfast.cli.parser import verb
 from holdfast.cli.plan_attendants import AtTerminal, Patient, is_person_here
 from holdfast.cli.plan_screen import summary, ways_on
 from holdfast.cli.run_watch import PlanWatch
-from holdfast.cli.terminal import echo, plural, safe, table
+from holdfast.cli.terminal import echo, safe, table
 from holdfast.kernel.errors import NotAllowed, Usage
+from holdfast.kernel.text import plural
 from holdfast.plans import lookup
 from holdfast.plans.begin import check_plans
 from holdfast.plans.cluster.address import Certificates

@@ -10,9 +10,10 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.plan_screen import screen, status_word, ways_on
-from holdfast.cli.terminal import ago, one_line, plural, safe, style, table
+from holdfast.cli.terminal import ago, one_line, safe, style, table
 from holdfast.kernel.errors import NotFound, Usage
 from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.text import plural
 from holdfast.plans import lookup
 from holdfast.plans.rules.run_model import ABANDONED, OVER
 from holdfast.plans.run_stream import RunFolder
