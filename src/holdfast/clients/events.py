@@ -1,7 +1,7 @@
 """What an event of any client means, and what can come of it.
 
-A client's own file turns its event into an `Event` and an `Outcome` into its own answer; what is done
-about a meaning is done in one place (`acting`), for all clients.
+A client's own file turns its payload into a `HookEvent` and a `HookOutcome` into its own answer. What is
+done about a meaning is done in one place for all clients: `hooks/handlers.py`.
 """
 
 from __future__ import annotations
@@ -63,6 +63,18 @@ PERSONS_COMMANDS = (
     *(("gate", "answer"), ("gate", "withdraw"), ("guard", "ack"), ("guard", "reset")),
     ("release",),
 )
+
+
+# The names that Claude Code gave, and that most clients took over from it.
+SHARED_EVENTS: dict[str, Means] = {
+    "SessionStart": "start",
+    "UserPromptSubmit": "prompt",
+    "PreToolUse": "tool",
+    "PostToolUse": "used",
+    "PreCompact": "compacting",
+    "Stop": "stop",
+    "SessionEnd": "end",
+}
 
 
 class HookEvent:

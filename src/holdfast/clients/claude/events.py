@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from holdfast.clients.events import answer, common, length, note_question
+from holdfast.clients.events import SHARED_EVENTS, common, note_question
+from holdfast.clients.events import answer as answer
+from holdfast.clients.events import length as length
 from holdfast.kernel import clock
 
 TYPE_CHECKING = False
@@ -11,27 +13,10 @@ if TYPE_CHECKING:
 
     from holdfast.clients.events import HookEvent, Means
 
-__all__ = [
-    "ALONE",
-    "EVENTS",
-    "KEEPS_COMMANDS",
-    "LONGEST_CONTEXT",
-    "NAME",
-    "answer",
-    "length",
-    "read",
-]
-
 NAME = "claude"
 EVENTS: dict[str, Means] = {
-    "SessionStart": "start",
-    "UserPromptSubmit": "prompt",
-    "PreToolUse": "tool",
-    "PostToolUse": "used",
+    **SHARED_EVENTS,
     "PostToolUseFailure": "used",
-    "PreCompact": "compacting",
-    "Stop": "stop",
-    "SessionEnd": "end",
     **dict.fromkeys(("PermissionRequest", "Notification", "Elicitation", "StopFailure"), "waits"),
     **dict.fromkeys(
         (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.clients.events import common, note_question
+from holdfast.clients.events import SHARED_EVENTS, common, note_question
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,13 +12,7 @@ if TYPE_CHECKING:
 
 NAME = "codex"
 EVENTS: dict[str, Means] = {
-    "SessionStart": "start",
-    "UserPromptSubmit": "prompt",
-    "PreToolUse": "tool",
-    "PostToolUse": "used",
-    "PreCompact": "compacting",
-    "Stop": "stop",
-    "SessionEnd": "end",
+    **SHARED_EVENTS,
     "PermissionRequest": "waits",
     **dict.fromkeys(
         (

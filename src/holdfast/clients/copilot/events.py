@@ -5,8 +5,16 @@ It runs the hooks in Claude Code's settings too. `caller_of` finds out who calls
 
 from __future__ import annotations
 
+from holdfast.clients.events import (
+    SHARED_EVENTS,
+    command_of,
+    common,
+    note_question,
+    paths_of,
+    text_of,
+)
 from holdfast.clients.events import answer as answer_of_claude
-from holdfast.clients.events import command_of, common, length, note_question, paths_of, text_of
+from holdfast.clients.events import length as length
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,27 +22,10 @@ if TYPE_CHECKING:
 
     from holdfast.clients.events import HookEvent, HookOutcome, Means
 
-__all__ = [
-    "ALONE",
-    "EVENTS",
-    "KEEPS_COMMANDS",
-    "LONGEST_CONTEXT",
-    "NAME",
-    "answer",
-    "length",
-    "read",
-]
-
 NAME = "copilot"
 EVENTS: dict[str, Means] = {
-    "SessionStart": "start",
-    "UserPromptSubmit": "prompt",
-    "PreToolUse": "tool",
-    "PostToolUse": "used",
+    **SHARED_EVENTS,
     "PostToolUseFailure": "used",
-    "PreCompact": "compacting",
-    "Stop": "stop",
-    "SessionEnd": "end",
     **dict.fromkeys(("PermissionRequest", "Notification"), "waits"),
     **dict.fromkeys(
         (

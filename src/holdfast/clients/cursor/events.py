@@ -6,24 +6,14 @@ It is only recognised, by its payloads. It has no installation, and its transcri
 from __future__ import annotations
 
 from holdfast.clients.claude import events as claude
-from holdfast.clients.events import answer, length
+from holdfast.clients.events import answer as answer
+from holdfast.clients.events import length as length
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.clients.events import HookEvent
-
-__all__ = [
-    "ALONE",
-    "EVENTS",
-    "KEEPS_COMMANDS",
-    "LONGEST_CONTEXT",
-    "NAME",
-    "answer",
-    "length",
-    "read",
-]
 
 NAME = "cursor"
 EVENTS = claude.EVENTS

@@ -5,7 +5,7 @@ The names of opencode's own hooks are understood as well, with `input` and `outp
 
 from __future__ import annotations
 
-from holdfast.clients.events import command_of, common, paths_of, text_of
+from holdfast.clients.events import SHARED_EVENTS, command_of, common, paths_of, text_of
 from holdfast.kernel import clock
 
 TYPE_CHECKING = False
@@ -16,13 +16,7 @@ if TYPE_CHECKING:
 
 NAME = "opencode"
 EVENTS: dict[str, Means] = {
-    "SessionStart": "start",
-    "UserPromptSubmit": "prompt",
-    "PreToolUse": "tool",
-    "PostToolUse": "used",
-    "PreCompact": "compacting",
-    "Stop": "stop",
-    "SessionEnd": "end",
+    **SHARED_EVENTS,
     "chat.message": "prompt",
     "tool.execute.before": "tool",
     "tool.execute.after": "used",

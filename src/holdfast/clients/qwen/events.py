@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from holdfast.clients.events import answer, common, note_question, text_of
+from holdfast.clients.events import SHARED_EVENTS, common, note_question, text_of
+from holdfast.clients.events import answer as answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,27 +11,10 @@ if TYPE_CHECKING:
 
     from holdfast.clients.events import HookEvent, Means
 
-__all__ = [
-    "ALONE",
-    "EVENTS",
-    "KEEPS_COMMANDS",
-    "LONGEST_CONTEXT",
-    "NAME",
-    "answer",
-    "length",
-    "read",
-]
-
 NAME = "qwen"
 EVENTS: dict[str, Means] = {
-    "SessionStart": "start",
-    "UserPromptSubmit": "prompt",
-    "PreToolUse": "tool",
-    "PostToolUse": "used",
+    **SHARED_EVENTS,
     "PostToolUseFailure": "used",
-    "PreCompact": "compacting",
-    "Stop": "stop",
-    "SessionEnd": "end",
     **dict.fromkeys(("PermissionRequest", "Notification", "StopFailure"), "waits"),
     **dict.fromkeys(
         (
