@@ -63,7 +63,7 @@ proof: $(READY) ## slow proofs: kill -9, full disk and I/O errors at every syste
 	@TMPDIR=$${TMPDIR:-/tmp} $(BIN)/python -m pytest -m proof -s # on a disk; `make test` uses memory
 	@$(BIN)/python -m pytest -n 3 -m "hypothesis and not clients" --hypothesis-profile=thorough
 
-test-clients: $(READY) ## Claude Code, Codex, Gemini CLI and opencode themselves, against a stub
+test-clients: $(READY) ## the six clients themselves, against a stub
 	@$(BIN)/python -m scripts.clients
 	@# On a disk: Codex's sandbox leaves a file system in memory writable.
 	@TMPDIR=$${TMPDIR:-/tmp} $(BIN)/python -m pytest -n 2 -m clients tests/real_clients $(RERUNS)

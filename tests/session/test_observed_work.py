@@ -99,7 +99,8 @@ def test_a_statement_keeps_its_time_and_its_claims_when_work_goes_on(
     claim = ("--claim", "words.py is there", "file:words.py")
     stated = holdfast("checkpoint", "--session", "s", "--task", "Quotes", *words, *claim)
     assert stated.code == 0
-    turn(home, home.claude(WORK), clock.now())
+    later = WORK.replace("2026-11-15T18:00", clock.stamp(clock.now() + clock.HOUR)[:16])
+    turn(home, home.claude(later), clock.now())
     assert holdfast("checkpoint", "--session", "s", "--auto").code == 0
     pack = holdfast("resume", "--session", "s", "--json").data["pack"]
     assert "Stated by the agent, less than a minute ago, 1 edit before now" in pack

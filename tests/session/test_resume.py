@@ -16,6 +16,7 @@ from holdfast.kernel.views import files
 from holdfast.kernel.workspace import discover
 from holdfast.session import resume as resuming
 from holdfast.session.checkpoint import checkpoint
+from holdfast.session.rules.verdict import NOTHING_TO_COMPARE
 from tests.conftest import Git
 from tests.session import world
 from tests.session.world import (
@@ -264,7 +265,7 @@ def test_go_reads_the_section_of_a_file_that_no_record_knows(
         found = holdfast(verb, "--json").data
         assert found["prompt"] == ITS_PROMPT
         assert found["verdict"] == "CLEAN"
-        assert reasons(found) == ["nothing to compare"]
+        assert reasons(found) == [NOTHING_TO_COMPARE]
     assert PROGRESS.read_text("utf-8") == A_FILE
 
 

@@ -44,7 +44,7 @@ def test_an_empty_workspace_shows_the_sessions_that_clients_left(
     assert (found["client"], found["session"], found["open_tasks"]) == ("claude", SESSION, 2)
     text = visitor.get("/board").text
     assert "Sessions found here" in text
-    assert "Amounts such as 1,250.00 are refused" in text
+    assert "The CSV export breaks when a payee contains a comma" in text
     assert 'data-copy="holdfast resume --session 022bdfed"' in text
     assert "Three first steps" in text
     assert 'data-copy="holdfast init --client claude"' in text

@@ -98,6 +98,8 @@ if TYPE_CHECKING:
             compactions; and of other tool calls only that there was one."""
 
 
+# A prompt as short as "yes, the second" is a reply: the question before it says what it means.
+LONGEST_REPLY = 60
 TOOL_CALLS = frozenset(("run", "edit", "read", "search", "call", "plan", "tasks", "agent"))
 
 # No reader keeps more of one text than this; what is left out of the middle is marked.

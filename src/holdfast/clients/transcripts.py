@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         path: str
         cwd: str
         age: int
-        first_request: str
+        request: str
         edits: int
         open_tasks: list[str]
         alive: Liveness
@@ -105,7 +105,7 @@ def describe(
         "path": found["path"],
         "cwd": found["cwd"],
         "age": max(0, now - found["modified"]),
-        "first_request": _first_request(events),
+        "request": _request_under_way(events),
         "edits": _count_edits(events),
         "open_tasks": _open_tasks(events),
         "alive": liveness(found, running, now=now),
@@ -113,8 +113,11 @@ def describe(
     }
 
 
-def _first_request(events: Iterable[SessionEvent]) -> str:
-    text = next((event.text for event in events if event.kind == "prompt"), "")
+def _request_under_way(events: Iterable[SessionEvent]) -> str:
+    """The last request that says what to do, and is no mere reply; the first one where all are short."""
+    asked = [event.text for event in events if event.kind == "prompt"]
+    whole = [text for text in asked if len(text.strip()) > conversation.LONGEST_REPLY]
+    text = whole[-1] if whole else next(iter(asked), "")
     # Enough for the line, however long the request is.
     line = " ".join(text[: 4 * LONGEST_REQUEST].split())
     return line if len(line) <= LONGEST_REQUEST else f"{line[: LONGEST_REQUEST - 3]}..."

@@ -96,6 +96,15 @@ def files_between(root: str, before: str, after: str) -> list[str]:
     return [place.from_root(name) for name in names]
 
 
+def tracked_before(root: str, names: Sequence[str], instant: int) -> list[str]:
+    """Those of the files that git tracks, if HEAD is older than the instant; none otherwise."""
+    committed = git(root, "log", "-1", "--format=%ct").decode().strip()
+    if not committed.isdigit() or int(committed) * 1000 >= instant:
+        return []
+    listed = git(root, "ls-files", "-z", "--", *names)
+    return [os.fsdecode(name) for name in listed.split(b"\0") if name]
+
+
 def _origin(place: Place, change: StatusChange) -> str:
     return place.from_root(change["origin"]) if change["origin"] else ""
 

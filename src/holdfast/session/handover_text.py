@@ -7,7 +7,11 @@ import os
 from holdfast.clients.table import title_of
 from holdfast.kernel import clock
 from holdfast.kernel.plain_file import read_plain
-from holdfast.session.rules.handover import calls_since_stated, edits_since_stated
+from holdfast.session.rules.handover import (
+    calls_since_stated,
+    edits_since_stated,
+    is_stated_later,
+)
 from holdfast.session.rules.model import UNKNOWN_ISSUE, empty_progress
 from holdfast.session.rules.progress import claim_line, one_line
 from holdfast.session.rules.prompt import files_in, is_composed, next_action_of
@@ -93,6 +97,18 @@ def as_it_is(seen: Observation, root: str) -> Observation:
     }
     glimpsed = {name: weight for name, weight in seen["glimpsed"].items() if is_there(name)}
     return {**seen, "files": files, "glimpsed": glimpsed}
+
+
+def as_stated(seen: Observation, state: SessionState) -> Observation:
+    """The observation with the tasks done that a later statement calls completed."""
+    completed = {one_line(task) for task in state["progress"]["completed"]}
+    if not completed or not is_stated_later(state):
+        return seen
+    tasks: list[Any] = [
+        {**task, "state": "done"} if one_line(task["text"]) in completed else task
+        for task in seen["tasks"]
+    ]
+    return {**seen, "tasks": tasks}
 
 
 def stated_part(

@@ -6,7 +6,7 @@ comes in, the same events give the same bytes, and folding in parts equals foldi
 
 from __future__ import annotations
 
-from holdfast.clients.conversation import COUNTED_CALL, TOOL_CALLS
+from holdfast.clients.conversation import COUNTED_CALL, LONGEST_REPLY, TOOL_CALLS
 from holdfast.kernel.patterns import DOTALL, compile_later
 from holdfast.session.mentions import whole_words
 from holdfast.session.observed_commands import COMMAND_STEPS
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from holdfast.clients.conversation import SessionEvent, Task
     from holdfast.session.observed_state import ChosenAnswer, Observation, Said
 
-# A prompt as short as "yes, the second" is understood only with the question before it.
-LONGEST_REPLY, LONGEST_QUESTION = 60, 400
+LONGEST_QUESTION = 400
 # A longer prompt is pasted text; what it forbids, the person did not.
 LONGEST_RULED = 3000
 _RULING = compile_later(

@@ -24,12 +24,14 @@ from holdfast.session.rules.verdict import (
     NOTHING_TO_COMPARE,
     is_foreign,
     judge,
+    undone,
 )
 from holdfast.session.world import (
     CONTROL_FILES,
     changed_files,
     head_now,
     look_at_work_tree,
+    undone_edits,
     world_now,
 )
 
@@ -307,6 +309,10 @@ def _resumed(
     if broken:
         what = f"{broken}; what follows is of the last checkpoint, not of the file"
         reasons = [*reasons, {"verdict": "DRIFTED", "what": what}]
+    lost = undone_edits(workspace, seen, present) if seen is not None and last is None else []
+    if lost:
+        reasons = [*reasons, undone(lost)]
+    if broken or lost:
         reasons.sort(key=lambda reason: -GRAVITY[reason["verdict"]])
         verdict = reasons[0]["verdict"]
     if last is not None and claims:
@@ -320,7 +326,8 @@ def _resumed(
         "notes": _notes(workspace),
     }
     if seen is not None:
-        parts["seen"] = handover_text.as_it_is(seen, workspace.root)
+        here = handover_text.as_it_is(seen, workspace.root)
+        parts["seen"] = handover_text.as_stated(here, state)
         parts["transcript"] = source[1]
     stated = handover_text.stated_part(state, seen, workspace.root, now=now)
     if stated is not None:
@@ -408,9 +415,7 @@ def _of_found(found: FoundSession, request: ResumeRequest, now: int) -> Resumpti
             f"{found['path']} holds no request and no work yet.",
             hint="`holdfast resume --list` shows other sessions.",
         )
-    reasons: list[Reason] = [
-        {"verdict": "UNKNOWN", "what": "nothing to compare: no checkpoint of this session"}
-    ]
+    reasons: list[Reason] = [{"verdict": "UNKNOWN", "what": NOTHING_TO_COMPARE}]
     parts: pack.Parts = {
         "verdict": handover_text.transcript_lines(found, now=now),
         "seen": handover_text.as_it_is(seen, seen["cwd"] or found["cwd"]),

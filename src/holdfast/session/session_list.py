@@ -53,7 +53,7 @@ def list_sessions(
                 "client": found["client"],
                 "age": about["age"],
                 "alive": about["alive"],
-                "request": about["first_request"],
+                "request": about["request"],
                 "edits": about["edits"],
                 "open_tasks": about["open_tasks"],
                 "checkpoint": standing(workspace, state, now) if workspace and state else "",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from holdfast.git.repository import read_head
+from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.views.files import Unreadable, content_digest, read_file
 from holdfast.session.ccc_files import folder_of, read_state
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.kernel.workspace import Workspace
+    from holdfast.session.observed_state import Observation
     from holdfast.session.rules.model import World
 
 MOST_FILES = 200
@@ -115,6 +117,27 @@ def changed_files(workspace: Workspace, then: World, now: World) -> list[str] | 
         elif was != (present.get(name) or content_of(workspace.root, name)):
             changed.append(name)
     return [name for name in changed if not is_own(name)]
+
+
+def undone_edits(workspace: Workspace, seen: Observation, now: World) -> list[str]:
+    """The files that a session edited and that are as in HEAD, though HEAD is older: its edits were
+    undone, or lost. None where the session committed, or where one of its files still differs."""
+    edited = [
+        name
+        for name, file in seen["files"].items()
+        if file["edits"] and file["state"] != "deleted" and not os.path.isabs(name)
+    ]
+    if not edited or seen["commits"] or now["dirty"] is None or not seen["at"]:
+        return []
+    if not set(edited).isdisjoint(now["dirty_files"]):
+        return []
+    from holdfast.git.repository import GitError
+    from holdfast.git.status import tracked_before
+
+    try:
+        return tracked_before(workspace.root, edited, clock.parse(seen["at"]))
+    except (GitError, ValueError):
+        return []
 
 
 def is_own(name: str) -> bool:

@@ -231,7 +231,7 @@ def test_what_a_killed_client_did_is_found_and_read(
     assert discovery.identify(str(path)) == client
     assert discovery.session_at(str(path)) == found
     described = transcripts.describe(found, [], now=clock.now())
-    assert described["first_request"] == cases.REQUEST
+    assert described["request"] == cases.REQUEST
     assert described["edits"] == 1
     assert not described["problem"]
 

@@ -326,7 +326,7 @@ def test_a_session_is_described_in_one_line(home: Path, project: Path) -> None:
     (chats / "session-1.jsonl").write_bytes(sample)
     (found,) = sessions_in(str(project))
     about = transcripts.describe(found, [], now=found["modified"] + 3_600_000)
-    assert about["first_request"] == "Keep the quotes in parser.py. Do not touch the tests."
+    assert about["request"] == "Keep the quotes in parser.py. Do not touch the tests."
     assert about["edits"] == 2, "the one that failed is none"
     assert about["open_tasks"] == ["Make the test pass"]
     assert about["age"] == 3_600_000
@@ -337,7 +337,7 @@ def test_a_session_is_described_in_one_line(home: Path, project: Path) -> None:
 def test_a_long_request_is_one_short_line(clients: Home, project: Path) -> None:
     clients.claude(project, "long", prompt="keep\nthe   quotes " * 5000)
     (found,) = sessions_in(str(project))
-    line = transcripts.describe(found, [], now=0)["first_request"]
+    line = transcripts.describe(found, [], now=0)["request"]
     assert line.startswith("keep the quotes keep the quotes")
     assert len(line) == transcripts.LONGEST_REQUEST
     assert line.endswith("...")
@@ -351,7 +351,7 @@ def test_a_session_that_cannot_be_read_is_described_all_the_same(
     path.unlink()
     about = transcripts.describe(found, [], now=0)
     assert about["problem"] == "is gone"
-    assert about["first_request"] == ""
+    assert about["request"] == ""
 
 
 def test_only_new_lines_are_read_and_a_replaced_transcript_is_read_again(

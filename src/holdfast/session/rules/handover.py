@@ -6,6 +6,7 @@ lead where work went on since the statement.
 
 from __future__ import annotations
 
+from holdfast.kernel import clock
 from holdfast.session.rules.model import UNKNOWN_ISSUE
 from holdfast.session.rules.observed import is_stale
 from holdfast.session.rules.progress import one_line
@@ -44,7 +45,7 @@ def seen_in(state: SessionState) -> dict[str, Any] | None:
 def edits_since_stated(state: SessionState) -> int:
     """How many edits were observed after the last statement; 0 also when nothing was observed."""
     seen, stated = seen_in(state), state.get("stated")
-    if seen is None or stated is None:
+    if seen is None or stated is None or is_stated_later(state):
         return 0
     return max(0, int(seen["edits"]) - stated["edits"])
 
@@ -52,9 +53,21 @@ def edits_since_stated(state: SessionState) -> int:
 def calls_since_stated(state: SessionState) -> int:
     """How many tool calls were observed after the last statement."""
     seen, stated = seen_in(state), state.get("stated")
-    if seen is None or stated is None:
+    if seen is None or stated is None or is_stated_later(state):
         return 0
     return max(0, int(seen["calls"]) - stated["calls"])
+
+
+def is_stated_later(state: SessionState) -> bool:
+    """Whether the statement was made after all that was observed, as a person does for a session that
+    died: how many calls there were by then is not in the journal."""
+    seen, stated = seen_in(state), state.get("stated")
+    if seen is None or stated is None or not seen.get("at"):
+        return False
+    try:
+        return clock.parse(stated["at"]) > clock.parse(str(seen["at"]))
+    except ValueError:
+        return False
 
 
 def progress_of(state: SessionState) -> Progress:

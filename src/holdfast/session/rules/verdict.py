@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 GRAVITY: dict[str, int] = {"CLEAN": 0, "UNKNOWN": 1, "STALE": 2, "DRIFTED": 3, "FOREIGN": 4}
-NOTHING_TO_COMPARE = "nothing to compare"
+NOTHING_TO_COMPARE = "nothing to compare: no checkpoint of this session"
 NOT_LOOKED_AT = "unknown: whether the work tree changed"
 MOST_FILES = 12
 
@@ -54,6 +54,15 @@ def judge(
         reasons.append({"verdict": "STALE", "what": f"captured {age // clock.HOUR} hours ago"})
     reasons.sort(key=lambda reason: -GRAVITY[reason["verdict"]])
     return (reasons[0]["verdict"] if reasons else "CLEAN"), reasons
+
+
+def undone(files: Sequence[str]) -> Reason:
+    """Edits of the session that are not in the work tree."""
+    more = len(files) - MOST_FILES
+    rest = f" and {more} more" if more > 0 else ""
+    shown = ", ".join(files[:MOST_FILES])
+    what = f"edits of the session were undone or lost: as in HEAD, which is older: {shown}{rest}"
+    return {"verdict": "DRIFTED", "what": what}
 
 
 def is_foreign(state: SessionState, present: World, issue: str) -> bool:
