@@ -65,3 +65,12 @@ def test_a_statement_after_the_session_is_later_than_what_was_seen_of_it(
     assert f"- [x] {DONE}" in said
     assert "Tasks, 5 of 6 done" in said
     assert os.path.exists(".ccc-progress.md")
+
+
+def test_a_checkpoint_without_files_names_those_that_changed(
+    project: Path, holdfast: Holdfast
+) -> None:
+    (project / "tally/amounts.py").write_text("as edited\n")
+    said = holdfast("checkpoint", "--next", "update the documentation")
+    assert "Key files: tally/amounts.py." in said.out
+    assert "names no key files" not in said.err

@@ -103,10 +103,10 @@ def test_a_statement_keeps_its_time_and_its_claims_when_work_goes_on(
     turn(home, home.claude(later), clock.now())
     assert holdfast("checkpoint", "--session", "s", "--auto").code == 0
     pack = holdfast("resume", "--session", "s", "--json").data["pack"]
-    assert "Stated by the agent, less than a minute ago, 1 edit before now" in pack
+    assert "Stated in a checkpoint, less than a minute ago, 1 edit before now" in pack
     assert "Claim: [verified] words.py is there" in pack
     assert "shlex.split" in pack
-    assert "words.py" in pack.partition("Stated by the agent")[2]
+    assert "words.py" in pack.partition("Stated in a checkpoint")[2]
 
 
 def test_a_task_that_a_person_took_out_of_the_file_stays_out(

@@ -206,7 +206,7 @@ def _sections(parts: Parts, seen: Observation | None, room: int) -> tuple[list[S
             take(part, title, lines, "error line")
     if stated:
         lines = [f"- {_line(line)}" for line in stated["lines"] if line.strip()]
-        take("stated", f"Stated by the agent, {stated['age']}", lines, "statement")
+        take("stated", f"Stated in a checkpoint, {stated['age']}", lines, "statement")
     if seen is not None:
         share = SAID_TIGHT if total < TIGHT else SHARES["said"]
         said = _last_words(seen, int(total * share) - 40)

@@ -38,6 +38,8 @@ __all__ = ["TRACKER", "Unparsable", "absorb", "apply", "decide", "initial", "ren
 MOST_TASKS = 20_000
 # Milliseconds: a client that fires twice does so at once.
 SAME_MOMENT = 5_000
+# Of the files that differ from HEAD, so many are named where no file was.
+MOST_FILES = 5
 LONGEST_LINE = 10_000
 MOST_HIDDEN = 200
 # What says where a session stands; the work tree is looked at later.
@@ -196,7 +198,7 @@ def _prompt(before: Progress, after: Progress, command: Any) -> str:
     return compose(
         after["issue"],
         command.get("position") or said or position_of(after),
-        command.get("files") or files_in(kept),
+        command.get("files") or files_in(kept) or command["world"]["dirty_files"][:MOST_FILES],
         action or after["current"] or "continue with the first remaining task",
     )
 
