@@ -145,7 +145,9 @@ class Process:
 
     def send_signal(self, sign: int) -> None:
         if self.poll() is None:
-            os.kill(self.pid, sign)
+            # The process that forked it may have waited for its end meanwhile.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, sign)
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)

@@ -88,6 +88,11 @@ class ServerSession(psycopg.Connection):
             self.pgconn.finish()
             raise psycopg.OperationalError(f"no answer for {ANSWER_SECONDS:.0f} s") from error
 
+    def __del__(self, __warn: Any = None) -> None:
+        # psycopg warns here of a connection that is still open. `Sessions` closes its own, but in a cycle of
+        # garbage this may go first. The handle of libpq ends it, in the process that made it.
+        return
+
 
 def connect(url: str) -> ServerSession:
     """A session on a database whose schema this holdfast knows."""
@@ -238,7 +243,6 @@ class Sessions:
         self._sessions.clear()
 
     def __del__(self) -> None:
-        # psycopg warns of a connection that is dropped while it is open.
         self.close()
 
     def steadily(self, doing: str, action: Callable[[ServerSession], Done]) -> Done:
