@@ -311,7 +311,8 @@ def _resumed(
         reasons = [*reasons, {"verdict": "DRIFTED", "what": what}]
     lost = undone_edits(workspace, seen, present) if seen is not None and last is None else []
     if lost:
-        reasons = [*reasons, undone(lost)]
+        compared = [one for one in reasons if one["what"] != NOTHING_TO_COMPARE]
+        reasons = [*compared, undone(lost)]
     if broken or lost:
         reasons.sort(key=lambda reason: -GRAVITY[reason["verdict"]])
         verdict = reasons[0]["verdict"]
