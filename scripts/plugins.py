@@ -78,15 +78,8 @@ def written() -> dict[Path, str]:
 
 def _gemini() -> dict[Path, str]:
     folder = PLUGINS / "gemini"
-    manifest = {"name": "holdfast", "version": __version__, **_described("holdfast"), **SERVER}
-    files = {
-        folder / "gemini-extension.json": _json(manifest),
-        folder / "hooks" / "hooks.json": _json(
-            _hooks(gemini.EVENTS, "extensionPath", name="holdfast")
-        ),
-        folder / "hooks" / "run": (SOURCE / "hooks" / "run").read_text(encoding="utf-8"),
-        folder / "skills" / "holdfast" / "SKILL.md": _skill(),
-    }
+    hooks = _hooks(gemini.EVENTS, "extensionPath", name="holdfast")
+    files = _extension(folder / "gemini-extension.json", hooks)
     for group, commands in {"holdfast": COMMANDS, **THIN}.items():
         for command in commands:
             files[folder / "commands" / group / f"{command}.toml"] = _toml(command)
@@ -96,17 +89,24 @@ def _gemini() -> dict[Path, str]:
 def _qwen() -> dict[Path, str]:
     """An extension of Qwen Code's own form: a portable plugin brings no hooks there."""
     folder = PLUGINS / "qwen"
-    manifest = {"name": "holdfast", "version": __version__, **_described("holdfast"), **SERVER}
-    files = {
-        folder / "qwen-extension.json": _json(manifest),
-        folder / "hooks" / "hooks.json": _json(_hooks(qwen.EVENTS, "CLAUDE_PLUGIN_ROOT", "qwen")),
-        folder / "hooks" / "run": (SOURCE / "hooks" / "run").read_text(encoding="utf-8"),
-        folder / "skills" / "holdfast" / "SKILL.md": _skill(),
-    }
+    hooks = _hooks(qwen.EVENTS, "CLAUDE_PLUGIN_ROOT", "qwen")
+    files = _extension(folder / "qwen-extension.json", hooks)
     for group, commands in {"holdfast": COMMANDS, **THIN}.items():
         for command in commands:
             files[folder / "commands" / group / f"{command}.md"] = _command(command)
     return files
+
+
+def _extension(manifest: Path, hooks: dict[str, object]) -> dict[Path, str]:
+    """What the extensions of Gemini CLI and Qwen Code have in common."""
+    folder = manifest.parent
+    facts = {"name": "holdfast", "version": __version__, **_described("holdfast"), **SERVER}
+    return {
+        manifest: _json(facts),
+        folder / "hooks" / "hooks.json": _json(hooks),
+        folder / "hooks" / "run": (SOURCE / "hooks" / "run").read_text(encoding="utf-8"),
+        folder / "skills" / "holdfast" / "SKILL.md": _skill(),
+    }
 
 
 def _opencode() -> dict[Path, str]:

@@ -89,3 +89,14 @@ def write_synced(path: str, content: bytes, mode: int = 0o600) -> None:
         raise
     finally:
         os.close(descriptor)
+
+
+def write_aside(path: str, content: bytes) -> None:
+    """A whole file under its name, or the one before it: not synced, for what a power cut may take."""
+    unfinished = f"{path}.{os.getpid()}~"
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        write_all(descriptor, content)
+    finally:
+        os.close(descriptor)
+    os.rename(unfinished, path)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from holdfast.kernel import canonical_json, clock
-from holdfast.kernel.plain_file import read_plain, write_all
+from holdfast.kernel.plain_file import read_plain, write_aside
 from holdfast.kernel.workspace import worktrees
 
 TYPE_CHECKING = False
@@ -51,13 +51,7 @@ def note(
         "root": workspace.root,
     }
     workspace.prepare_tool_folder(FOLDER)
-    unfinished = f"{path}.{os.getpid()}~"
-    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    try:
-        write_all(descriptor, canonical_json.dumps(value).encode())
-    finally:
-        os.close(descriptor)
-    os.rename(unfinished, path)
+    write_aside(path, canonical_json.dumps(value).encode())
     return True
 
 

@@ -12,7 +12,7 @@ from shlex import quote
 
 from holdfast.clients.limits import find_limit, read_reset
 from holdfast.kernel import canonical_json, clock
-from holdfast.kernel.plain_file import read_plain, write_all
+from holdfast.kernel.plain_file import read_plain, write_aside
 from holdfast.kernel.workspace import discover, worktrees
 from holdfast.session import client_process, session_files, sessions
 
@@ -60,13 +60,7 @@ def keep(workspace: Workspace, client: str, session: str, limit: UsageLimit) -> 
     if value == known:
         return False
     workspace.prepare_tool_folder(FOLDER)
-    unfinished = f"{path}.{os.getpid()}~"
-    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    try:
-        write_all(descriptor, canonical_json.dumps(value).encode())
-    finally:
-        os.close(descriptor)
-    os.rename(unfinished, path)
+    write_aside(path, canonical_json.dumps(value).encode())
     # What the transcript says after the hook is more exact, and no news.
     return known is None
 
