@@ -101,7 +101,8 @@ def tracked_before(root: str, names: Sequence[str], instant: int) -> list[str]:
     committed = git(root, "log", "-1", "--format=%ct").decode().strip()
     if not committed.isdigit() or int(committed) * 1000 >= instant:
         return []
-    listed = git(root, "ls-files", "-z", "--", *names)
+    literal = {"GIT_LITERAL_PATHSPECS": "1"}
+    listed = git(root, "ls-files", "-z", "--", *names, environment=literal)
     return [os.fsdecode(name) for name in listed.split(b"\0") if name]
 
 

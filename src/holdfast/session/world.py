@@ -125,7 +125,7 @@ def undone_edits(workspace: Workspace, seen: Observation, now: World) -> list[st
     edited = [
         name
         for name, file in seen["files"].items()
-        if file["edits"] and file["state"] != "deleted" and not os.path.isabs(name)
+        if file["edits"] and file["state"] != "deleted" and not name.startswith(("/", ".."))
     ]
     if not edited or seen["commits"] or now["dirty"] is None or not seen["at"]:
         return []
