@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.clients.discovery import sessions_in
@@ -12,6 +13,8 @@ from holdfast.session.course import Moment, SessionCourse
 from holdfast.web.workspaces import look_at
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from holdfast.clients.folders import FoundSession
     from holdfast.clients.usage.model import Source
     from holdfast.session.spending import SessionCosts
@@ -39,6 +42,16 @@ def find_unrecorded(workspace: Workspace, id: str) -> FoundSession | None:
     return next((one for one in found if one["session"] == id), found[0] if found else None)
 
 
+@contextmanager
+def _opened(root: str) -> Iterator[Workspace]:
+    workspace = discover(root)
+    try:
+        look_at(workspace)
+        yield workspace
+    finally:
+        workspace.close()
+
+
 class SessionReader:
     """Reads the transcript of one session. Two readers of the same session are equal."""
 
@@ -59,12 +72,8 @@ class SessionReader:
         """Read what is new; whether the view changed."""
         before = self.view
         try:
-            workspace = discover(self._root)
-            look_at(workspace)
-            try:
+            with _opened(self._root) as workspace:
                 self.view = self._read(workspace, now)
-            finally:
-                workspace.close()
         except (HoldfastError, OSError, ValueError) as error:
             message = getattr(error, "message", str(error))
             self.view = SessionView(before.moments if before else [], problem=message)
@@ -127,16 +136,12 @@ class CostReader:
         """Read what is new; whether the view changed."""
         before = self.view
         try:
-            workspace = discover(self._root)
-            look_at(workspace)
-            try:
+            with _opened(self._root) as workspace:
                 each = [spending.sources_of(workspace, id) for id in _newest(workspace)]
                 seen = [(one[0]["path"], spending.changed(one[0])) for one in each if one]
                 if before is None or seen != self._seen:
                     self.view = spending.costs_over_time(workspace, each, now=now)
                     self._seen = seen
-            finally:
-                workspace.close()
         except (HoldfastError, OSError, ValueError):
             self.view = before or []  # the page itself says what is wrong with this workspace
         return self.view != before
