@@ -216,7 +216,7 @@ def test_a_stated_next_step_that_was_done_is_told_as_done(client: Client, projec
     assert run.code == 0, run.told
     assert action in as_read(run, 0), "the first session was told what to do"
     told = told_to(client)
-    stated = section(told, "Stated by")
+    stated = section(told, "Stated in a checkpoint")
     assert f"- Done since: {action} (`shlex.split` stands in words.py now)." in stated
     assert not any(line.startswith("- Next action:") for line in stated)
     assert not any("not begun" in line for line in stated)
@@ -249,7 +249,8 @@ def test_a_verified_claim_outlives_the_stop_hook(client: Client, project: Path) 
     assert run.code == 0, run.told
     told = told_to(client)
     stated = section(told, "Stated")
-    assert stated[0].startswith("- Claim: [verified] the check passes"), "nothing was done since"
+    assert any(line.startswith("- Claim: [verified] the check passes") for line in stated)
+    assert not any(line.startswith("- Seen since") for line in stated), "nothing was done since"
     (project / "words.py").write_text(WORDS)
     found = json.loads(client.holdfast("resume", "--recheck", "--json"))["data"]
     assert found["verdict"] == "DRIFTED"
