@@ -126,7 +126,7 @@ class EpicLock:
         since = held.get("acquired_at", "")
         operation = f" ({held['operation']})" if held.get("operation") else ""
         return StoreAway(
-            f"{self._name.removesuffix('.lock')} is locked by {held.get('holder') or 'somebody'}"
+            f"{self._name.removesuffix('.lock')} is locked by {held.get('holder') or 'another process'}"
             f"{operation} since {since or 'an unknown time'}; the lock expires in {seconds} s.",
             hint=f"Wait, or remove {self._path} when its holder is gone.",
             kind="epic_locked",

@@ -319,7 +319,7 @@ def _work_alone(
     work: Callable[[], None], event: HookEvent, client: Client, workspace: Workspace
 ) -> None:
     """In a session of its own: a client that ends kills its own group of processes, and waits for
-    whoever holds its pipes."""
+    every process that holds its pipes."""
     is_noted = True
     try:
         os.setsid()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 FOLDER = "waiting"
-# A client that was left open for longer waits for nobody any more.
+# A client that was left open for longer waits for no person any more.
 LONGEST = 2 * clock.DAY
 
 
