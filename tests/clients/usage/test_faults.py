@@ -23,6 +23,7 @@ from holdfast.clients.usage.tally_file import open_tally
 from holdfast.kernel.workspace import discover
 from holdfast.session import spending
 from tests.clients.usage.conftest import NOW, ONE_ANSWER, Home, answer, close_to
+from tests.privileges import modes_count
 
 
 def test_a_line_without_its_end_is_read_when_it_has_one(home: Home) -> None:
@@ -114,21 +115,11 @@ def test_what_is_no_file_holds_nobody_up(home: Home, kind: str) -> None:
     assert home.spent("s")["cost"] == close_to(ONE_ANSWER)
 
 
-def test_a_transcript_that_may_not_be_read_is_named(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_transcript_that_may_not_be_read_is_named(home: Home) -> None:
     path = home.claude(answer(1))
     path.chmod(0)
-    if os.geteuid() == 0:  # root reads everything, so it is told no as anybody else would be
-        really_open = os.open
-
-        def refuse(name: str, *rest: int, **more: int) -> int:
-            if str(name) == str(path):
-                raise PermissionError(13, "Permission denied")
-            return really_open(name, *rest, **more)
-
-        monkeypatch.setattr(os, "open", refuse)
-    spent = home.spent()
+    with modes_count():
+        spent = home.spent()
     assert spent["cost"] is None
     assert spent["sources"][0]["problem"] == "Permission denied"
 
