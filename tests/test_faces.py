@@ -25,6 +25,7 @@ from holdfast.cli.frame import run
 from holdfast.hooks.run import command, respond_to
 from tests.conftest import Git
 from tests.mcp.world import SHARED, Face
+from tests.session.test_edits import Conversation
 
 SESSION = "11111111-2222-4333-8444-555555555555"
 REFS = ("for-each-ref", "--format=%(refname)", "refs/holdfast")
@@ -283,6 +284,29 @@ def test_a_resume(world: World) -> None:
     assert hook.records == []
     # The hook's text ends with a tip of its own; the pack is the same.
     assert hook.answer["context"].startswith(faces["library"].answer["pack"].rstrip("\n"))
+
+
+def test_the_edits_of_a_session(world: World) -> None:
+    conversation = Conversation(world.template.parent / "here")
+    conversation.write("new.txt", "of the session")
+    conversation.leave()
+
+    def plain(answer: Any) -> Any:
+        return {name: value for name, value in answer.items() if name not in ("modified", "before")}
+
+    faces = {
+        "library": world.run(lambda root: plain(library.open(str(root)).edits())),
+        "cli": world.run(lambda root: plain(world.command(root)("edits"))),
+        "mcp": world.run(lambda root: plain(read_resource(root, "holdfast://edits/5e551011"))),
+    }
+    same(faces, answers=True)
+    assert faces["library"].records == []
+    written = {
+        "library": world.run(lambda root: plain(library.open(str(root)).apply_edits())),
+        "cli": world.run(lambda root: plain(world.command(root)("edits", "--apply"))),
+    }
+    same(written, answers=True)
+    assert written["cli"].files["new.txt"] == '"of the session"'
 
 
 def test_the_history(world: World) -> None:

@@ -22,7 +22,7 @@ NAMES = {
 }
 MEMBERS = {
     *("root", "journal", "close"),
-    *("checkpoint", "resume", "sessions"),
+    *("checkpoint", "resume", "sessions", "edits", "apply_edits"),
     *("note", "status", "history", "show", "diff", "restore", "snapshot"),
     *("agent", "loop", "gates", "budgets", "plans", "rfc", "stop", "release"),
 }
@@ -74,7 +74,7 @@ def test_the_examples_of_its_page_run_in_order(repository: Path) -> None:
         and node.value.id == "workspace"
     }
     # The page's text names these; they need nothing to be shown.
-    assert MEMBERS - used == {"root", "journal", "sessions", "diff"}
+    assert MEMBERS - used == {"root", "journal", "sessions", "diff", "edits", "apply_edits"}
     done = subprocess.run(
         [sys.executable, "-c", script], check=False, capture_output=True, text=True
     )

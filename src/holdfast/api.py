@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from holdfast.plans.api import Plans
     from holdfast.rfc.api import Rfc
     from holdfast.session.checkpoint import Request, Result
+    from holdfast.session.edits import AppliedEdits, EditsRequest, SessionEdits
     from holdfast.session.resume import Resumption
     from holdfast.session.session_list import ListedSession
 
@@ -156,6 +157,26 @@ class Workspace:
         if not accept_foreign:
             refuse_foreign(found)
         return found
+
+    def edits(
+        self, *, session: str = "", transcript: str = "", files: Sequence[str] = ()
+    ) -> SessionEdits:
+        """The edits of a session that the work tree lacks, as diffs. Nothing is written. Without
+        `session` or `transcript`: the newest session here that edited files."""
+        from holdfast.session.edits import show_edits
+
+        request: EditsRequest = {"session": session, "transcript": transcript, "files": files}
+        return show_edits(self._workspace, self.root, request, now=clock.now())
+
+    def apply_edits(
+        self, *, session: str = "", transcript: str = "", files: Sequence[str] = ()
+    ) -> AppliedEdits:
+        """Write the edits that `edits` shows as missing. What changed since is never overwritten; restore
+        the snapshot `before` to undo it."""
+        from holdfast.session.edits import apply_edits
+
+        request: EditsRequest = {"session": session, "transcript": transcript, "files": files}
+        return apply_edits(self._workspace, self.root, request, now=clock.now())
 
     def sessions(self) -> list[ListedSession]:
         """The sessions that can be resumed here, newest first."""

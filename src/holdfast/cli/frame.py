@@ -10,7 +10,7 @@ from holdfast.cli.plain_options import read
 from holdfast.cli.terminal import echo, safe, style
 from holdfast.cli.verb_list import PLAIN
 from holdfast.kernel import clock
-from holdfast.kernel.errors import HoldfastError, Usage, from_os_error
+from holdfast.kernel.errors import HoldfastError, NotFound, Usage, from_os_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,6 +72,16 @@ class Call:
         from holdfast.kernel.workspace import from_here
 
         return os.path.abspath(from_here(self._folder or ""))
+
+    @property
+    def workspace_if_any(self) -> Workspace | None:
+        """The workspace of this folder; None where there is none, for what works without one."""
+        try:
+            return self.workspace
+        except NotFound as error:
+            if error.kind != "no_workspace":
+                raise
+            return None
 
     @property
     def workspace(self) -> Workspace:

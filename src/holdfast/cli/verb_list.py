@@ -13,6 +13,7 @@ GROUPS = {
     },
     "Look back": {
         "go": "The same as resume.",
+        "edits": "Show the edits of a session that the work tree lacks, and bring them back.",
         "history": "Show what happened, newest first.",
         "show": "Show one record, or the state of a stream.",
         "diff": "Show what changed between two records.",

@@ -9,7 +9,7 @@ says, and it never raises: what it does not know it skips and counts.
 | `prompt` | the person asked for something | text |
 | `said` | the agent wrote to the person | text |
 | `run` | the agent started a command | id, text (the command line), path (its folder, or empty) |
-| `edit` | the agent changed a file | id, path, text (old and new text), change |
+| `edit` | the agent changed a file | id, path, text (old and new text), change, exact, about (moved from) |
 | `read` | the agent looked at a file | id, path, text (what it looked for there) |
 | `search` | the agent searched | id, text (the pattern), path (where, or empty) |
 | `call` | the agent used any other tool | id, text (the tool and its input) |
@@ -33,7 +33,7 @@ from holdfast.kernel.patterns import DOTALL, compile_later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any, Literal, NotRequired, Protocol, TypedDict
 
     Kind = Literal[
@@ -64,6 +64,21 @@ if TYPE_CHECKING:
         key: str
         text: str
         state: TaskState
+
+    class Replacement(TypedDict, total=False):
+        """One change of a file's text, whole and not redacted: for `holdfast edits`, never to be kept.
+
+        `old` is replaced by `new`; without `old`, `new` is the whole file. `everywhere` replaces each
+        `old`. `whole_lines` is a part of a patch: it stands behind the line `after`, if that is given.
+        `with_break` takes the line break behind a text that is removed, if there is one.
+        """
+
+        old: str
+        new: str
+        everywhere: bool
+        whole_lines: bool
+        after: str
+        with_break: bool
 
     class ReaderState(TypedDict):
         """What a reader has to know of earlier lines to understand later ones. Plain JSON."""
@@ -150,7 +165,7 @@ class SessionEvent:
 
     __slots__ = (
         *("kind", "at", "id", "text", "path", "about"),
-        *("change", "failed", "tasks", "again"),
+        *("change", "failed", "tasks", "again", "exact"),
     )
 
     def __init__(
@@ -166,6 +181,7 @@ class SessionEvent:
         failed: bool | None = None,
         tasks: Iterable[Task] = (),
         again: bool = False,
+        exact: Sequence[Replacement] = (),
     ) -> None:
         self.kind = kind
         self.at = at
@@ -178,6 +194,7 @@ class SessionEvent:
         self.failed = failed
         self.tasks = list(tasks)
         self.again = again
+        self.exact = exact
 
     def __repr__(self) -> str:
         said = {name: getattr(self, name) for name in self.__slots__ if getattr(self, name)}
@@ -343,6 +360,20 @@ def words_of_the_person(text: str) -> str:
             return f"{command[1]} {arguments}" if arguments else ""
     text = text.strip()
     return "" if not text or _NOT_THE_PERSON.match(text) else text
+
+
+def replacement_of(
+    old: Any, new: Any, *, everywhere: bool = False, with_break: bool = False
+) -> Replacement:
+    """What an edit says in its own fields; without an old text it gives the whole file."""
+    found: Replacement = {"new": text_of(new)}
+    if text_of(old):
+        found["old"] = old
+    if everywhere:
+        found["everywhere"] = True
+    if with_break and not found["new"]:
+        found["with_break"] = True
+    return found
 
 
 def task_of(key: Any, text: Any, state: Any) -> Task:

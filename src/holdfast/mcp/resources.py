@@ -19,6 +19,7 @@ from holdfast.maintenance import status
 from holdfast.maintenance.history import history as latest
 from holdfast.mcp.call import ToolCall, understood, words
 from holdfast.rfc.write import ask
+from holdfast.session.edits import show_edits
 from holdfast.session.resume import refuse_foreign, resume
 
 if TYPE_CHECKING:
@@ -69,6 +70,14 @@ def add_resources(server: Server) -> None:
         )
 
     @server.resource(
+        "holdfast://edits/{session}",
+        mime_type=JSON,
+        description="The edits of an earlier session that the work tree lacks, as diffs.",
+    )
+    def edits_of(session: str) -> str:
+        return read(server.folder, lambda call: _edits(call, session))
+
+    @server.resource(
         VIEW + "{+path}",
         description="A file that holdfast keeps in this worktree, as it is now.",
     )
@@ -102,6 +111,12 @@ def _paths(call: ToolCall) -> list[str]:
         return []
     rows = call.workspace.journal.views(worktree=call.workspace.root)
     return sorted({row["path"] for row in rows if not row["removed"]})
+
+
+def _edits(call: ToolCall, session: str) -> str:
+    workspace = call.workspace
+    found = show_edits(workspace, workspace.root, {"session": session}, now=call.now)
+    return canonical_json.indented(found)
 
 
 def _view(call: ToolCall, path: str) -> str:

@@ -47,8 +47,11 @@ def age_of(instant: int, now: int) -> str:
     return f"{how_long(max(0, now - instant))} ago"
 
 
-def verdict_lines(state: SessionState, verdict: str, *, why: str = "", now: int) -> list[str]:
-    """The verdict, and which session it is about, in our own words."""
+def verdict_lines(
+    state: SessionState, verdict: str, *, why: str = "", lacks_edits: bool = False, now: int
+) -> list[str]:
+    """The verdict, and which session it is about, in our own words. `lacks_edits`: files that the
+    session edited are not as it left them."""
     last, observed = state["last"], state.get("observed")
     about = "A progress file that no record knows."
     if state["last"] is None and state["progress"] == empty_progress() and not observed:
@@ -62,6 +65,11 @@ def verdict_lines(state: SessionState, verdict: str, *, why: str = "", now: int)
         lines.append("This work is of another place. Do not continue it here without being asked.")
     elif verdict == "DRIFTED":
         lines.append("Look at what changed before you continue.")
+        if lacks_edits:
+            lines.append(
+                f"`holdfast edits --session {one_line(state['session'])[:12]}` shows the edits of that "
+                "session that the work tree lacks."
+            )
     return lines
 
 

@@ -296,12 +296,13 @@ def _resumed(
         else:
             commit = present["commit"]
             claims, not_run = probes.recheck(workspace, last["claims"], settings, commit, now)
+    changed = changed_files(workspace, last["world"], present) if last else None
     verdict, reasons = judge(
         state,
         present,
         issue=issue,
         claims=claims,
-        changed=changed_files(workspace, last["world"], present) if last else None,
+        changed=changed,
         stale_after=int(settings["session.stale_hours"]) * clock.HOUR,
         now=now,
     )
@@ -321,8 +322,15 @@ def _resumed(
     if request.get("begin") and last is not None and workspace.exists():
         _begin(workspace, state["session"], now)
     budget = request.get("budget") or int(settings["session.pack_characters"])
+    edited = {name for name, file in seen["files"].items() if file["edits"]} if seen else set()
     parts: pack.Parts = {
-        "verdict": handover_text.verdict_lines(state, verdict, why=_why_unknown(reasons), now=now),
+        "verdict": handover_text.verdict_lines(
+            state,
+            verdict,
+            why=_why_unknown(reasons),
+            lacks_edits=bool(lost) or not edited.isdisjoint(changed or ()),
+            now=now,
+        ),
         "changes": [one["what"] for one in reasons if one["verdict"] not in ("CLEAN", "UNKNOWN")],
         "notes": _notes(workspace),
     }
@@ -387,9 +395,19 @@ def _why_unknown(reasons: list[Reason]) -> str:
 
 def _from_transcript(workspace: Workspace | None, request: ResumeRequest, now: int) -> Resumption:
     """A pack from one file, wherever it lies."""
+    found = found_at(request["transcript"])
+    state = _known(workspace, found["session"]) if workspace and workspace.exists() else None
+    if workspace is not None and state is not None:
+        settings = config.load(workspace, workspace.journal)
+        state, seen, source = _with_observation(workspace, state, found, now)
+        return _resumed(workspace, request, settings, state, seen, source, None, now)
+    return _of_found(found, request, now)
+
+
+def found_at(path: str) -> FoundSession:
+    """The session that a transcript file holds; refused where it is no client's."""
     from holdfast.clients.discovery import session_at
 
-    path = request["transcript"]
     found = session_at(path)
     if found is None:
         missing = "There is no file" if not os.path.exists(path) else "No client's transcript:"
@@ -398,12 +416,7 @@ def _from_transcript(workspace: Workspace | None, request: ResumeRequest, now: i
             hint="Claude Code, Codex and Gemini CLI write one file a session; "
             "`holdfast resume --list` shows where.",
         )
-    state = _known(workspace, found["session"]) if workspace and workspace.exists() else None
-    if workspace is not None and state is not None:
-        settings = config.load(workspace, workspace.journal)
-        state, seen, source = _with_observation(workspace, state, found, now)
-        return _resumed(workspace, request, settings, state, seen, source, None, now)
-    return _of_found(found, request, now)
+    return found
 
 
 def _of_found(found: FoundSession, request: ResumeRequest, now: int) -> Resumption:

@@ -112,7 +112,7 @@ def resume_command(
     --in CLIENT --at-reset waits for the end of a usage limit, then starts the client. It says until when,
     and Ctrl+C ends it.
     """
-    workspace = _workspace_of(call)
+    workspace = call.workspace_if_any
     if listing:
         return _listing(call, workspace)
     if at_reset:
@@ -151,16 +151,6 @@ def _claim(one: CheckedClaim) -> str:
     if not one["rechecked"]:
         return f"  not run: {probe}: {one['reason']}"
     return f"  {'verified' if one['ok'] else 'unverified'}: {safe(one['claim'])} ({probe})"
-
-
-def _workspace_of(call: Call) -> Workspace | None:
-    """The workspace of this folder, or None: resume works without one."""
-    try:
-        return call.workspace
-    except NotFound as error:
-        if error.kind != "no_workspace":
-            raise
-        return None
 
 
 def _listing(call: Call, workspace: Workspace | None) -> Reply:
@@ -242,7 +232,7 @@ def _start(call: Call, client: ClientName, found: Resumption) -> Reply:
 def overview_command(call: Call) -> Reply:
     """Say where you are and what to do next."""
     with ProgressLine("Reading the sessions of your clients", is_shown=not call.as_json):
-        found = gather(_workspace_of(call), call.folder, now=call.now)
+        found = gather(call.workspace_if_any, call.folder, now=call.now)
     sessions = [
         {name: value for name, value in one.items() if name != "state"} for one in found["sessions"]
     ]

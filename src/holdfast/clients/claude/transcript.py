@@ -17,6 +17,7 @@ from holdfast.clients.conversation import (
     piece,
     recall,
     remember,
+    replacement_of,
     shortened,
     string_in,
     strings_in,
@@ -31,7 +32,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from holdfast.clients.conversation import Change, ReaderState
+    from holdfast.clients.conversation import Change, ReaderState, Replacement
 
 _SIDECHAIN = (b'"isSidechain":true', b'"isSidechain": true')
 _TELLING = (b'"user"', b'"assistant"', b'"compact_boundary"', b"<task-notification>")
@@ -284,8 +285,10 @@ def _call(
         events.append(SessionEvent("run", at=at, id=id, text=command))
     elif tool in ("Edit", "MultiEdit", "Write", "NotebookEdit"):
         change: Change = "created" if tool == "Write" else "edited"
+        exact = _exact(tool, given)
+        text = _changed(given)
         events.append(
-            SessionEvent("edit", at=at, id=id, path=path, text=_changed(given), change=change)
+            SessionEvent("edit", at=at, id=id, path=path, text=text, change=change, exact=exact)
         )
     elif tool == "Read":
         events.append(SessionEvent("read", at=at, id=id, path=path))
@@ -318,6 +321,23 @@ def _call(
         elif tool == "AskUserQuestion":
             remember(state, id, "question")
         events.append(SessionEvent("call", at=at, id=id, text=f"{tool} {strings_in(given)}"))
+
+
+def _exact(tool: str, given: dict[str, Any]) -> list[Replacement]:
+    """The edit word for word. A cell of a notebook is none: its place in the file is not told."""
+    if tool == "Write":
+        return [replacement_of("", given.get("content"))]
+    if tool == "NotebookEdit":
+        return []
+    return [
+        replacement_of(
+            edit.get("old_string"),
+            edit.get("new_string"),
+            everywhere=edit.get("replace_all") is True,
+            with_break=True,
+        )
+        for edit in map(table_of, list_of(given.get("edits")) or [given])
+    ]
 
 
 def _changed(given: dict[str, Any]) -> str:

@@ -29,14 +29,15 @@ from holdfast.clients.conversation import (
     text_of,
     words_of_the_person,
 )
+from holdfast.clients.patch_text import files_of
 from holdfast.kernel.digest import id_of
-from holdfast.kernel.patterns import MULTILINE, compile_later
+from holdfast.kernel.patterns import compile_later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from holdfast.clients.conversation import Change, ReaderState
+    from holdfast.clients.conversation import ReaderState
 
 _TELLING = (
     *(b'"function_call"', b'"function_call_output"', b'"custom_tool_call"', b'"message"'),
@@ -57,12 +58,8 @@ _SHELLS = frozenset(
 )
 _EXIT = compile_later(r'(?:exited with code|Exit code:|"exit_code"\s*:)\s*(-?\d+)')
 _RUNNING = compile_later(r"Process running with session ID (\S+)")
-_PATCHED = compile_later(r"^\*\*\* (Update|Add|Delete) File: (.+?)\s*$", MULTILINE)
-_MOVED = compile_later(r"^\*\*\* Move to: (.+?)\s*$", MULTILINE)
 _PATCH_IN_COMMAND = compile_later(r"^\s*(?:cd \S+ && )?apply_patch\b")
 _WRAPPED = compile_later(r"^(?:/\S*/)?(?:ba|z|da|fi)?sh$")
-_CHANGES: dict[str, Change] = {"Update": "edited", "Add": "created", "Delete": "deleted"}
-
 
 _QUIET = compile_later(
     rb'"type": ?"(?:event_msg|reasoning|world_state|token_usage_record|web_search_call|'
@@ -234,7 +231,7 @@ def _call(
 ) -> None:
     if name in _SHELLS:
         command = _command(given.get("cmd") or given.get("command"))
-        if _PATCH_IN_COMMAND.match(command) and _PATCHED.search(command):
+        if _PATCH_IN_COMMAND.match(command) and files_of(command):
             _patch(command, at, id, events)
             return
         folder = text_of(given.get("workdir")) or text_of(given.get("cwd"))
@@ -278,29 +275,27 @@ def _command(value: Any) -> str:
 
 def _patch(text: str, at: str, id: str, events: list[SessionEvent]) -> None:
     """A patch changes several files; the text between two headers belongs to the first."""
-    headers = list(_PATCHED.finditer(text))
-    for number, header in enumerate(headers):
-        end = headers[number + 1].start() if number + 1 < len(headers) else len(text)
-        body = text[header.end() : end]
-        change, path, again = _CHANGES[header[1]], header[2], number > 0
-        moved = _MOVED.search(body[:1000])
-        if moved:
+    files = files_of(text)
+    for number, file in enumerate(files):
+        path, change, origin = file["path"], file["change"], file["origin"]
+        if origin:
             events.append(
-                SessionEvent("edit", at=at, id=id, path=path, change="deleted", again=again)
+                SessionEvent("edit", at=at, id=id, path=origin, change="deleted", again=number > 0)
             )
-            path, change, again = moved[1], "created", True
         events.append(
             SessionEvent(
                 "edit",
                 at=at,
                 id=id,
                 path=path,
-                text=shortened(body, 16_000),
+                text=shortened(file["body"], 16_000),
                 change=change,
-                again=again,
+                again=number > 0 or bool(origin),
+                exact=file["exact"],
+                about=origin,
             )
         )
-    if not headers:
+    if not files:
         events.append(SessionEvent("call", at=at, id=id, text="apply_patch"))
 
 

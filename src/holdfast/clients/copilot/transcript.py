@@ -15,6 +15,7 @@ from holdfast.clients.conversation import (
     decode,
     recall,
     remember,
+    replacement_of,
     shortened,
     table_of,
     task_of,
@@ -128,7 +129,8 @@ def _call(tool: str, args: dict[str, Any], id: str, at: str) -> SessionEvent:
         new = text_of(args.get("new_str")) or text_of(args.get("file_text"))
         text = shortened(f"{old}\n{new}" if old else new, LONGEST_TEXT)
         change: Change = "created" if tool == "create" else "edited"
-        return SessionEvent("edit", at=at, id=id, path=path, text=text, change=change)
+        exact = [replacement_of(old, new)]
+        return SessionEvent("edit", at=at, id=id, path=path, text=text, change=change, exact=exact)
     if tool == "view":
         return SessionEvent("read", at=at, id=id, path=path)
     if tool in _SEARCHES:

@@ -23,6 +23,7 @@ from holdfast.clients.conversation import (
     flat,
     is_new,
     list_of,
+    replacement_of,
     shortened,
     table_of,
     task_of,
@@ -283,7 +284,12 @@ def _edit(call: dict[str, Any], args: dict[str, Any], path: str, id: str, at: st
     text = shortened(f"{old}\n{new}" if old else new, LONGEST_TEXT)
     # The arguments may name the file from the project's folder; the display names it in full.
     whole = text_of(shown.get("filePath")) or path
-    return SessionEvent("edit", at=at, id=id, path=whole, text=text, change=change)
+    several = args.get("allow_multiple") is True or args.get("expected_replacements", 1) not in (
+        1,
+        None,
+    )
+    exact = [replacement_of(old, new, everywhere=several)]
+    return SessionEvent("edit", at=at, id=id, path=whole, text=text, change=change, exact=exact)
 
 
 def _todos(args: dict[str, Any]) -> list[Any]:

@@ -20,6 +20,7 @@ from holdfast.clients.conversation import (
     LONGEST_TEXT,
     SessionEvent,
     list_of,
+    replacement_of,
     shortened,
     table_of,
     task_of,
@@ -27,6 +28,7 @@ from holdfast.clients.conversation import (
     words_of_the_person,
 )
 from holdfast.clients.lines import Unread, read_object
+from holdfast.clients.patch_text import files_of
 from holdfast.clients.table import home_of
 from holdfast.kernel import clock
 
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any, TypedDict
 
-    from holdfast.clients.conversation import Change, Kind, ReaderState
+    from holdfast.clients.conversation import Change, Kind, ReaderState, Replacement
 
     class OpencodeMark(TypedDict):
         """How far a session was read: from which message on (time and id) to look again, and what
@@ -64,6 +66,7 @@ _SILENT_PARTS = frozenset(
 _SEARCHES = frozenset(("grep", "glob", "list", "codesearch"))
 _EDITS = frozenset(("edit", "write", "multiedit"))
 _FILE_CHANGES: dict[str, Change] = {"add": "created", "delete": "deleted"}
+_KINDS_OF_CHANGE: dict[Change, str] = {"created": "add", "deleted": "delete", "edited": "update"}
 _SINCE = (
     "FROM message {} WHERE message.session_id = ? AND message.time_created >= ? "
     "ORDER BY message.time_created, message.id"
@@ -232,7 +235,10 @@ def _called(
     elif tool in _EDITS:
         change: Change = "created" if details.get("exists") is False else "edited"
         text = shortened(_changed(given), LONGEST_TEXT)
-        events.append(SessionEvent("edit", at=at, id=id, path=path, text=text, change=change))
+        exact = _exact(tool, given)
+        events.append(
+            SessionEvent("edit", at=at, id=id, path=path, text=text, change=change, exact=exact)
+        )
     elif tool in ("apply_patch", "patch"):
         _patch(given, details, id, at, events)
     elif tool == "read":
@@ -250,6 +256,17 @@ def _called(
     else:
         said = json.dumps(given, ensure_ascii=False, default=str)
         events.append(SessionEvent("call", at=at, id=id, text=shortened(f"{tool} {said}", 2000)))
+
+
+def _exact(tool: str, given: dict[str, Any]) -> list[Replacement]:
+    if tool == "write":
+        return [replacement_of("", given.get("content"))]
+    return [
+        replacement_of(
+            each.get("oldString"), each.get("newString"), everywhere=each.get("replaceAll") is True
+        )
+        for each in map(table_of, list_of(given.get("edits")) or [given])
+    ]
 
 
 def _changed(given: dict[str, Any]) -> str:
@@ -271,16 +288,26 @@ def _patch(
         (text_of(each.get("filePath")), text_of(each.get("type")))
         for each in map(table_of, list_of(details.get("files"))[:200])
     ]
+    told = files_of(text)
     if not files:
-        for line in text.splitlines():
-            action, _, name = line.removeprefix("*** ").partition(" File: ")
-            if line.startswith("*** ") and name:
-                files.append((name.strip(), action.lower()))
+        files = [(one["path"], _KINDS_OF_CHANGE[one["change"]]) for one in told]
     for place, (path, what) in enumerate(files):
+        # Both name the same files in the same order; where they do not, what was changed is not known.
+        one = told[place] if len(told) == len(files) else None
         change = _FILE_CHANGES.get(what, "edited")
         kept = shortened(text, LONGEST_TEXT) if not place else ""
         events.append(
-            SessionEvent("edit", at=at, id=id, path=path, text=kept, change=change, again=place > 0)
+            SessionEvent(
+                "edit",
+                at=at,
+                id=id,
+                path=one["path"] if one and one["origin"] else path,
+                text=kept,
+                change=change,
+                again=place > 0,
+                exact=one["exact"] if one else (),
+                about=one["origin"] if one else "",
+            )
         )
     if not files:
         events.append(SessionEvent("call", at=at, id=id, text=shortened(f"patch {text}", 2000)))

@@ -19,6 +19,7 @@ from holdfast.clients.conversation import (
     list_of,
     recall,
     remember,
+    replacement_of,
     shortened,
     table_of,
     task_of,
@@ -123,7 +124,9 @@ def _called(tool: str, args: dict[str, Any], id: str, at: str) -> SessionEvent:
         new = text_of(args.get("new_string")) or text_of(args.get("content"))
         text = shortened(f"{old}\n{new}" if old else new, LONGEST_TEXT)
         change: Change = "edited" if old or tool != "write_file" else "created"
-        return SessionEvent("edit", at=at, id=id, path=path, text=text, change=change)
+        several = args.get("replace_all") is True
+        exact = [] if tool == "notebook_edit" else [replacement_of(old, new, everywhere=several)]
+        return SessionEvent("edit", at=at, id=id, path=path, text=text, change=change, exact=exact)
     if tool == "read_file":
         return SessionEvent("read", at=at, id=id, path=path)
     if tool in _SEARCHES:

@@ -1,0 +1,117 @@
+"""holdfast edits"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from holdfast.cli.frame import Call, Reply, warn
+from holdfast.cli.parser import verb
+from holdfast.cli.terminal import ProgressLine, safe, style, table
+from holdfast.clients.table import title_of
+from holdfast.kernel.errors import Conflict
+from holdfast.kernel.text import plural
+from holdfast.session.edits import apply_edits, show_edits
+from holdfast.session.handover_text import age_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.session.edits import EditedFile, EditsRequest, SessionEdits
+
+COLOURS = {"missing": "yellow", "present": "green", "conflict": "red"}
+OF_DIFF = {"+": "green", "-": "red", "@": "cyan"}
+SHOWN_PROBLEMS = 5
+
+
+@click.command()
+@click.argument("files", nargs=-1)
+@click.option("--session", default="", help="Session to look at: its id, or the beginning of it.")
+@click.option("--transcript", type=click.Path(), help="Read this transcript file.")
+@click.option("--apply", "applies", is_flag=True, help="Write the missing edits to the work tree.")
+@verb
+def command(
+    call: Call, files: tuple[str, ...], session: str, transcript: str | None, applies: bool
+) -> Reply:
+    """Show the edits of a session that the work tree lacks, and bring them back.
+
+    Without --apply nothing is written: the missing edits are printed as a diff. FILES limits it to single
+    files and folders. Without --session: the newest session of any client here that edited files.
+
+    --apply writes them. What changed in a file since stays; where both changed the same lines, the file is
+    left alone and named, and the exit code is 5. A snapshot of the work tree is taken first, to undo it.
+    """
+    request: EditsRequest = {"session": session, "files": files}
+    if transcript:
+        request["transcript"] = os.path.join(call.folder, transcript)
+    workspace = call.workspace_if_any
+    with ProgressLine("Reading the session", is_shown=not call.as_json):
+        if applies:
+            done = apply_edits(workspace, call.folder, request, now=call.now)
+        else:
+            shown = show_edits(workspace, call.folder, request, now=call.now)
+    if not applies:
+        _warn_of_secrets(shown)
+        again = [f"holdfast edits --session {shown['session'][:12]} --apply"]
+        return Reply(
+            {**shown},
+            [*_files(shown, call.now), *_diff(shown)],
+            next=again if _of(shown, "missing") else [],
+            pages=True,
+        )
+    lines = [*_files(done, call.now), *(f"Wrote {safe(path)}" for path in done["written"])]
+    if not done["written"]:
+        lines.append("Nothing was written.")
+    undo = [f"holdfast snapshot restore {done['before'][:12]}  # undo"] if done["written"] else []
+    left = [file for file in done["files"] if file["state"] == "conflict" or file["problems"]]
+    error = None
+    if left:
+        error = Conflict(
+            f"Edits of {plural(len(left), 'file')} could not be brought back.",
+            hint="The list says why. `holdfast edits --json` has every edit.",
+        )
+    return Reply({**done}, lines, next=undo, error=error)
+
+
+def _of(shown: SessionEdits, state: str) -> list[EditedFile]:
+    return [file for file in shown["files"] if file["state"] == state]
+
+
+def _files(shown: SessionEdits, now: int) -> Iterator[str]:
+    """One line a file, and why a file or an edit was left alone."""
+    count = sum(file["edits"] for file in shown["files"])
+    head = f"Session {safe(shown['session'])[:12]} of {title_of(shown['client'])}"
+    age = f", last written {age_of(shown['modified'], now)}" if shown["modified"] else ""
+    yield f"{head}{age}: {plural(count, 'edit')} of {plural(len(shown['files']), 'file')}."
+    rows = [
+        [
+            style(f"{file['state']:9}", COLOURS.get(file["state"])),
+            safe(file["path"]),
+            plural(file["edits"], "edit"),
+            safe(file["why"]),
+        ]
+        for file in shown["files"]
+    ]
+    for row, file in zip(table(rows, indent="  "), shown["files"], strict=True):
+        yield row.rstrip()
+        for one in file["problems"][:SHOWN_PROBLEMS] if file["state"] == "missing" else ():
+            yield f"             edit {one['number']} is left out: {safe(one['why'])}"
+    if shown["files"] and not _of(shown, "missing"):
+        yield "The work tree lacks no edit that can be brought back."
+
+
+def _diff(shown: SessionEdits) -> Iterator[str]:
+    for file in _of(shown, "missing"):
+        for line in file["diff"].removesuffix("\n").split("\n"):
+            yield style(safe(line), OF_DIFF.get(line[:1]))
+
+
+def _warn_of_secrets(shown: SessionEdits) -> None:
+    names = [file["path"] for file in shown["files"] if file["is_redacted"]]
+    if names:
+        warn(
+            f"The diff of {', '.join(names)} holds what looks like a secret, shown as [redacted]. "
+            "--apply writes the exact text."
+        )

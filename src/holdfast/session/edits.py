@@ -1,0 +1,544 @@
+"""The edits of a session that the work tree lacks: show them as a diff, and make them again on demand.
+
+A client's transcript holds each edit word for word. The edits are made again on the version of the file
+that git had when the session first edited it; what comes out is merged with the work tree as it is now.
+So an edit that is there already, or was committed, changes nothing, and what changed since is never
+overwritten. Nothing of this is stored, and no path outside of the work tree is touched.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tempfile
+from typing import TYPE_CHECKING, TypedDict
+
+from holdfast.clients import transcripts
+from holdfast.clients.discovery import sessions_in
+from holdfast.clients.lines import Unread
+from holdfast.clients.table import own_id, title_of, titles
+from holdfast.git import snapshot
+from holdfast.git.repository import GitError, locate
+from holdfast.git.run import git, run
+from holdfast.kernel import clock, config
+from holdfast.kernel.errors import HoldfastError, NotFound
+from holdfast.kernel.patterns import compile_later
+from holdfast.kernel.plain_file import read_plain, write_synced
+from holdfast.kernel.redact import Redactor
+from holdfast.session import sessions
+from holdfast.session.observe import observe
+from holdfast.session.resume import found_at
+from holdfast.session.rules.replay import Misfit, holds, make_again, unified
+from holdfast.session.world import is_own
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Literal
+
+    from holdfast.clients.conversation import SessionEvent
+    from holdfast.clients.folders import FoundSession
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.session.rules.replay import EditProblem, SessionEdit
+
+    # missing: the work tree lacks edits, and they can be made again. present: it has them all.
+    # removed: the session removed the file itself. conflict: they cannot be made again. elsewhere: not a
+    # file of this work tree that we may write.
+    EditState = Literal["missing", "present", "removed", "conflict", "elsewhere"]
+
+LARGEST_FILE = 2 << 20
+MOST_FILES = 200
+# So many sessions are looked through for one that edited files.
+MOST_SESSIONS = 8
+# `splitlines` would cut at a form feed, too.
+_LINE = compile_later(r"[^\n]*\n|[^\n]+")
+UNKNOWN_END = "the transcript does not say that it succeeded"
+
+
+class EditsRequest(TypedDict, total=False):
+    """Which edits. Without `session` and `transcript`: the newest session here that edited files.
+    `files` are paths; a folder means all files in it. Without any: all."""
+
+    session: str
+    transcript: str
+    files: Sequence[str]
+
+
+class EditedFile(TypedDict):
+    """A file that the session edited. `why` explains a conflict; `problems` are single edits that could
+    not be made again; `diff` leads from the work tree to the file with the edits, without secrets."""
+
+    path: str
+    state: EditState
+    edits: int
+    why: str
+    problems: list[EditProblem]
+    diff: str
+    is_redacted: bool
+
+
+class SessionEdits(TypedDict):
+    """The edits of a session, file by file."""
+
+    session: str
+    client: str
+    transcript: str
+    modified: int
+    files: list[EditedFile]
+
+
+class AppliedEdits(SessionEdits):
+    """The same, after what was missing has been written. `before` is the snapshot that undoes it."""
+
+    written: list[str]
+    before: str
+
+
+class _File:
+    """One file: what git had, what each edit made of it, and what is there now."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.edits: list[SessionEdit] = []
+        self.misfits: list[tuple[SessionEdit, str]] = []
+        self.base: str | None = None
+        self.is_base_known = True
+        self.states: list[str | None] = []
+        self.present: str | None = None
+        self.has_crlf = False
+        self.state: EditState = "present"
+        self.why = ""
+        self.wanted: str | None = None
+
+
+def show_edits(
+    workspace: Workspace | None, folder: str, request: EditsRequest, *, now: int
+) -> SessionEdits:
+    """What the work tree lacks of a session's edits. Nothing is written."""
+    found, files = _look(workspace, folder, request)
+    return _told(workspace, found, files)
+
+
+def apply_edits(
+    workspace: Workspace | None, folder: str, request: EditsRequest, *, now: int
+) -> AppliedEdits:
+    """Write the edits that are missing, after a snapshot of the work tree: restore it to undo them."""
+    found, files = _look(workspace, folder, request)
+    told = _told(workspace, found, files)
+    top = _top(folder)
+    if top is None:
+        raise HoldfastError(
+            "This folder is in no git repository, so there would be no way back.",
+            hint="`holdfast edits` prints the edits as a diff.",
+            kind="no_repository",
+        )
+    missing = [file for file in files if file.state == "missing"]
+    if not missing:
+        return {**told, "written": [], "before": ""}
+    before = snapshot.create(top, session=found["session"], now=now)
+    held = set(snapshot.names(top, before["tree"]))
+    written = []
+    for file, shown in zip(files, told["files"], strict=True):
+        if file.state != "missing":
+            continue
+        problem = _write(top, file, held)
+        if problem:
+            shown["state"], shown["why"] = "conflict", problem
+        else:
+            written.append(file.path)
+    return {**told, "written": written, "before": before["id"]}
+
+
+# Which session
+
+
+def _look(
+    workspace: Workspace | None, folder: str, request: EditsRequest
+) -> tuple[FoundSession, list[_File]]:
+    top = _top(folder)
+    root = top or os.path.realpath(folder)
+    found, events = _choose(workspace, folder, request)
+    # A transcript that was named may be of another clone of the repository.
+    named = bool(request.get("transcript"))
+    files = _gather(found, events, root, named=named)
+    wanted = [_from_root(os.path.join(folder, one), root) for one in request.get("files") or ()]
+    if wanted:
+        files = [one for one in files if any(_is_below(one.path, each) for each in wanted)]
+    if len(files) > MOST_FILES:
+        raise HoldfastError(
+            f"The session edited {len(files)} files; at most {MOST_FILES} are compared at once.",
+            hint="Name files or folders: holdfast edits src",
+        )
+    _replay(files, top, root)
+    for file in files:
+        _compare(file, root, top)
+    return found, files
+
+
+def _choose(
+    workspace: Workspace | None, folder: str, request: EditsRequest
+) -> tuple[FoundSession, list[SessionEvent]]:
+    """The session that is meant, and everything that happened in it."""
+    if request.get("transcript"):
+        found = found_at(request["transcript"])
+        return found, _read(found)
+    if workspace is not None and not sessions.reads_transcripts(workspace):
+        raise NotFound(
+            "Transcripts are not read here: `session.observe` is false.",
+            hint="`holdfast edits --transcript FILE` reads one.",
+        )
+    wanted = request.get("session", "")
+    here = sessions_in(workspace.root if workspace else folder)
+    own = own_id() if not wanted else ""
+    matching = [one for one in here if one["session"].startswith(wanted) and one["session"] != own]
+    for found in matching[: 1 if wanted else MOST_SESSIONS]:
+        events = _read(found)
+        if wanted or any(event.kind == "edit" for event in events):
+            return found, events
+    what = f"There is no transcript of a session {wanted} here." if wanted else ""
+    raise NotFound(
+        what or f"No session of {titles()} edited files here.",
+        hint="`holdfast resume --list` shows the sessions of this folder.",
+    )
+
+
+def _read(found: FoundSession) -> list[SessionEvent]:
+    try:
+        return transcripts.read_new(found, whole=True)["events"]
+    except Unread as error:
+        raise NotFound(
+            f"The transcript of session {found['session'][:12]} of {title_of(found['client'])} {error}.",
+            hint=f"It was {found['path']}.",
+        ) from error
+
+
+# What it edited
+
+
+def _gather(
+    found: FoundSession, events: Iterable[SessionEvent], root: str, *, named: bool
+) -> list[_File]:
+    """The edits of each file, in their order. One that failed or was refused is none."""
+    events = list(events)
+    ends = {event.id: event.failed for event in events if event.kind == "result"}
+    files: dict[str, _File] = {}
+    places = (event.path for event in events if event.kind == "place")
+    folder, number = found["cwd"] or next(places, ""), 0
+    # Where the session worked counts as the root of this work tree, if its transcript was named.
+    start = folder if named else ""
+    for event in events:
+        if event.kind == "place":
+            folder = event.path
+        if event.kind != "edit":
+            continue
+        number += 1
+        if event.id in ends and ends[event.id] is not False:
+            continue
+        path = _from_root(os.path.join(folder, event.path), root, start)
+        file = files.setdefault(path, _File(path))
+        edit: SessionEdit = {
+            "number": number,
+            "at": event.at,
+            "path": path,
+            "origin": "",
+            "change": event.change,
+            "exact": event.exact,
+        }
+        if event.about:
+            edit["origin"] = _from_root(os.path.join(folder, event.about), root, start)
+        file.edits.append(edit)
+        if event.id not in ends:
+            file.misfits.append((edit, UNKNOWN_END))
+    removed = _removed_by_commands(events, root, start)
+    for file in files.values():
+        file.why = _refusal(file.path, root)
+        if file.why:
+            file.state = "elsewhere"
+        elif file.path in removed and file.edits[-1]["change"] != "deleted":
+            file.state, file.why = "removed", "the session removed it later"
+    return list(files.values())
+
+
+def _removed_by_commands(events: Iterable[SessionEvent], root: str, start: str) -> set[str]:
+    """The files that the session edited and that one of its commands removed since."""
+    seen = observe(None, events)
+    return {
+        _from_root(os.path.join(seen["cwd"], path), root, start)
+        for path, file in seen["files"].items()
+        if file["state"] == "deleted"
+    }
+
+
+def _from_root(path: str, root: str, session_root: str = "") -> str:
+    """A path as it is seen from the root of the work tree; an absolute one where it is outside.
+
+    `session_root` is where the session worked, if that was another clone of the same files.
+    """
+    whole = os.path.normpath(path)
+    for start in filter(None, (root, session_root)):
+        if whole.startswith(f"{start}/"):
+            return whole[len(start) + 1 :]
+    # The client may have written a name of the folder that leads through a link.
+    real = os.path.join(os.path.realpath(os.path.dirname(whole)), os.path.basename(whole))
+    return real[len(root) + 1 :] if real.startswith(f"{root}/") else whole
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder}/") or folder in (".", "")
+
+
+def _refusal(path: str, root: str) -> str:
+    """Why we do not write this file; empty where we may."""
+    if os.path.isabs(path) or path.startswith(".."):
+        return "it is outside of this work tree"
+    parts = path.split("/")
+    if any(part.lower() == ".git" for part in parts):
+        return "it is git's own"
+    if not path.isprintable():
+        return "its name has control characters"
+    if is_own(path):
+        return "it is a settings file, which can start programs: edit it by hand"
+    for count in range(1, len(parts) + 1):
+        if os.path.islink(os.path.join(root, *parts[:count])):
+            return "it is a link, or is behind one"
+    return ""
+
+
+# What comes out
+
+
+def _replay(files: Sequence[_File], top: str | None, root: str) -> None:
+    """Make the edits again, in the order of the session: a file that was moved takes its text along."""
+    by_path = {file.path: file for file in files}
+    versions = _Versions(top, root)
+    edits = sorted((edit for file in files for edit in file.edits), key=lambda edit: edit["number"])
+    for edit in edits:
+        file = by_path[edit["path"]]
+        if file.state != "present" or any(edit is one for one, _ in file.misfits):
+            continue
+        if not file.states:
+            _begin(file, edit, versions)
+        text = file.states[-1]
+        origin = by_path.get(edit["origin"])
+        try:
+            if origin is not None:
+                if not origin.states:
+                    _begin(origin, edit, versions)
+                text = next((one for one in reversed(origin.states) if one is not None), None)
+                origin.states.append(None)
+            file.states.append(make_again(text, edit))
+        except Misfit as error:
+            file.misfits.append((edit, str(error)))
+
+
+def _begin(file: _File, edit: SessionEdit, versions: _Versions) -> None:
+    try:
+        file.base = versions.text_at(file.path, edit["at"])
+        whole = edit["change"] == "created" or all("old" not in one for one in edit["exact"])
+        if file.base is None and not whole:
+            # The file was there, and git did not have it: what is there now is all that is known.
+            file.is_base_known = False
+            file.base, file.has_crlf = versions.text_now(file.path)
+    except OSError as error:
+        file.state, file.why = "conflict", f"git's version of it cannot be read: {error.strerror}"
+    file.states.append(file.base)
+
+
+class _Versions:
+    """The texts of files as git had them at some time."""
+
+    def __init__(self, top: str | None, root: str) -> None:
+        self._top, self._root = top, root
+        self._commits: list[tuple[int, str]] = []
+        if top is not None:
+            try:
+                listed = git(top, "log", "--format=%ct %H", "--max-count=2000").decode()
+            except GitError:
+                listed = ""  # no commit yet
+            rows = [line.split() for line in listed.splitlines()]
+            self._commits = [(int(seconds), commit) for seconds, commit in rows]
+
+    def text_at(self, path: str, at: str) -> str | None:
+        """None: git had no such file then."""
+        commit = self._commit_before(at)
+        if self._top is None or not commit:
+            return None
+        name = f"{commit}:{path}"
+        size = run(self._top, "cat-file", "-s", name)
+        if size.code:
+            return None
+        if int(size.output) > LARGEST_FILE:
+            raise OSError(0, "it is too large")
+        return unified(_decoded(git(self._top, "cat-file", "blob", name)))
+
+    def _commit_before(self, at: str) -> str:
+        try:
+            seconds = clock.parse(at) // 1000
+        except ValueError:
+            return self._commits[0][1] if self._commits else ""
+        return next((commit for made, commit in self._commits if made <= seconds), "")
+
+    def text_now(self, path: str) -> tuple[str | None, bool]:
+        return _read_text(os.path.join(self._root, path))
+
+
+def _read_text(path: str) -> tuple[str | None, bool]:
+    """What a file holds, with one kind of line break, and whether it has the other kind; None: no file."""
+    try:
+        text = _decoded(read_plain(path, LARGEST_FILE, follow=False))
+    except FileNotFoundError:
+        return None, False
+    return unified(text), "\r\n" in text
+
+
+def _decoded(content: bytes) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise OSError(0, "it is not text in UTF-8") from None
+
+
+def _compare(file: _File, root: str, top: str | None) -> None:
+    """Decide what is missing in the work tree, and what the file would be with it."""
+    if file.state != "present":
+        return
+    try:
+        file.present, file.has_crlf = _read_text(os.path.join(root, file.path))
+    except OSError as error:
+        file.state, file.why = "conflict", f"it cannot be read: {error.strerror}"
+        return
+    present = file.present
+    # What cannot be made again, but stands there, is not missing.
+    file.misfits = [(edit, why) for edit, why in file.misfits if not holds(present, edit)]
+    if len(file.states) < 2:
+        if file.misfits:
+            file.state, file.why = "conflict", file.misfits[-1][1]
+        return
+    final = file.states[-1]
+    if present == final:
+        return
+    if not file.is_base_known:
+        if any(holds(present, edit) for edit in file.edits):
+            file.state = "conflict"
+            file.why = "git did not have it before the session, so it is not known what is missing"
+            return
+    elif present is not None and present != file.base and present not in file.states:
+        merged = _merge(present, file.base, final, top)
+        if merged is None:
+            if (
+                _has_most(present, file.base, final)
+                and _merge(present, file.base, final, top, "--ours") == present
+            ):
+                file.why = "changed further since"
+            else:
+                file.state, file.why = "conflict", "the same lines were changed since"
+            return
+        final = merged
+    if final != present:
+        file.state, file.wanted = "missing", final
+
+
+def _has_most(present: str, base: str | None, final: str | None) -> bool:
+    """Whether a text has more than half of the lines that the edits added."""
+    before, now = set((base or "").split("\n")), set(present.split("\n"))
+    added = [line for line in (final or "").split("\n") if line.strip() and line not in before]
+    return 2 * sum(line in now for line in added) > len(added)
+
+
+def _merge(
+    present: str, base: str | None, final: str | None, top: str | None, *options: str
+) -> str | None:
+    """Both changes in one text; None where they touch the same lines."""
+    if base is None or final is None or top is None:
+        return None
+    with tempfile.TemporaryDirectory(prefix="holdfast-") as folder:
+        names = []
+        for name, text in (("present", present), ("base", base), ("edited", final)):
+            names.append(os.path.join(folder, name))
+            with open(names[-1], "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+        done = run(top, "merge-file", "-p", "-q", *options, *names)
+    return done.output.decode() if done.code == 0 else None
+
+
+# What is shown
+
+
+def _told(workspace: Workspace | None, found: FoundSession, files: Sequence[_File]) -> SessionEdits:
+    journal = workspace.journal if workspace and workspace.exists() else None
+    rules = config.load(workspace, journal)["redact.rules"] if workspace else {}
+    redactor = Redactor(rules=rules)
+    return {
+        "session": found["session"],
+        "client": found["client"],
+        "transcript": found["path"],
+        "modified": found["modified"],
+        "files": [_shown(file, redactor) for file in files],
+    }
+
+
+def _shown(file: _File, redactor: Redactor) -> EditedFile:
+    exact = _diff(file) if file.state == "missing" else ""
+    diff = redactor.text(exact)
+    return {
+        "path": file.path,
+        "state": file.state,
+        "edits": len(file.edits),
+        "why": file.why,
+        "problems": [
+            {"number": edit["number"], "at": edit["at"], "why": why}
+            for edit, why in file.misfits
+            if file.state in ("missing", "conflict")
+        ],
+        "diff": diff,
+        "is_redacted": diff != exact,
+    }
+
+
+def _diff(file: _File) -> str:
+    """From the work tree to the file with the edits, as `git apply` and `patch -p1` take it."""
+    lines: list[str] = []
+    for line in difflib.unified_diff(
+        _LINE.findall(file.present or ""),
+        _LINE.findall(file.wanted or ""),
+        "/dev/null" if file.present is None else f"a/{file.path}",
+        "/dev/null" if file.wanted is None else f"b/{file.path}",
+    ):
+        lines.append(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
+    return "".join(lines)
+
+
+# Writing
+
+
+def _top(folder: str) -> str | None:
+    try:
+        return locate(folder).top
+    except GitError:
+        return None
+
+
+def _write(top: str, file: _File, held: set[str]) -> str:
+    """Why a file was not written; empty when it was."""
+    path = os.path.join(top, file.path)
+    try:
+        present, _ = _read_text(path)
+        if present != file.present or _refusal(file.path, top):
+            return "it changed just now"
+        if present is not None and file.path not in held:
+            return "no snapshot holds what is there now: git ignores it, or it is too large"
+        if file.wanted is None:
+            os.unlink(path)
+            return ""
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        mode = os.stat(path).st_mode & 0o777 if present is not None else _mode_of_new_files()
+        text = file.wanted.replace("\n", "\r\n") if file.has_crlf else file.wanted
+        write_synced(path, text.encode(), mode)
+    except OSError as error:
+        return f"it cannot be written: {error.strerror}"
+    return ""
+
+
+def _mode_of_new_files() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return 0o666 & ~mask

@@ -1,0 +1,464 @@
+"""Edits of a session that the work tree lost, had back from its client's transcript."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bench.continuity.record import RECORDINGS
+from scripts.page_stories import leave_session
+
+import holdfast as library
+from holdfast.clients.claude import usage as claude
+from holdfast.clients.patch_text import files_of
+from holdfast.clients.table import NAMES
+from holdfast.session.rules.replay import Misfit, SessionEdit, make_again
+from tests.clients.conformance.cases import CASES, put_session
+from tests.conftest import Git
+from tests.session.world import Holdfast
+
+PROJECT = RECORDINGS.parent / "project"
+SESSION = "5e551011-0000-4000-8000-000000000001"
+BEFORE = "2026-11-10T00:00:00Z"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    return folder
+
+
+@pytest.fixture
+def project(repository: Path, home: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The project that the recorded sessions worked on, committed before them."""
+    shutil.copytree(PROJECT, repository, dirs_exist_ok=True)
+    commit(git, monkeypatch)
+    return repository
+
+
+def commit(git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that is there, as the only commit, made before every session."""
+    with monkeypatch.context() as patch:
+        patch.setenv("GIT_COMMITTER_DATE", BEFORE)
+        git("add", ".")
+        git("commit", "--quiet", "--amend", "--message", "Before the session")
+
+
+class Conversation:
+    """A transcript of Claude Code, edit by edit."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.lines: list[dict[str, Any]] = []
+        self.add("user", {"role": "user", "content": "Please do the work that is to be done here."})
+
+    def add(self, kind: str, message: dict[str, Any]) -> None:
+        at = f"2026-11-12T10:00:{len(self.lines):02d}.000Z"
+        line = {"type": kind, "cwd": str(self.root), "sessionId": SESSION, "timestamp": at}
+        self.lines.append({**line, "message": message})
+
+    def edit(self, path: str, old: str, new: str, *, ends: bool | None = False) -> None:
+        given = {"file_path": str(self.root / path), "old_string": old, "new_string": new}
+        self.call("Edit", given, ends)
+
+    def write(self, path: str, text: str) -> None:
+        self.call("Write", {"file_path": str(self.root / path), "content": text}, False)
+
+    def call(self, tool: str, given: dict[str, Any], ends: bool | None) -> None:
+        id = f"toolu_{len(self.lines)}"
+        block = {"type": "tool_use", "id": id, "name": tool, "input": given}
+        self.add("assistant", {"role": "assistant", "id": f"msg{id}", "content": [block]})
+        if ends is not None:
+            result = {"type": "tool_result", "tool_use_id": id, "content": "ok", "is_error": ends}
+            self.add("user", {"role": "user", "content": [result]})
+
+    def leave(self) -> None:
+        path = Path(claude.folder_of(str(self.root))) / f"{SESSION}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f"{json.dumps(line)}\n" for line in self.lines))
+
+
+@pytest.fixture
+def conversation(repository: Path, home: Path) -> Conversation:
+    return Conversation(repository)
+
+
+def states(data: dict[str, Any]) -> dict[str, str]:
+    return {file["path"]: file["state"] for file in data["files"]}
+
+
+# The story
+
+
+def test_edits_that_were_discarded_are_had_back(
+    project: Path, holdfast: Holdfast, git: Git
+) -> None:
+    leave_session(project)
+    said = holdfast("resume").out
+    assert said.startswith("DRIFTED\n  edits of the session were undone or lost")
+    assert "`holdfast edits --session 022bdfed-56c` shows the edits of that session" in said
+    shown = holdfast("edits").out
+    assert "  missing    tally/export_csv.py       3 edits" in shown
+    assert "  removed    scratch/try_thousands.py  1 edit   the session removed it later" in shown
+    assert "+    writer = csv.writer(buffer)\n" in shown
+    assert git("status", "--porcelain") == "", "showing writes nothing"
+
+    done = holdfast("edits", "--apply")
+    assert "Wrote tally/export_csv.py\n" in done.out
+    assert "csv.writer" in Path("tally/export_csv.py").read_text()
+    assert not Path("scratch").exists()
+    assert holdfast("resume").out.startswith("UNKNOWN\n")
+    again = holdfast("edits", "--apply").out
+    assert "The work tree lacks no edit that can be brought back." in again
+    assert "Nothing was written." in again
+
+
+def test_bringing_edits_back_can_be_undone(project: Path, holdfast: Holdfast, git: Git) -> None:
+    leave_session(project)
+    Path("README.md").write_text("My own words.\n")
+    before = git("status", "--porcelain")
+    made = holdfast("edits", "--apply", "--json").data
+    assert "tally/export_csv.py" in made["written"]
+    holdfast("snapshot", "restore", made["before"])
+    assert git("status", "--porcelain") == before
+    assert Path("README.md").read_text() == "My own words.\n"
+
+
+@pytest.mark.parametrize(
+    "name", ["claude-short.jsonl", "codex-short.jsonl", "gemini-short.jsonl", "opencode-short.db"]
+)
+def test_the_tests_of_a_recorded_session_pass_on_what_is_brought_back(
+    name: str, project: Path, tmp_path: Path, holdfast: Holdfast
+) -> None:
+    transcript = tmp_path / name
+    packed = RECORDINGS / name.partition("-")[0] / f"{name}.gz"
+    transcript.write_bytes(gzip.decompress(packed.read_bytes()))
+    done = holdfast("edits", "--apply", "--transcript", str(transcript), "--json").data
+    assert (
+        {"missing", "removed"} <= set(states(done).values()) <= {"missing", "removed", "elsewhere"}
+    )
+    assert not any(file["problems"] for file in done["files"])
+    ran = subprocess.run([sys.executable, "-m", "unittest"], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+
+
+@pytest.mark.parametrize("client", NAMES)
+def test_every_client_has_its_edits_read(
+    client: str,
+    repository: Path,
+    home: Path,
+    git: Git,
+    holdfast: Holdfast,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "COPILOT_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    words = repository / "words.py"
+    words.write_text('def parse(line):\n    return line.split(" ")\n')
+    commit(git, monkeypatch)
+    put_session(client, home, repository)
+    shown = holdfast("edits", "--json").data
+    assert (shown["client"], shown["session"]) == (client, CASES[client].session)
+    assert states(shown) == {"words.py": "missing"}
+    holdfast("edits", "--apply")
+    assert words.read_text() == "def parse(line):\n    return line.split()\n"
+    assert states(holdfast("edits", "--json").data) == {"words.py": "present"}
+
+
+# Nothing is overwritten
+
+
+def test_what_changed_elsewhere_in_the_file_stays(
+    conversation: Conversation, git: Git, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [f"line {number}\n" for number in range(20)]
+    Path("a.txt").write_text("".join(lines))
+    commit(git, monkeypatch)
+    conversation.edit("a.txt", "line 2\n", "line two\n")
+    conversation.leave()
+    lines[15] = "mine\n"
+    Path("a.txt").write_text("".join(lines))
+    holdfast("edits", "--apply")
+    lines[2] = "line two\n"
+    assert Path("a.txt").read_text() == "".join(lines)
+
+
+def test_the_same_lines_changed_since_are_a_conflict(
+    conversation: Conversation, git: Git, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("a.txt").write_text("one\n")
+    Path("b.txt").write_text("one\n")
+    commit(git, monkeypatch)
+    conversation.edit("a.txt", "one", "two")
+    conversation.edit("b.txt", "one", "two")
+    conversation.leave()
+    Path("a.txt").write_text("three\n")
+    done = holdfast("edits", "--apply")
+    assert done.code == 5
+    assert "conflict   a.txt  1 edit  the same lines were changed since" in done.out
+    assert Path("a.txt").read_text() == "three\n"
+    assert Path("b.txt").read_text() == "two\n", "what can be brought back is"
+    failed = json.loads(holdfast("edits", "--apply", "--json").out)
+    assert failed["error"]["kind"] == "conflict"
+
+
+def test_an_insertion_is_not_made_twice(
+    conversation: Conversation, git: Git, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its old text still stands there, once, after it was made and changed again."""
+    Path("a.py").write_text("import os\n")
+    commit(git, monkeypatch)
+    conversation.edit("a.py", "import os\n", "import os\nimport re\nimport io\nimport csv\n")
+    conversation.edit("a.py", "import re\n", "import json\n")
+    conversation.leave()
+    Path("a.py").write_text("import os\nimport json\nimport io\nimport csv\n")
+    assert states(holdfast("edits", "--json").data) == {"a.py": "present"}
+    git("add", ".")
+    git("commit", "--quiet", "--message", "Done by the session")
+    assert states(holdfast("edits", "--json").data) == {"a.py": "present"}
+    Path("a.py").write_text("import os\nimport json  # for the report\nimport io\nimport csv\n")
+    assert states(holdfast("edits", "--json").data) == {"a.py": "present"}
+
+
+def test_a_file_that_is_there_with_other_content_is_left_alone(
+    conversation: Conversation, holdfast: Holdfast
+) -> None:
+    conversation.write("new.txt", "the session's\n")
+    conversation.leave()
+    Path("new.txt").write_text("mine\n")
+    assert holdfast("edits", "--apply").code == 5
+    assert Path("new.txt").read_text() == "mine\n"
+
+
+def test_what_no_snapshot_holds_is_not_overwritten(
+    conversation: Conversation, git: Git, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path(".gitignore").write_text("*.env\n")
+    commit(git, monkeypatch)
+    Path("a.env").write_text("A=1\n")
+    conversation.edit("a.env", "A=1", "A=2")
+    conversation.leave()
+    done = holdfast("edits", "--apply")
+    assert done.code == 5
+    assert Path("a.env").read_text() == "A=1\n"
+    assert "no snapshot holds what is there now" in done.out
+
+
+def test_edits_that_failed_or_have_no_known_end_are_not_made(
+    conversation: Conversation, git: Git, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("a.txt").write_text("one\n")
+    Path("b.txt").write_text("one\n")
+    commit(git, monkeypatch)
+    conversation.edit("a.txt", "one", "two", ends=True)
+    conversation.edit("b.txt", "one", "two", ends=None)
+    conversation.leave()
+    shown = holdfast("edits", "--json").data
+    assert states(shown) == {"b.txt": "conflict"}
+    assert shown["files"][0]["why"] == "the transcript does not say that it succeeded"
+
+
+@pytest.mark.parametrize("text", ["a\r\nb\r\n", "a\nb"])
+def test_line_breaks_and_mode_stay(
+    text: str,
+    conversation: Conversation,
+    git: Git,
+    holdfast: Holdfast,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = Path("run.sh")
+    path.write_bytes(text.encode())
+    path.chmod(0o755)
+    commit(git, monkeypatch)
+    conversation.edit("run.sh", "a\nb", "a\nc\nb")
+    conversation.leave()
+    holdfast("edits", "--apply")
+    assert (
+        path.read_bytes()
+        == text.replace("b", "c" + ("\r\n" if "\r" in text else "\n") + "b").encode()
+    )
+    assert os.access(path, os.X_OK)
+
+
+def test_only_the_named_files_are_written(
+    conversation: Conversation, holdfast: Holdfast, tmp_path: Path
+) -> None:
+    conversation.write("src/a.txt", "a\n")
+    conversation.write("docs/b.txt", "b\n")
+    conversation.leave()
+    assert holdfast("edits", "docs", "--apply", "--json").data["written"] == ["docs/b.txt"]
+    assert not Path("src").exists()
+
+
+# Hostile and secret
+
+
+def test_no_path_of_a_transcript_leads_out_of_the_work_tree(
+    conversation: Conversation, holdfast: Holdfast, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    Path("link").symlink_to(outside)
+    Path("file-link").symlink_to(outside / "x")
+    for name in (
+        *("../outside/x", "link/x", "file-link", ".git/hooks/post-checkout", "sub/.GIT/config"),
+        *(".claude/settings.json", ".mcp.json", "a\x1bb"),
+    ):
+        conversation.write(name, "planted\n")
+    conversation.leave()
+    done = holdfast("edits", "--apply", "--json").data
+    assert set(states(done).values()) == {"elsewhere"}
+    assert done["written"] == []
+    assert list(outside.iterdir()) == []
+    assert not Path(".git/hooks/post-checkout").exists()
+
+
+def test_a_secret_is_not_shown_and_is_written_as_it_was(
+    conversation: Conversation, holdfast: Holdfast
+) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
+    conversation.write("config.py", f'TOKEN = "{secret[:40]}"\n')
+    conversation.leave()
+    shown = holdfast("edits")
+    assert secret[:40] not in shown.out
+    assert "holds what looks like a secret" in shown.err
+    assert secret[:40] not in json.dumps(holdfast("edits", "--json").data)
+    holdfast("edits", "--apply")
+    assert secret[:40] in Path("config.py").read_text()
+
+
+def test_with_transcripts_turned_off_only_a_named_one_is_read(
+    conversation: Conversation, holdfast: Holdfast
+) -> None:
+    conversation.write("a.txt", "a\n")
+    conversation.leave()
+    Path("holdfast.toml").write_text("[session]\nobserve = false\n")
+    refused = holdfast("edits")
+    assert (refused.code, "`session.observe` is false" in refused.err) == (3, True)
+
+
+def test_without_git_the_diff_is_shown_and_nothing_is_written(
+    tmp_path: Path, home: Path, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    conversation = Conversation(folder)
+    conversation.write("a.txt", "a\n")
+    conversation.leave()
+    assert "+a\n" in holdfast("edits").out
+    refused = holdfast("edits", "--apply")
+    assert (refused.code, "no git repository" in refused.err) == (1, True)
+    assert list(folder.iterdir()) == []
+
+
+def test_the_library_shows_and_brings_back(conversation: Conversation) -> None:
+    conversation.write("a.txt", "a\n")
+    conversation.leave()
+    with library.open() as workspace:
+        assert workspace.edits()["files"][0]["diff"].endswith("+a\n")
+        assert workspace.apply_edits(session=SESSION[:8])["written"] == ["a.txt"]
+    assert Path("a.txt").read_text() == "a\n"
+
+
+# Single edits
+
+
+def edit(*exact: Any) -> SessionEdit:
+    return {"number": 1, "at": "", "path": "a", "origin": "", "change": "edited", "exact": exact}
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "after"),
+    [
+        ("a b a", {"old": "b", "new": "c"}, "a c a"),
+        ("a b a", {"old": "a", "new": "c", "everywhere": True}, "c b c"),
+        ("a\nb\n", {"old": "a", "new": "", "with_break": True}, "b\n"),
+        ("x", {"new": "whole\n"}, "whole\n"),
+    ],
+)
+def test_an_edit_is_made_again(text: str, given: Any, after: str) -> None:
+    assert make_again(text, edit(given)) == after
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "why"),
+    [
+        ("a b a", {"old": "a", "new": "c"}, "its old text is there 2 times"),
+        ("a b a", {"old": "d", "new": "c"}, "its old text is not there"),
+        (None, {"old": "d", "new": "c"}, "its file is not there"),
+    ],
+)
+def test_an_edit_that_is_not_certain_is_not_made(text: str | None, given: Any, why: str) -> None:
+    with pytest.raises(Misfit, match=why):
+        make_again(text, edit(given))
+
+
+def test_a_patch_replaces_whole_lines_behind_its_mark() -> None:
+    patch = """*** Begin Patch
+*** Update File: a.py
+@@ class Second:
+     def name(self):
+-        return 1
++        return 2
+*** Delete File: b.py
+*** Add File: c.py
++new
+*** Update File: d.py
+*** Move to: e.py
+@@
+-x
++y
+*** End Patch"""
+    update, delete, add, move = files_of(patch)
+    body = "class {}:\n    def name(self):\n        return 1\n"
+    text = body.format("First") + body.format("Second")
+    changed = make_again(text, edit(*update["exact"]))
+    assert changed == text[: -len("1\n")] + "2\n"
+    assert (delete["path"], delete["change"]) == ("b.py", "deleted")
+    assert make_again(None, edit(*add["exact"])) == "new\n"
+    assert (move["origin"], move["path"]) == ("d.py", "e.py")
+    assert make_again("xx\nx\n", edit(*move["exact"])) == "xx\ny\n"
+    with pytest.raises(Misfit):
+        make_again("xx\n", edit(*move["exact"]))
+
+
+def test_a_moved_file_takes_its_text_along(
+    repository: Path,
+    home: Path,
+    tmp_path: Path,
+    git: Git,
+    holdfast: Holdfast,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    Path("d.py").write_text("x\nz\n")
+    commit(git, monkeypatch)
+    patch = "*** Begin Patch\n*** Update File: d.py\n*** Move to: e.py\n@@\n-x\n+y\n*** End Patch"
+    stamp = {"timestamp": "2026-11-12T10:00:00.000Z"}
+    call = {"type": "custom_tool_call", "name": "apply_patch", "call_id": "c1", "input": patch}
+    end = {
+        "type": "custom_tool_call_output",
+        "call_id": "c1",
+        "output": "Exit code: 0\nOutput:\nDone",
+    }
+    lines = [
+        {**stamp, "type": "session_meta", "payload": {"id": SESSION, "cwd": str(repository)}},
+        {**stamp, "type": "response_item", "payload": call},
+        {**stamp, "type": "response_item", "payload": end},
+    ]
+    path = home / ".codex/sessions/2026/11/12" / f"rollout-2026-11-12T10-00-00-{SESSION}.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    assert states(holdfast("edits", "--json").data) == {"d.py": "missing", "e.py": "missing"}
+    holdfast("edits", "--apply")
+    assert not Path("d.py").exists()
+    assert Path("e.py").read_text() == "y\nz\n"
