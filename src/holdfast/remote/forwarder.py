@@ -12,13 +12,11 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from holdfast.journal.postgres.notify import AGAIN_SECONDS, Ear
 from holdfast.kernel import clock, failures, inbox
 from holdfast.kernel.commit import take_in
 from holdfast.kernel.errors import HoldfastError, StoreAway
 from holdfast.kernel.workspace import discover, worktrees
 from holdfast.remote.delivery import deliver
-from holdfast.remote.mirror import Mirror
 from holdfast.remote.offline import ForwarderLock
 from holdfast.remote.spool import Spool
 from holdfast.streams import open_writer
@@ -86,6 +84,8 @@ class Forwarder:
                         if self._at_work(line, need):
                             return "idle"
                 except Exception as error:
+                    if getattr(error, "kind", "") == "missing_extra":
+                        raise  # no second try in this process finds psycopg
                     self._complain(error)
                 if need.is_over(AWAY_IDLE_SECONDS):
                     return "idle"
@@ -132,6 +132,10 @@ class ServerLink:
         try:
             # Opened anew each time: what a dead connection left behind is gone with it.
             journal: Any = self.workspace.journal
+            # Here and not above: the page has forwarders, and needs psycopg only beside a server.
+            from holdfast.journal.postgres.notify import Ear
+            from holdfast.remote.mirror import Mirror
+
             self.ear = Ear(journal)
         except BaseException:
             self.workspace.close()
@@ -152,7 +156,9 @@ class ServerLink:
         self._take_in()
         if time.monotonic() >= self._asks_at:
             self.mirror.follow()
-            self._asks_at = time.monotonic() + (AGAIN_SECONDS if self._is_told else ASK_SECONDS)
+            self._asks_at = time.monotonic() + (
+                self.ear.again_seconds if self._is_told else ASK_SECONDS
+            )
             self._is_told = False
 
     def wait(self) -> None:
@@ -249,5 +255,7 @@ def _forward(folder: str, ended: threading.Event) -> None:
             forwarder.ended = ended
             forwarder.run()
         except HoldfastError as error:
-            failures.note(discover(folder), "forwarder", error.message, clock.now())
+            failures.note(discover(folder), NAME, error.message, clock.now())
+            if error.kind == "missing_extra":
+                return
         ended.wait(THREAD_PAUSE_SECONDS)

@@ -143,6 +143,8 @@ def changed(journal: PostgresJournal, after: int, until: int) -> list[str]:
 class Ear:
     """A connection that hears when something is committed. A notification is a hint, not a promise."""
 
+    again_seconds = AGAIN_SECONDS
+
     def __init__(self, journal: PostgresJournal) -> None:
         self._journal = journal
         self._session = connect(journal.url)

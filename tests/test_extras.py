@@ -1,0 +1,187 @@
+"""Each extra alone brings the faces that it promises; what another extra brings is not needed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from http.client import HTTPConnection
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+WithExtra = Callable[[str], None]
+TOP = Path(__file__).parent.parent
+PROJECT = tomllib.loads((TOP / "pyproject.toml").read_text("utf-8"))["project"]
+EXTRAS: dict[str, list[str]] = {
+    "": [],
+    **{name: needs for name, needs in PROJECT["optional-dependencies"].items() if name != "all"},
+}
+# Where the modules of an extra are. Every other module can be imported with the base alone.
+ITS_MODULES = {
+    "web": "holdfast.web.",
+    "mcp": "holdfast.mcp.",
+    "postgres": "holdfast.journal.postgres.",
+    "cluster": "holdfast.plans.cluster.",
+}
+# In a process that cannot import what the other extras bring. The finder is the first to be asked.
+HIDING = """
+import sys
+
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {hidden!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Hidden())
+"""
+# The mirror follows a server, so it is only loaded beside one.
+IMPORT_ALL = """
+import importlib, pkgutil, sys
+import holdfast
+for found in pkgutil.walk_packages(holdfast.__path__, "holdfast.", onerror=lambda name: None):
+    if found.name not in ("holdfast.__main__", "holdfast.hooks.entry", "holdfast.remote.mirror"):
+        if not found.name.startswith(tuple(sys.argv[1:])):
+            importlib.import_module(found.name)
+"""
+HELLO = (
+    '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",'
+    '"capabilities":{},"clientInfo":{"name":"test","version":"1"}}}\n'
+)
+
+
+def closure(needs: list[str]) -> set[str]:
+    """The distributions that requirements bring, and what those bring."""
+    found: set[str] = set()
+    waiting = [Requirement(one) for one in needs]
+    while waiting:
+        one = waiting.pop()
+        name = canonicalize_name(one.name)
+        extras = [{"extra": extra} for extra in one.extras] or [{"extra": ""}]
+        if one.marker is not None and not one.marker.evaluate({"extra": ""}):
+            continue
+        found.add(name)
+        try:
+            below = [Requirement(each) for each in requires(name) or []]
+        except PackageNotFoundError:
+            continue
+        for each in below:
+            wanted = each.marker is None or any(each.marker.evaluate(extra) for extra in extras)
+            if wanted and canonicalize_name(each.name) not in found:
+                each.marker = None
+                waiting.append(each)
+    return found
+
+
+def hidden_by(extra: str) -> set[str]:
+    """The modules that are not there when only this extra was installed."""
+    base = closure(PROJECT["dependencies"]) | closure(EXTRAS[extra])
+    others = {one for needs in EXTRAS.values() for one in closure(needs)} - base
+    return {
+        module
+        for module, distributions in packages_distributions().items()
+        if {canonicalize_name(one) for one in distributions} & others
+    }
+
+
+@pytest.fixture
+def with_extra(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WithExtra:
+    def install(extra: str) -> None:
+        folder = tmp_path / "hiding"
+        folder.mkdir()
+        (folder / "sitecustomize.py").write_text(HIDING.format(hidden=hidden_by(extra)))
+        monkeypatch.setenv("PYTHONPATH", str(folder))
+
+    return install
+
+
+def run(*words: str, given: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *words],
+        input=given,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        timeout=40,
+    )
+
+
+def test_an_extra_hides_what_the_others_bring() -> None:
+    assert {
+        "psycopg",
+        "mcp",
+        "starlette",
+        "jinja2",
+        "uvicorn",
+        "distributed",
+        "apprise",
+    } <= hidden_by("")
+    assert "psycopg" in hidden_by("web")
+    assert not {"starlette", "jinja2", "uvicorn", "click"} & hidden_by("web")
+    assert "jinja2" in hidden_by("mcp")
+    assert "starlette" not in hidden_by("mcp"), "the SDK brings it"
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_only_an_extras_own_modules_need_it(with_extra: WithExtra, extra: str) -> None:
+    with_extra(extra)
+    others = [prefix for name, prefix in ITS_MODULES.items() if name != extra]
+    done = run("-c", IMPORT_ALL, *others)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_page_needs_its_own_extra_alone(with_extra: WithExtra) -> None:
+    with_extra("web")
+    started = run("-m", "holdfast", "serve", "--background", "--port", "0", "--json")
+    try:
+        assert started.returncode == 0, started.stdout
+        connection = HTTPConnection(
+            "127.0.0.1", json.loads(started.stdout)["data"]["port"], timeout=9
+        )
+        connection.request("GET", "/")
+        # It listens, and shows no page without a sign-in link.
+        assert 400 <= connection.getresponse().status < 500
+        connection.close()
+    finally:
+        run("-m", "holdfast", "serve", "--stop")
+
+
+def test_the_mcp_server_needs_its_own_extra_alone(with_extra: WithExtra) -> None:
+    with_extra("mcp")
+    done = run("-m", "holdfast", "mcp", given=HELLO)
+    assert "tools" in json.loads(done.stdout)["result"]["capabilities"], done.stderr
+
+
+def test_notifications_need_their_own_extra_alone(with_extra: WithExtra) -> None:
+    with_extra("notify")
+    send = "from holdfast import notify; notify.send('json://127.0.0.1:1', 'title', 'text')"
+    done = run("-c", send)
+    assert "did not take it" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "extra"),
+    [
+        (("serve", "--service"), "web"),
+        (("mcp",), "mcp"),
+        (("journal", "move", "--to", "postgresql://a@127.0.0.1:1/b"), "postgres"),
+        (("journal", "forward"), "postgres"),
+        (("guard", "check"), "postgres"),
+    ],
+)
+def test_a_missing_extra_is_named_with_the_command_that_adds_it(
+    with_extra: WithExtra, words: tuple[str, ...], extra: str
+) -> None:
+    with_extra("")
+    server = {"HOLDFAST_URL": "postgresql://a@127.0.0.1:1/b"} if extra == "postgres" else {}
+    if "move" in words:
+        server = {}
+    done = run("-m", "holdfast", *words, **server)
+    assert done.returncode == 1, (done.returncode, done.stdout, done.stderr)
+    assert f"[{extra}]'" in done.stderr, done.stderr
