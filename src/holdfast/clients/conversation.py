@@ -29,6 +29,7 @@ each, unless `again` says that it belongs to the call before it (a patch of seve
 
 from __future__ import annotations
 
+from holdfast.kernel.canonical_json import list_of, table_of, text_of
 from holdfast.kernel.patterns import DOTALL, compile_later
 
 TYPE_CHECKING = False
@@ -295,21 +296,6 @@ def _several(text: str) -> list[dict[str, Any]]:
         while start < len(text) and text[start] in " \t\r\n\0":
             start += 1
     return found
-
-
-def text_of(value: Any) -> str:
-    """A string; empty for anything else."""
-    return value if isinstance(value, str) else ""
-
-
-def table_of(value: Any) -> dict[str, Any]:
-    """An object; empty for anything else."""
-    return value if isinstance(value, dict) else {}
-
-
-def list_of(value: Any) -> list[Any]:
-    """A list; empty for anything else."""
-    return value if isinstance(value, list) else []
 
 
 def flat(content: Any, most: int = LONGEST_TEXT) -> str:

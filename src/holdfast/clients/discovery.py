@@ -13,6 +13,7 @@ from itertools import islice
 
 from holdfast.clients.folders import MOST_BYTES, SessionPlace, head_of, modified_at, object_in
 from holdfast.clients.table import NAMES, clients_at_home, part
+from holdfast.kernel.errors import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from holdfast.clients.folders import FoundSession, SessionFinder
     from holdfast.clients.table import ClientName
+    from holdfast.clients.usage.model import Source
 
 # So many sessions of each client are looked for; a longer list does not help.
 ENOUGH = 50
@@ -40,6 +42,17 @@ def sessions_in(folder: str, *, enough: int = ENOUGH) -> list[FoundSession]:
         for session in islice(finder_of(client).sessions(place), enough)
     ]
     return sorted(found, key=lambda each: (-each["modified"], each["client"], each["session"]))
+
+
+def files_of(session: str) -> list[Source]:
+    """The files of a session wherever it worked, its own first."""
+    if "/" in session or ".." in session or not session.isprintable():
+        raise Usage(f"{session!r:.60} is no session's id.")
+    for client in clients_at_home():
+        found: list[Source] = part(client, "usage").find(session)
+        if found:
+            return found
+    return []
 
 
 def session_at(path: str) -> FoundSession | None:

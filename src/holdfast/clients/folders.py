@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 from stat import S_ISREG
 
-from holdfast.clients.conversation import table_of, text_of
 from holdfast.kernel import canonical_json
+from holdfast.kernel.canonical_json import table_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import os
 
 from holdfast.clients import folders
 from holdfast.clients.claude import sessions as claude_sessions
-from holdfast.clients.conversation import text_of
 from holdfast.clients.lines import read_object
 from holdfast.clients.table import CLIENTS
+from holdfast.kernel.canonical_json import text_of
 from holdfast.processes import identity
 
 TYPE_CHECKING = False

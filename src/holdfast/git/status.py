@@ -6,7 +6,7 @@ import os
 import stat
 
 from holdfast.git.repository import GitError, Place, locate, read_head
-from holdfast.git.run import git
+from holdfast.git.run import Running, git
 from holdfast.kernel.digest import digest
 from holdfast.kernel.plain_file import read_plain
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 # Every untracked file by itself: `folder/` could not be excluded, nor its contents be digested.
 OPTIONS = ("-c", "status.showUntrackedFiles=all", "-c", "status.renames=true")
+STATUS = (*OPTIONS, "status", "--porcelain", "-z", "--ignore-submodules=dirty")
 # Larger files are known by size and time: reading them would take longer than the checkpoint.
 READ_BELOW = 1_000_000
 UNTRACKED = "?"
@@ -37,7 +38,14 @@ BETWEEN = (
 )
 
 
-def read_status(root: str, exclude: Iterable[str] = ()) -> list[StatusChange]:
+def start_status(root: str) -> Running:
+    """Let git look at the work tree while the caller does something else; `read_status` takes it."""
+    return Running(locate(root).top, STATUS, fed=False)
+
+
+def read_status(
+    root: str, exclude: Iterable[str] = (), started: Running | None = None
+) -> list[StatusChange]:
     """All changes of the work tree but the excluded files and folders.
 
     A submodule counts as changed when its commit is another one. What is dirty in it is not looked at:
@@ -45,7 +53,7 @@ def read_status(root: str, exclude: Iterable[str] = ()) -> list[StatusChange]:
     """
     place = locate(root)
     hidden = [place.from_top(path) for path in exclude]
-    output = git(place.top, *OPTIONS, "status", "--porcelain", "-z", "--ignore-submodules=dirty")
+    output = (started or start_status(root)).answer()
     return [
         {**change, "path": place.from_root(change["path"]), "origin": _origin(place, change)}
         for change in parse(output)

@@ -184,7 +184,12 @@ def _put_back(workspace: Workspace, hook: str, now: int) -> None:
 def _finish_deferred(workspace: Workspace, event: HookEvent) -> None:
     """Finish what the launcher kept and no process has finished. A session's start waits for it: what
     the session before left has to be there."""
-    if not os.path.isdir(f"{workspace.tool_folder}/pending"):
+    try:
+        names = os.listdir(f"{workspace.tool_folder}/pending")
+    except OSError:
+        return
+    # The lock stays there.
+    if all(name.startswith(".") for name in names):
         return
     from holdfast.hooks import deferred_events
 

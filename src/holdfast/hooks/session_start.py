@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from holdfast.kernel import clock, failures
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.text import safe
@@ -13,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.clients.events import Client, HookEvent, HookOutcome
     from holdfast.clients.folders import FoundSession
+    from holdfast.git.run import Running
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.resume import ResumeRequest
 
@@ -32,28 +35,50 @@ TIP = (
 
 
 def start(event: HookEvent, client: Client, workspace: Workspace, now: int) -> HookOutcome:
-    from holdfast.fleet.current_life import record_activity
-
     session = event.session
     moment = f"start-{event.source if event.source.isalnum() else 'other'}"
     if session and not session_files.is_due(workspace, session, moment, SAME_MOMENT, now):
         return {}
     if session and event.source in ("compact", "clear"):
         _begin_stretch(workspace, session, now)
-    reminder = record_activity(workspace, session, now)
+    has_agents = os.path.isdir(os.path.join(workspace.tool_folder, "lives"))
+    reminder = _remind_agents(workspace, session, now) if has_agents else ""
     told = [line for line in (_failed(workspace), reminder) if line]
     outcome: HookOutcome = {"tell": "\n".join(told)} if told else {}
     after = "\n\n".join([*told, TIP])
     if event.source == "compact" and _has_the_pack(workspace, session, now):
         outcome["context"] = after
         return outcome
+    status = _start_status(workspace)
     try:
-        pack = _pack(event, client, workspace, now, room=client.LONGEST_CONTEXT - len(after) - 2)
+        room = client.LONGEST_CONTEXT - len(after) - 2
+        pack = _pack(event, client, workspace, now, room=room, status=status)
     finally:
+        if status is not None:
+            status.end()
         _begin(workspace, session, client, now)
     if pack or told or client.KEEPS_COMMANDS:
         outcome["context"] = "\n\n".join(part for part in (pack, after) if part)
     return outcome
+
+
+def _remind_agents(workspace: Workspace, session: str, now: int) -> str:
+    from holdfast.fleet.current_life import record_activity
+
+    return record_activity(workspace, session, now)
+
+
+def _start_status(workspace: Workspace) -> Running | None:
+    """Ask git at once what changed in the work tree: it looks while this process loads its modules and
+    reads the journal. None where the pack will have nothing to compare."""
+    if not workspace.exists():
+        return None
+    from holdfast.git.status import start_status
+
+    try:
+        return start_status(workspace.root)
+    except HoldfastError:
+        return None  # what asks again tells why
 
 
 def _has_the_pack(workspace: Workspace, session: str, now: int) -> bool:
@@ -99,7 +124,15 @@ def _failed(workspace: Workspace) -> str:
     )
 
 
-def _pack(event: HookEvent, client: Client, workspace: Workspace, now: int, *, room: int) -> str:
+def _pack(
+    event: HookEvent,
+    client: Client,
+    workspace: Workspace,
+    now: int,
+    *,
+    room: int,
+    status: Running | None,
+) -> str:
     """The text to continue from, and who else is at work here; empty when there is nothing."""
     own = sessions.read_or_new(workspace, event.session)
     beside = ""
@@ -118,12 +151,18 @@ def _pack(event: HookEvent, client: Client, workspace: Workspace, now: int, *, r
         whose = _predecessor(workspace, event.session, client, idle, now) if event.session else ""
         if not whose and event.session and (sessions.here(workspace) or idle or at_work):
             return beside  # others took over what was left here, or are at work on it
-    text = _fitted(event, client, workspace, whose, room - len(beside) - 2, now)
+    text = _fitted(event, client, workspace, whose, room - len(beside) - 2, now, status)
     return "\n\n".join(part for part in (text, beside) if part)
 
 
 def _fitted(
-    event: HookEvent, client: Client, workspace: Workspace, whose: str, room: int, now: int
+    event: HookEvent,
+    client: Client,
+    workspace: Workspace,
+    whose: str,
+    room: int,
+    now: int,
+    status: Running | None,
 ) -> str:
     """The pack, as long as this client lets it be."""
     from holdfast.session.resume import resume
@@ -136,12 +175,13 @@ def _fitted(
             "discover": whose != event.session,
         }
         try:
-            text = resume(workspace, request, now=now)["pack"]
+            text = resume(workspace, request, now=now, status=status)["pack"]
         except NotFound:
             return ""
         counted = client.length(text)
         if counted <= room:
             return text
+        status = None  # it was read
         # A client that counts bytes has less room for letters that take several.
         budget = max(SMALLEST_PACK, budget * room // (counted + counted // 50))
     return text[:SMALLEST_PACK]

@@ -151,3 +151,21 @@ def replace_text(value: Any, text: str, mark: str) -> Any:
             for key, item in value.items()
         }
     return value
+
+
+# What a value is, of what another program wrote
+
+
+def text_of(value: Any) -> str:
+    """A string; empty for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def table_of(value: Any) -> dict[str, Any]:
+    """An object; empty for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def list_of(value: Any) -> list[Any]:
+    """A list; empty for anything else."""
+    return value if isinstance(value, list) else []

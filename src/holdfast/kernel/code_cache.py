@@ -98,6 +98,8 @@ class CodeCache:
             return None
         spec = ModuleSpec(name, _CachedLoader(name, source, code), origin=source)
         spec.has_location = True
+        # Otherwise the interpreter works out the name of a file that is not read.
+        spec.cached = self.path
         if is_package:
             spec.submodule_search_locations = [os.path.dirname(source)]
         self._served.add(name)
@@ -165,9 +167,15 @@ class _CachedLoader(SourceFileLoader):
         super().__init__(name, path)
         self._code: CodeType | None = code
 
-    def get_code(self, fullname: str) -> CodeType | None:
+    def create_module(self, spec: ModuleSpec) -> None:
+        return None  # here, so that it is not looked for in four classes
+
+    def exec_module(self, module: ModuleType) -> None:
         code, self._code = self._code, None
-        return code if code is not None else super().get_code(fullname)
+        if code is None:  # a reload
+            super().exec_module(module)
+        else:
+            exec(code, module.__dict__)  # noqa: S102
 
 
 def _in_one(root: str, codes: dict[str, tuple[bool, int, int, bytes]]) -> bytes:

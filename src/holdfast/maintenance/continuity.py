@@ -30,11 +30,12 @@ from dataclasses import dataclass, field
 from statistics import mean
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from holdfast.clients.conversation import TOOL_CALLS, SessionEvent, decode, flat, table_of, text_of
+from holdfast.clients.conversation import TOOL_CALLS, SessionEvent, decode, flat
 from holdfast.clients.discovery import session_at, sessions_in
 from holdfast.clients.lines import Unread
 from holdfast.clients.transcripts import read_new
 from holdfast.kernel import config
+from holdfast.kernel.canonical_json import table_of, text_of
 from holdfast.session.observe import observe
 from holdfast.session.pack import render
 

@@ -12,9 +12,7 @@ from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import HoldfastError, NotAllowed, Usage, from_os_error
 from holdfast.kernel.plain_file import is_nested_deeper, read_plain
 from holdfast.kernel.rules import Unparsable
-from holdfast.kernel.views.edits import put_away
 from holdfast.kernel.views.files import Unreadable, identity_of, read_file, text_of
-from holdfast.kernel.views.projection import put_in_place, stage, stem_of
 from holdfast.session.rules import progress
 from holdfast.session.rules.model import PROGRESS_FILE, STATE_FILE, UNKNOWN_ISSUE, is_issue_name
 
@@ -139,6 +137,9 @@ def store_comment(workspace: Workspace, comment: str, issue: str) -> None:
     The same exchange as for a view: a write of the engine's in between is seen and tried again.
     """
     path = _path(workspace)
+    from holdfast.kernel.views.edits import put_away
+    from holdfast.kernel.views.projection import put_in_place, stage, stem_of
+
     stem = stem_of(workspace, STATE_FILE, path)
     try:
         for _ in range(TRIES):

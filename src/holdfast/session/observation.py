@@ -10,7 +10,6 @@ import os
 
 import apsw
 
-from holdfast.clients import transcripts
 from holdfast.clients.lines import Unread
 from holdfast.clients.usage import amounts
 from holdfast.clients.usage.reader import forget_observation, key_of, refresh
@@ -18,9 +17,8 @@ from holdfast.clients.usage.tally_file import in_memory, open_tally
 from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import StoreAway
 from holdfast.session import session_files, sessions, spending
-from holdfast.session.mentions import names_in
-from holdfast.session.observe import observe
 from holdfast.session.observed_state import is_empty
+from holdfast.session.spending import fold_events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +79,7 @@ def look_at(workspace: Workspace, sources: list[Source], *, now: int) -> Look | 
 
 
 def _looked(tally: Tally, workspace: Workspace, sources: list[Source], now: int) -> Look | None:
-    refresh(tally, sources, now, spending.redaction_of(workspace), observe)
+    refresh(tally, sources, now, spending.redaction_of(workspace), fold_events)
     key = key_of(sources[0])
     seen: Observation | None = tally.observed(key)
     if seen is None or is_empty(seen):
@@ -103,10 +101,11 @@ def read_once(found: FoundSession, rules: Mapping[str, str] | None = None) -> Ob
     The result is redacted, with the user's own `rules` too: to redact all that was read took longer
     than to read it.
     """
+    from holdfast.clients import transcripts
     from holdfast.kernel.redact import Redactor
 
     try:
-        seen = observe(None, transcripts.read_new(found)["events"])
+        seen = fold_events(None, transcripts.read_new(found)["events"])
     except Unread:
         return None
     if is_empty(seen):
@@ -156,6 +155,8 @@ def scrub(workspace: Workspace, texts: Sequence[str], mark: str) -> int:
 def drop_names(seen: Any, text: str) -> None:
     """Take the names that a text consists of out of an observation."""
     if seen is not None:
+        from holdfast.session.mentions import names_in
+
         for name in names_in(text):
             seen["names"].pop(name, None)
 

@@ -8,7 +8,6 @@ from holdfast.session.mentions import names_in, paths_in, whole_words
 from holdfast.session.observed_state import (
     HALF_LIFE,
     ROOM,
-    heavier,
     lighten,
     newest,
     shrink,
@@ -146,6 +145,13 @@ def glimpse(seen: Observation, text: str, use: float) -> None:
         glimpsed[path] = heavier(glimpsed.get(path, -99.0), use, seen["calls"])
     if grown:
         lighten(glimpsed, ROOM["glimpsed"])
+
+
+def heavier(weight: float, use: float, now: int) -> float:
+    """A kept weight after one more use."""
+    fresh = log2(use) + now / HALF_LIFE
+    high, low = max(weight, fresh), min(weight, fresh)
+    return round(high + log2(1.0 + 2.0 ** max(-60.0, low - high)), 2)
 
 
 def name_all(seen: Observation, text: str, use: float, number: int) -> None:

@@ -7,8 +7,6 @@ of the sum of all uses, measured on a clock of calls that runs on. Such numbers 
 
 from __future__ import annotations
 
-from math import log2
-
 from holdfast.kernel.patterns import compile_later
 
 TYPE_CHECKING = False
@@ -183,13 +181,6 @@ def lighten(table: dict[str, float], room: int) -> None:
 def weight_now(weight: float, seen: Observation) -> float:
     """A kept weight as a number of uses right now."""
     return float(2.0 ** max(-60.0, weight - seen["calls"] / HALF_LIFE))
-
-
-def heavier(weight: float, use: float, now: int) -> float:
-    """A kept weight after one more use."""
-    fresh = log2(use) + now / HALF_LIFE
-    high, low = max(weight, fresh), min(weight, fresh)
-    return round(high + log2(1.0 + 2.0 ** max(-60.0, low - high)), 2)
 
 
 def wait_for_end(seen: Observation, id: str, *what: str) -> None:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from holdfast.clients.folders import FoundSession
+    from holdfast.git.run import Running
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.claims import CheckedClaim
     from holdfast.session.observed_state import Observation
@@ -88,8 +89,11 @@ MOST_PREDECESSORS = 5
 MOST_NOTES = 8
 
 
-def resume(workspace: Workspace, request: ResumeRequest, *, now: int) -> Resumption:
-    """The verdict, and the pack within its budget."""
+def resume(
+    workspace: Workspace, request: ResumeRequest, *, now: int, status: Running | None = None
+) -> Resumption:
+    """The verdict, and the pack within its budget. `status` is the git that a caller has asked already
+    what changed in the work tree."""
     if request.get("transcript"):
         return _from_transcript(workspace, request, now)
     settings = config.load(workspace, workspace.journal if workspace.exists() else None)
@@ -103,7 +107,7 @@ def resume(workspace: Workspace, request: ResumeRequest, *, now: int) -> Resumpt
         state = rules.initial(rules.stream_of(found["session"]))
     state = _as_edited(workspace, state, now)
     state, seen, source = _with_observation(workspace, state, found, now)
-    return _resumed(workspace, request, settings, state, seen, source, around, now)
+    return _resumed(workspace, request, settings, state, seen, source, around, now, status)
 
 
 def resume_without_workspace(folder: str, request: ResumeRequest, *, now: int) -> Resumption:
@@ -267,8 +271,15 @@ def _look(workspace: Workspace, state: SessionState, found: FoundSession | None,
 
 def _may_be_observed(workspace: Workspace, state: SessionState) -> bool:
     """Whether there can be a transcript. The modules that read one take longer to load than a pack."""
-    kept = session_files.read(workspace, state["session"], session_files.TRANSCRIPT)
-    return bool(kept or state.get("observed") or clients_at_home())
+    if session_files.read(workspace, state["session"], session_files.TRANSCRIPT):
+        return True
+    if state.get("observed") is not None:
+        return True
+    if not clients_at_home():
+        return False
+    from holdfast.clients.discovery import files_of
+
+    return bool(files_of(state["session"]))
 
 
 def _resumed(
@@ -280,9 +291,9 @@ def _resumed(
     source: tuple[str, str],
     around: _Around | None,
     now: int,
+    status: Running | None = None,
 ) -> Resumption:
-    look = request.get("look", True)
-    present = _world(workspace, look)
+    present = _world(workspace, status, look=request.get("look", True))
     issue = request.get("issue") or _issue_here(workspace)
     last = state["last"]
     claims: Any = []
@@ -566,9 +577,10 @@ def _issue_here(workspace: Workspace) -> str:
     return issue if isinstance(issue, str) else ""
 
 
-def _world(workspace: Workspace, look: bool) -> World:
+def _world(workspace: Workspace, status: Running | None, *, look: bool) -> World:
     world = world_now(workspace, head_now(workspace))
     if look:
         folder = folder_of(workspace)
-        look_at_work_tree(workspace, world, [os.path.join(folder, name) for name in CONTROL_FILES])
+        control = [os.path.join(folder, name) for name in CONTROL_FILES]
+        look_at_work_tree(workspace, world, control, status)
     return world

@@ -11,6 +11,7 @@ from itertools import pairwise
 import apsw
 
 from holdfast.clients.claude import usage as claude
+from holdfast.clients.discovery import files_of
 from holdfast.clients.lines import Unread
 from holdfast.clients.opencode import usage as opencode
 from holdfast.clients.table import NAMES, clients_at_home, own_id, part
@@ -21,7 +22,6 @@ from holdfast.clients.usage.tally_file import in_memory, open_tally
 from holdfast.kernel import clock, config
 from holdfast.kernel.errors import StoreAway, Usage
 from holdfast.session import sessions
-from holdfast.session.observe import observe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def work_done(workspace: Workspace, *, session: str = "", now: int) -> WorkDone:
     sources = sources_of(workspace, asked)
     clean = redaction_of(workspace)
     settings = config.load(workspace, workspace.journal if workspace.exists() else None)
-    fold = observe if settings["session.observe"] else None
+    fold = fold_events if settings["session.observe"] else None
     with open_tally(workspace.home) as tally:
         try:
             return _work(tally, sources, asked, now, clean, fold)
@@ -170,7 +170,7 @@ def _with_tally(workspace: Workspace, read: Callable[[Tally, Clean, Fold | None]
     """What `read` returns for the workspace's tally, its redaction, and the fold of observations."""
     clean = redaction_of(workspace)
     settings = config.load(workspace, workspace.journal if workspace.exists() else None)
-    fold = observe if settings["session.observe"] else None
+    fold = fold_events if settings["session.observe"] else None
     with open_tally(workspace.home) as tally:
         try:
             return read(tally, clean, fold)
@@ -246,22 +246,12 @@ def _surrounding() -> str:
 def sources_of(workspace: Workspace, session: str = "") -> list[Source]:
     """The files of a session, its own first; without a name, those that were written to last here."""
     if session:
-        return _named(session)
+        return files_of(session)
     known = sessions.unended(workspace)
-    candidates = [_named(known["session"])] if known else []
+    candidates = [files_of(known["session"])] if known else []
     candidates += [part(client, "usage").newest(workspace.root) for client in clients_at_home()]
     found = [(changed(sources[0]), sources) for sources in candidates if sources]
     return max(found, key=lambda each: each[0])[1] if found else []
-
-
-def _named(session: str) -> list[Source]:
-    if "/" in session or ".." in session or not session.isprintable():
-        raise Usage(f"{session!r:.60} is no session's id.")
-    for client in clients_at_home():
-        found: list[Source] = part(client, "usage").find(session)
-        if found:
-            return found
-    return []
 
 
 def sources_at(path: str) -> list[Source]:
@@ -271,6 +261,13 @@ def sources_at(path: str) -> list[Source]:
     owner = next((one for one in usage if one.is_own(path)), part("claude", "usage"))
     found: list[Source] = owner.of_path(path)
     return found
+
+
+def fold_events(seen: Any, events: Any) -> Any:
+    """`session.observe`, loaded once there are new events: most looks at a transcript find none."""
+    from holdfast.session.observe import observe
+
+    return observe(seen, events)
 
 
 def changed(source: Source) -> int:

@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from holdfast.git.run import Running
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.observed_state import Observation
     from holdfast.session.rules.model import World
@@ -76,13 +77,16 @@ def _plan(workspace: Workspace) -> str | None:
     return content_digest(f"{named}\0{total}\0".encode() + content)
 
 
-def look_at_work_tree(workspace: Workspace, world: World, exclude: list[str]) -> None:
-    """Ask git which files differ from HEAD, and remember the content of each."""
+def look_at_work_tree(
+    workspace: Workspace, world: World, exclude: list[str], started: Running | None = None
+) -> None:
+    """Ask git which files differ from HEAD, and remember the content of each. `started` is the git that
+    a caller has asked already."""
     from holdfast.git.repository import GitError
     from holdfast.git.status import content_of, digest_of, read_status
 
     try:
-        changes = read_status(workspace.root, exclude=[*exclude, *OWN_FILES])
+        changes = read_status(workspace.root, exclude=[*exclude, *OWN_FILES], started=started)
         world["dirty"] = digest_of(workspace.root, changes)
     except GitError:
         return

@@ -13,7 +13,6 @@ from holdfast.clients.conversation import (
     decode,
     flat,
     is_new,
-    list_of,
     piece,
     recall,
     remember,
@@ -21,11 +20,10 @@ from holdfast.clients.conversation import (
     shortened,
     string_in,
     strings_in,
-    table_of,
     task_of,
-    text_of,
     words_of_the_person,
 )
+from holdfast.kernel.canonical_json import list_of, table_of, text_of
 from holdfast.kernel.patterns import DOTALL, compile_later
 
 TYPE_CHECKING = False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients.conversation import table_of, text_of
 from holdfast.clients.folders import (
     FIRST_BYTES,
     MOST_BYTES,
@@ -16,6 +15,7 @@ from holdfast.clients.folders import (
     object_in,
 )
 from holdfast.clients.table import home_of
+from holdfast.kernel.canonical_json import table_of, text_of
 from holdfast.kernel.patterns import compile_later
 
 TYPE_CHECKING = False

@@ -17,19 +17,17 @@ from holdfast.clients.conversation import (
     SessionEvent,
     decode,
     flat,
-    list_of,
     piece,
     recall,
     remember,
     shortened,
     string_in,
     strings_in,
-    table_of,
     task_of,
-    text_of,
     words_of_the_person,
 )
 from holdfast.clients.patch_text import files_of
+from holdfast.kernel.canonical_json import list_of, table_of, text_of
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.patterns import compile_later
 

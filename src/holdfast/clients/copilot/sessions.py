@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients.conversation import table_of, text_of
 from holdfast.clients.folders import entries_of, found_session, newest_first
 from holdfast.clients.lines import first_record
 from holdfast.clients.table import home_of
+from holdfast.kernel.canonical_json import table_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,11 +17,10 @@ from holdfast.clients.conversation import (
     remember,
     replacement_of,
     shortened,
-    table_of,
     task_of,
-    text_of,
     words_of_the_person,
 )
+from holdfast.kernel.canonical_json import table_of, text_of
 from holdfast.kernel.patterns import MULTILINE, compile_later
 
 TYPE_CHECKING = False

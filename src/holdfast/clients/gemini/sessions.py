@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients.conversation import text_of
 from holdfast.clients.folders import (
     FIRST_BYTES,
     MOST_BYTES,
@@ -15,6 +14,7 @@ from holdfast.clients.folders import (
     newest_first,
 )
 from holdfast.clients.table import home_of
+from holdfast.kernel.canonical_json import text_of
 from holdfast.kernel.digest import digest
 from holdfast.kernel.patterns import compile_later
 

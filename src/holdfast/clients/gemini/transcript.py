@@ -22,15 +22,13 @@ from holdfast.clients.conversation import (
     decode,
     flat,
     is_new,
-    list_of,
     replacement_of,
     shortened,
-    table_of,
     task_of,
-    text_of,
     words_of_the_person,
 )
 from holdfast.clients.lines import Unread
+from holdfast.kernel.canonical_json import list_of, table_of, text_of
 from holdfast.kernel.patterns import MULTILINE, compile_later
 
 TYPE_CHECKING = False

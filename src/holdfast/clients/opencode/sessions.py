@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients.conversation import table_of, text_of
 from holdfast.clients.folders import (
     MOST_FILES,
     entries_of,
@@ -13,6 +12,7 @@ from holdfast.clients.folders import (
 )
 from holdfast.clients.lines import Unread, read_object
 from holdfast.clients.opencode import transcript
+from holdfast.kernel.canonical_json import table_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -19,18 +19,16 @@ from holdfast.clients.conversation import (
     LONGEST_OUTPUT,
     LONGEST_TEXT,
     SessionEvent,
-    list_of,
     replacement_of,
     shortened,
-    table_of,
     task_of,
-    text_of,
     words_of_the_person,
 )
 from holdfast.clients.lines import Unread, read_object
 from holdfast.clients.patch_text import files_of
 from holdfast.clients.table import home_of
 from holdfast.kernel import clock
+from holdfast.kernel.canonical_json import list_of, table_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

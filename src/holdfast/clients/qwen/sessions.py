@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from holdfast.clients.claude.sessions import cwd_of, may_be_below, name_of
-from holdfast.clients.conversation import text_of
 from holdfast.clients.folders import entries_of, found_session, newest_first
 from holdfast.clients.table import home_of
+from holdfast.kernel.canonical_json import text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,16 +16,14 @@ from holdfast.clients.conversation import (
     SessionEvent,
     decode,
     flat,
-    list_of,
     recall,
     remember,
     replacement_of,
     shortened,
-    table_of,
     task_of,
-    text_of,
     words_of_the_person,
 )
+from holdfast.kernel.canonical_json import list_of, table_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

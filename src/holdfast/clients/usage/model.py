@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from holdfast.kernel import clock
 
 TYPE_CHECKING = False
@@ -64,6 +62,7 @@ if TYPE_CHECKING:
 
 TOKENS = ("input", "output", "cache_read", "cache_write")
 # What a program can mean by a number of tokens; beyond it is damage.
+_INFINITE = float("inf")
 _MOST = 2**53
 
 
@@ -108,7 +107,7 @@ def count(value: Any) -> int:
     """A number of tokens; whatever cannot be one is 0."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return 0
-    if isinstance(value, float) and not math.isfinite(value):
+    if not -_INFINITE < value < _INFINITE:
         return 0
     return min(max(int(value), 0), _MOST)
 
@@ -118,7 +117,7 @@ def money(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     amount = float(value)
-    return amount if math.isfinite(amount) and amount >= 0 else None
+    return amount if 0 <= amount < _INFINITE else None
 
 
 def text(value: Any) -> str:
