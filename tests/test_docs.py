@@ -20,6 +20,7 @@ from holdfast.cli.frame import run
 from holdfast.cli.verb_list import VERBS
 from holdfast.clients.claude import usage as claude
 from holdfast.kernel import config, errors
+from tests.gates import person
 from tests.journal.postgres import conftest as server
 
 ROOT = Path(__file__).parent.parent
@@ -245,6 +246,13 @@ def test_the_python_of_the_tutorial_works_in_its_order(repository: Path) -> None
     assert done.returncode == 0, done.stderr
     assert "not answered yet" in done.stdout
     assert "Check the totals against the ledger" in done.stdout
+    # The program has ended. A person answers, and the program starts again.
+    answered = person.answers("send-2026-11-17", "send")
+    assert answered.code == 0, answered.screen
+    again = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert again.returncode == 0, again.stderr
+    assert "the person chose send" in again.stdout
+    assert "not answered yet" not in again.stdout
 
 
 def test_the_file_of_a_run_is_accepted(repository: Path) -> None:

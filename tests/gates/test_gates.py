@@ -54,6 +54,13 @@ def answer(id: str, text: str, *, no: bool = False) -> rules.GateState:
     return answering(GateContext(discover(), "ada", now), request)
 
 
+def received(id: str) -> words.GateAnswer:
+    """What the asker gets that waits for it."""
+    (state,) = wait.wait(discover(), [id], seconds=0)
+    assert state["answer"] is not None
+    return state["answer"]
+
+
 def look(id: str, now: int = NOW) -> rules.GateState:
     return lookup.read_now(discover(), id, now=now)
 
@@ -102,10 +109,63 @@ def test_the_same_question_is_one_gate_until_it_is_answered(repository: Path) ->
     assert first == again
     assert len(discover().journal.read(f"gate:{first}")) == 1
     answer(first, "The cards are empty")
+    received(first)
     after_a_fix = ask(now=NOW + 9000)
     assert after_a_fix == f"{first}.2"
     assert lookup.find_gate(discover(), first) == after_a_fix
     assert rules.is_open(look(after_a_fix))
+
+
+def test_an_answer_that_no_asker_received_is_delivered_to_the_next_same_question(
+    repository: Path,
+) -> None:
+    """The asker died, the person answered, the asker starts again."""
+    first = ask(DECISION)
+    answer(first, "lite")
+    assert ask(DECISION) == first
+    assert received(first)["answer"] == "lite"
+    assert ask(DECISION) == f"{first}.2", "received once; the next same question is a new one"
+    assert rules.is_open(look(f"{first}.2"))
+
+
+def test_another_question_under_the_same_name_gets_no_answer_of_the_first(repository: Path) -> None:
+    ask(DECISION, name="store")
+    answer("store", "lite")
+    assert ask(VERIFY, name="store") == "store.2"
+    assert rules.is_open(look("store.2"))
+
+
+def test_a_question_for_good_keeps_its_answer(repository: Path) -> None:
+    assert ask(DECISION, name="send-17", once=True) == "send-17"
+    answer("send-17", "lite")
+    for _ in range(2):
+        assert ask(DECISION, name="send-17", once=True) == "send-17"
+        assert received("send-17")["answer"] == "lite"
+    with pytest.raises(Conflict, match="asks something else"):
+        ask(VERIFY, name="send-17", once=True)
+
+
+def test_a_session_that_asks_the_same_again_asks_anew(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its hooks told it the answer. An approval of the first build is none of the second."""
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "session-1")
+    first = ask()
+    monkeypatch.delenv("CLAUDE_CODE_SESSION_ID")
+    answer(first, "approved")
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "session-1")
+    assert ask() == f"{first}.2"
+
+
+def test_the_next_session_receives_the_answer_of_the_one_before(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "session-1")
+    first = ask()
+    monkeypatch.delenv("CLAUDE_CODE_SESSION_ID")
+    answer(first, "approved")
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "session-2")
+    assert ask() == first
 
 
 def test_a_name_is_for_later_use(repository: Path) -> None:
@@ -226,9 +286,11 @@ def test_a_gate_outlives_every_process(repository: Path) -> None:
         assert workspace.gates.named("kept").wait(0)["answer"] == "approved"
 
 
-def test_an_answered_gate_no_longer_needs_to_be_looked_at(repository: Path) -> None:
+def test_a_received_gate_no_longer_needs_to_be_looked_at(repository: Path) -> None:
     id = ask()
     answer(id, "approved")
+    assert lookup.open_gates(discover()) == []
+    received(id)
     head = discover().journal.head(f"gate:{id}")
     assert head is not None
     assert head["closed_at"] is not None

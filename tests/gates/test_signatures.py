@@ -166,6 +166,7 @@ def test_a_signature_is_not_replayed_for_another_gate_or_answer(
     stolen = Person(answer["person"] or {})
     forged(workspace, "other", stolen, "The sidebar is gone")
     assert is_open("other"), "the same question, but another gate"
+    assert holdfast("gate", "wait", "dash", "--timeout", "0").code == 9
     assert holdfast(*LOOK, "--name", "dash").code == 0
     forged(workspace, "dash.2", stolen, "approved")
     assert is_open("dash.2"), "the same gate's next round, and another answer"

@@ -171,5 +171,4 @@ def _record(
         if rules.is_over(latest):
             raise rules.already(latest) from None
         raise
-    lookup.close(workspace, state["id"], now=now)
     return lookup.read(workspace, state["id"])

@@ -23,6 +23,7 @@ class Terms(TypedDict, total=False):
     """How a gate is asked, whatever it asks."""
 
     name: str
+    once: bool
     batch: bool
     phase: str
     holds: str

@@ -1,6 +1,6 @@
 """The side of the agent that asks: open a gate, and withdraw it.
 
-A gate opens once, however often its agent starts again.
+A gate opens once, however often its agent starts again, and its answer reaches the agent that asks for it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ UNITS = {"s": 1000, "min": clock.MINUTE, "h": clock.HOUR, "d": clock.DAY}
 @dataclass(frozen=True, kw_only=True)
 class AskRequest:
     """A question and its terms. `attach` are files of pictures; `expires` is a time such as `30min`.
-    `strict` refuses the short form of a decision."""
+    `strict` refuses the short form of a decision; `once` asks the question once for good."""
 
     content: Content
     name: str = ""
@@ -51,11 +51,12 @@ class AskRequest:
     default: str = ""
     attach: Sequence[str] = ()
     strict: bool = False
+    once: bool = False
     dry_run: bool = False
 
 
 class AskResult(TypedDict):
-    """The gate, whether it was open already, and where it waits when the journal cannot be written."""
+    """The gate, whether it was asked already, and where it waits when the journal cannot be written."""
 
     id: str
     state: GateState
@@ -75,8 +76,8 @@ class WithdrawRequest:
 
 
 def ask(context: GateContext, request: AskRequest) -> AskResult:
-    """Open a gate. The same question from the same worktree, while it is open, is the same gate, with
-    the pictures that it had."""
+    """Open a gate. The same question from the same worktree is the same gate, with the pictures that it
+    had, until its asker has received the answer; with `once`, for good."""
     workspace, content = context.workspace, request.content
     now = lookup.agreed_time(workspace, context.now)
     refuse_stopped(workspace)
@@ -101,7 +102,15 @@ def ask(context: GateContext, request: AskRequest) -> AskResult:
             "worktree": workspace.root,
         },
     }
-    id = _id_for(workspace, content, request.name)
+    digest = rules.digest_of(content)
+    base = request.name or id_of(f"{workspace.root}\n{digest}")[:SHORT]
+    id, before = _find_round(workspace, base)
+    last = lookup.counted(workspace, before) if before else None
+    if last is not None and last["answer"] is not None:
+        if request.once and last["digest"] != digest:
+            raise rules.taken(last["id"])
+        if request.once or _is_due(workspace, last, digest):
+            return _opened(last, again=True)
     # Before anything is queued or written: a refusal must reach the agent that asks.
     planned = rules.decide(_present(workspace, id), command, now)
     again = not planned.records
@@ -109,6 +118,8 @@ def ask(context: GateContext, request: AskRequest) -> AskResult:
         at, before = clock.stamp(now), _present(workspace, id)
         return _opened(lookup.after(before, planned.records, at, context.actor), again=again)
     if planned.records:
+        if before is not None:
+            lookup.close(workspace, before["id"], now=now)
         pictures.keep(workspace, id, attached)
     writer = open_writer(workspace)
     outcome = writer.execute(rules.stream_of(id), command, actor=context.actor, now=now)
@@ -172,15 +183,27 @@ def _agent_here(workspace: Workspace) -> str:
     return lives[0][0].rpartition("/")[2].rpartition(":")[2] if len(lives) == 1 else ""
 
 
-def _id_for(workspace: Workspace, content: Content, name: str) -> str:
-    """A name, or what follows from the question; `.2` and so on once it was answered or withdrawn."""
-    base = name or id_of(f"{workspace.root}\n{rules.digest_of(content)}")[:SHORT]
+def _find_round(workspace: Workspace, base: str) -> tuple[str, GateState | None]:
+    """The id under which a question is asked now: its base, or `.2` and so on once it is over; and the
+    round before, if that was the last."""
     rules.stream_of(base)
-    id, number = base, 1
-    while rules.is_over(_present(workspace, id)):
-        number += 1
+    id, number, before = base, 1, None
+    while rules.is_over(state := _present(workspace, id)):
+        number, before = number + 1, state
         id = f"{base}.{number}"
-    return id
+    return id, before if state["content"] is None else None
+
+
+def _is_due(workspace: Workspace, state: GateState, digest: str) -> bool:
+    """Whether the answer of a gate is still to reach its asker: no process waited for it yet. A session
+    that asks the same twice learned the answer from its hooks, and asks anew."""
+    asked = state["asked"]
+    return (
+        state["answer"] is not None
+        and state["digest"] == digest
+        and not (asked and asked["session"] and asked["session"] == own_id())
+        and not lookup.is_closed(workspace, state["id"])
+    )
 
 
 def _present(workspace: Workspace, id: str) -> GateState:

@@ -188,7 +188,6 @@ def read_now(workspace: Workspace, id: str, *, now: int) -> GateState:
 
     stream = rules.stream_of(id)
     open_writer(workspace).execute(stream, {"do": "expire"}, actor="holdfast", now=now)
-    close(workspace, id, now=now)
     return read(workspace, id)
 
 
@@ -210,9 +209,16 @@ def after(state: GateState, records: Sequence[tuple[str, Any]], at: str, actor: 
 
 
 def close(workspace: Workspace, id: str, *, now: int) -> None:
-    """End the stream of a gate that has its answer: nothing more is to be said, and a list of open
-    gates need not look at it. A crash before this only costs that look."""
-    workspace.journal.end(rules.stream_of(id), clock.precise(now))
+    """End the stream of a gate whose answer reached its asker: nothing more is to be said, and a list of
+    open gates need not look at it."""
+    if not workspace.journal.read_only:
+        workspace.journal.end(rules.stream_of(id), clock.precise(now))
+
+
+def is_closed(workspace: Workspace, id: str) -> bool:
+    """Whether the answer of a gate reached its asker."""
+    head = workspace.journal.head(rules.stream_of(id)) if workspace.exists() else None
+    return head is not None and head["closed_at"] is not None
 
 
 def _heads(workspace: Workspace) -> list[Head]:

@@ -38,7 +38,7 @@ def list_gates(context: GateContext) -> list[GateState]:
 
 def wait(workspace: Workspace, ids: Sequence[str], *, seconds: float | None) -> list[GateState]:
     """The gates once all are answered, or as they are when the time is over; None sets no limit.
-    Raises Stopped while a stop holds."""
+    Raises Stopped while a stop holds. An answer counts as received then: see `ask`."""
     deadline = None if seconds is None else time.monotonic() + seconds
     pause = FIRST_PAUSE
     while True:
@@ -48,6 +48,9 @@ def wait(workspace: Workspace, ids: Sequence[str], *, seconds: float | None) -> 
         waiting = [state for state in states if rules.is_open(state)]
         left = None if deadline is None else deadline - time.monotonic()
         if not waiting or (left is not None and left <= 0):
+            for state in states:
+                if rules.is_over(state) and not lookup.is_closed(workspace, state["id"]):
+                    lookup.close(workspace, state["id"], now=now)
             return states
         notices.announce(workspace, waiting, now=now)
         time.sleep(pause if left is None else max(0.0, min(pause, left)))

@@ -100,6 +100,7 @@ class Checkpoints:
                     "by": answer["person"]["name"] if answer["person"] else "its own expiry",
                 }
             )
+            lookup.close(self._workspace, gate, now=clock.now())
             if answer["verdict"] == "yes":
                 is_look = self._content(plan, key)["type"] == VERIFY
                 text = APPROVED if is_look else f"{gate}: {answer['answer']}"

@@ -164,11 +164,7 @@ def _open(state: GateState, command: Any, now: int) -> Decision:
     if state["content"] is not None:
         if state["digest"] == digest and not is_over(state):
             return Decision()
-        raise Conflict(
-            f"There is a gate {state['id']} that asks something else, or is over.",
-            hint="Give this one another name.",
-            kind="gate_taken",
-        )
+        raise taken(state["id"])
     if len(canonical_json.dumps(content)) > LARGEST_CONTENT:
         raise Usage(
             f"The gate has more than {LARGEST_CONTENT} characters.",
@@ -182,6 +178,14 @@ def _open(state: GateState, command: Any, now: int) -> Decision:
     body.update(content=content, digest=digest, default=default, asked=asked)
     body.update(pictures=command.get("pictures", []))
     return Decision([("opened", body)])
+
+
+def taken(id: str) -> Conflict:
+    return Conflict(
+        f"There is a gate {id} that asks something else, or is over.",
+        hint="Give this one another name.",
+        kind="gate_taken",
+    )
 
 
 def refuse_unsound(command: Any) -> None:

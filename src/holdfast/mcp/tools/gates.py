@@ -139,6 +139,9 @@ def gate_open(
     if done["queued"]:
         line = f"Queued as {done['id']}: the journal cannot be written from here. It waits there."
         return ToolAnswer([line, *warnings], data)
+    if state["answer"]:
+        line = f"Gate {done['id']} was answered meanwhile: gate_status tells what."
+        return ToolAnswer([line, *warnings], {**data, "status": state["answer"]["verdict"]})
     again = " It was open already." if done["again"] else ""
     return ToolAnswer([f"Gate {done['id']}: waiting.{again}", *_waiting(state), *warnings], data)
 

@@ -66,6 +66,11 @@ def terms(function: Callable[..., Any]) -> Callable[..., Any]:
                 help="Name for `gate wait NAME` and `{{gate.NAME}}`.",
             ),
             click.option(
+                "--once",
+                is_flag=True,
+                help="Ask once for good: the same question keeps its first answer.",
+            ),
+            click.option(
                 "--holds", default="", metavar="TEXT", help="Work that waits for the answer."
             ),
             click.option(
@@ -172,6 +177,8 @@ def _said(done: AskResult, *, dry_run: bool) -> list[str]:
         return [f"Queued in .holdfast/inbox as {id}: the journal cannot be written from here."]
     if dry_run:
         return [f"It would be gate {id}; nothing was asked."]
+    if done["state"]["answer"]:
+        return [f"Gate {style(id, bold=True)} was answered meanwhile: read it with gate wait."]
     if done["again"]:
         return [f"Gate {style(id, bold=True)} was open already; nothing changed."]
     if done["state"]["batch"]:
