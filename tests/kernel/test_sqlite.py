@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -14,7 +15,15 @@ from holdfast.journal import sqlite_rows, upkeep
 from holdfast.journal.chain import verify
 from holdfast.journal.interface import Append
 from holdfast.journal.sqlite import FORMAT, SqliteJournal
-from holdfast.kernel.errors import HoldfastError, NotFound, StoreAway
+from holdfast.kernel.errors import (
+    Conflict,
+    FenceLost,
+    HoldfastError,
+    NotFound,
+    StoreAway,
+    StreamClosed,
+    VersionConflict,
+)
 from tests.journal.conformance.examples import at, draft, drafts, write
 from tests.kernel import processes
 
@@ -326,3 +335,64 @@ def test_a_database_of_another_program_is_not_taken_over(path: str, version: int
         assert refused.value.hint
 
     assert Path(path).read_bytes() == before
+
+
+def test_what_another_connection_did_is_seen_by_the_next_append(
+    journal: SqliteJournal, path: str
+) -> None:
+    """An append looks again only if the file has changed since this connection's last one."""
+    write(journal, "note:a", *drafts(2))
+    write(journal, "agent:a", draft(1))
+    other = SqliteJournal(path)
+    theirs = draft(3)
+    write(other, "note:a", theirs)
+
+    with pytest.raises(VersionConflict):
+        journal.commit([Append("note:a", [draft(4)], expected=2)])
+    [again] = journal.commit([Append("note:a", [theirs], expected=None)])
+    assert again["duplicate"]
+    [receipt] = journal.commit([Append("note:a", [draft(5)], expected=3)])
+    assert receipt["version"] == 4
+
+    other.commit([Append("agent:a", [draft(6)], expected=1, grant=True)])
+    with pytest.raises(FenceLost):
+        journal.commit([Append("agent:a", [draft(7)], expected=None, fence=0)])
+    other.end("note:a", at(9))
+    with pytest.raises(StreamClosed):
+        write(journal, "note:a", draft(8))
+    other.close()
+    assert_sound(journal)
+
+
+def test_a_refused_commit_leaves_nothing_behind_in_what_the_writer_knows(
+    journal: SqliteJournal,
+) -> None:
+    first = draft(1)
+    write(journal, "note:a", first)
+
+    with pytest.raises(Conflict):
+        journal.commit(
+            [
+                Append("note:a", [draft(2)], expected=1),
+                Append("note:b", [draft(3), first], expected=0),
+            ]
+        )
+
+    [receipt] = journal.commit([Append("note:a", [draft(4)], expected=1)])
+    assert [(record["seq"], record["version"]) for record in receipt["records"]] == [(2, 2)]
+    assert journal.head("note:b") is None
+    assert_sound(journal)
+
+
+def test_the_time_of_a_large_append_grows_with_its_records_alone(journal: SqliteJournal) -> None:
+    """The ids of 20,000 records are looked up in a set, not among all records before each."""
+    many = drafts(20_000)
+
+    def seconds(stream: str, records: list[Any]) -> float:
+        began = time.process_time()
+        write(journal, stream, *records)
+        return time.process_time() - began
+
+    a_few = min(seconds(f"note:{number}", drafts(500)) for number in range(3)) / 500
+    assert seconds("note:many", many) / len(many) < 8 * a_few
+    assert_sound(journal)

@@ -391,30 +391,31 @@ def newest_fence(records: Sequence[Record]) -> int | None:
     return next((fence for fence in fences if fence is not None), None)
 
 
-def refuse_unless_current(append: Append, head: Head | None, *, lost_up_to: int = 0) -> None:
-    """Whether this writer may write at all: the stream lives, and so does the writer.
+def refuse_unless_current(
+    append: Append, held: int | None, closed_at: str | None, *, lost_up_to: int = 0
+) -> None:
+    """Whether this writer may write at all: the stream lives, and so does the writer. `held` is the
+    fence that holds the stream; None when there is no such stream.
 
     Fences up to `lost_up_to` may have been given by a server that failed, without the copy that took
     its place knowing. Fences only grow, so that the larger one of those is the later life.
     """
-    if head is None:
-        if append.fence is not None:
+    fence = append.fence
+    if held is None:
+        if fence is not None:
             raise FenceLost(
-                f"{append.stream} has no life with fence {append.fence}.",
+                f"{append.stream} has no life with fence {fence}.",
                 hint="Start anew: a fence is given by the start of a life.",
             )
         return
-    if head["closed_at"] is not None:
+    if closed_at is not None:
         raise StreamClosed(
-            f"{append.stream} was ended at {head['closed_at']}; a late write does not reopen it.",
+            f"{append.stream} was ended at {closed_at}; a late write does not reopen it.",
             hint="What was tried is kept; `holdfast doctor` lists it.",
         )
-    fence = append.fence
-    is_later_life = fence is not None and head["fence"] < fence <= lost_up_to
-    if fence is not None and fence != head["fence"] and not is_later_life:
+    if fence is not None and fence != held and not held < fence <= lost_up_to:
         raise FenceLost(
-            f"{append.stream} was taken over: fence {head['fence']} holds it now, "
-            f"this writer has {fence}.",
+            f"{append.stream} was taken over: fence {held} holds it now, this writer has {fence}.",
             hint="This life can write no more. What it tried is kept; `holdfast doctor` lists it.",
         )
 

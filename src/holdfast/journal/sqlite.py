@@ -13,44 +13,33 @@ from _thread import get_ident
 
 import apsw
 
-from holdfast.journal.chain import ORIGIN, seal
 from holdfast.journal.interface import (
     ANCHOR_FIELDS,
     EFFECT_FIELDS,
     REFUSAL_FIELDS,
     VIEW_FIELDS,
-    Append,
     Unguarded,
     as_dict,
     effect_of,
     head_of,
     id_taken,
-    is_expected,
     receipt_of,
     record_of,
     refusal_of,
-    refuse_unless_current,
     sealed_of,
-    snapshot_is_due,
-    version_conflict,
-    weight_of,
-    written_record,
 )
 from holdfast.journal.mark import Mark, lost_marks, lost_records
+from holdfast.journal.sqlite_append import Tail
 from holdfast.journal.sqlite_rows import (
     ANCHOR,
     HEAD,
-    LARGEST_RECENT,
-    MOST_RECENT,
     NEWEST,
     RECORD,
     SEALED,
     TABLES,
     Reading,
     Transaction,
-    file_recent,
     held_fence,
-    next_fence,
     patience,
     prefix_range,
     store_effects,
@@ -69,6 +58,7 @@ if TYPE_CHECKING:
 
     from holdfast.journal.interface import (
         Anchored,
+        Append,
         Collected,
         Effect,
         Head,
@@ -97,27 +87,6 @@ WAIT_PAUSE = 0.05
 
 # The columns of a record after its stream's snapshot.
 _AFTER = "seq, id, version, at, actor, fence, kind, body, hash"
-_KNOWN = "SELECT 1 FROM recent WHERE id = ?1 UNION ALL SELECT 1 FROM records WHERE id = ?1"
-
-
-# A stream's head as it was when its records were moved last, and the ends of the newest records.
-_STREAM = (
-    "SELECT number, version, hash, fence, seen_at, closed_at, delta_bytes, snapshot_bytes,"
-    " (SELECT min(seq) FROM recent), (SELECT max(seq) FROM recent), (SELECT max(seq) FROM records)"
-    " FROM streams WHERE name = ?"
-)
-
-
-def _newest(connection: apsw.Connection, number: int) -> Any:
-    """Where a stream's newest record left it; None when all its records were moved."""
-    # Without a WHERE, which takes SQLite three times as long to find the last record.
-    for stream, *head in connection.execute(
-        "SELECT stream, version, hash, seen_at, delta_bytes, snapshot_bytes FROM recent"
-        " ORDER BY seq DESC"
-    ):
-        if stream == number:
-            return head
-    return None
 
 
 def is_journal(connection: apsw.Connection) -> bool:
@@ -140,6 +109,7 @@ class SqliteJournal:
         self.read_only = read_only
         self.mark = Mark(path)
         self._connections: dict[tuple[int, int], apsw.Connection] = {}
+        self._tails: dict[tuple[int, int], Tail] = {}
         self.connection()
 
     # Connections and transactions
@@ -217,6 +187,7 @@ class SqliteJournal:
             if owner == process:
                 connection.close()
         self._connections.clear()
+        self._tails.clear()
         self.mark.close()
 
     def transaction(self, *, durable: bool = True, appends: bool = False) -> Transaction:
@@ -239,14 +210,21 @@ class SqliteJournal:
         effects: Sequence[Effect] = (),
     ) -> list[Receipt]:
         refused: Append | None = None
+        key = (os.getpid(), get_ident())
+        # Without it if this commit fails: what it changed of the tail did not happen.
+        tail = self._tails.pop(key, None)
         try:
             with self.transaction(appends=True) as connection:
+                if tail is None or tail.data_version != connection.data_version():
+                    tail = Tail(connection)
                 receipts = []
                 for append in appends:
                     refused = append
-                    receipts.append(self._append(connection, append))
+                    receipts.append(tail.append(append))
                 store_views(connection, views)
                 store_effects(connection, effects)
+            tail.data_version = connection.data_version()
+            self._tails[key] = tail
             for receipt in receipts:
                 self.mark.note(receipt["records"])
             return receipts
@@ -261,64 +239,6 @@ class SqliteJournal:
             if not conflict.retryable:
                 self._keep_refused(refused, conflict.message)
             raise conflict from None
-
-    def _append(self, connection: apsw.Connection, append: Append) -> Receipt:
-        stream = append.stream
-        row: Any = connection.execute(_STREAM, (stream,)).fetchone()
-        if row is None:
-            refuse_unless_current(append, None)
-            connection.execute(
-                "INSERT INTO streams (name, version, hash, fence, seen_at, anchor_hash)"
-                " VALUES (?, 0, ?, 0, '', ?)",
-                (stream, ORIGIN, ORIGIN),
-            )
-            row = connection.execute(_STREAM, (stream,)).fetchone()
-        number, version, previous, held, seen_at, closed_at, deltas, snapshot_bytes = row[:8]
-        first, last, filed = row[8:]
-        seq = last or filed or 0
-        newest = _newest(connection, number) if last else None
-        if newest is not None:
-            version, previous, newest_seen_at, deltas, snapshot_bytes = newest
-            seen_at = max(seen_at, newest_seen_at)
-        if append.grant or append.fence is not None:
-            held = held_fence(connection, number, stream, held)
-        refuse_unless_current(append, head_of((stream, version, held, seen_at, closed_at, 0)))
-        if not is_expected(append, version, previous):
-            lost_to = self.read(stream, after=append.expected or 0, limit=1)
-            raise version_conflict(append, version, lost_to[0] if lost_to else None)
-        if append.grant:
-            held = next_fence(connection, held)
-            connection.execute("UPDATE streams SET fence = ? WHERE number = ?", (held, number))
-        fence = held if append.grant else append.fence
-        written: list[Record] = []
-        is_large = False
-        for draft in append.drafts:
-            id, at, actor, kind = draft["id"], draft["at"], draft["actor"], draft["kind"]
-            if connection.execute(_KNOWN, (id,)).fetchone() is not None:
-                raise id_taken(append)
-            version += 1
-            seq += 1
-            text = draft["text"]
-            salt, body_hash, record_hash = seal(previous, stream, version, fence, draft)
-            previous = record_hash
-            deltas += weight_of(text)
-            seen_at = max(seen_at, at)
-            is_last = len(written) == len(append.drafts) - 1
-            if is_last and snapshot_is_due(append, deltas, snapshot_bytes):
-                snapshot_bytes = store_snapshot(connection, number, version, append.state)
-                deltas = 0
-            connection.execute(
-                "INSERT INTO recent VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    *(seq, id, number, version, record_hash, seen_at, deltas, snapshot_bytes),
-                    *(at, actor, fence, kind, salt, text, body_hash),
-                ),
-            )
-            written.append(written_record(draft, seq, stream, version, fence, record_hash))
-            is_large = is_large or len(text) > LARGEST_RECENT
-        if is_large or seq - (first or seq) >= MOST_RECENT:
-            file_recent(connection)
-        return receipt_of(stream, version, held, written, duplicate=False)
 
     def _repeated(self, appends: Sequence[Append]) -> list[Receipt]:
         first = next((append.drafts[0]["id"] for append in appends if append.drafts), "")

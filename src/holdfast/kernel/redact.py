@@ -119,13 +119,28 @@ _LITERALS = {literal for _, literals, _ in RULES for literal in literals}.differ
     _NAMES_OF_SECRETS
 )
 _WORDS = {sign: tuple(word[:-1] for word in _LITERALS if word.endswith(sign)) for sign in "_-"}
-_TAILS = {sign: frozenset(word[-2:] for word in words) for sign, words in _WORDS.items()}
-_OTHERS = {word for word in _LITERALS if word[-1] not in "_-"}
-# Each with a letter of it that is rare in most texts: looking for one letter costs next to nothing.
-_RARE = "jqzxJKQZXGI9"
-_GATED = tuple((word, next((one for one in _RARE if one in word), "")) for word in _OTHERS)
-_ANY_CASE = tuple(pair for pair in _GATED if pair[0].islower())
-_THIS_CASE = tuple(pair for pair in _GATED if not pair[0].islower())
+_TAILS = {
+    sign: frozenset([*(word[-2:] for word in words), *([""] if sign == "-" else [])])
+    for sign, words in _WORDS.items()
+}
+# The rest, each behind a part of it that most texts lack: looking for one letter costs next to nothing.
+# A private key begins with dashes alone, which the look at the words before each dash finds.
+_PRIVATE_KEY = "-----begin"
+_RARE = "jqzxJKQZXGI"
+_OTHERS = tuple(
+    (
+        next((one for one in _RARE if one in word), word),
+        word,
+        word.islower(),
+    )
+    for word in sorted(_LITERALS)
+    if word[-1] not in "_-" and word != _PRIVATE_KEY
+)
+_RULES_OF = {
+    literal: tuple(rule for rule in RULES if literal in rule[1])
+    for _, literals, _ in RULES
+    for literal in literals
+}
 
 # Seconds that a rule of the user's may take on one text.
 LONGEST_SECONDS = 0.5
@@ -184,11 +199,13 @@ class Redactor:
         own = self._rules[len(RULES) :]
         if not found:
             return own
+        names = {rule[0] for literal in found for rule in _RULES_OF[literal]}
         suspects = [
             (name, tuple([each for each in literals if each in found]), pattern)
             for name, literals, pattern in RULES
+            if name in names
         ]
-        return [rule for rule in suspects if rule[1]] + list(own)
+        return [*suspects, *own]
 
     def _apply(self, rule: Rule, text: str) -> str:
         name, literals, pattern = rule
@@ -356,18 +373,25 @@ def _secret_values(environment: Mapping[str, str]) -> Iterable[str]:
 def _literals_in(text: str) -> set[str]:
     """Every literal of the rules that occurs in a text, or in the JSON spelling of one."""
     lowered = text.lower()
-    found = {literal for literal, rare in _ANY_CASE if rare in lowered and literal in lowered}
-    found.update([literal for literal, rare in _THIS_CASE if rare in text and literal in text])
-    pieces = lowered.replace("=", ":").split(":")
+    found: set[str] = set()
+    for gate, literal, is_lower in _OTHERS:
+        where = lowered if is_lower else text
+        if gate in where and literal in where:
+            found.add(literal)
+    pieces = (lowered.replace("=", ":") if "=" in lowered else lowered).split(":")
     pieces.pop()
     names = "\0".join([piece[-BEFORE_SIGN:] for piece in pieces])
-    found.update([literal for literal in _SHORT_NAMES if literal in names])
+    for name in _SHORT_NAMES:
+        if name in names:
+            found.add(name)
     if "key" in names:
         found.update([literal for literal in _KEYS if literal in names])
     for sign, tails in _TAILS.items():
         for piece in text.split(sign):
             if piece[-2:] in tails:
                 found.update([word + sign for word in _WORDS[sign] if _ends_in(piece, word)])
+                if not piece and _PRIVATE_KEY in lowered:
+                    found.add(_PRIVATE_KEY)
     return found
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from holdfast.journal.chain import ORIGIN, seal
 from holdfast.journal.interface import (
     Append,
-    head_of,
     is_expected,
     receipt_of,
     record_of,
@@ -164,15 +163,14 @@ def _admit(
     """The stream, if this writer may add to it."""
     stream = streams.get(append.stream)
     if stream is None:
-        refuse_unless_current(append, None)
+        refuse_unless_current(append, None, None)
         made = connection.execute(rows.NEW_STREAM, (workspace, append.stream, ORIGIN, ORIGIN))
         pipeline.sync()
         new: Any = made.fetchone()
         stream = streams[append.stream] = _Stream(
             append.stream, (new[0], 0, ORIGIN, 0, "", None, 0, 0)
         )
-    head = (stream.name, stream.version, stream.fence, stream.seen_at, stream.closed_at, 0)
-    refuse_unless_current(append, head_of(head), lost_up_to=lost_up_to)
+    refuse_unless_current(append, stream.fence, stream.closed_at, lost_up_to=lost_up_to)
     if not is_expected(append, stream.version, stream.hash):
         lost_to = connection.execute(
             f"{rows.RECORD} WHERE r.stream = %s AND r.version > %s ORDER BY r.version LIMIT 1",
