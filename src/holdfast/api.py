@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.commit import Outcome
     from holdfast.kernel.workspace import Workspace as Place
     from holdfast.loop.api import Loop
+    from holdfast.maintenance.conflicts import OpenConflict
     from holdfast.maintenance.emergency import StopResult
     from holdfast.maintenance.history import (
         RecordInWords,
@@ -225,6 +226,18 @@ class Workspace:
         from holdfast.maintenance.history import restore
 
         return restore(self._workspace, id, actor=self._actor, now=clock.now(), dry_run=dry_run)
+
+    def conflicts(self) -> list[OpenConflict]:
+        """Edits by hand of values that had changed meanwhile, with both texts."""
+        from holdfast.maintenance.conflicts import list_conflicts
+
+        return list_conflicts(self._workspace)
+
+    def settle(self, conflict: str, take: str) -> OpenConflict:
+        """End a conflict of edits: `take` is `edited` or `kept`."""
+        from holdfast.maintenance.conflicts import settle
+
+        return settle(self._workspace, conflict, take, actor=self._actor, now=clock.now())
 
     @property
     def snapshot(self) -> Snapshots:

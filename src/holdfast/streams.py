@@ -59,6 +59,7 @@ KINDS = {
         of_one_life=True,
         is_fenced=True,
         found_by="holdfast.fleet.current_life",
+        acts=("settle",),
     ),
     "budget": StreamKind(
         "holdfast.budgets.rules.budget",
@@ -73,12 +74,12 @@ KINDS = {
         "holdfast.gates.rules.gate", mirrored=True, acts=("answer", "withdraw", "present", "notify")
     ),
     "logbook": StreamKind("holdfast.plans.rules.logbook"),
-    "loop": StreamKind("holdfast.loop.rules.loop"),
+    "loop": StreamKind("holdfast.loop.rules.loop", acts=("settle",)),
     "note": StreamKind("holdfast.note.rules.note"),
     "people": StreamKind("holdfast.gates.rules.people"),
-    "rfc": StreamKind("holdfast.rfc.rules.rfc", mirrored=True),
+    "rfc": StreamKind("holdfast.rfc.rules.rfc", mirrored=True, acts=("settle",)),
     "run": StreamKind("holdfast.plans.rules.run"),
-    "session": StreamKind("holdfast.session.rules.session", of_one_life=True),
+    "session": StreamKind("holdfast.session.rules.session", of_one_life=True, acts=("settle",)),
     "stop": StreamKind(
         "holdfast.estop.rules.stop",
         mirrored=True,

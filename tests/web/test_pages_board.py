@@ -89,6 +89,21 @@ def test_a_stop_whose_latch_was_removed_is_set_again_and_told(
     assert latch.read(world.workspace) is not None
 
 
+def test_an_edit_that_met_a_newer_change_is_shown_with_both_texts(
+    world: World, visitor: Visitor
+) -> None:
+    world.start("Secondary-A", minutes_ago=3)
+    file = world.root / "agent_checkpoints" / "secondary_a.json"
+    copy = file.read_text()
+    world.beat("Secondary-A", "the newer step", minutes_ago=2)
+    file.write_text(copy.replace("Reading S2.P1 guide", "written by a person"))
+    world.beat("Secondary-A", "the newer step", minutes_ago=1)
+    text = visitor.get("/board").text
+    assert "written by a person" in text
+    assert "the newer step" in text
+    assert "holdfast conflicts" in text
+
+
 def test_an_alert_whose_file_was_removed_is_set_again_and_told(
     world: World, visitor: Visitor, service: Service
 ) -> None:

@@ -18,6 +18,7 @@ GROUPS = {
         "show": "Show one record, or the state of a stream.",
         "diff": "Show what changed between two records.",
         "restore": "Bring a stream and its files back to an earlier record.",
+        "conflicts": "Show edits by hand that met a newer change, and choose one of both.",
         "snapshot": "Save and restore the whole work tree, untracked files too.",
         "note": "Leave a note for the next reader.",
         "continuity": "Measure how much of your own sessions a resume carries over.",

@@ -56,11 +56,12 @@ def catch_up(path: str, journal: Journal, stream: str, fresh: Sequence[Record]) 
 def line(record: Record) -> dict[str, Any]:
     """One event as it is kept beside the track."""
     body = record["body"] if isinstance(record["body"], dict) else {}
-    said = {
-        name: value for name, value in body.items() if name not in ("changes", "order", "state")
-    }
+    hidden = ("changes", "order", "state", "conflicts")
+    said = {name: value for name, value in body.items() if name not in hidden}
     if record["kind"] == _PLACES_ONLY:
         said["changed"] = ["/".join(map(str, change[1])) for change in body.get("changes", [])]
+        if body.get("conflicts"):
+            said["conflicts"] = [one["place"] for one in body["conflicts"]]
     after = _status_in(body.get("changes", []))
     return {
         "version": record["version"],

@@ -23,7 +23,7 @@ from holdfast.kernel.views import quarantine
 from holdfast.kernel.views.exchange import is_supported
 from holdfast.kernel.views.files import content_digest, identity_of, target_of
 from holdfast.kernel.workspace import TOOL_FOLDER, worktrees
-from holdfast.maintenance import purge
+from holdfast.maintenance import conflicts, purge
 from holdfast.maintenance.backup import describe, salvage
 from holdfast.maintenance.client_checks import check_clients, check_failures, new_check
 from holdfast.maintenance.gc import leftovers
@@ -94,6 +94,7 @@ def examine(workspace: Workspace, now: int, *, fix: bool = False) -> list[Check]
         checks.append(_purge(workspace, now, fix))
         checks.append(_lost(workspace, now, fix))
         checks.append(_views(workspace, now, fix))
+        checks.append(_conflicts(workspace))
         checks.append(_inboxes(workspace, now, fix))
         checks.append(_refusals(workspace))
         checks.append(_outbox(workspace))
@@ -383,6 +384,20 @@ def _views(workspace: Workspace, now: int, fix: bool) -> Check:
         else "A crash came before the file was written, or it was edited since.",
         fix=refused.hint if refused else "holdfast doctor --fix",
         fixed=fixed,
+    )
+
+
+def _conflicts(workspace: Workspace) -> Check:
+    """Edits by hand that met a newer change. No repair: a person chooses."""
+    found = conflicts.list_all_conflicts(workspace)
+    if not found:
+        return new_check("conflicts", "No edit by hand met a newer change")
+    return new_check(
+        "conflicts",
+        "; ".join(conflicts.describe(one, 200) for one in found[:5]),
+        status="warning",
+        why="Both changed one value since the editor read the file. The file shows the newer one.",
+        fix=f"Choose: holdfast conflicts {found[0]['id'][:8]} --take edited, or --take kept",
     )
 
 

@@ -14,6 +14,7 @@ from holdfast.kernel.state import load
 from holdfast.kernel.text import plural
 from holdfast.kernel.trust import replaced_signers
 from holdfast.kernel.views import quarantine
+from holdfast.kernel.views.reconcile import CONFLICTS_FILE
 from holdfast.kernel.workspace import MOVED_FILE, worktrees
 from holdfast.session import client_questions, usage_limits
 from holdfast.session.ccc_files import broken_progress
@@ -57,10 +58,10 @@ if TYPE_CHECKING:
 
 
 SHOWN_STREAMS = 10
+SHOWN_CONFLICTS = 3
 BUDGET = "budget:default"
 # In the journal's home: what a purge is about to erase.
 PURGE_FILE = "purge.json"
-# So many of the latest answers are looked at for signatures.
 
 
 def gather(workspace: Workspace, *, streams: int = SHOWN_STREAMS) -> Status:
@@ -182,6 +183,8 @@ def attention(workspace: Workspace) -> list[Attention]:
     broken = broken_progress(workspace)
     if broken:
         add(f"{broken}; the next checkpoint writes it anew and keeps a copy", "holdfast resume")
+    for what in _conflicts(workspace):
+        add(what, "holdfast conflicts")
     failed = failures.read(workspace)
     if failed:
         add(
@@ -212,6 +215,18 @@ def attention(workspace: Workspace) -> list[Attention]:
         if failing:
             add(f"{plural(len(failing), 'effect')} could not be delivered yet", "holdfast doctor")
     return found
+
+
+def _conflicts(workspace: Workspace) -> list[str]:
+    """Edits by hand that did not count, with both texts."""
+    if not os.path.exists(os.path.join(workspace.home, CONFLICTS_FILE)):
+        return []
+    from holdfast.maintenance.conflicts import describe, list_conflicts
+
+    found = list_conflicts(workspace)
+    more = [f"{len(found) - SHOWN_CONFLICTS} more edits by hand met a newer change"]
+    lines = [describe(one) for one in found[:SHOWN_CONFLICTS]]
+    return lines + (more if len(found) > SHOWN_CONFLICTS else [])
 
 
 def _lately_removed(workspace: Workspace) -> list[str]:

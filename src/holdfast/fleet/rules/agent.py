@@ -9,7 +9,7 @@ from holdfast.fleet.rules import checkpoint as file
 from holdfast.fleet.rules import updates
 from holdfast.fleet.rules.model import FIELDS
 from holdfast.fleet.rules.names import agent_of, checkpoint_path, stem_of
-from holdfast.kernel import clock
+from holdfast.kernel import clock, conflicts
 from holdfast.kernel.errors import Conflict, NotFound, Usage
 from holdfast.kernel.rules import Decision
 
@@ -44,8 +44,8 @@ def initial(stream: str) -> AgentState:
 
 
 def decide(state: AgentState, command: Any, now: int) -> Decision:
-    """`adopt`, `start`, `resume`, `end`, `restore`, `coordinate`, `pushed`, and the updates of a life: see
-    `updates`."""
+    """`adopt`, `start`, `resume`, `end`, `restore`, `coordinate`, `settle` (a conflict of edits), `pushed`,
+    and the updates of a life: see `updates`."""
     what = command["do"]
     if what == "adopt":
         return _adopt(state, command)
@@ -64,6 +64,8 @@ def decide(state: AgentState, command: Any, now: int) -> Decision:
         return Decision([("restored_backup", _restored(state, command))])
     if what == "coordinate":
         return _coordinate(state, command)
+    if what == "settle":
+        return conflicts.decide(state, command)
     if what not in (*updates.KINDS, "pushed"):
         raise Usage(f"An agent cannot {what!r}.")
     if is_late(state, command.get("session", "")):
@@ -314,6 +316,8 @@ def apply(state: AgentState, event: Event) -> AgentState:
         return {**state, "checkpoint": body["checkpoint"], "text": ""}
     if kind == "edited_outside":
         return _edited(state, body)
+    if kind == "settled":
+        return {**state, **conflicts.after(state, body)}  # type: ignore[typeddict-item]
     return updates.apply(state, kind, body)
 
 
@@ -336,6 +340,7 @@ def _edited(state: AgentState, body: Any) -> AgentState:
         "text": body.get("text", "") if body["path"] == _path(state) else state["text"],
         "life": life,
         "ready_for_sync": body.get("ready_for_sync", state["ready_for_sync"]),
+        **conflicts.after(state, body),  # type: ignore[typeddict-item]
     }
 
 
@@ -358,7 +363,7 @@ def absorb(state: AgentState, base: AgentState, change: Change, now: int) -> lis
     if change["kind"] != "edited":
         return []
     if change["path"] != _path(state):
-        return _status_edits(state, change)
+        return _status_edits(state, base, change)
     theirs = file.parse(change["text"])
     session = theirs.get("session_id")
     if isinstance(session, str) and is_over(state, session):
@@ -379,12 +384,46 @@ def absorb(state: AgentState, base: AgentState, change: Change, now: int) -> lis
     # A missing field of the protocol was forgotten; a missing field of others was removed.
     gone = [name for name in seen if name not in theirs and name in ours]
     gone = [name for name in gone if name not in FIELDS]
-    if not changed and not gone:
+    body = _three_way(change["path"], seen, ours, changed, gone)
+    changed, gone = body["set"], body["unset"]
+    if not changed and not gone and "conflicts" not in body:
         return []
-    body = {"path": change["path"], "set": changed, "unset": gone}
+    body |= conflicts.settled_by(base, change["path"], (*changed, *gone))
     if _merged(ours, changed, gone) == file.parse(change["text"]):
         body["text"] = change["text"]
     return [("edited_outside", body)]
+
+
+def _three_way(
+    path: str, seen: dict[str, Any], ours: dict[str, Any], changed: dict[str, Any], gone: list[str]
+) -> dict[str, Any]:
+    """The body of an edit's record. Fields that the agent changed, too, since the editor read the file are
+    merged, if they are lists or times, and are conflicts otherwise. A file that we never wrote shows
+    nothing of what its author has seen: all of it counts."""
+    counts: dict[str, Any] = {}
+    met: list[conflicts.EditConflict] = []
+    for name in (*changed, *gone):
+        before, present = seen.get(name), ours.get(name)
+        theirs = changed.get(name, conflicts.MISSING)
+        if not seen or present == before:
+            counts[name] = theirs
+        elif all(isinstance(each, list) for each in (before, present, theirs)):
+            counts[name] = conflicts.merge_lists(before, present, theirs)  # type: ignore[arg-type]
+        elif name in file.TIMES:
+            counts[name] = max(str(present), str(theirs))
+        elif name == "coordination_state":
+            continue  # counted and stamped by holdfast at each update
+        else:
+            edit = {"path": path, "set": {name: theirs}, "unset": []}
+            if theirs is conflicts.MISSING:
+                edit = {"path": path, "set": {}, "unset": [name]}
+            met.append(conflicts.find(path, name, present, theirs, edit))
+    body: dict[str, Any] = {
+        "path": path,
+        "set": {name: value for name, value in counts.items() if name in changed},
+        "unset": [name for name in gone if name in counts],
+    }
+    return {**body, "conflicts": met} if met else body
 
 
 def _is_earlier_copy(theirs: dict[str, Any], seen: dict[str, Any], ours: dict[str, Any]) -> bool:
@@ -406,19 +445,23 @@ def _merged(ours: dict[str, Any], changed: dict[str, Any], gone: list[str]) -> d
     return {name: value for name, value in {**ours, **changed}.items() if name not in gone}
 
 
-def _status_edits(state: AgentState, change: Change) -> list[tuple[str, Any]]:
+def _status_edits(state: AgentState, base: AgentState, change: Change) -> list[tuple[str, Any]]:
     """The records for an edit of the feature's STATUS file; a file from before the agent is recorded."""
     if state["checkpoint"] is None:
         return [("found_status", {"path": change["path"], "said": change["text"]})]
     from holdfast.fleet.rules.status_file import parse
 
     said = parse(change["text"])
+    seen, ours = base["checkpoint"] or {}, state["checkpoint"] or {}
     changed = {}
-    if said.get("STATUS") and said["STATUS"] != (state["checkpoint"] or {}).get("status"):
+    if said.get("STATUS") and said["STATUS"] not in (ours.get("status"), seen.get("status")):
         changed["status"] = said["STATUS"]
+    body = _three_way(change["path"], seen, ours, changed, [])
+    body |= conflicts.settled_by(base, change["path"], changed)
     ready = said.get("READY_FOR_SYNC", "").lower() == "true"
-    body = {"path": change["path"], "said": change["text"], "set": changed, "unset": []}
-    return [("edited_outside", {**body, "ready_for_sync": ready})]
+    if seen and ready == base["ready_for_sync"]:
+        ready = state["ready_for_sync"]
+    return [("edited_outside", {**body, "said": change["text"], "ready_for_sync": ready})]
 
 
 def _path(state: AgentState) -> str:

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 _LISTS = ("blockers", "files_modified", "completed_steps", "next_steps")
 _TEXTS = ("agent_id", "session_id", "feature", "phase", "recovery_instructions", "current_step")
 _CHOICES = {"agent_type": TYPES, "stage": STAGES, "status": STATUSES}
-_TIMES = ("last_checkpoint", "next_checkpoint_expected")
-_CHECKED = (*_LISTS, *_TEXTS, *_CHOICES, *_TIMES, "can_resume", "coordination_state")
-_REQUIRED = (*_TIMES, "coordination_state")
+TIMES = ("last_checkpoint", "next_checkpoint_expected")
+_CHECKED = (*_LISTS, *_TEXTS, *_CHOICES, *TIMES, "can_resume", "coordination_state")
+_REQUIRED = (*TIMES, "coordination_state")
 
 
 def first(agent: str, session: str, feature: str, now: int) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def _problems_of(name: str, value: Any) -> list[str]:
     if name in _CHOICES:
         choices = _CHOICES[name]
         return [] if value in choices else [f"{name} is none of {', '.join(choices)}"]
-    if name in _TIMES:
+    if name in TIMES:
         return [] if _is_time(value) else [f"{name} is no UTC time"]
     if name == "can_resume":
         return [] if isinstance(value, bool) else ["can_resume is neither true nor false"]

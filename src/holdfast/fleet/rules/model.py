@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NotRequired, TypedDict
 
+    from holdfast.kernel.conflicts import EditConflict
     from holdfast.processes.agent_process import AgentProcess
 
     class Machine(TypedDict):
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
         snapshot: NotRequired[Pushed | None]
         origin: NotRequired[Origin | None]
         backups: NotRequired[list[str]]
+        conflicts: NotRequired[list[EditConflict]]
 
 
 PRIMARY = "Agent-Primary"

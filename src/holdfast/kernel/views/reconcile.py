@@ -13,6 +13,7 @@ from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.crash import reached
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.rules import Unparsable
 from holdfast.kernel.state import at_version, fold
 from holdfast.kernel.stream_write import draft, load, row_of
@@ -53,6 +54,9 @@ if TYPE_CHECKING:
 
 
 UNKNOWN = -1
+# In the journal's home: streams that may have open conflicts, one a line. Their states are what counts;
+# without this list `status` would have to load every stream.
+CONFLICTS_FILE = "conflicts"
 
 
 class Sighting:
@@ -284,6 +288,8 @@ def absorb(write: StreamWrite, sighting: Sighting, change: Change, *, is_last: b
     row["removed"] = change["kind"] == "removed"
     # An edit of a file that we displaced says nothing about the file that stands there now.
     rows = [row] if is_last and not change["file"] else []
+    if any(each["body"].get("conflicts") for each in drafts if isinstance(each["body"], dict)):
+        announce_conflict(write.workspace, write.stream)
     reached("before append")
     if drafts or rows:
         appends = [Append(write.stream, drafts, expected=write.version, state=state)]
@@ -292,6 +298,31 @@ def absorb(write: StreamWrite, sighting: Sighting, change: Change, *, is_last: b
     if change["file"]:
         edits.settle(change["file"], change["identity"], change["text"])
     load(write)
+
+
+def announce_conflict(workspace: Workspace, stream: str) -> None:
+    """Write down that a stream is about to have a conflict: before its record, so that none is missed."""
+    if stream in streams_in_conflict(workspace):
+        return
+    path = os.path.join(workspace.home, CONFLICTS_FILE)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        descriptor = os.open(path, flags, 0o600)
+    except OSError:
+        return  # `doctor` looks at the states themselves
+    try:
+        os.write(descriptor, f"{stream}\n".encode())
+    finally:
+        os.close(descriptor)
+
+
+def streams_in_conflict(workspace: Workspace) -> list[str]:
+    """The streams that may have open conflicts."""
+    try:
+        content = read_plain(os.path.join(workspace.home, CONFLICTS_FILE))
+    except OSError:
+        return []
+    return list(dict.fromkeys(content.decode("utf-8", "replace").splitlines()))
 
 
 def events_of(write: StreamWrite, sighting: Sighting, change: Change) -> list[tuple[str, Any]]:

@@ -4,6 +4,8 @@ each event of a step makes to its checkpoint."""
 from __future__ import annotations
 
 from holdfast.kernel import canonical_json, clock
+from holdfast.kernel.conflicts import MISSING, merge_lists
+from holdfast.kernel.conflicts import find as find_conflict
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.text import without_nul
 from holdfast.loop.rules.checkpoint import checkpoint_of, checkpoints_of, current_step, loop_of
@@ -18,6 +20,7 @@ from holdfast.loop.rules.model import (
     IN_PROGRESS,
     LONGEST_TEXT,
     MAX_FIX_CYCLES,
+    MIRRORED,
     NOT_STARTED,
     PLAN,
     RESOLVED,
@@ -29,12 +32,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
+    from holdfast.kernel.conflicts import EditConflict
     from holdfast.loop.rules.model import LoopState, Path
 
     # ["put", path, members], ["set", path, value], ["add", path, items] or ["cut", path]
     Change = list[Any]
 
 PUT, SET, ADD, CUT = "put", "set", "add", "cut"
+# Each update moves them: of two, the later one is right.
+TIMES = ("last_updated", "updated_at")
 # Lists that would take longer than this to compare are replaced as a whole.
 MOST_COMPARISONS = 1_000_000
 # What belongs to one attempt at a step, and not to the next one.
@@ -135,6 +141,60 @@ def _of_lists(before: list[Any], after: list[Any], place: Path) -> list[Change]:
 def joined(ours: Any, base: Any, theirs: Any) -> list[Change]:
     """What an editor changed in the text it saw, as far as it is not so already."""
     return [change for change in difference(base, theirs) if not _holds(ours, change)]
+
+
+def met(ours: Any, base: Any, changes: Iterable[Change]) -> tuple[list[Change], list[Change]]:
+    """An editor's changes in two parts: those that count, and those of values that we changed, too."""
+    clean: list[Change] = []
+    conflicting: list[Change] = []
+    for change in changes:
+        before, present = _value_at(base, change[1]), _value_at(ours, change[1])
+        if change[0] == ADD or _same(before, present):
+            clean.append(change)
+        elif change[0] == SET and change[1][-1] in TIMES:
+            clean += [change] if str(change[2]) > str(present) else []
+        elif change[0] == SET and all(
+            isinstance(one, list) for one in (before, present, change[2])
+        ):
+            clean.append([SET, change[1], merge_lists(before, present, change[2])])
+        else:
+            conflicting.append(change)
+    return clean, conflicting
+
+
+def _value_at(value: Any, path: Sequence[str | int]) -> Any:
+    return _at(value, path) if _is_there(value, path) else MISSING
+
+
+def _same(one: Any, other: Any) -> bool:
+    if one is MISSING or other is MISSING:
+        return one is other
+    return canonical_json.dumps(one) == canonical_json.dumps(other)
+
+
+def conflicts_of(path: str, ours: Any, changes: Iterable[Change]) -> list[EditConflict]:
+    """An editor's changes of values that we changed, too, to be shown: one for each value, though a
+    value may stand in a checkpoint and in its progress; AMB-LOOP-03."""
+    found: dict[str, EditConflict] = {}
+    for change in changes:
+        places = [change[1]]
+        if change[1][:2] == ["loop_state", "checkpoints"] and change[1][-1] in MIRRORED:
+            own = [*change[1][:3], change[1][-1]]
+            mirror = [*change[1][:3], "progress", change[1][-1]]
+            places = [place for place in (own, mirror) if _is_there(ours, place)] or places
+        edit = {
+            "path": path,
+            "changes": [[change[0], place, *change[2:]] for place in places],
+            "order": {},
+        }
+        theirs = MISSING if change[0] == CUT else change[2]
+        name = place_name(places[0])
+        found[name] = find_conflict(path, name, _value_at(ours, places[0]), theirs, edit)
+    return list(found.values())
+
+
+def place_name(path: Sequence[str | int]) -> str:
+    return "/".join(str(part) for part in path)
 
 
 def _holds(value: Any, change: Change) -> bool:

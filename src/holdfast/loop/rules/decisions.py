@@ -3,6 +3,7 @@ ends, the next one follows."""
 
 from __future__ import annotations
 
+from holdfast.kernel.conflicts import decide as settle_conflict
 from holdfast.kernel.errors import Conflict, Usage
 from holdfast.kernel.rules import Decision
 from holdfast.loop.rules.changes import (
@@ -243,7 +244,7 @@ def limit_of(state: LoopState) -> int:
 
 def decide(state: LoopState, command: Any, now: int) -> Decision:
     """`open`, `start`, `progress`, `task_done`, `pass`, `fail`, `block`, `advance`, `attempt`,
-    `escalate`; the command says which in `do`."""
+    `escalate`, `settle` (a conflict of edits); the command says which in `do`."""
     deciders: dict[str, Callable[[LoopState, Any, int], Decision]] = {
         "open": _open,
         "start": start,
@@ -256,6 +257,8 @@ def decide(state: LoopState, command: Any, now: int) -> Decision:
         "attempt": _attempt,
         "escalate": _escalate,
     }
+    if command.get("do") == "settle":
+        return settle_conflict(state, command)
     if command.get("do") not in deciders:
         raise Usage(f"A track cannot {command.get('do')!r}.")
     return deciders[command["do"]](state, command, now)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from holdfast.kernel import conflicts
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.loop.rules import document as text_of
-from holdfast.loop.rules.changes import SET, joined, joined_unseen
+from holdfast.loop.rules.changes import SET, conflicts_of, joined, joined_unseen, met, place_name
 from holdfast.loop.rules.changes import apply as changed
 from holdfast.loop.rules.checkpoint import newest
 from holdfast.loop.rules.decisions import decide
@@ -62,6 +63,8 @@ def apply(state: LoopState, event: Event) -> LoopState:
     if "changes" in body:
         after["opened"] = True
         after["document"] = changed(state["document"], body["changes"])
+    if kind in ("edited_outside", "settled"):
+        after.update(conflicts.after(state, body))  # type: ignore[typeddict-item]
     if kind == "edited_outside":
         known = {**state["order"], **body["order"]}
         after["order"] = {place: keys for place, keys in known.items() if keys}
@@ -86,16 +89,23 @@ def absorb(state: LoopState, base: LoopState, change: Change, now: int) -> list[
     except text_of.Corrupt as problem:
         raise corrupt(state, change["path"], str(problem)) from None
     ours = state["document"]
+    both: list[Any] = []
     if change["base"] >= 0 or not ours:
         changes = joined(ours, base["document"] if ours else {}, theirs)
+        if base["document"] and ours:
+            changes, both = met(ours, base["document"], changes)
     else:
         is_newer = newest(theirs) >= newest(ours)
         changes = joined_unseen(ours, theirs, theirs_is_newer=is_newer)
     changes += _mirrored(ours, changed(ours, changes))
     order = _order_changes(state, theirs)
-    if not changes and not order and state["opened"]:
+    if not changes and not both and not order and state["opened"]:
         return []
-    body = {"path": change["path"], "changes": changes, "order": order}
+    body: dict[str, Any] = {"path": change["path"], "changes": changes, "order": order}
+    if both:
+        body["conflicts"] = conflicts_of(change["path"], ours, both)
+    places = (place_name(each[1]) for each in changes)
+    body |= conflicts.settled_by(base, change["path"], places)
     return [("edited_outside", body)]
 
 

@@ -6,7 +6,9 @@ from holdfast.kernel.clock import MINUTE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypedDict
+    from typing import Any, NotRequired, TypedDict
+
+    from holdfast.kernel.conflicts import EditConflict
 
     # Where something stands in the document: keys, and positions in lists.
     Path = list[str | int]
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
         last: str
         attempts: int
         escalated: Escalation | None
+        # Edits by hand of values that changed meanwhile.
+        conflicts: NotRequired[list[EditConflict]]
 
 
 METADATA = "metadata.json"

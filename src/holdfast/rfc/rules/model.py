@@ -8,6 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NotRequired, TypedDict
 
+    from holdfast.kernel.conflicts import EditConflict
+
     class Section(TypedDict):
         """A `### ` heading and its bullets of one line each."""
 
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
         counted: int
         # When a person ended it without its being accepted, else missing or "".
         closed: NotRequired[str]
+        conflicts: NotRequired[list[EditConflict]]
 
     Bounds = dict[str, tuple[int, int | None]]
 

@@ -5,7 +5,7 @@ rfc.md and evidence.json belong to their author and are only read, in `holdfast.
 
 from __future__ import annotations
 
-from holdfast.kernel import clock
+from holdfast.kernel import clock, conflicts
 from holdfast.kernel.errors import Conflict, HoldfastError, Usage
 from holdfast.kernel.rules import Decision, Unparsable
 from holdfast.rfc.rules import budget, document, state_file
@@ -68,6 +68,9 @@ def absorb(state: RfcState, base: RfcState, change: Change, now: int) -> list[tu
     body = {**empty, **found}
     if body == empty:
         return []
+    if base["fields"]:
+        body = _three_way(state, base, body)
+    body |= conflicts.settled_by(base, change["path"], _places(body))
     lines = document.count(apply_edit(state, body))
     if lines > MOST_LINES:
         raise Unparsable(
@@ -94,6 +97,90 @@ def _edited_fields(state: RfcState, base: RfcState, text: str) -> dict[str, Any]
     # A key of the schema that is missing is written again; another key was removed on purpose.
     gone = [key for key in seen if key not in theirs and key not in state_file.KEYS]
     return {"set": changed, "unset": [key for key in gone if key in ours]}
+
+
+def _places(body: Any) -> list[str]:
+    """The names of the values that an edit changes, as conflicts have them."""
+    groups = [heading_of(group["key"]) for group in body["groups"]]
+    removed = [heading_of(key) for key in body["removed"]]
+    return [*body["set"], *body["unset"], *groups, *removed, *body["meta"]]
+
+
+def _three_way(state: RfcState, base: RfcState, body: dict[str, Any]) -> dict[str, Any]:
+    """The edit without what changed in the journal, too, since the editor read the file. Bullets of both
+    sides stay, as long as the group has room for them; of the rest, conflicts are made."""
+    path = body["path"]
+    kept = {**body, "set": {}, "unset": [], "groups": [], "removed": [], "meta": {}}
+    met: list[conflicts.EditConflict] = []
+    empty = {"path": path, "set": {}, "unset": [], "groups": [], "removed": []}
+    empty |= {"meta": {}, "extra": None}
+
+    def meet(place: str, ours: Any, theirs: Any, edit: dict[str, Any]) -> None:
+        met.append(conflicts.find(path, place, ours, theirs, {**empty, **edit}))
+
+    for key in (*body["set"], *body["unset"]):
+        theirs = body["set"].get(key, conflicts.MISSING)
+        ours = state["fields"].get(key)
+        is_moved = ours != base["fields"].get(key)
+        if is_moved and key not in ("checkpoint_version", "updated_at"):
+            part = {"unset": [key]} if key in body["unset"] else {"set": {key: theirs}}
+            meet(key, ours, theirs, part)
+        elif key in body["unset"]:
+            kept["unset"].append(key)
+        elif key != "updated_at" or not is_moved:
+            kept["set"][key] = theirs
+    for group in body["groups"]:
+        key, present, seen = (
+            group["key"],
+            *(sections_in(one, group["key"]) for one in (state, base)),
+        )
+        if present == seen or not present:
+            kept["groups"].append(group)
+            continue
+        merged = _merged_sections(seen, present, group["sections"])
+        try:
+            budget.check(key, merged, lenient=True)
+            kept["groups"].append({**group, "sections": merged})
+        except HoldfastError:
+            texts = _text(key, present), _text(key, group["sections"])
+            meet(heading_of(key), texts[0], texts[1], {"groups": [group]})
+    for key in body["removed"]:
+        present = sections_in(state, key)
+        if present == sections_in(base, key):
+            kept["removed"].append(key)
+        else:
+            meet(heading_of(key), _text(key, present), conflicts.MISSING, {"removed": [key]})
+    meta: Any = state["meta"]
+    shown: Any = base["meta"]
+    for name, value in body["meta"].items():
+        if meta[name] == shown[name]:
+            kept["meta"][name] = value
+        elif name == "extra":
+            kept["meta"][name] = conflicts.merge_lists(shown[name], meta[name], value)
+        else:
+            meet(name, meta[name], value, {"meta": {name: value}})
+    if body["extra"] is not None and state["extra"] != base["extra"]:
+        kept["extra"] = conflicts.merge_lists(base["extra"], state["extra"], body["extra"])
+    return {**kept, "conflicts": met} if met else kept
+
+
+def _text(key: str, sections: list[Section]) -> str:
+    return "\n".join(document.group_lines({"key": key, "sections": sections, "written": 0}))
+
+
+def _merged_sections(
+    base: Sequence[Section], ours: Sequence[Section], theirs: Sequence[Section]
+) -> list[Section]:
+    """The sections of both sides, with the bullets of both."""
+    seen, edited = ({one["title"]: one["bullets"] for one in each} for each in (base, theirs))
+    merged: list[Section] = []
+    for section in ours:
+        title, bullets = section["title"], section["bullets"]
+        if title in edited or title not in seen:
+            both = conflicts.merge_lists(seen.get(title, []), bullets, edited.get(title, []))
+            merged.append({"title": title, "bullets": both})
+    known = [one["title"] for one in ours]
+    return [*merged, *(one for one in theirs if one["title"] not in [*known, *seen])]
 
 
 def _edited_checkpoint(state: RfcState, base: RfcState, text: str) -> dict[str, Any]:
@@ -170,6 +257,7 @@ def apply_edit(state: RfcState, body: Any) -> RfcState:
         "extra": state["extra"] if body["extra"] is None else body["extra"],
         "move": move,
         "counted": 0 if moved else state["counted"],
+        **conflicts.after(state, body),  # type: ignore[typeddict-item]
     }
 
 
@@ -203,13 +291,15 @@ def initial(stream: str) -> RfcState:
 
 # Deciding
 def decide(state: RfcState, command: Any, now: int) -> Decision:
-    """`begin`, `adopt` (files without a record), `write` (answers), `move` (a transition), `close` and
-    `reopen`."""
+    """`begin`, `adopt` (files without a record), `write` (answers), `move` (a transition), `close`,
+    `reopen` and `settle` (a conflict of edits)."""
     what = command["do"]
     if what in ("begin", "adopt"):
         return _begin(state, command, now)
     if not state["fields"]:
         raise unknown(state["id"])
+    if what == "settle":
+        return conflicts.decide(state, command)
     if what in ("close", "reopen"):
         is_wanted = bool(state.get("closed")) != (what == "close")
         body = {"at": clock.stamp(now)}
@@ -352,6 +442,8 @@ def apply(state: RfcState, event: Event) -> RfcState:
         return _apply_moved(state, body)
     if kind == "edited_outside":
         return apply_edit(state, body)
+    if kind == "settled":
+        return {**state, **conflicts.after(state, body)}  # type: ignore[typeddict-item]
     return state
 
 

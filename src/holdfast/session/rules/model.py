@@ -6,6 +6,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal, NotRequired, TypedDict
 
+    from holdfast.kernel.conflicts import EditConflict
+
     Profile = Literal["manual", "automated"]
 
     class StatedDecision(TypedDict):
@@ -112,6 +114,7 @@ if TYPE_CHECKING:
         observed: NotRequired[Observed | None]
         stated: NotRequired[Stated | None]
         hidden: NotRequired[list[str]]
+        conflicts: NotRequired[list[EditConflict]]
 
 
 PROGRESS_FILE = ".ccc-progress.md"

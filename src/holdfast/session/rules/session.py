@@ -6,7 +6,7 @@ composed in `holdfast.session.checkpoint`; here is what a session knows and how 
 
 from __future__ import annotations
 
-from holdfast.kernel import clock
+from holdfast.kernel import clock, conflicts
 from holdfast.kernel.errors import Conflict, Usage
 from holdfast.kernel.rules import Decision, Unparsable
 from holdfast.session.rules import progress as progress_file
@@ -44,6 +44,8 @@ LONGEST_LINE = 10_000
 MOST_HIDDEN = 200
 # What says where a session stands; the work tree is looked at later.
 _PLACE = ("worktree", "repository", "commit", "branch")
+# How the blocker ends that a conflict of edits makes.
+CHOICE = "choosing one of them"
 _LISTS = ("completed", "remaining")
 _LINES = ("issue", "title", "mode", "current", "status")
 _IN_BULLETS = (*_LISTS, "decisions", "blockers")
@@ -76,8 +78,8 @@ def initial(stream: str) -> SessionState:
 
 
 def decide(state: SessionState, command: Any, now: int) -> Decision:
-    """`capture`, `survey`, `observe`, `commented`, `ended`, `adopted` (by another session),
-    `resumed`."""
+    """`capture`, `survey`, `observe`, `settle` (a conflict of edits), `commented`, `ended`, `adopted` (by
+    another session), `resumed`."""
     what = command["do"]
     if what in ("survey", "observe") and state["adopted_by"]:
         # Another session has its work and its file by now: what is seen late of this one stays away.
@@ -88,6 +90,8 @@ def decide(state: SessionState, command: Any, now: int) -> Decision:
         return Decision([("surveyed", {"world": command["world"]})])
     if what == "observe":
         return _observe(state, command, now)
+    if what == "settle":
+        return conflicts.decide(state, command)
     if what == "commented":
         return Decision([("commented", {"id": command["id"], "issue": command["issue"]})])
     if what == "ended":
@@ -282,7 +286,10 @@ def apply(state: SessionState, event: Event) -> SessionState:
             "progress": {**state["progress"], **body["set"]},
             "stated": _stated(state, event["at"], event["actor"]),
             "hidden": hidden[-MOST_HIDDEN:],
+            **conflicts.after(state, body),  # type: ignore[typeddict-item]
         }
+    if kind == "settled":
+        return _settled(state, body)
     if kind == "observed":
         return _observed(state, body)
     if kind == "surveyed" and state["last"] is not None:
@@ -297,6 +304,19 @@ def apply(state: SessionState, event: Event) -> SessionState:
     if kind == "adopted":
         return {**state, "adopted_by": body["by"]}
     return state
+
+
+def _settled(state: SessionState, body: dict[str, Any]) -> SessionState:
+    """The state after a person chose: the conflict's blocker goes with it."""
+    over = [one for one in state.get("conflicts") or [] if one["id"] in body["settled"]]
+    gone = [_blocker_of(one) for one in over]
+    progress = state["progress"]
+    left = [one for one in progress["blockers"] if one not in gone]
+    return {
+        **state,
+        "progress": {**progress, "blockers": left},
+        **conflicts.after(state, body),  # type: ignore[typeddict-item]
+    }
 
 
 def _observed(state: SessionState, body: dict[str, Any]) -> SessionState:
@@ -384,38 +404,52 @@ def absorb(
         for name, value in read.items()
         if value != shown[name] and value not in (present[name], newer[name])
     }
+    settled = conflicts.settled_by(base, change["path"], changed)
     # What the session said since the editor read the file, and the editor changed, too.
     both = [name for name in changed if newer[name] != shown[name]]
-    conflicts = [_conflict(name, changed[name], newer[name]) for name in both if name in _LINES]
+    met = []
     for name in both:
         if name in _IN_BULLETS:
-            kept = [one for one in newer[name] if one in read[name] or one not in shown[name]]
-            added = [one for one in read[name] if one not in shown[name] and one not in kept]
-            changed[name] = [*kept, *added]
-        elif name in _LINES:
-            del changed[name]
+            changed[name] = conflicts.merge_lists(shown[name], newer[name], read[name])
+        elif name in _LINES or (name == "prompt" and _says_more(newer[name], shown[name])):
+            theirs = changed.pop(name)
+            edit = {"path": change["path"], "set": {name: theirs}}
+            met.append(conflicts.find(change["path"], name, newer[name], theirs, edit))
         elif name == "extra":
             changed[name] = f"{newer[name]}\n\n{read[name]}".strip("\n")
     if "completed" in changed:
         listed = set(changed["completed"])
         known = [task for task in state["progress"]["completed"] if task not in listed]
         changed["completed"] = [*known, *changed["completed"]]
-    fresh = [one for one in conflicts if one not in present["blockers"]]
+    fresh = [one for one in map(_blocker_of, met) if one not in present["blockers"]]
     if fresh:
         changed["blockers"] = [*changed.get("blockers", present["blockers"]), *fresh]
-    if not changed:
+    # Who takes the blocker of a conflict out has chosen.
+    gone = [one for one in shown["blockers"] if one not in read["blockers"]]
+    chosen = [one["id"] for one in base.get("conflicts") or [] if _blocker_of(one) in gone]
+    over = [*settled.get("settled", []), *chosen]
+    if not changed and not over:
         return []
     body: dict[str, Any] = {"path": change["path"], "set": changed}
-    gone = [task for task in shown["remaining"] if task not in read["remaining"]]
-    if gone:
-        body["hidden"] = gone
+    body |= {"conflicts": met} if met else {}
+    body |= {"settled": over} if over else {}
+    hidden = [task for task in shown["remaining"] if task not in read["remaining"]]
+    if hidden:
+        body["hidden"] = hidden
     return [("edited_outside", body)]
 
 
-def _conflict(name: str, theirs: str, ours: str) -> Blocker:
-    """Both changed one line: the file shows the session's, and the editor's as a blocker."""
-    said = f'{name} was edited by hand to "{theirs}", and the session said "{ours}" meanwhile'
-    return {"blocker": said, "until": "choosing one of them"}
+def _says_more(prompt: str, before: str) -> bool:
+    """Whether a prompt asks for something else than the one before it, and not only for another file or
+    place: these are composed anew at each checkpoint."""
+    return next_action_of(prompt) != next_action_of(before)
+
+
+def _blocker_of(conflict: conflicts.EditConflict) -> Blocker:
+    """Both changed one value: the file shows the session's, and the editor's as a blocker."""
+    theirs, ours = one_line(conflict["theirs"]), one_line(conflict["ours"])
+    what = f'{conflict["place"]} was edited by hand to "{theirs}"'
+    return {"blocker": f'{what}, and the session said "{ours}" meanwhile', "until": CHOICE}
 
 
 def render(state: SessionState) -> dict[str, str]:
