@@ -24,6 +24,7 @@ MEMBERS = {
     *("root", "journal", "close"),
     *("checkpoint", "resume", "sessions", "edits", "apply_edits"),
     *("note", "status", "history", "show", "diff", "restore", "snapshot"),
+    *("conflicts", "settle"),
     *("agent", "loop", "gates", "budgets", "plans", "rfc", "stop", "release"),
 }
 PARTS = {
@@ -74,7 +75,10 @@ def test_the_examples_of_its_page_run_in_order(repository: Path) -> None:
         and node.value.id == "workspace"
     }
     # The page's text names these; they need nothing to be shown.
-    assert MEMBERS - used == {"root", "journal", "sessions", "diff", "edits", "apply_edits"}
+    assert MEMBERS - used == {
+        *("root", "journal", "sessions", "diff", "edits", "apply_edits"),
+        *("conflicts", "settle"),
+    }
     done = subprocess.run(
         [sys.executable, "-c", script], check=False, capture_output=True, text=True
     )

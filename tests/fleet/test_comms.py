@@ -251,6 +251,28 @@ def test_what_was_read_may_be_deleted(channel: Channel) -> None:
     assert subjects() == ["three", "two"]
 
 
+def test_a_message_that_was_deleted_with_another_change_stays_deleted(channel: Channel) -> None:
+    """It came in long before: no author can have a copy without it."""
+    for subject in ("one", "two", "three"):
+        channel.send(subject)
+    text = VIEW.read_text("utf-8")
+    above, third, second, first = *text.partition("## Message 3")[:1], *messages.split(text)[1]
+    assert "two" in second
+    VIEW.write_text(f"{above}{third}{first}\na word by hand\n", "utf-8")
+    channel.send("four", AT + 20 * clock.MINUTE)
+    assert subjects() == ["four", "three", "one"]
+    assert "a word by hand" in VIEW.read_text("utf-8")
+
+
+def test_the_newest_message_stays_deleted_with_another_change(channel: Channel) -> None:
+    channel.send("one")
+    channel.send("two")
+    above, (_, first) = messages.split(VIEW.read_text("utf-8"))
+    VIEW.write_text(f"{above}{first}\na word by hand\n", "utf-8")
+    channel.send("three", AT + 20 * clock.MINUTE)
+    assert subjects() == ["three", "one"]
+
+
 # Both at once
 
 

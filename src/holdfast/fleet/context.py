@@ -224,6 +224,7 @@ class FleetAgent:
             "seen": "",
             "identity": "",
             "base": 0,
+            "familiar": None,
         }
         found = rules.absorb(self.state, self.state, change, self.context.now)
         events = [{"kind": kind, "body": body} for kind, body in found]

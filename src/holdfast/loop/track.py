@@ -227,6 +227,7 @@ class Track:
             "seen": "",
             "identity": here,
             "base": version,
+            "familiar": None,
         }
         for kind, body in rules.absorb(state, self._at(version), change, clock.now()):
             event: Event = {"id": "", "kind": kind, "body": body, "at": "", "actor": "outside"}

@@ -180,7 +180,8 @@ def absorb(state: CommsState, base: CommsState, change: Change, now: int) -> lis
             return []
         return [("reinitialised", {"path": change["path"], "held": state["text"]})]
     text = merge(base["text"], state["text"], change["text"])
-    text = with_unseen(state["text"], change["text"], text)
+    familiar = change["familiar"]["text"] if change["familiar"] else ""
+    text = with_unseen(state["text"], change["text"], text, familiar)
     if text == state["text"]:
         return []
     return [("edited_outside", {"path": change["path"], "text": text})]

@@ -208,20 +208,21 @@ def merge(base: str, ours: str, theirs: str) -> str:
     return "".join(spaced) + pieces[-1]
 
 
-def with_unseen(known: str, theirs: str, text: str) -> str:
+def with_unseen(known: str, theirs: str, text: str, familiar: str = "") -> str:
     """The text, with the unread messages put back that the author of `theirs` has not seen.
 
     A shell that read the file before a message came in writes the file back without that message, and with
-    what it changed; a script that begins writes an empty file. A person who deletes messages changes
-    nothing else: what they deleted stays deleted.
+    what it changed; a script that begins writes an empty file. A person who only deletes messages has seen
+    them, and so has every author who knows a `familiar` text with them: what these deleted stays deleted.
     """
     if _is_removal(known, theirs):
         return text
-    blocks = split(known)[1]
+    blocks, left = split(known)[1], split(theirs)[1]
+    seen = split(familiar)[1] if left else []
     for position in reversed(range(len(blocks))):
         block = blocks[position]
         there = split(text)[1]
-        if UNREAD in block and not _is_in(block, there):
+        if UNREAD in block and not _is_in(block, there) and not _is_in(block, seen):
             below = any(_is_in(each, there) for each in blocks[position + 1 :])
             text = _put_back(text, block, is_last=bool(there) and not below)
     return text

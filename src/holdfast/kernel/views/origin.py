@@ -25,15 +25,17 @@ VERSIONS = 64
 ALIKE = 0.7
 
 
-def state_edited(write: StreamWrite, path: str, text: str, base: Any) -> Any:
+def state_edited(write: StreamWrite, path: str, text: str, base: Any) -> tuple[Any, Any]:
     """The state that the author of a text was looking at: `base`, which the file showed, or an earlier
-    one."""
+    one. And the state that they have seen at least: the one before the longest edit began; None if it is
+    not known or of no use."""
     shown = _lines(write.rules.render(base).get(path, ""))
     edited = _lines(text)
     best, fewest = base, len(shown ^ edited)
     if shown <= edited:
-        return base  # nothing is missing, so nothing can have been removed
-    for state in _earlier(write):
+        return base, None  # nothing is missing, so nothing can have been removed
+    earlier, seen = _earlier(write)
+    for state in earlier:
         before = _lines(write.rules.render(state).get(path, ""))
         later, added = shown - before, edited - before - shown
         taken_out = before - shown
@@ -47,7 +49,7 @@ def state_edited(write: StreamWrite, path: str, text: str, base: Any) -> Any:
             continue
         if len(before ^ edited) < fewest:
             best, fewest = state, len(before ^ edited)
-    return best
+    return best, seen
 
 
 def _lines(text: str) -> set[str]:
@@ -70,18 +72,19 @@ def _likeness(line: str, other: str) -> float:
     return next((at for at, (one, two) in pairs if one != two), shorter) / shorter
 
 
-def _earlier(write: StreamWrite) -> list[Any]:
-    """The states that the stream had within the longest edit, the newest first."""
+def _earlier(write: StreamWrite) -> tuple[list[Any], Any]:
+    """The states that the stream had within the longest edit, the newest first; and the one at its
+    beginning."""
     since = clock.precise(max(0, write.now - LONGEST_EDIT))
     try:
         records = write.journal.read(write.stream, limit=write.version)
     except HoldfastError:
-        return []
+        return [], None
     if not records or (records[0]["version"] != 1 and records[0]["kind"] != RESTORED):
-        return []
+        return [], None
     state, states = write.rules.initial(write.stream), []
     for record in records:
         if record["at"] >= since:
             states.append(state)
         state = fold(write.rules, state, [record])
-    return states[: -VERSIONS - 1 : -1]
+    return states[: -VERSIONS - 1 : -1], states[0] if states else state

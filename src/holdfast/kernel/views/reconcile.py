@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     class Change(TypedDict):
         """What an editor did to a view. `base` is the version that they were looking at, or UNKNOWN
         for a file that we never wrote; `file` is where the edit waits, when not in its place, and
-        `seen` what was taken in of that file before."""
+        `seen` what was taken in of that file before. `familiar` is the state that the editor has seen at
+        least, None if that is not known."""
 
         kind: Literal["edited", "removed", "broken"]
         path: str
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
         kept: str
         identity: str
         base: int
+        familiar: Any
 
 
 UNKNOWN = -1
@@ -222,6 +224,7 @@ def _change(
         "kept": kept,
         "identity": identity,
         "base": base,
+        "familiar": None,
     }
 
 
@@ -350,7 +353,8 @@ def base_of(write: StreamWrite, change: Change, base: Any) -> Any:
     """What the author of an edit was looking at, when the file showed `base`."""
     try:
         if not change["file"]:
-            return state_edited(write, change["path"], change["text"], base)
+            base, change["familiar"] = state_edited(write, change["path"], change["text"], base)
+            return base
         if change["seen"]:
             # Taken in before, up to here; what an editor appended since is all that is new.
             seen: Change = {**change, "text": change["seen"]}

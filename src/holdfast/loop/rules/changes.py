@@ -3,9 +3,7 @@ each event of a step makes to its checkpoint."""
 
 from __future__ import annotations
 
-from holdfast.kernel import canonical_json, clock
-from holdfast.kernel.conflicts import MISSING, merge_lists
-from holdfast.kernel.conflicts import find as find_conflict
+from holdfast.kernel import canonical_json, clock, conflicts
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.text import without_nul
 from holdfast.loop.rules.checkpoint import checkpoint_of, checkpoints_of, current_step, loop_of
@@ -156,18 +154,18 @@ def met(ours: Any, base: Any, changes: Iterable[Change]) -> tuple[list[Change], 
         elif change[0] == SET and all(
             isinstance(one, list) for one in (before, present, change[2])
         ):
-            clean.append([SET, change[1], merge_lists(before, present, change[2])])
+            clean.append([SET, change[1], conflicts.merge_lists(before, present, change[2])])
         else:
             conflicting.append(change)
     return clean, conflicting
 
 
 def _value_at(value: Any, path: Sequence[str | int]) -> Any:
-    return _at(value, path) if _is_there(value, path) else MISSING
+    return _at(value, path) if _is_there(value, path) else conflicts.MISSING
 
 
 def _same(one: Any, other: Any) -> bool:
-    if one is MISSING or other is MISSING:
+    if one is conflicts.MISSING or other is conflicts.MISSING:
         return one is other
     return canonical_json.dumps(one) == canonical_json.dumps(other)
 
@@ -187,9 +185,9 @@ def conflicts_of(path: str, ours: Any, changes: Iterable[Change]) -> list[EditCo
             "changes": [[change[0], place, *change[2:]] for place in places],
             "order": {},
         }
-        theirs = MISSING if change[0] == CUT else change[2]
+        theirs = conflicts.MISSING if change[0] == CUT else change[2]
         name = place_name(places[0])
-        found[name] = find_conflict(path, name, _value_at(ours, places[0]), theirs, edit)
+        found[name] = conflicts.find(path, name, _value_at(ours, places[0]), theirs, edit)
     return list(found.values())
 
 
