@@ -19,7 +19,9 @@ from tests.trackers.fake_linear import FakeLinear
 
 CLEAN = "Git snapshot skipped — working tree clean."
 NOTHING = "Git snapshot skipped — nothing to stage."
-NO_SCOPE = "Git snapshot skipped — no activeTaskFiles in .ccc-state.json."
+NO_SCOPE = (
+    "Git snapshot skipped — no files in scope: give --file, or activeTaskFiles in .ccc-state.json."
+)
 TASK = ("--issue", "CIA-7", "--task", "Parse dates", "--remaining", "Docs")
 MESSAGE = "wip(CIA-7): checkpoint — task 1 of 2: Parse dates"
 
@@ -103,7 +105,7 @@ def test_the_whole_output_of_a_clean_checkpoint(project: Path, holdfast: Holdfas
         f"{world.PROMPT}\n"
         "\n"
         "Copy this prompt into your next session's first message.\n"
-        "2 done, 2 skipped: Git snapshot, Linear update.\n"
+        "Nothing to do in 2 of 4: Git snapshot, Linear update.\n"
         "Checkpoint complete: 4/4 steps succeeded.\n"
     )
 

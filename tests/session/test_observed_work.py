@@ -109,6 +109,17 @@ def test_a_statement_keeps_its_time_and_its_claims_when_work_goes_on(
     assert "words.py" in pack.partition("Stated in a checkpoint")[2]
 
 
+def test_a_claim_whose_command_failed_since_is_told_so(home: Home, holdfast: Holdfast) -> None:
+    Path("check.py").write_text("")
+    claim = ("--claim", "the check passes", "run:python3 check.py")
+    assert holdfast("checkpoint", "--session", "s", "--task", "Quotes", *claim).code == 0
+    assert "[verified] the check passes (run:python3 check.py: exit 0" in PROGRESS.read_text()
+    later = WORK.replace("2026-11-15T18:00", clock.stamp(clock.now() + clock.HOUR)[:16])
+    turn(home, home.claude(later), clock.now())
+    pack = holdfast("resume", "--session", "s", "--json").data["pack"]
+    assert "Claim: failed since, was [verified] the check passes" in pack
+
+
 def test_a_task_that_a_person_took_out_of_the_file_stays_out(
     home: Home, holdfast: Holdfast
 ) -> None:

@@ -35,7 +35,7 @@ def test_the_box_to_the_letter(project: Path, holdfast: Holdfast) -> None:
 def test_the_prompt_below_the_box(project: Path, holdfast: Holdfast) -> None:
     answer = holdfast("checkpoint", *WORK)
     box = f"{TOP}\n{TITLE}\n{BOTTOM}\n\n{PROMPT}\n\n{CLOSING}\n"
-    assert shown(answer.out) == f"{box}2 done, 2 skipped: Git snapshot, Linear update.\n"
+    assert shown(answer.out) == f"{box}Nothing to do in 2 of 4: Git snapshot, Linear update.\n"
 
 
 @pytest.mark.clause("CCC-56", "CCC-25")
@@ -139,7 +139,7 @@ def test_a_vague_prompt_is_a_warning_each_time(project: Path, holdfast: Holdfast
     for _ in range(2):
         answer = holdfast("checkpoint", "--issue", "CIA-7", "--task", "It")
         assert answer.code == 0
-        assert "The continuation prompt is weak: it names no key files." in answer.err
+        assert "The continuation prompt is weak: it names no key files (--file)." in answer.err
         automated = holdfast("checkpoint", "--auto", "--json")
         weak = "The continuation prompt is weak: it names no key files."
         assert weak in automated.data["warnings"]

@@ -518,3 +518,20 @@ def test_a_checkpoint_from_the_future_hides_no_later_one(holdfast: Holdfast, ahe
     assert [one["session"] for one in listed] == ["s2", "s1"]
     streams = holdfast("status", "--json").data["streams"]
     assert [one["stream"] for one in streams] == ["session:s2", "session:s1"]
+
+
+def test_files_that_holdfast_writes_are_neither_drift_nor_key_files(
+    project: Path, holdfast: Holdfast
+) -> None:
+    assert holdfast("agent", "start", "Secondary-A", "--feature", "f1").code == 0
+    assert "agent_" not in holdfast("checkpoint", "--task", "Renderer").out
+    assert holdfast("agent", "beat", "Secondary-A", "--step", "reads").code == 0
+    track = project / "conductor/tracks/build"
+    track.mkdir(parents=True)
+    (track / "metadata.json").write_text("{}\n")
+    assert holdfast("resume", "--json").data["verdict"] == "CLEAN"
+    (track / "plan.md").write_text("- [ ] Draw lines\n")
+    found = holdfast("resume", "--json").data
+    assert [reason["what"] for reason in found["reasons"]] == [
+        "changed since: conductor/tracks/build/plan.md"
+    ]

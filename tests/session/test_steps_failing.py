@@ -176,7 +176,10 @@ def test_a_damaged_state_file_fails_the_third_step_only(
     (project / "a.py").write_text("two\n")
     answer = holdfast("checkpoint", *WORK[:-2])
     lines = answer.out.splitlines()
-    assert "Git snapshot skipped — no activeTaskFiles in .ccc-state.json." in lines
+    assert (
+        "Git snapshot skipped — no files in scope: give --file, or activeTaskFiles in .ccc-state.json."
+        in lines
+    )
     assert lines[-2] == "Checkpoint complete: 3/4 steps succeeded."
     assert lines[-1].startswith("Failed: Linear update (.ccc-state.json is damaged: ")
     assert lines[-1].endswith(") — status not persisted to issue tracker.")
@@ -202,3 +205,29 @@ def test_a_damaged_journal_fails_step_one_alone(project: Path, holdfast: Holdfas
     assert second["status"] != "failed"
     assert fourth["status"] == "ok"
     assert "Resume CIA-1." in answer.data["prompt"]
+
+
+def test_a_record_whose_file_cannot_be_written_is_called_safe(
+    project: Path, holdfast: Holdfast, blocked_view: Break
+) -> None:
+    blocked_view()
+    answer = holdfast("checkpoint", "--task", "Renderer", "--next", "draw lines", "--json")
+    assert answer.code == 1
+    assert answer.envelope["error"]["kind"] == "not_written"
+    assert ".ccc-progress.md was not written" in answer.envelope["error"]["message"]
+    assert "The record is safe." in answer.envelope["error"]["message"]
+    assert "draw lines" in holdfast("resume", "--json").data["pack"]
+
+
+def test_a_file_in_scope_that_is_not_there_is_named(project: Path, holdfast: Holdfast) -> None:
+    answer = holdfast("checkpoint", "--task", "Renderer", "--file", "nosuch.py")
+    assert "warning: nosuch.py is in scope, but there is no such file." in answer.err
+
+
+def test_a_work_tree_that_was_not_committed_is_kept_and_the_command_named(
+    project: Path, holdfast: Holdfast
+) -> None:
+    (project / "a.py").write_text("two\n")
+    answer = holdfast("checkpoint", "--task", "Renderer")
+    (kept,) = [line for line in answer.out.splitlines() if line.startswith("The work tree is kept")]
+    assert holdfast(*kept.partition(": holdfast ")[2].split()).code == 0

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         report: str
         prompt: str
         snapshot: str
+        recorded: bool
         warnings: list[str]
         lines: list[str]
 
@@ -123,7 +124,7 @@ class CheckpointRun:
 
     __slots__ = (
         *("actor", "adopted", "answer", "ask", "folder", "head", "id", "known", "lines", "now"),
-        *("profile", "prompt", "queued", "request", "session", "settings", "snapshot"),
+        *("profile", "prompt", "queued", "recorded", "request", "session", "settings", "snapshot"),
         *("_writer", "state_file", "state_problem", "steps", "warnings", "workspace"),
     )
 
@@ -140,6 +141,8 @@ class CheckpointRun:
         self.ask = ask if self.profile == "manual" else None
         self.folder = ccc_files.folder_of(workspace)
         self.queued = False
+        # The journal has the progress, whether or not its file could be written.
+        self.recorded = False
         self.steps: list[Step] = []
         self.lines: list[str] = []
         self.warnings: list[str] = []
@@ -189,6 +192,7 @@ def _result(run: CheckpointRun, prompt: str) -> Result:
         "report": report.write(run.steps) if run.steps else "Dry run: nothing was changed.",
         "prompt": prompt,
         "snapshot": run.snapshot,
+        "recorded": run.recorded,
         "warnings": run.warnings,
         "lines": run.lines,
     }
@@ -380,11 +384,13 @@ def _persist(run: CheckpointRun, claims: list[Any]) -> Step:
     if outcome["queued"]:
         run.queued = True
         return report.done(report.PERSIST, "Progress queued: the journal cannot be written here.")
+    run.recorded = True
     session_files.drop(run.workspace, run.session, session_files.RESUMED)
     _say_where_broken_files_are(run, stream, before)
     for view in outcome["views"]:
         if view["status"] == "failed":
-            return report.failed(report.PERSIST, view["reason"])
+            not_written = f"{view['path']} was not written: {view['reason'].rstrip('.')}"
+            return report.failed(report.PERSIST, f"{not_written}. The record is safe")
     return report.done(report.PERSIST)
 
 
@@ -426,6 +432,8 @@ def _command(run: CheckpointRun, claims: list[Any]) -> dict[str, Any]:
         given["mode"] = mode
     elif "mode" not in given and not known["captures"]:
         given["mode"] = ccc_files.read_preferences(run.workspace)["default_mode"] or None
+    world = _world(run)
+    is_dirty = bool(world["dirty_files"])
     return {
         "do": "capture",
         "given": given,
@@ -436,8 +444,8 @@ def _command(run: CheckpointRun, claims: list[Any]) -> dict[str, Any]:
         "reason": run.request.get("reason", ""),
         "adopts": run.adopted["session"] if run.adopted else "",
         "resumed": bool(session_files.read(run.workspace, run.session, session_files.RESUMED)),
-        "world": _world(run),
-        "claims": claims,
+        "world": world,
+        "claims": [{**claim, "dirty": is_dirty} for claim in claims],
         "inherits": _inherited(source),
         "tracker": _tracker_wish(run, given["issue"]),
     }
@@ -485,6 +493,9 @@ def _tracker_wish(run: CheckpointRun, issue: str) -> str:
 
 def _weak(run: CheckpointRun, prompt: str) -> None:
     """CCC-24: a weak prompt is a warning; only --strict in the manual profile refuses it."""
+    for name in run.request.get("files", []):
+        if not os.path.lexists(os.path.join(run.workspace.root, name)):
+            run.warnings.append(f"{name} is in scope, but there is no such file.")
     for weakness in _weaknesses(run, prompt):
         run.warnings.append(f"The continuation prompt is weak: {weakness}.")
 
@@ -520,13 +531,17 @@ def _git(run: CheckpointRun) -> Step:
 def _keep_work_tree(run: CheckpointRun) -> None:
     if not run.workspace.git_dir:
         return
-    from holdfast.session.git_step import keep_work_tree
+    from holdfast.session.git_step import CLEAN, keep_work_tree
 
     largest = int(run.settings["snapshot.largest_mb"])
     run.snapshot, warnings = keep_work_tree(
         run.workspace, run.session, largest_mb=largest, now=run.now
     )
     run.warnings += warnings
+    step = run.steps[-1]
+    is_left_out = step["status"] == "skipped" and step["message"] != CLEAN
+    if run.snapshot and is_left_out and not run.request.get("skip_git"):
+        run.lines.append(f"The work tree is kept: holdfast snapshot show {run.snapshot}")
 
 
 def _survey(run: CheckpointRun) -> None:

@@ -66,12 +66,6 @@ def check(probe: Mapping[str, Any]) -> None:
         raise Usage(f"{dict(probe)!r} is no probe.", hint=f"It is one of {FORMS}.")
 
 
-def spell(probe: Mapping[str, Any]) -> str:
-    """A probe as the command line spells it; on one line."""
-    kind, value = next(iter(probe.items()), ("", ""))
-    return " ".join(kind.split() if value is True else f"{kind}:{value}".split())
-
-
 def run_all(
     claims: Sequence[Mapping[str, Any]],
     root: str,

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from holdfast.session.rules.report import Step
 
 
+CLEAN = "Git snapshot skipped — working tree clean."
+
+
 def commit(
     workspace: Workspace, files: list[str], message: str, checkpoint: str, exclude: list[str]
 ) -> tuple[Step, list[str]]:
@@ -35,9 +38,10 @@ def commit(
     if outcome in ("committed", "already"):
         step = report.done(report.SNAPSHOT, f"Git snapshot {(done['commit'] or '')[:12]}.")
     elif outcome == "clean":
-        step = report.skipped(report.SNAPSHOT, "Git snapshot skipped — working tree clean.")
+        step = report.skipped(report.SNAPSHOT, CLEAN)
     elif outcome == "nothing":
-        why = "nothing to stage" if files else f"no activeTaskFiles in {STATE_FILE}"
+        nowhere = f"no files in scope: give --file, or activeTaskFiles in {STATE_FILE}"
+        why = "nothing to stage" if files else nowhere
         step = report.skipped(report.SNAPSHOT, f"Git snapshot skipped — {why}.")
     elif outcome == "hook_failed":
         hook = f"{done['hook'] or 'pre-commit'} hook"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from holdfast.clients.folders import FoundSession
     from holdfast.session.observed_state import Observation
     from holdfast.session.pack import StatedPart
-    from holdfast.session.rules.model import SessionState
+    from holdfast.session.rules.model import Claim, SessionState
 
 MOST_COMPLETED, MOST_SINCE = 8, 4
 # A file that is read to see whether what was to be done stands in it by now.
@@ -131,15 +131,23 @@ def stated_part(
         age += f", {edits} edit{'s' if edits != 1 else ''} before now"
     since: list[str] = []
     done = ""
+    failing: set[str] = set()
     if seen is not None and stated is not None and calls:
+        failing = {
+            one_line(one["text"])
+            for one in seen["commands"].values()
+            if one["failed"] and one["call"] > stated["calls"]
+        }
         edited = _edited_since(seen, stated["calls"])
         since = _since(seen, stated["calls"], edited)
         done = _done_since(next_action_of(state["progress"]["prompt"]), edited, root)
-    lines = list(_stated_lines(state, went_on=edits > 0, done=done))
+    lines = list(_stated_lines(state, went_on=edits > 0, done=done, failing=failing))
     return {"age": age, "lines": [*since, *lines]} if lines else None
 
 
-def _stated_lines(state: SessionState, *, went_on: bool, done: str) -> Iterator[str]:
+def _stated_lines(
+    state: SessionState, *, went_on: bool, done: str, failing: set[str]
+) -> Iterator[str]:
     """What was stated. A status or a next action that work has overtaken is called one of then."""
     progress, last = state["progress"], state["last"]
     prompt = progress["prompt"]
@@ -162,12 +170,18 @@ def _stated_lines(state: SessionState, *, went_on: bool, done: str) -> Iterator[
     stated = state.get("stated")
     by = f", by {stated['by']}" if stated and stated["by"] else ""
     for claim in last["claims"] if last else []:
-        yield f"Claim: {claim_line(claim)}{by}"
+        then = "failed since, was " if _fails_now(claim, failing) else ""
+        yield f"Claim: {then}{claim_line(claim)}{by}"
     for made in reversed(progress["decisions"]):
         yield f"Decision: {made['decision']}: {made['rationale']}"
     yield from (f"Remaining: {task}" for task in progress["remaining"])
     yield from (f"Completed: {task}" for task in progress["completed"][: -MOST_COMPLETED - 1 : -1])
     yield from (line for line in progress["extra"].split("\n") if line.strip())
+
+
+def _fails_now(claim: Claim, failing: set[str]) -> bool:
+    """Whether the command behind a claim was seen to fail after it was stated."""
+    return claim["ok"] and one_line(str(claim["probe"].get("run", ""))) in failing
 
 
 def _known_of(prompt: str, current: str, *, went_on: bool, done: str) -> Iterator[str]:

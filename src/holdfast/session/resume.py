@@ -381,7 +381,7 @@ def _checked(state: SessionState, not_run: dict[str, str], *, recheck: bool) -> 
     last, stated = state["last"], state.get("stated")
     if last is None or not last["claims"]:
         return []
-    from holdfast.session.claims import spell
+    from holdfast.session.rules.progress import spell
 
     return [
         {

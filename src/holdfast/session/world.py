@@ -22,14 +22,19 @@ if TYPE_CHECKING:
 
 MOST_FILES = 200
 CONTROL_FILES = (PROGRESS_FILE, STATE_FILE, ".holdfast")
-# What Holdfast itself writes into a work tree: a change there is no change of the work.
+# What Holdfast itself writes into a work tree: a change there is no change of the work. The journal has it.
 OWN_FILES = (
-    *(".ccc-preferences.yaml", ".notes", ".autopilot/state", "holdfast.toml", ".mcp.json"),
+    *(".ccc-preferences.yaml", ".notes", "holdfast.toml", ".mcp.json"),
+    *(".autopilot/state", ".autopilot/waypoints"),
+    *(".autopilot/TRANSPONDER.md", ".autopilot/holding-pattern.md"),
     *(".claude/settings.json", ".claude/settings.local.json", ".codex/hooks.json"),
     *(".codex/config.toml", ".gemini/settings.json", ".opencode/plugins/holdfast.js"),
     *("opencode.json", "opencode.jsonc", ".qwen/settings.json"),
     *(".github/copilot/settings.local.json", ".github/mcp.json"),
 )
+# A fleet's folders stand in the folder of its epic, and a track's files beside its plan, which is work.
+FLEET_FOLDERS = ("agent_checkpoints", "agent_comms")
+TRACK_FILES = ("metadata.json", "checkpoint-history.jsonl")
 
 
 def head_now(workspace: Workspace) -> Any:
@@ -86,7 +91,8 @@ def look_at_work_tree(
     from holdfast.git.status import content_of, digest_of, read_status
 
     try:
-        changes = read_status(workspace.root, exclude=[*exclude, *OWN_FILES], started=started)
+        changes = read_status(workspace.root, exclude=exclude, started=started)
+        changes = [change for change in changes if not is_own(change["path"])]
         world["dirty"] = digest_of(workspace.root, changes)
     except GitError:
         return
@@ -147,6 +153,9 @@ def undone_edits(workspace: Workspace, seen: Observation, now: World) -> list[st
 def is_own(name: str) -> bool:
     """Whether a path of the work tree is one that Holdfast itself writes."""
     own = (*CONTROL_FILES, *OWN_FILES)
-    return name.startswith(".ccc-") or any(
-        name == each or name.startswith(f"{each}/") for each in own
-    )
+    if name.startswith(".ccc-") or any(name == each or name.startswith(f"{each}/") for each in own):
+        return True
+    *folders, file = name.split("/")
+    if not set(FLEET_FOLDERS).isdisjoint(folders):
+        return True
+    return folders[:2] == ["conductor", "tracks"] and file in TRACK_FILES

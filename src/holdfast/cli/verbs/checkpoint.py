@@ -16,10 +16,23 @@ from holdfast.session import progress_document, sessions
 from holdfast.session.checkpoint import checkpoint
 from holdfast.session.claims import parse
 from holdfast.session.rules.model import REASONS
+from holdfast.session.rules.prompt import (
+    NAMES_NO_ACTION,
+    NAMES_NO_FILES,
+    NAMES_NO_ISSUE,
+    NAMES_NO_POSITION,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.session.checkpoint import Request
+
+WEAK_WITHOUT = {
+    NAMES_NO_ISSUE: "--issue",
+    NAMES_NO_POSITION: "--task, --done, --remaining",
+    NAMES_NO_FILES: "--file",
+    NAMES_NO_ACTION: "--next",
+}
 
 
 @click.command()
@@ -105,19 +118,31 @@ def command(call: Call, **options: Any) -> Reply:
     if not options["auto"]:
         for warning in result["warnings"]:
             if not any(warning in line for line in shown):
-                warn(warning)
+                warn(_with_option(warning))
     data = {name: value for name, value in result.items() if name != "lines"}
     lines = [safe(line) for line in [*result["lines"], result["report"]]]
     # Without its first step a checkpoint has kept nothing.
     first = result["steps"][0] if result["steps"] else None
     lost = None
-    if first is not None and first["status"] == "failed":
+    if first is not None and first["status"] == "failed" and result["recorded"]:
+        lost = HoldfastError(
+            f"{first['cause']}.",
+            hint="Make its folder writable: the next checkpoint writes the file.",
+            kind="not_written",
+        )
+    elif first is not None and first["status"] == "failed":
         lost = HoldfastError(
             f"The progress was not kept: {first['cause'] or first['message']}.",
             hint="`holdfast doctor` says what is wrong with the journal.",
             kind="not_kept",
         )
     return Reply(data, lines, next=["holdfast resume"], error=lost)
+
+
+def _with_option(warning: str) -> str:
+    """A warning about a weak prompt, with the options that mend it."""
+    options = next((words for words in WEAK_WITHOUT if words in warning), "")
+    return f"{warning.rstrip('.')} ({WEAK_WITHOUT[options]})." if options else warning
 
 
 def _ask(question: str) -> str:

@@ -49,7 +49,8 @@ if TYPE_CHECKING:
         machine: NotRequired[str]
 
     class Claim(TypedDict):
-        """A line of the handoff with a probe behind it, and what the probe said."""
+        """A line of the handoff with a probe behind it, and what the probe said. `dirty`: the work tree
+        differed from the commit then."""
 
         claim: str
         probe: dict[str, Any]
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
         output: str
         at: str
         commit: str | None
+        dirty: NotRequired[bool]
 
     class Capture(TypedDict):
         """One checkpoint, as the state remembers the last one."""

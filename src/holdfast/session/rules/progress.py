@@ -9,7 +9,8 @@ from holdfast.session.rules.model import DEFAULT_MODE, UNKNOWN_ISSUE, empty_prog
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
 
     from holdfast.session.rules.model import Blocker, Claim, Progress, StatedDecision
 
@@ -22,6 +23,8 @@ CLAIMS = "Claims"
 DONE, DASH = " ✓", " — "
 NONE = "None"
 NO_STATUS = "not started"
+# Of what a probe said about a claim that does not hold.
+LONGEST_REASON = 120
 
 
 def write(progress: Progress, at: str, claims: Sequence[Claim] = ()) -> str:
@@ -196,9 +199,20 @@ def blocker_of(text: str) -> Blocker:
 def claim_line(claim: Claim) -> str:
     """A claim with what its probe said: never more than was seen."""
     word = "verified" if claim["ok"] else "unverified"
-    code = "" if claim["exit_code"] is None else f"exit {claim['exit_code']}, "
-    commit = f", at {claim['commit'][:12]}" if claim["commit"] else ""
-    return f"[{word}] {claim['claim']} ({code}{claim['at']}{commit})"
+    said = [] if claim["exit_code"] is None else [f"exit {claim['exit_code']}"]
+    if not claim["ok"] and claim["output"].strip():
+        said.append(one_line(claim["output"].strip().split("\n")[-1])[:LONGEST_REASON])
+    said.append(claim["at"])
+    if claim["commit"]:
+        beside = " with uncommitted changes" if claim.get("dirty") else ""
+        said.append(f"at {claim['commit'][:12]}{beside}")
+    return f"[{word}] {claim['claim']} ({spell(claim['probe'])}: {', '.join(said)})"
+
+
+def spell(probe: Mapping[str, Any]) -> str:
+    """A probe as the command line spells it; on one line."""
+    kind, value = next(iter(probe.items()), ("", ""))
+    return one_line(kind if value is True else f"{kind}:{value}")
 
 
 def one_line(text: str) -> str:

@@ -19,6 +19,9 @@ NO_FILES = "see git status"
 # What is resumed where neither an issue nor a branch has a name.
 NO_ISSUE = "the work here"
 NAMES_NO_ISSUE = "it names no issue"
+NAMES_NO_POSITION = "it does not say which task of how many"
+NAMES_NO_FILES = "it names no key files"
+NAMES_NO_ACTION = "it names no next action"
 
 
 def compose(
@@ -89,11 +92,11 @@ def weaknesses(prompt: str) -> list[str]:
     if not first.startswith("Resume ") or not is_named:
         found.append(NAMES_NO_ISSUE)
     if position_in(first) is None:
-        found.append("it does not say which task of how many")
+        found.append(NAMES_NO_POSITION)
     if not files_in(first):
-        found.append("it names no key files")
+        found.append(NAMES_NO_FILES)
     if not next_action_of(rest or first):
-        found.append("it names no next action")
+        found.append(NAMES_NO_ACTION)
     if any(mark in prompt for mark in ("[task", "[file", "[specific", "CIA-XXX")):
         found.append("it still holds a placeholder")
     return found
