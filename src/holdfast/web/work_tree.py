@@ -8,7 +8,7 @@ from typing import TypedDict
 from holdfast.git import snapshot
 from holdfast.git.run import git
 from holdfast.kernel.errors import HoldfastError
-from holdfast.session.world import CONTROL_FILES
+from holdfast.session.world import CONTROL_FILES, is_own
 
 GIT_SECONDS = 5.0
 MOST_FILES = 60
@@ -54,7 +54,8 @@ def since_commit(worktree: str, known: Sequence[str]) -> Uncommitted:
         output = git(worktree, "ls-files", *wanted, seconds=GIT_SECONDS)
     except (HoldfastError, OSError, ValueError):
         output = b""
-    new = [path for path in output.decode("utf-8", "replace").split("\0") if path]
+    names = output.decode("utf-8", "replace").split("\0")
+    new = [path for path in names if path and not is_own(path)]
     return {**changed, "new": new[:MOST_FILES], "more_new": max(0, len(new) - MOST_FILES)}
 
 
