@@ -153,6 +153,7 @@ def test_where_no_budget_is_kept_nobody_is_stopped_and_nothing_is_written(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spend(tmp_path / "config", monkeypatch, 50_000_000)
+    ask("claude", "SessionStart", source="startup")
     for name in ("UserPromptSubmit", "PostToolUse", "PreToolUse"):
         assert ask("claude", name, **bash("ls")) == {}
     assert not Path(".autopilot").exists()

@@ -23,7 +23,7 @@ from holdfast.kernel import clock, failures
 from holdfast.kernel.workspace import discover
 from holdfast.session import client_process, session_files
 from tests.hooks import client as one_client
-from tests.hooks.world import START, STOP, ask, context
+from tests.hooks.world import PROMPT, START, STOP, USED, ask, context
 from tests.session import world as session_world
 from tests.session.world import WORK, Holdfast
 
@@ -118,6 +118,35 @@ def test_once_though_two_hooks_of_ours_are_there(
     assert NEXT in context(client, ask(client, START[client], source="startup"))
     assert ask(client, START[client], source="startup") == {}
     assert NEXT in context(client, ask(client, START[client], source="compact"))
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_session_whose_start_no_hook_told_gets_its_pack_with_its_first_event(
+    client: str, repository: Path, holdfast: Holdfast
+) -> None:
+    """Claude Code runs no SessionStart hook when its home cannot be written."""
+    holdfast("checkpoint", *WORK, "--session", "before")
+    first = context(client, ask(client, PROMPT[client], prompt="go on"))
+    assert NEXT in first
+    assert TIP in first
+    assert NEXT not in json.dumps(ask(client, PROMPT[client], prompt="and now the tests"))
+    assert NEXT not in json.dumps(ask(client, USED[client], tool_name="Read"))
+    assert ask(client, START[client], source="startup") == {}, "a start that comes late"
+
+
+def test_a_prompt_after_a_start_brings_no_second_pack(repository: Path, holdfast: Holdfast) -> None:
+    holdfast("checkpoint", *WORK, "--session", "before")
+    assert NEXT in context("claude", ask("claude", "SessionStart", source="startup"))
+    assert NEXT not in json.dumps(ask("claude", "UserPromptSubmit", prompt="go on"))
+
+
+def test_where_no_mark_can_be_kept_the_pack_does_not_come_with_every_prompt(
+    repository: Path, holdfast: Holdfast
+) -> None:
+    holdfast("checkpoint", *WORK, "--session", "before")
+    shutil.rmtree(".holdfast", ignore_errors=True)
+    Path(".holdfast").write_text("no folder")
+    assert NEXT not in json.dumps(ask("claude", "UserPromptSubmit", prompt="go on"))
 
 
 @pytest.mark.parametrize("event", ["UserPromptSubmit", "PostToolUse"])

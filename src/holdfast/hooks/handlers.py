@@ -118,16 +118,33 @@ def _reminded(outcome: HookOutcome, reminder: str) -> HookOutcome:
 def _refreshed(
     outcome: HookOutcome, event: HookEvent, client: Client, workspace: Workspace, now: int
 ) -> HookOutcome:
-    """What a hook says, behind the pack where the client was silent after a compaction."""
-    if not _is_silent(client) or not session_files.read(
-        workspace, event.session, session_files.COMPACTED
-    ):
+    """What a hook says, behind the pack where no start has brought it: the client was silent after a
+    compaction, or when the session began."""
+    if _is_silent(client) and session_files.read(workspace, event.session, session_files.COMPACTED):
+        session_files.drop(workspace, event.session, session_files.COMPACTED)
+        event.source = "compact"
+    elif _begins_unnoticed(event, client, workspace, now):
+        session_files.remember_transcript(workspace, event.session, event.transcript)
+        event.source = "startup"
+    else:
         return outcome
     from holdfast.hooks.session_start import start
 
-    session_files.drop(workspace, event.session, session_files.COMPACTED)
-    event.source = "compact"
     return _reminded(start(event, client, workspace, now), outcome.get("context", ""))
+
+
+def _begins_unnoticed(event: HookEvent, client: Client, workspace: Workspace, now: int) -> bool:
+    """Whether this is the first event of a session without a start, and its answer can carry the pack.
+    Claude Code runs no hook at a start when its home cannot be written."""
+    if not event.session or session_files.has_started(workspace, event.session):
+        return False
+    if not client.answer(event, {"context": "the pack"}):
+        return False  # a later event brings it
+    try:
+        session_files.keep(workspace, event.session, session_files.UNNOTICED, {"at": now})
+    except OSError:
+        return False  # it would come again with each event
+    return True
 
 
 def _is_silent(client: Client) -> bool:

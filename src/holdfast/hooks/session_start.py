@@ -36,7 +36,7 @@ TIP = (
 
 def start(event: HookEvent, client: Client, workspace: Workspace, now: int) -> HookOutcome:
     session = event.session
-    moment = f"start-{event.source if event.source.isalnum() else 'other'}"
+    moment = f"{session_files.STARTED}{event.source if event.source.isalnum() else 'other'}"
     if session and not session_files.is_due(workspace, session, moment, SAME_MOMENT, now):
         return {}
     if session and event.source in ("compact", "clear"):

@@ -26,6 +26,9 @@ RESUMED = "resumed"
 REPLACED = "replaced"
 # The context was cut down, and the client says nothing afterwards: the next event brings the pack.
 COMPACTED = "compacted"
+# A session's start leaves a file of this name and its reason; an event before any start leaves the second.
+STARTED = "start-"
+UNNOTICED = f"{STARTED}unnoticed"
 # The client's rate limits: kind, `percentUsed` and `resetsAt` of each.
 LIMITS = "limits"
 # A slot that was not touched for so long belongs to a session that was killed.
@@ -80,6 +83,11 @@ def remember_transcript(workspace: Workspace, session: str, path: str) -> None:
     """Keep where the client writes a session down, as the client said."""
     if session and path and read(workspace, session, TRANSCRIPT).get("path") != path:
         keep(workspace, session, TRANSCRIPT, {"path": path})
+
+
+def has_started(workspace: Workspace, session: str) -> bool:
+    """Whether a start of the session was seen."""
+    return any(name.startswith(STARTED) for name in _names(folder_of(workspace, session)))
 
 
 def drop(workspace: Workspace, session: str, name: str) -> None:
