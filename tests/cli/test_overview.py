@@ -37,7 +37,9 @@ def test_an_empty_repository_is_set_up_first(
     assert (data["next"], data["set_up"], data["sessions"]) == ("holdfast init", False, [])
     assert not Path(".git/holdfast").exists(), "a look writes nothing"
     holdfast("init", "--client", "claude")
-    assert holdfast("--json").data["next"].startswith("holdfast checkpoint")
+    data = holdfast("--json").data
+    assert (data["next"], data["clients"]) == ("claude", ["claude"])
+    assert "Set up for: Claude Code." in holdfast().out
 
 
 def test_outside_of_a_project(
@@ -48,8 +50,8 @@ def test_outside_of_a_project(
     monkeypatch.chdir(folder)
     answer = holdfast()
     assert answer.code == 0
-    assert "is in no project yet" in answer.out
-    assert "holdfast demo" in answer.out
+    assert "is in no project yet. Holdfast works in a git repository." in answer.out
+    assert "To see what holdfast does, type:\n  holdfast demo\n" in answer.out
 
 
 def test_another_folder(

@@ -17,10 +17,12 @@ from holdfast.clients.codex import events as codex_hooks
 from holdfast.clients.codex import install as codex
 from holdfast.clients.gemini import events as gemini_hooks
 from holdfast.clients.gemini import install as gemini
-from holdfast.clients.installation import CLIENTS
+from holdfast.clients.installation import CLIENTS, install
 from holdfast.clients.opencode import install as opencode
 from holdfast.clients.settings import files, text_edit
+from holdfast.kernel.workspace import discover
 from holdfast.processes.distribution import install_command
+from tests.conftest import Git
 from tests.hooks import world
 from tests.session import world as session_world
 from tests.session.world import Holdfast
@@ -411,3 +413,125 @@ def test_the_journal_and_the_work_stay(repository: Path, holdfast: Holdfast) -> 
 
 def test_all_clients_are_known_everywhere() -> None:
     assert CLIENTS == world.CLIENTS
+
+
+def user_status_line(home: Path, command: str = "mine") -> Path:
+    path = home / ".claude" / "settings.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"statusLine": {"type": "command", "command": command}}))
+    return path
+
+
+@pytest.mark.parametrize("level", ["user", "project"])
+def test_a_status_line_of_the_user_in_another_file_is_not_overridden(
+    repository: Path, holdfast: Holdfast, level: str
+) -> None:
+    path = user_status_line(Path.home() if level == "user" else repository)
+    answer = holdfast("init", "--client", "claude")
+    assert "statusLine" not in settings()
+    assert f"statusLine in {path} is yours, and stays" in answer.out
+    assert "All is well." in holdfast("doctor").out
+    holdfast("uninstall")
+    assert not SETTINGS.exists()
+
+
+def test_a_status_line_that_the_user_adds_later_wins(repository: Path, holdfast: Holdfast) -> None:
+    holdfast("init", "--client", "claude")
+    path = user_status_line(Path.home())
+    assert f"overrides yours in {path}." in holdfast("doctor").out
+    holdfast("init", "--client", "claude")
+    assert "statusLine" not in settings()
+    assert "overrides" not in holdfast("doctor").out
+
+
+def test_ours_goes_although_the_user_set_one_elsewhere_since(
+    repository: Path, holdfast: Holdfast
+) -> None:
+    holdfast("init", "--client", "claude")
+    user_status_line(Path.home())
+    SETTINGS.write_text(json.dumps({**settings(), "model": "opus"}))
+    holdfast("uninstall")
+    assert settings() == {"model": "opus"}
+
+
+@pytest.mark.parametrize("before", [None, b"", b"*.o\n", b"no end of line", b"a\r\nb\r\n"])
+def test_git_does_not_see_the_settings_that_init_made(
+    repository: Path, holdfast: Holdfast, git: Git, before: bytes | None
+) -> None:
+    exclude = Path(".git/info/exclude")
+    exclude.unlink(missing_ok=True)
+    if before is not None:
+        exclude.parent.mkdir(exist_ok=True)
+        exclude.write_bytes(before)
+    holdfast("init", *(word for client in CLIENTS for word in ("--client", client)))
+    assert git("status", "--porcelain", "--untracked-files=all") == ""
+    assert (
+        str(Path.home()).encode() not in git("ls-files", "--others", "--exclude-standard").encode()
+    )
+    holdfast("uninstall", "--client", "claude")
+    assert git("status", "--porcelain", "--untracked-files=all") == "", "the others stay hidden"
+    assert "claude" not in exclude.read_text()
+    holdfast("uninstall")
+    assert (exclude.read_bytes() if exclude.exists() else None) == before
+
+
+def test_a_file_that_was_there_is_not_hidden_and_its_user_is_told(
+    repository: Path, holdfast: Holdfast, git: Git
+) -> None:
+    Path(".mcp.json").write_text("{}")
+    answer = holdfast("init", "--client", "claude")
+    assert git("status", "--porcelain").split() == ["??", ".mcp.json"]
+    assert f"{repository}/.mcp.json now names paths of this machine" in answer.out
+
+
+def test_doctor_says_that_git_sees_settings(repository: Path, holdfast: Holdfast) -> None:
+    holdfast("init", "--client", "claude")
+    assert "ok  Git does not see our own files" in holdfast("doctor").out
+    Path(".git/info/exclude").write_text("")
+    seen = holdfast("doctor").out
+    assert "Git sees .claude/settings.local.json, .mcp.json, which `holdfast init` made." in seen
+    holdfast("doctor", "--fix")
+    assert "ok  Git does not see our own files" in holdfast("doctor").out
+
+
+def test_a_server_that_can_be_registered_now_is_what_doctor_names(
+    repository: Path, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after `pip install 'holdfast-agents[mcp]'` beside a copy without it."""
+    workspace = discover()
+    install(workspace, ["claude"], [])
+    seen = holdfast("doctor").out
+    assert "Claude Code has Holdfast's hooks, but not its MCP server." in seen
+    assert "another holdfast" not in seen
+    holdfast("init", "--client", "claude")
+    assert "This holdfast is in the settings of claude" in holdfast("doctor").out
+
+
+def test_init_names_every_file_that_it_writes(repository: Path, holdfast: Holdfast) -> None:
+    def written() -> set[str]:
+        return {
+            str(path)
+            for top in (repository, Path.home())
+            for path in top.rglob("*")
+            if path.is_file()
+        }
+
+    before = written()
+    said = json.loads(holdfast("init", "--client", "claude", "--dry-run", "--json").out)["data"]
+    assert written() == before
+    holdfast("init", "--client", "claude")
+    named = [file["path"] for one in said["clients"] for file in one["files"]]
+    named += [one["path"] for one in said["beside"]]
+    # The lock of a folder is beside what it protects.
+    unnamed = {
+        path
+        for path in written() - before
+        if not any(path == one or path.startswith(f"{one}/") for one in named)
+    }
+    assert {Path(path).name for path in unnamed} <= {"lock"}
+
+
+def test_without_a_journal_uninstall_names_none(repository: Path, holdfast: Holdfast) -> None:
+    holdfast("init", "--client", "claude")
+    assert "the journal of all" not in holdfast("uninstall").out
+    assert not Path(".git/holdfast").exists()

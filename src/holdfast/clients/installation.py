@@ -1,6 +1,7 @@
 """Letting agents' clients call holdfast by themselves, and taking that back byte for byte.
 
-Only files of the project are touched: a hook for all projects would make a journal in each of them.
+Only settings of the project are touched: a hook for all projects would make a journal in each of them.
+`files_beside` lists what is written elsewhere.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ import shutil
 
 from holdfast.clients import launcher
 from holdfast.clients.settings import files
+from holdfast.clients.settings.exclude_part import exclude_file, exclude_part
 from holdfast.clients.table import NAMES, part
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.trust import WORKSPACES
+from holdfast.kernel.workspace import user_folder, worktrees
 from holdfast.processes import relaunch
 from holdfast.processes.distribution import install_command
 
@@ -36,6 +40,12 @@ if TYPE_CHECKING:
         status: Status
         files: list[FileDone]
         notes: list[str]
+
+    class BesideFile(TypedDict):
+        """A file or folder that `init` writes beside the settings."""
+
+        path: str
+        what: str
 
     class FoundClient(TypedDict):
         """A client, and by what it was noticed; empty when it was not."""
@@ -88,6 +98,7 @@ def install(
         launcher.install()
     changes = _change(workspace, parts, files.plan_install, dry_run)
     done: list[Done] = []
+    hidden = [] if dry_run else hide_from_git(workspace)
     for client in parts:
         ours = changes[client]
         statuses = {change["status"] for change in ours}
@@ -98,6 +109,8 @@ def install(
                 "files": _shown(ours),
                 "notes": [
                     *(note for change in ours for note in change["notes"]),
+                    *(note for change in ours for note in _seen_by_git(workspace, change)),
+                    *hidden,
                     *_MODULES[client].notes(workspace),
                     *([] if server else [_no_server()]),
                 ],
@@ -118,6 +131,9 @@ def uninstall(
         client: ours[::-1] for client, ours in parts_of(workspace, clients, ["holdfast"]).items()
     }
     changes = _change(workspace, parts, files.plan_uninstall, dry_run)
+    hidden = [] if dry_run else hide_from_git(workspace)
+    if not dry_run:
+        files.drop_empty_folder(workspace)
     done: list[Done] = []
     for client in parts:
         ours = changes[client][::-1]
@@ -128,10 +144,70 @@ def uninstall(
                 "client": client,
                 "status": status if statuses else "absent",
                 "files": _shown(ours),
-                "notes": [note for change in ours for note in change["notes"]],
+                "notes": [*(note for change in ours for note in change["notes"]), *hidden],
             }
         )
     return done
+
+
+def files_beside(workspace: Workspace) -> list[BesideFile]:
+    """What `init` writes beside the settings of a client, all of it for this user alone."""
+    found: list[BesideFile] = [
+        {"path": launcher.folder_of_user(), "what": "the launcher that the hooks start"},
+        {"path": files.folder_of(workspace), "what": "what the settings were, for `uninstall`"},
+        {
+            "path": os.path.join(user_folder(), WORKSPACES),
+            "what": "the list of your workspaces, for `serve`",
+        },
+    ]
+    if workspace.git_dir:
+        what = "lines that hide the new settings from git: they name paths of this machine"
+        found.append({"path": exclude_file(workspace), "what": what})
+    return found
+
+
+def made_settings(workspace: Workspace) -> list[str]:
+    """The settings with ours in them that `init` made, in all worktrees."""
+    return [
+        os.path.realpath(part.path)
+        for root in worktrees(workspace)
+        for ours in parts_of(workspace.at(root), CLIENTS, ["holdfast"]).values()
+        for part in ours
+        if _is_made(workspace, part)
+    ]
+
+
+def hide_from_git(workspace: Workspace) -> list[str]:
+    """Let git not see the settings that `init` made in any worktree; what a person has to know."""
+    made = made_settings(workspace)
+    wanted = exclude_part(workspace, made)
+    if wanted is None:
+        return []
+    plan = files.plan_install if made else files.plan_uninstall
+    try:
+        files.carry_out(workspace, plan(workspace, wanted))
+    except HoldfastError as error:
+        return [f"Git sees the settings, which name paths of this machine: {error.message}"]
+    return []
+
+
+def _is_made(workspace: Workspace, part: Part) -> bool:
+    """Whether a file is there with ours in it, and `init` made it."""
+    try:
+        text = files.read(os.path.realpath(part.path))
+        return text is not None and part.has_ours(text) and files.is_created(workspace, part.path)
+    except HoldfastError:
+        return False  # `doctor` names what cannot be read
+
+
+def _seen_by_git(workspace: Workspace, change: SettingsChange) -> list[str]:
+    """A file that was there before may be committed, with ours in it."""
+    kept = change["kept"]
+    if not workspace.git_dir or change["status"] != "installed" or kept is None or kept["created"]:
+        return []
+    return [
+        f"{change['path']} now names paths of this machine: do not commit Holdfast's part of it."
+    ]
 
 
 def parts_of(

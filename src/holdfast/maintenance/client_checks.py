@@ -118,7 +118,7 @@ def _clients(workspace: Workspace, fix: bool) -> Check:
             install(workspace, [one["client"] for one in wrong], server())
             fixed = f"written anew for {', '.join(one['client'] for one in wrong)}"
         except HoldfastError as error:
-            wrong[0]["problem"] = error.message
+            wrong[0]["problem"], wrong[0]["why"] = error.message, ""
     installed = conditions(workspace, server())
     if not wrong or (fixed and not any(one["problem"] for one in installed)):
         names = ", ".join(one["client"] for one in installed)
@@ -131,7 +131,7 @@ def _clients(workspace: Workspace, fix: bool) -> Check:
         "clients",
         " ".join(one["problem"] for one in wrong),
         status=_worst(wrong),
-        why="Hooks that cannot start do nothing, and report nothing.",
+        why=" ".join(dict.fromkeys(one["why"] for one in wrong)),
         fix=f"holdfast init {again}",
     )
 

@@ -8,7 +8,9 @@ from glob import escape, iglob
 import apsw
 
 from holdfast.clients.hook_runs import hook_runs
-from holdfast.clients.installation import server
+from holdfast.clients.installation import hide_from_git, made_settings, server
+from holdfast.git.repository import GitError
+from holdfast.git.run import git
 from holdfast.journal import chain, upkeep
 from holdfast.journal.mark import lost_marks
 from holdfast.kernel import clock, config, filesystem, inbox, latch, lock
@@ -602,6 +604,20 @@ def _latch(workspace: Workspace) -> Check:
 
 def _ignored(workspace: Workspace, fix: bool) -> Check:
     ignore = os.path.join(workspace.tool_folder, ".gitignore")
+    seen = _settings_seen(workspace)
+    if seen and fix:
+        hide_from_git(workspace)
+        seen = _settings_seen(workspace)
+        if not seen:
+            return new_check("ignored", "Git does not see our own files", fixed="hidden from git")
+    if seen:
+        return new_check(
+            "ignored",
+            f"Git sees {', '.join(seen)}, which `holdfast init` made.",
+            status="warning",
+            why="These settings name paths of this machine; `git add -A` would take them along.",
+            fix="holdfast doctor --fix",
+        )
     if not os.path.isdir(workspace.tool_folder) or os.path.exists(ignore):
         return new_check("ignored", "Git does not see our own files")
     if fix:
@@ -614,6 +630,19 @@ def _ignored(workspace: Workspace, fix: bool) -> Check:
         why="Git would show our own files as new.",
         fix="holdfast doctor --fix",
     )
+
+
+def _settings_seen(workspace: Workspace) -> list[str]:
+    """The clients' settings that `init` made in this worktree, and that git shows as new files."""
+    root = os.path.realpath(workspace.root)
+    made = [path for path in made_settings(workspace) if path.startswith(root + os.sep)]
+    if not workspace.git_dir or not made:
+        return []
+    words = ("ls-files", "-z", "--others", "--exclude-standard", "--", *made)
+    try:
+        return [name for name in git(root, *words).decode(errors="replace").split("\0") if name]
+    except GitError:
+        return []  # the check of git itself says it
 
 
 def _exchange(workspace: Workspace) -> Check:

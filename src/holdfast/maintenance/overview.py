@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
-from holdfast.clients.installation import detect
+from holdfast.clients.installation import detect, server
+from holdfast.clients.settings.condition import clients_with_ours
+from holdfast.clients.table import CLIENTS
 from holdfast.git.repository import read_head
 from holdfast.kernel.errors import HoldfastError
 from holdfast.maintenance import registry
@@ -20,13 +22,14 @@ MOST_SESSIONS = 3
 
 
 class Overview(TypedDict):
-    """`branch` is empty without git. `set_up` says whether `init` was run here. `next` is the one
-    command to type, `why` says what it does."""
+    """`branch` is empty without git. `set_up` says whether `init` was run here, `clients` for which
+    clients. `next` is the one command to type, `why` says what it does."""
 
     folder: str
     is_workspace: bool
     branch: str
     set_up: bool
+    clients: list[str]
     sessions: list[ListedSession]
     attention: list[Attention]
     next: str
@@ -40,12 +43,14 @@ def gather(workspace: Workspace | None, folder: str, *, now: int) -> Overview:
     )
     waits = _waits(workspace)
     has_init = workspace is not None and workspace.root in registry.roots()
-    next, why = _next(workspace is not None, sessions, waits, has_init)
+    clients = clients_with_ours(workspace, server()) if workspace is not None and has_init else []
+    next, why = _next(workspace is not None, sessions, waits, has_init, clients)
     return {
         "folder": workspace.root if workspace else folder,
         "is_workspace": workspace is not None,
         "branch": _branch(workspace),
         "set_up": has_init,
+        "clients": clients,
         "sessions": sessions,
         "attention": waits,
         "next": next,
@@ -72,7 +77,11 @@ def _branch(workspace: Workspace | None) -> str:
 
 
 def _next(
-    is_workspace: bool, sessions: list[ListedSession], waits: list[Attention], has_init: bool
+    is_workspace: bool,
+    sessions: list[ListedSession],
+    waits: list[Attention],
+    has_init: bool,
+    clients: list[str],
 ) -> tuple[str, str]:
     """One command, and what it does. What waits for a person comes first."""
     if waits:
@@ -80,7 +89,9 @@ def _next(
     if any(one["alive"] != "alive" for one in sessions):
         return "holdfast resume", "continue the work that was left here"
     if not is_workspace:
-        return "holdfast demo", "see what holdfast does; in a git repository it works for you"
+        return "holdfast demo", "see what holdfast does"
     if not has_init and any(found["because"] for found in detect()):
         return "holdfast init", "let the clients of your agents call holdfast by themselves"
+    if clients and not sessions:
+        return CLIENTS[clients[0]].start[0], "start a session, which calls holdfast by itself"
     return 'holdfast checkpoint --task "what you work on"', "save where you are"

@@ -47,7 +47,9 @@ def list_remains(workspace: Workspace) -> list[Remain]:
         what, hint = "the journal on the server", "Ask the people who run that database."
         found.append({"what": what, "path": without_password(workspace.url), "remove": hint})
     if os.path.isdir(workspace.home):
-        what = "the journal of all that happened, and its backups and quarantine"
+        what = "work files of this repository"
+        if workspace.exists():
+            what = "the journal of all that happened, and its backups and quarantine"
         found.insert(0, _folder_or_file(what, workspace.home))
     if os.path.isdir(user_folder()):
         what = "what holdfast keeps for all your projects"

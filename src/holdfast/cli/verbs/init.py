@@ -10,9 +10,16 @@ import click
 
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import ProgressLine, one_line, safe, style
+from holdfast.cli.terminal import ProgressLine, one_line, safe, style, table
 from holdfast.clients.hook_runs import hook_runs
-from holdfast.clients.installation import CLIENTS, detect, install, server, uninstall
+from holdfast.clients.installation import (
+    CLIENTS,
+    detect,
+    files_beside,
+    install,
+    server,
+    uninstall,
+)
 from holdfast.clients.settings.condition import conditions
 from holdfast.kernel.errors import HoldfastError
 from holdfast.maintenance import registry
@@ -21,7 +28,7 @@ from holdfast.maintenance.trust import gather, grant, value_text, withdraw
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.clients.installation import Done, FoundClient
+    from holdfast.clients.installation import BesideFile, Done, FoundClient
     from holdfast.maintenance.remains import Remain
     from holdfast.maintenance.trust import TrustReport
 
@@ -68,7 +75,8 @@ def init_command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
         done = install(call.workspace, wanted, server(), dry_run=only_shown)
     if not only_shown:
         _remember(call)
-    lines = list(_init_lines(done, only_shown))
+    beside = files_beside(call.workspace) if done else []
+    lines = list(_init_lines(done, beside, only_shown))
     chosen = " ".join(f"--client {client}" for client in wanted)
     following = ["holdfast doctor"]
     if not clients:
@@ -78,6 +86,7 @@ def init_command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
         "clients": done,
         "detected": found,
         "dry_run": only_shown,
+        "beside": beside,
         "hooks": hook_runs(call.workspace, server()),
     }
     return Reply(data, lines, next=following)
@@ -114,13 +123,17 @@ def _broken(call: Call) -> Iterator[str]:
             yield f"  {run['fix']}"
 
 
-def _init_lines(done: list[Done], only_shown: bool) -> Iterator[str]:
+def _init_lines(done: list[Done], beside: list[BesideFile], only_shown: bool) -> Iterator[str]:
     words = WOULD if only_shown else INIT_SAID
     for one in done:
         for file in one["files"]:
             yield f"{words[file['status']]}: {one['client']} in {safe(file['path'])}"
         for note in one["notes"]:
             yield style(f"  {safe(note)}", "yellow")
+    if beside:
+        yield "Would write beside them:" if only_shown else "Written beside them:"
+        rows = [[safe(one["path"]), style(one["what"], dim=True)] for one in beside]
+        yield from table(rows, indent="  ")
     if only_shown and done:
         chosen = " ".join(f"--client {one['client']}" for one in done)
         yield ""

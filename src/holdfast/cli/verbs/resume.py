@@ -12,7 +12,7 @@ from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ProgressLine, one_line, safe, style, table
 from holdfast.clients.handover import command_for
-from holdfast.clients.table import NAMES, titles
+from holdfast.clients.table import NAMES, title_of, titles
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotFound, Usage
 from holdfast.maintenance.overview import gather
@@ -244,7 +244,12 @@ def _lines(found: Overview) -> Iterator[str]:
     where = safe(found["folder"])
     if found["branch"]:
         where += f", branch {safe(found['branch'])}"
-    yield style(where, bold=True) if found["is_workspace"] else f"{where} is in no project yet."
+    if found["is_workspace"]:
+        yield style(where, bold=True)
+    else:
+        yield f"{where} is in no project yet. Holdfast works in a git repository."
+    if found["clients"]:
+        yield f"Set up for: {', '.join(map(title_of, found['clients']))}."
     if found["sessions"]:
         yield ""
         yield "Sessions found here:"

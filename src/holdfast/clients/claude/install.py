@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 from holdfast.clients import launcher
-from holdfast.clients.settings.json_part import JsonPart, hook_group
+from holdfast.clients.settings.json_part import JsonPart, hook_group, is_ours
 from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
@@ -60,6 +61,7 @@ def parts(workspace: Workspace, server: list[str]) -> list[Part]:
             hooks=groups,
             members=[(["statusLine"], status_line)],
             items=approved,
+            elsewhere=_own_status_line(workspace),
         )
     ]
     if server:
@@ -67,6 +69,21 @@ def parts(workspace: Workspace, server: list[str]) -> list[Part]:
         path = os.path.join(workspace.root, ".mcp.json")
         found.append(JsonPart(path, members=[(["mcpServers", "holdfast"], entry)]))
     return found
+
+
+def _own_status_line(workspace: Workspace) -> dict[str, str]:
+    """The file with the user's own status line, which Claude Code would not show any more: the local
+    settings of a project override its shared ones, and those override the user's."""
+    for folder in (os.path.join(workspace.root, ".claude"), home()):
+        path = os.path.join(folder, "settings.json")
+        try:
+            found = json.loads(read_plain(path))
+        except (OSError, ValueError, RecursionError):
+            continue  # Claude Code reads none of it either
+        line = found.get("statusLine") if isinstance(found, dict) else None
+        if line and not is_ours(line):
+            return {"statusLine": path}
+    return {}
 
 
 def _group(event: str, limit: int, *words: str, matcher: str = "") -> dict[str, Any]:

@@ -6,6 +6,8 @@ import os
 
 from holdfast.clients.installation import CLIENTS, parts_of
 from holdfast.clients.settings import files
+from holdfast.clients.settings.json_part import JsonPart
+from holdfast.clients.table import title_of
 from holdfast.kernel.errors import HoldfastError
 
 TYPE_CHECKING = False
@@ -17,22 +19,40 @@ if TYPE_CHECKING:
 
     class Condition(TypedDict):
         """A client with something of ours in its settings. `problem` is empty when all is as `init`
-        would write it now; `broken`: its hooks cannot even be started."""
+        would write it now, and `why` says what follows from it; `broken`: its hooks cannot even be
+        started."""
 
         client: str
         problem: str
+        why: str
         broken: bool
+
+
+NOT_STARTED = "Hooks that cannot start do nothing, and report nothing."
 
 
 def conditions(workspace: Workspace, server: list[str]) -> list[Condition]:
     """Each client that has ours, by the worst of its files."""
     found: list[Condition] = []
     for client in CLIENTS:
-        parts = parts_of(workspace, [client], server)[client]
-        problems = [one for part in parts if (one := _condition(client, part)) is not None]
-        if problems:
-            found.append(max(problems, key=lambda one: (one["broken"], bool(one["problem"]))))
+        worst = _worst(workspace, client, server)
+        if worst is None:
+            continue
+        if worst["problem"] and not worst["broken"] and server:
+            hooks = _worst(workspace, client, [])
+            if hooks is not None and not hooks["problem"]:
+                worst["problem"] = (
+                    f"{title_of(client)} has Holdfast's hooks, but not its MCP server."
+                )
+                worst["why"] = "Without it, the agent has no tools of Holdfast's; the hooks work."
+        found.append(worst)
     return found
+
+
+def _worst(workspace: Workspace, client: str, server: list[str]) -> Condition | None:
+    parts = parts_of(workspace, [client], server)[client]
+    found = [one for part in parts if (one := _condition(client, part)) is not None]
+    return max(found, key=lambda one: (one["broken"], bool(one["problem"])), default=None)
 
 
 def clients_with_ours(workspace: Workspace, server: list[str]) -> list[str]:
@@ -59,11 +79,16 @@ def _condition(client: str, part: Part) -> Condition | None:
         gone = [program for program in part.programs(text) if not os.path.exists(program)]
         is_current = part.put(text)["text"] == text
     except HoldfastError as error:
-        return {"client": client, "problem": error.message, "broken": True}
+        return {"client": client, "problem": error.message, "why": NOT_STARTED, "broken": True}
     if gone:
         problem = f"{path} starts {gone[0]}, which is not there."
-        return {"client": client, "problem": problem, "broken": True}
-    problem = (
-        "" if is_current else f"{path} starts another holdfast than this, or an older one's hooks."
-    )
-    return {"client": client, "problem": problem, "broken": False}
+        return {"client": client, "problem": problem, "why": NOT_STARTED, "broken": True}
+    problem, why = "", ""
+    if not is_current:
+        problem = f"{path} starts another holdfast than this, or an older one's hooks."
+        why = "The hooks may lack what this version does."
+        overridden = part.overrides(text) if isinstance(part, JsonPart) else ""
+        if overridden:
+            problem = f"Holdfast's status line in {path} overrides yours in {overridden}."
+            why = "`init` takes Holdfast's out."
+    return {"client": client, "problem": problem, "why": why, "broken": False}

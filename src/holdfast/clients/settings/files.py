@@ -237,7 +237,21 @@ def _mode_of(path: str) -> int:
 def _record(workspace: Workspace, path: str) -> str:
     # By the way from the workspace's home: a repository that is moved or copied takes that along.
     way = os.path.relpath(path, os.path.realpath(workspace.home))
-    return os.path.join(workspace.home, "clients", f"{id_of(way)}.json")
+    return os.path.join(folder_of(workspace), f"{id_of(way)}.json")
+
+
+def folder_of(workspace: Workspace) -> str:
+    """Where it is kept what files were."""
+    return os.path.join(workspace.home, "clients")
+
+
+def drop_empty_folder(workspace: Workspace) -> None:
+    """After `uninstall`, in a workspace that recorded nothing, leave no empty folder."""
+    for folder in (folder_of(workspace), workspace.home):
+        try:
+            os.rmdir(folder)
+        except OSError:
+            return  # something is in it, or it was never made
 
 
 def kept_at(workspace: Workspace, path: str) -> int:
@@ -247,6 +261,12 @@ def kept_at(workspace: Workspace, path: str) -> int:
     except OSError:
         return 0
     return status.st_mtime_ns // 1_000_000
+
+
+def is_created(workspace: Workspace, path: str) -> bool:
+    """Whether `init` made a file."""
+    kept = _kept(workspace, os.path.realpath(path))
+    return kept is not None and kept["created"]
 
 
 def _kept(workspace: Workspace, path: str) -> KeptFile | None:

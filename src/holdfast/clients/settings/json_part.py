@@ -40,7 +40,8 @@ def hook_group(line: str, limit: int, *, name: str = "", matcher: str = "") -> d
 
 class JsonPart:
     """`hooks` are groups for the list of each event; `members` are set where they are not set yet, and
-    `items` are put at the end of a list."""
+    `items` are put at the end of a list. `elsewhere` names the members that the user has set in another
+    file, which ours would override, and that file."""
 
     def __init__(
         self,
@@ -49,8 +50,10 @@ class JsonPart:
         hooks: dict[str, list[Any]] | None = None,
         members: list[tuple[list[str], Any]] | None = None,
         items: list[tuple[list[str], Any]] | None = None,
+        elsewhere: dict[str, str] | None = None,
     ) -> None:
         self.path = path
+        self._elsewhere = elsewhere or {}
         self._hooks = hooks or {}
         self._members = members or []
         self._items = items or []
@@ -73,7 +76,7 @@ class JsonPart:
             text, piece = insert(text, path, value, into_list=True)
             pieces.append(piece)
         for path, value in self._members:
-            if _at(root, path) is None:
+            if _at(root, path) is None and ".".join(path) not in self._elsewhere:
                 text, piece = insert(text, path, value)
                 pieces.append(piece)
         return {"text": text, "pieces": pieces, "notes": self._notes(root)}
@@ -84,23 +87,38 @@ class JsonPart:
 
     def _notes(self, root: dict[str, Any]) -> list[str]:
         """What the user has set, and we leave."""
-        return [
+        here = [
             f"{'.'.join(path)} in {self.path} is not ours, and stays; ours was not added."
             for path, wanted in self._members
             if _at(root, path) not in (None, wanted)
         ]
+        there = [
+            f"{name} in {file} is yours, and stays; ours was not added, for it would override yours."
+            for name, file in self._elsewhere.items()
+            if _at(root, name.split(".")) is None
+        ]
+        return here + there
+
+    def overrides(self, text: str) -> str:
+        """The user's own file that a member of ours in this text overrides; empty when there is none."""
+        root = self._parsed(text).value
+        found = [
+            file for name, file in self._elsewhere.items() if is_ours(_at(root, name.split(".")))
+        ]
+        return found[0] if found else ""
 
     def _is_complete(self, node: Node) -> bool:
         root = node.value
         lists = (*self._groups(), *self._items)
         return all(value in (_at(root, path) or []) for path, value in lists) and (
-            all(self._is_settled(_at(root, path), value) for path, value in self._members)
+            all(self._is_settled(_at(root, path), value, path) for path, value in self._members)
         )
 
-    @staticmethod
-    def _is_settled(found: Any, wanted: Any) -> bool:
+    def _is_settled(self, found: Any, wanted: Any, path: list[str]) -> bool:
         """As we want it, or set by the user, which stays."""
-        return found == wanted or (found is not None and not _is_ours(found))
+        if ".".join(path) in self._elsewhere:
+            return not is_ours(found)
+        return found == wanted or (found is not None and not is_ours(found))
 
     def has_ours(self, text: str) -> bool:
         """Without `take`, which reads the whole text again for each piece."""
@@ -128,7 +146,7 @@ class JsonPart:
         for place, groups in enumerate(hooks.items if hooks else []):
             for position, group in enumerate(groups.items):
                 handlers = group.member(HOOKS)
-                ours = [_is_ours(one.value) for one in handlers.items] if handlers else []
+                ours = [is_ours(one.value) for one in handlers.items] if handlers else []
                 if hooks is None or handlers is None or not any(ours):
                     continue
                 if not all(ours):
@@ -147,7 +165,7 @@ class JsonPart:
     def _in_members(self, root: Node) -> list[list[Spot]]:
         for path, _ in self._members:
             chain, found = _chain(root, path)
-            if found is not None and _is_ours(found.value):
+            if found is not None and is_ours(found.value):
                 return [chain]
         return []
 
@@ -195,7 +213,7 @@ def _commands(value: Any) -> Iterator[list[Any]]:
             yield from _commands(item)
     elif isinstance(value, dict):
         command = value.get("command")
-        if command and _is_ours(value):
+        if command and is_ours(value):
             arguments = value.get("args")
             if isinstance(arguments, list):
                 yield [command, *arguments]
@@ -221,7 +239,7 @@ def _is_blank(text: str) -> bool:
     return not text.strip("\ufeff \t\r\n")
 
 
-def _is_ours(value: Any) -> bool:
+def is_ours(value: Any) -> bool:
     written = json.dumps(value)
     return any(mark in written for mark in MARKS)
 
