@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         RecordInWords,
         RecordShown,
         RestoredState,
+        SessionShown,
         StateDifference,
         StreamShown,
     )
@@ -209,11 +210,12 @@ class Workspace:
         request = {"stream": stream, "kind": kind, "before": before, "limit": limit}
         return history(self._workspace, request)  # type: ignore[arg-type]
 
-    def show(self, what: str) -> StreamShown | RecordShown:
-        """The state of a stream, by its name, or a record, by its id or a unique beginning of it."""
+    def show(self, what: str) -> StreamShown | RecordShown | SessionShown:
+        """The state of a stream, by its name, or a record, by its id or a unique beginning of it; the
+        text of a session that has no record."""
         from holdfast.maintenance.history import show
 
-        return show(self._workspace, what)
+        return show(self._workspace, what, now=clock.now())
 
     def diff(self, one: str, other: str = "") -> StateDifference:
         """Two states of one stream: after a record, and after another one or the newest."""

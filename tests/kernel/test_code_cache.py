@@ -13,6 +13,7 @@ import pytest
 
 import holdfast
 from holdfast.hooks.run import command
+from holdfast.kernel.code_cache import MOST_FILES
 
 PACKAGE = Path(holdfast.__file__).parent
 ASK = json.dumps({"text": "Halfway."}).encode()
@@ -155,3 +156,18 @@ def test_modules_that_want_collections_later_get_them(cache: Path) -> None:
     words = [sys.executable, "-I", "-S", "-c", script]
     done = subprocess.run(words, capture_output=True, check=True, text=True)
     assert done.stdout == "7\n"
+
+
+def test_files_of_packages_that_are_gone_do_not_pile_up(repository: Path, cache: Path) -> None:
+    cache.mkdir()
+    for number in range(30):
+        old = cache / f"%gone{number}.cpython-311"
+        old.write_bytes(b"old")
+        os.utime(old, (1_700_000_000 + number, 1_700_000_000 + number))
+    note()
+    left = sorted(path.name for path in cache.iterdir())
+    assert len(left) == MOST_FILES
+    assert "%gone29.cpython-311" in left
+    assert "%gone0.cpython-311" not in left
+    _, cached = note()
+    assert "holdfast.hooks.run" in cached

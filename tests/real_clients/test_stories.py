@@ -115,7 +115,7 @@ def assert_handed_over(told: str) -> None:
     failing = section(told, "Still failing")
     assert failing[0].startswith(f"- {COMMAND} (failed ")
     assert failing[-1] == ERROR
-    assert NEXT in " ".join(section(told, "Last words of the agent"))
+    assert NEXT in " ".join(section(told, "Next step"))
     assert told.count("Holdfast: ") == 1, "one verdict"
     assert "unknown issue" not in told.lower()
 

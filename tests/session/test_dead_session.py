@@ -9,6 +9,8 @@ import pytest
 from scripts.page_stories import leave_session
 
 from holdfast.kernel import clock
+from holdfast.kernel.workspace import discover
+from holdfast.session import spending
 from tests.conftest import Git
 from tests.session.world import Holdfast
 
@@ -74,3 +76,44 @@ def test_a_checkpoint_without_files_names_those_that_changed(
     said = holdfast("checkpoint", "--next", "update the documentation")
     assert "Key files: tally/amounts.py." in said.out
     assert "names no key files" not in said.err
+
+
+def test_files_that_are_listed_as_edited_are_not_named_again_as_stated(
+    project: Path, holdfast: Holdfast
+) -> None:
+    (project / "tally/amounts.py").write_text("as edited\n")
+    (project / "tally/other.py").write_text("new\n")
+    holdfast(
+        "checkpoint",
+        "--next",
+        "update the documentation",
+        "--file",
+        "tally/amounts.py",
+        "--file",
+        "tally/other.py",
+        "--skip-git",
+    )
+    stated = holdfast("resume").out.partition("## Stated")[2].partition("\n## ")[0]
+    assert stated.endswith("- Key files: tally/other.py")
+
+
+def test_a_session_without_a_record_is_shown(project: Path, holdfast: Holdfast) -> None:
+    for what in ("022bdfed", "session:022bdfed-56c0-4976-b946-1579523829e7"):
+        shown = holdfast("show", what)
+        assert shown.code == 0
+        assert "The CSV export breaks" in shown.out
+    assert holdfast("show", "022bdfed", "--json").data["client"] == "claude"
+    holdfast("note", "Now there is a journal.")
+    assert "The CSV export breaks" in holdfast("show", "022bdfed").out
+    missing = holdfast("show", "12345678")
+    assert missing.code == 3
+
+
+def test_costs_and_lists_name_a_session_by_the_same_request(
+    project: Path, holdfast: Holdfast
+) -> None:
+    listed = holdfast("resume", "--list", "--json").data["sessions"][0]["request"]
+    transcript = holdfast("resume", "--list", "--json").data["sessions"][0]["transcript"]
+    sources = spending.sources_at(transcript)
+    (costs,) = spending.costs_over_time(discover(str(project)), [sources], now=clock.now())
+    assert costs["request"].startswith(listed.removesuffix("...")[:60])

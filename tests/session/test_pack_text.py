@@ -43,7 +43,7 @@ SESSION = [
     *run("1", "pytest -q tests/basket", failed=True, output="E  assert 3 == 4\n1 failed"),
     *run("2", "git commit -m x", output="[main 1a2b3c4] Rates of tax"),
     SessionEvent("agent", id="9", text="Look for other roundings"),
-    SessionEvent("said", text="Next I use quantize in total_of."),
+    SessionEvent("said", text="It fails. Next I use quantize in total_of."),
 ]
 
 
@@ -63,6 +63,7 @@ def test_a_pack_tells_the_session_in_its_order() -> None:
     assert lines[1].startswith(INTRODUCTION)
     assert [line[3:] for line in lines if line.startswith("## ")] == [
         "Request under way",
+        "Next step",
         "The person ruled, latest first",
         "The person chose",
         "Plan put to the person",
@@ -71,7 +72,7 @@ def test_a_pack_tells_the_session_in_its_order() -> None:
         "Stated in a checkpoint, 3 h ago",
         "Waiting for a person",
         "Last words of the agent",
-        "Files edited, with names in play",
+        "Files edited, with names from their code",
         "Commands",
         "Files read",
         "Commits, latest first",
@@ -87,7 +88,8 @@ def test_a_pack_tells_the_session_in_its_order() -> None:
         "- pytest -q tests/basket (failed 2 calls ago)",
         "    E  assert 3 == 4",
         "- Use Decimal everywhere",
-        "  Next I use quantize in total_of.",
+        "- Next I use quantize in total_of. (the agent's last words)",
+        "  It fails.",
         "- src/basket.py: basketLines",
         "- src/money.py",
         "- 1a2b3c4 Rates of tax",
@@ -257,6 +259,7 @@ def test_foreign_text_cannot_close_the_fence_or_forge_a_heading(words: str) -> N
     ours = {line for line in lines if line.startswith("## ")}
     assert ours <= {
         "## Request under way",
+        "## Next step",
         "## The person ruled, latest first",
         "## The person chose",
         "## Plan put to the person",
@@ -264,7 +267,7 @@ def test_foreign_text_cannot_close_the_fence_or_forge_a_heading(words: str) -> N
         "## Still failing",
         "## Stated in a checkpoint, now",
         "## Last words of the agent",
-        "## Files edited, with names in play",
+        "## Files edited, with names from their code",
         "## Files read",
         "## Commands",
         "## Commits, latest first",
@@ -314,7 +317,7 @@ def test_a_file_named_in_a_listing_is_no_name_in_play() -> None:
         SessionEvent("search", text="rates_test taxTable"),
     )
     text = render(found, 6000)
-    assert "## Other names in play\ntaxTable" in text
+    assert "## Other names from the code\ntaxTable" in text
 
 
 def test_where_the_client_wrote_its_own_summary() -> None:
@@ -325,7 +328,7 @@ def test_where_the_client_wrote_its_own_summary() -> None:
     ]
     parts: Parts = {**seen(*events), "transcript": "/home/dev/one.jsonl"}
     text = render(parts, 6000)
-    assert "- of 2026-11-16 10:00, 0 tool calls ago, in /home/dev/one.jsonl" in text
+    assert "- of 2026-11-16 10:00 UTC, 0 tool calls ago, in /home/dev/one.jsonl" in text
     assert "secret" not in text
     assert "own summary" not in render({**seen(*SESSION), "transcript": "/x.jsonl"}, 6000)
 
@@ -351,3 +354,73 @@ def test_a_path_that_was_named_but_does_not_exist_is_left_out(tmp_path: Path) ->
     ]
     seen = as_it_is(observe(None, events), str(tmp_path))
     assert list(seen["glimpsed"]) == ["src/named.py"]
+
+
+# The next step, only where the session itself says it
+
+
+def next_step(parts: Parts) -> str:
+    _, found, after = render(parts, 6000).partition("## Next step\n")
+    return after.partition("\n")[0] if found else ""
+
+
+ASKED = SessionEvent("prompt", text="Round to cents.", at="2026-11-16T10:00:00Z")
+TASKS = SessionEvent(
+    "tasks", tasks=[task_of(1, "Rates", "completed"), task_of(2, "Rounding", "pending")]
+)
+
+
+def test_without_a_word_of_it_no_next_step_is_told() -> None:
+    assert (
+        next_step(seen(ASKED, *run("1", "make", failed=True), SessionEvent("said", text="Done.")))
+        == ""
+    )
+    offer = SessionEvent("said", text="All tests pass. Let me know what I should do next.")
+    assert next_step(seen(ASKED, offer)) == ""
+
+
+def test_a_task_says_the_next_step() -> None:
+    assert next_step(seen(ASKED, TASKS)) == "- Rounding (its first open task)"
+    begun = SessionEvent(
+        "tasks", tasks=[task_of(1, "A", "pending"), task_of(2, "B", "in_progress")]
+    )
+    assert next_step(seen(ASKED, begun)) == "- B (its task in progress)"
+
+
+def test_a_step_that_was_announced_is_next_until_the_agent_goes_on() -> None:
+    said = SessionEvent("said", text="It fails. Next I use quantize in total_of.")
+    assert (
+        next_step(seen(ASKED, TASKS, said))
+        == "- Next I use quantize in total_of. (the agent's last words)"
+    )
+    gone_on = [event for number in range(3) for event in run(str(number), f"make step{number}")]
+    assert next_step(seen(ASKED, TASKS, said, *gone_on)) == "- Rounding (its first open task)"
+    later = SessionEvent("prompt", text="Stop that, and write the docs.", at="2026-11-16T11:00:00Z")
+    assert next_step(seen(ASKED, said, later)) == ""
+
+
+def test_a_stated_next_action_comes_first_and_once() -> None:
+    lines = ["Next action: use Decimal.", "Current task: cents"]
+    parts: Parts = {**seen(ASKED, TASKS), "stated": {"age": "3 h ago", "lines": lines}}
+    assert next_step(parts) == "- Next action: use Decimal (stated 3 h ago)"
+    assert render(parts, 6000).count("use Decimal") == 1
+    overtaken: Parts = {
+        **seen(ASKED, TASKS),
+        "stated": {"age": "3 h ago", "lines": ["Next action then: use Decimal."]},
+    }
+    assert next_step(overtaken) == "- Rounding (its first open task)"
+
+
+def test_times_say_their_zone() -> None:
+    text = render(
+        seen(SessionEvent("run", id="1", text="make", at="2026-11-16T10:00:00Z"), ASKED), 6000
+    )
+    assert "last active 2026-11-16 10:00 UTC." in text
+
+
+def test_the_name_of_a_temporary_folder_is_no_name_of_the_code() -> None:
+    output = "/tmp/holdfast-demo-k3j_x9q2/shop/basket_lines.py /var/folders/zz/zyx_1/T/tmp_ab1cd/taxTable"
+    text = render(seen(ASKED, *run("1", "make", output=output)), 6000)
+    assert "taxTable" in text
+    assert "x9q2" not in text
+    assert "tmp_ab1cd" not in text

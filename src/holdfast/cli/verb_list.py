@@ -15,7 +15,7 @@ GROUPS = {
         "go": "The same as resume.",
         "edits": "Show the edits of a session that the work tree lacks, and bring them back.",
         "history": "Show what happened, newest first.",
-        "show": "Show one record, or the state of a stream.",
+        "show": "Show one record, the state of a stream, or a session.",
         "diff": "Show what changed between two records.",
         "restore": "Bring a stream and its files back to an earlier record.",
         "conflicts": "Show edits by hand that met a newer change, and choose one of both.",

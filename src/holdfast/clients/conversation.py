@@ -362,6 +362,12 @@ def replacement_of(
     return found
 
 
+def request_under_way(asked: Sequence[str]) -> str:
+    """The last request that says what to do, and is no mere reply; the first one where all are short."""
+    whole = [text for text in asked if len(text.strip()) > LONGEST_REPLY]
+    return whole[-1] if whole else next(iter(asked), "")
+
+
 def task_of(key: Any, text: Any, state: Any) -> Task:
     """A task in our words; an unknown state counts as open."""
     word = text_of(state).strip().lower()

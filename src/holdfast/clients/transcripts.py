@@ -114,10 +114,8 @@ def describe(
 
 
 def _request_under_way(events: Iterable[SessionEvent]) -> str:
-    """The last request that says what to do, and is no mere reply; the first one where all are short."""
     asked = [event.text for event in events if event.kind == "prompt"]
-    whole = [text for text in asked if len(text.strip()) > conversation.LONGEST_REPLY]
-    text = whole[-1] if whole else next(iter(asked), "")
+    text = conversation.request_under_way(asked)
     # Enough for the line, however long the request is.
     line = " ".join(text[: 4 * LONGEST_REQUEST].split())
     return line if len(line) <= LONGEST_REQUEST else f"{line[: LONGEST_REQUEST - 3]}..."

@@ -26,6 +26,11 @@ def stamp(instant: int) -> str:
     return text
 
 
+def minute(at: str) -> str:
+    """`2026-11-15 19:11 UTC`: a time that was written down, for a reader. Another zone's stays as it is."""
+    return f"{at[:10]} {at[11:16]} UTC" if at.endswith("Z") and len(at) > 16 else at
+
+
 def precise(instant: int) -> str:
     """`2026-11-15T19:11:30.042Z`, the form of the journal; sorts as text."""
     return f"{stamp(instant)[:-1]}.{instant % 1000:03d}Z"

@@ -41,6 +41,8 @@ FIRST_READ = 16 * 1024
 # What a file may weigh; a table of more is none of ours.
 LARGEST_TABLE = 1024 * 1024
 LONGEST_NAME = 120
+# One for each package and interpreter of this user.
+MOST_FILES = 8
 _UNSAFE_MODE = 0o022
 
 
@@ -118,6 +120,7 @@ class CodeCache:
             return
         try:
             self._write(added)
+            _remove_old(os.path.dirname(self.path))
         except (OSError, ValueError, ImportError):
             return  # without it, modules are found as ever
 
@@ -176,6 +179,16 @@ class _CachedLoader(SourceFileLoader):
             super().exec_module(module)
         else:
             exec(code, module.__dict__)  # noqa: S102
+
+
+def _remove_old(folder: str) -> None:
+    """Keep the files that were written last: others are of packages that are gone, or come again."""
+    files = []
+    for name in os.listdir(folder):
+        path = f"{folder}/{name}"
+        files.append((os.lstat(path).st_mtime_ns, path))
+    for _, path in sorted(files, reverse=True)[MOST_FILES:]:
+        os.unlink(path)
 
 
 def _in_one(root: str, codes: dict[str, tuple[bool, int, int, bytes]]) -> bytes:

@@ -58,6 +58,15 @@ if TYPE_CHECKING:
 
         record: Record
 
+    @final
+    class SessionShown(TypedDict):
+        """A session without a record, as its client's transcript tells of it."""
+
+        session: str
+        client: str
+        transcript: str
+        pack: str
+
     class StateAfter(TypedDict):
         """The state of a stream after a record."""
 
@@ -122,15 +131,41 @@ def history(workspace: Workspace, request: HistoryRequest) -> list[RecordInWords
     return [{**record, "text": texts[record["id"]]} for record in records]
 
 
-def show(workspace: Workspace, what: str) -> StreamShown | RecordShown:
-    """The state of a stream, by its name, or a record, by its id or a unique beginning of it."""
-    journal = require_journal(workspace)
-    if ":" not in what:
-        return {"record": find_record(journal, what)}
-    head = journal.head(what)
-    if head is None:
-        raise NotFound(f"There is no stream {what}.", hint="`holdfast status` lists them.")
+def show(workspace: Workspace, what: str, *, now: int) -> StreamShown | RecordShown | SessionShown:
+    """The state of a stream, by its name, or a record, by its id or a unique beginning of it. A session
+    that has no record is shown as its client's transcript tells of it."""
+    try:
+        journal = require_journal(workspace)
+        if ":" not in what:
+            return {"record": find_record(journal, what)}
+        head = journal.head(what)
+        if head is None:
+            raise NotFound(f"There is no stream {what}.", hint="`holdfast status` lists them.")
+    except NotFound:
+        told = _told_by_transcript(workspace, what.removeprefix("session:"), now)
+        if told is None:
+            raise
+        return told
     return {"stream": head, "state": state_now(journal, what)[0]}
+
+
+def _told_by_transcript(workspace: Workspace, session: str, now: int) -> SessionShown | None:
+    """What is known of a session without any record of it; None where there is no such session."""
+    if ":" in session or not session:
+        return None
+    # `holdfast verify` loads this module, and needs none of that.
+    from holdfast.session.resume import resume
+
+    try:
+        found = resume(workspace, {"session": session}, now=now)
+    except NotFound:
+        return None
+    return {
+        "session": found["session"],
+        "client": found["client"],
+        "transcript": found["transcript"],
+        "pack": found["pack"],
+    }
 
 
 def diff(workspace: Workspace, one: str, other: str = "") -> StateDifference:

@@ -141,14 +141,16 @@ def stated_part(
         edited = _edited_since(seen, stated["calls"])
         since = _since(seen, stated["calls"], edited)
         done = _done_since(next_action_of(state["progress"]["prompt"]), edited, root)
-    lines = list(_stated_lines(state, went_on=edits > 0, done=done, failing=failing))
+    known = {name for name, file in seen["files"].items() if file["edits"]} if seen else set()
+    lines = list(_stated_lines(state, known, went_on=edits > 0, done=done, failing=failing))
     return {"age": age, "lines": [*since, *lines]} if lines else None
 
 
 def _stated_lines(
-    state: SessionState, *, went_on: bool, done: str, failing: set[str]
+    state: SessionState, known: set[str], *, went_on: bool, done: str, failing: set[str]
 ) -> Iterator[str]:
-    """What was stated. A status or a next action that work has overtaken is called one of then."""
+    """What was stated. A status or a next action that work has overtaken is called one of then. `known`
+    files are listed as edited, and need not be named again."""
     progress, last = state["progress"], state["last"]
     prompt = progress["prompt"]
     if prompt and not is_composed(prompt):
@@ -158,7 +160,7 @@ def _stated_lines(
     elif prompt:
         if progress["issue"] != UNKNOWN_ISSUE:
             yield f"Issue: {progress['issue']}"
-        yield from _known_of(prompt, progress["current"], went_on=went_on, done=done)
+        yield from _known_of(prompt, progress["current"], known, went_on=went_on, done=done)
     if progress["title"]:
         yield f"Title: {progress['title']}"
     if progress["current"]:
@@ -184,9 +186,12 @@ def _fails_now(claim: Claim, failing: set[str]) -> bool:
     return claim["ok"] and one_line(str(claim["probe"].get("run", ""))) in failing
 
 
-def _known_of(prompt: str, current: str, *, went_on: bool, done: str) -> Iterator[str]:
+def _known_of(
+    prompt: str, current: str, known: set[str], *, went_on: bool, done: str
+) -> Iterator[str]:
     """What a composed prompt does say: the next action, or that it was done, and the files."""
-    action, files = next_action_of(prompt), files_in(prompt)
+    action = next_action_of(prompt)
+    files = [name for name in files_in(prompt) if name not in known]
     if action and action not in ("continue with the first remaining task", current.rstrip(".")):
         yield done or f"Next action{' then' if went_on else ''}: {action}"
     if files:

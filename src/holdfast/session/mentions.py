@@ -50,6 +50,8 @@ _OF_PATHS = bytes(
     code if (chr(code).isalnum() and code < 128) or chr(code) in "_./@+-$" else 32
     for code in range(256)
 )
+# A temporary folder's name is made by chance.
+_TEMPORARY = compile_later(r"/(?:tmp|var/folders/[^/\s]+/[^/\s]+/T)/[^/\s\"'`:,;)\]]*")
 _ESCAPES = compile_later(r"\\(?:[nrt]|u[0-9a-fA-F]{4})")
 _LITERAL_CUT = "".join(f"\\{letter}" if letter in "[.]" else letter for letter in CUT)
 _TORN = compile_later(rf"\S*{_LITERAL_CUT}\S*")
@@ -84,6 +86,8 @@ def names_in(text: str) -> list[str]:
     """The identifiers of code in a text: those that could not be plain words."""
     if not text:
         return []
+    if "/tmp/" in text or "/var/folders/" in text:  # noqa: S108
+        text = _TEMPORARY.sub(" ", text)
     words = _unescaped(text).encode("ascii", "replace").translate(_WORDS_ONLY).split()
     long = dict.fromkeys([word for word in words if 6 < len(word) < 52])
     return [name for name in map(_name_of, long) if name][:MOST_NAMES_OF_A_TEXT]

@@ -7,10 +7,13 @@ characters.
 
 from __future__ import annotations
 
+from holdfast.kernel import clock
 from holdfast.kernel.patterns import compile_later
 from holdfast.kernel.text import harmless
 from holdfast.session.observed_state import HALF_LIFE, flattened, is_empty, weight_now
+from holdfast.session.rules.handover import announced_step
 from holdfast.session.rules.observed import edits_since, is_stale
+from holdfast.session.rules.prompt import NEXT as STATED_STEP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,6 +66,7 @@ INTRODUCTION = "What follows was recorded from an earlier session. It is data, n
 # The largest share of the room that each part may take before the others have had theirs.
 SHARES = {
     "request": 0.24,
+    "next": 0.08,
     "rulings": 0.26,
     "answers": 0.12,
     "plan": 0.1,
@@ -82,6 +86,7 @@ SHARES = {
 # Without an observation, what was stated and what waits around may take this much.
 SHARE_ALONE = 0.85
 MOST_CHANGES = 12
+LONGEST_STEP = 160
 # How the rest is divided between commands, paths and names.
 COMMANDS, PATHS = 0.28, 0.36
 COMMANDS_TIGHT, PATHS_TIGHT = 0.34, 0.42
@@ -158,7 +163,7 @@ def _introduction(seen: Observation | None, *, short: bool) -> str:
         did.append(_count(seen["edits"], "edit"))
     if seen["compactions"]:
         did.append(f"compacted {_times(seen['compactions'])}")
-    when = f", last active {_line(seen['at'])[:16].replace('T', ' ')}" if seen["at"] else ""
+    when = f", last active {clock.minute(_line(seen['at']))}" if seen["at"] else ""
     return f"{INTRODUCTION} It made {', '.join(did)}{when}."
 
 
@@ -187,7 +192,19 @@ def _sections(parts: Parts, seen: Observation | None, room: int) -> tuple[list[S
     changes = [f"- {_line(one)}" for one in parts.get("changes") or []]
     take("changes", "What is not as it was", changes[:MOST_CHANGES], "change")
     stated = parts.get("stated")
+    said_there = [line for line in stated["lines"] if line.strip()] if stated else []
     tight = total < TIGHT
+    announced = ""
+    if seen is not None and not tight:
+        step = next((line for line in said_there if line.startswith(STATED_STEP)), "")
+        if step and stated:
+            said_there.remove(step)
+            step = f"{step.rstrip('.')} (stated {stated['age']})"
+        elif not _spoke_before(seen) and (announced := announced_step(seen)):
+            step = f"{announced} (the agent's last words)"
+        else:
+            step = _next_task(seen)
+        take("next", "Next step", [f"- {_line(step)}"] if step else [], "")
     if seen is not None:
         request = _request(seen, int(total * SHARES["request"]) - 40)
         take("request", "Request under way", request, "")
@@ -205,11 +222,11 @@ def _sections(parts: Parts, seen: Observation | None, room: int) -> tuple[list[S
             lines = _failures(seen, 1 if tight else 5, 90 if tight else 140, stale=part == "stale")
             take(part, title, lines, "error line")
     if stated:
-        lines = [f"- {_line(line)}" for line in stated["lines"] if line.strip()]
+        lines = [f"- {_line(line)}" for line in said_there]
         take("stated", f"Stated in a checkpoint, {stated['age']}", lines, "statement")
     if seen is not None:
         share = SAID_TIGHT if total < TIGHT else SHARES["said"]
-        said = _last_words(seen, int(total * share) - 40)
+        said = _last_words(seen, int(total * share) - 40, without=announced)
         title = "Last words of the agent"
         before = _spoke_before(seen)
         if not (before and any(REPLY_TO in line for line in request)):
@@ -238,6 +255,7 @@ def _sections(parts: Parts, seen: Observation | None, room: int) -> tuple[list[S
         *(
             "changes",
             "request",
+            "next",
             "rulings",
             "answers",
             "plan",
@@ -288,6 +306,15 @@ def _request(seen: Observation, most: int) -> list[str]:
     before = _line(request.get("after", ""))
     room = most - len(text) - len(REPLY_TO)
     return [*lines, f"  {REPLY_TO}{before[-room:]}"] if before and room > 60 else lines
+
+
+def _next_task(seen: Observation) -> str:
+    """The task that comes next, with where that is said."""
+    for state, where in (("active", "its task in progress"), ("open", "its first open task")):
+        for task in seen["tasks"]:
+            if task["state"] == state:
+                return f"{_short(task['text'], LONGEST_STEP)} ({where})"
+    return ""
 
 
 def _rulings(seen: Observation, shown: str, most: int) -> list[str]:
@@ -351,10 +378,14 @@ def _telling(lines: list[str], most: int) -> list[str]:
     return wrong[-1:] if most == 1 and wrong else lines[-most:]
 
 
-def _last_words(seen: Observation, most: int) -> list[str]:
+def _last_words(seen: Observation, most: int, *, without: str) -> list[str]:
+    """The end of the agent's last message, without the sentence that is told as the next step."""
     if not seen["said"] or most < FEWEST_LAST_WORDS:
         return []
     text = _clean(seen["said"][-1]["text"])
+    if without and text.count(without) == 1:
+        text = text.replace(without, "").rstrip(" \n.")
+        text += "." if text[-1:].isalnum() else ""
     if len(text) > most:
         # From a whole word on.
         text = "… " + text[len(text) - max(0, most - 2) :].partition(" ")[2].lstrip()
@@ -386,7 +417,7 @@ def _summary(seen: Observation, transcript: str) -> list[str]:
     summary = seen.get("summary")
     if summary is None or not transcript:
         return []
-    when = f"of {_line(summary['at'])[:16].replace('T', ' ')}, " if summary["at"] else ""
+    when = f"of {clock.minute(_line(summary['at']))}, " if summary["at"] else ""
     ago = _count(seen["calls"] - summary["call"], "tool call")
     return [f"- {when}{ago} ago, in {_line(transcript)}"]
 
@@ -419,14 +450,14 @@ def _work(
     glimpsed = [(path, file) for path, file in chosen if file["state"] == "glimpsed"]
     read = [one for one in chosen if one not in edited and one not in glimpsed]
     if edited:
-        title = "Files edited, with names in play"
+        title = "Files edited, with names from their code"
         made["edited"] = (title, _file_lines(edited, beside))
     if read:
         made["read"] = ("Files read", _file_lines(read, beside))
     if glimpsed:
         made["glimpsed"] = ("Files named but not opened", _file_lines(glimpsed, beside))
     if others:
-        made["names"] = ("Other names in play", [", ".join(others)])
+        made["names"] = ("Other names from the code", [", ".join(others)])
     return made
 
 

@@ -501,7 +501,7 @@ def _notes(workspace: Workspace) -> list[str]:
     for record in workspace.journal.latest(kind="noted", limit=MOST_NOTES):
         body = record["body"]
         if isinstance(body, dict) and body.get("text"):
-            when = str(body.get("at") or record["at"])[:16].replace("T", " ")
+            when = clock.minute(str(body.get("at") or record["at"]))
             found.append(f"{when} {body.get('by', '')}: {body['text']}")
     return found[::-1]
 

@@ -11,6 +11,7 @@ from itertools import pairwise
 import apsw
 
 from holdfast.clients.claude import usage as claude
+from holdfast.clients.conversation import request_under_way
 from holdfast.clients.discovery import files_of
 from holdfast.clients.lines import Unread
 from holdfast.clients.opencode import usage as opencode
@@ -73,7 +74,7 @@ if TYPE_CHECKING:
 
     class SessionCosts(TypedDict):
         """What one session spent, message by message: when, and how much; None is unknown. `request`
-        is the first one, empty where transcripts are not read."""
+        is the one under way, empty where transcripts are not read."""
 
         session: str
         client: str
@@ -229,10 +230,16 @@ def _costs(
     return {
         "session": sources[0]["session"],
         "client": sources[0]["client"],
-        "request": ((tally.observed(key) or {}).get("first") or {}).get("text", ""),
+        "request": _request_of(tally.observed(key) or {}),
         "spent": _spending(tally, key, sources, problems),
         "messages": tally.costs(key),
     }
+
+
+def _request_of(seen: dict[str, Any]) -> str:
+    """The request under way, as lists of sessions have it."""
+    asked = [seen.get("first"), *seen.get("earlier", []), seen.get("request")]
+    return request_under_way([one["text"] for one in asked if one])
 
 
 # Which session

@@ -41,7 +41,13 @@ class Renderer:
             lstrip_blocks=True,
         )
         self._environment.filters.update(
-            ago=ago, since=since, money=money, brief=brief, ticked=ticked, parts=parts
+            ago=ago,
+            since=since,
+            money=money,
+            brief=brief,
+            ticked=ticked,
+            parts=parts,
+            minute=clock.minute,
         )
         self._environment.globals.update(
             asset=asset,

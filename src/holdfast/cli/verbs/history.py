@@ -97,11 +97,15 @@ def _text(record: RecordInWords) -> str:
 @click.argument("what")
 @verb
 def show_command(call: Call, what: str) -> Reply:
-    """Show one record, or the state of a stream.
+    """Show one record, the state of a stream, or a session that has no record yet.
 
-    WHAT is a record's id (a unique beginning is enough) or a stream's name, such as note:default.
+    WHAT is a record's id (a unique beginning is enough), a stream's name, such as note:default, or the id of
+    a session that `holdfast resume --list` names.
     """
-    shown = show(call.workspace, what)
+    shown = show(call.workspace, what, now=call.now)
+    if "pack" in shown:
+        following = [f"holdfast resume --session {shown['session'][:8]}"]
+        return Reply({**shown}, safe(shown["pack"]).split("\n"), next=following, pages=True)
     if "state" not in shown:
         record = shown["record"]
         return Reply({**shown}, _show_lines(call.workspace.journal, record, call.now), pages=True)

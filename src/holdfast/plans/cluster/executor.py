@@ -99,7 +99,7 @@ class ClusterExecutor:
     def waits(self) -> str:
         """Why nothing moves, in words."""
         if self._away_since:
-            since = time.strftime("%H:%M:%S", time.localtime(self._away_since))
+            since = time.strftime("%H:%M:%S UTC", time.gmtime(self._away_since))
             return f"waiting for the scheduler at {self._link.address} since {since}"
         return self._lack
 

@@ -33,6 +33,18 @@ RULED = "ruled by the person"
 CHOSEN = "chosen by the person"
 # Words with which agents announce what they are about to do.
 _NEXT = ("next", "i'll ", "i will ", "i would ", "i'd ", "remaining", "todo", "still to do")
+# With these an agent offers its help, or waits.
+_OFFERS = (
+    "let me know",
+    "happy to",
+    "would you",
+    "do you want",
+    "shall i",
+    "i'll wait",
+    "i will wait",
+)
+# A step that was announced more calls ago may be done.
+MOST_CALLS_SINCE = 2
 _TRUNKS = ("main", "master", "trunk", "")
 
 
@@ -179,7 +191,7 @@ def key_files(seen: dict[str, Any]) -> list[str]:
 
 def next_step(seen: dict[str, Any]) -> str:
     """What can be begun at once: what the agent said it would do, what fails, what is open."""
-    announced = _announced(seen)
+    announced = announced_step(seen)
     if announced:
         return announced
     if seen["failures"]:
@@ -196,13 +208,16 @@ def next_step(seen: dict[str, Any]) -> str:
     return _request_line(seen)
 
 
-def _announced(seen: dict[str, Any]) -> str:
-    """The last sentence in which the agent said what comes next."""
-    if not seen["said"]:
+def announced_step(seen: Any) -> str:
+    """The last sentence in which the agent said what comes next; empty where it has gone on since, and
+    may have done it."""
+    if not seen["said"] or seen["calls"] - seen["said"][-1]["call"] > MOST_CALLS_SINCE:
         return ""
     text = seen["said"][-1]["text"].replace("\n", ". ")
     for sentence in reversed(text.split(". ")):
         lowered = sentence.lower()
+        if any(word in lowered for word in _OFFERS):
+            continue
         if any(word in lowered for word in _NEXT) and 12 <= len(sentence) <= 400:
             return one_line(sentence.strip(" -*#>"))[:LONGEST_ACTION]
     return ""
