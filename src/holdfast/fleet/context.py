@@ -129,7 +129,12 @@ class FleetAgent:
 
     def reload(self) -> None:
         workspace = self.epic.workspace
-        if workspace.exists():
+        writer = self.context.writers.get(workspace.root)
+        if not workspace.exists():
+            return
+        if writer is not None:
+            self.state, self.head = writer.current(self.stream)
+        else:
             self.state, self.head = load(workspace.journal, rules, self.stream)
 
     @property

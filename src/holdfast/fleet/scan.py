@@ -7,6 +7,7 @@ and only then reported as corrupted.
 
 from __future__ import annotations
 
+import gc
 import os
 import stat
 import time
@@ -18,7 +19,7 @@ from holdfast.fleet.rules.model import CHECKPOINTS
 from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import NotAllowed
 from holdfast.kernel.views.edits import is_quiet
-from holdfast.kernel.views.files import Unreadable, identity, identity_of, read_file, text_of
+from holdfast.kernel.views.files import Unreadable, identity_of, read_file, text_of
 
 if TYPE_CHECKING:
     from typing import Any
@@ -57,13 +58,13 @@ class CheckpointFile:
         """Where it is on disk."""
         self.stem = path.rpartition("/")[2].removesuffix(".json")
         self.identity = identity
-        """The identity of the file that was read, or that could not be read."""
+        """The identity of a file that looks broken; empty if it is whole."""
         self.checkpoint: dict[str, Any] | None = None if problem else checkpoint
         said = self.checkpoint or {}
         self.agent = _text(said, "agent_id") or names.agent_of(self.stem)
-        self.status, self.feature, self.stage = (
-            _text(said, name) for name in ("status", "feature", "stage")
-        )
+        self.status = _text(said, "status")
+        self.feature = _text(said, "feature")
+        self.stage = _text(said, "stage")
         self.last_ms = _instant(said.get("last_checkpoint"))
         if self.last_ms is None and not problem:
             problem = f"last_checkpoint is no time: {said.get('last_checkpoint')!r:.60}"
@@ -76,7 +77,7 @@ class CheckpointFile:
 
 def _text(checkpoint: dict[str, Any], name: str) -> str:
     value = checkpoint.get(name)
-    return value if isinstance(value, str) else ""
+    return value if type(value) is str else ""
 
 
 def _instant(value: Any) -> int | None:
@@ -103,10 +104,16 @@ def scan(epic_root: str, *, include_primary: bool = False) -> list[CheckpointFil
         return []
     seen: dict[str, CheckpointFile | None] = {}
     top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    # Every value that is read is kept. The garbage collector would look at all of them again and again,
+    # which takes as long as parsing them.
+    collects = gc.isenabled()
+    gc.disable()
     try:
         for name in found:
             seen[name] = _glance(f"{folder}/{name}", name, top)
     finally:
+        if collects:
+            gc.enable()
         os.close(top)
     doubtful = [name for name, file in seen.items() if file is None]
     for file in _read_with_care(folder, doubtful):
@@ -139,7 +146,7 @@ def _glance(path: str, name: str, top: int) -> CheckpointFile | None:
         return None
     finally:
         os.close(descriptor)
-    file = CheckpointFile(path, identity(before), value, "") if type(value) is dict else None
+    file = CheckpointFile(path, "", value, "") if type(value) is dict else None
     if file is None or file.problem:
         return None
     if max(stamp[3:]) < time.time_ns() - SETTLED:

@@ -150,7 +150,10 @@ if TYPE_CHECKING:
             """For a writer that lost `lost` times: from a limit on, no other writer appends between its
             load and its commit. Where the workspace's lock covers all writers, that holds anyway."""
 
-        def load(self, stream: str) -> Loaded: ...
+        def load(self, stream: str, *, known: int = 0) -> Loaded:
+            """What a state is made of. A caller who has the state of version `known` gets the head
+            alone where the stream is still there."""
+
         def load_all(self, prefix: str) -> list[Loaded]:
             """Every stream whose name begins like this and goes on without a `/`, by name."""
 

@@ -74,11 +74,11 @@ if TYPE_CHECKING:
 FORMAT = 2
 APPLICATION_ID = 0x486F6C64  # "Hold"
 # A checkpoint copies the WAL back after so many pages; most commits are one.
-CHECKPOINT_PAGES = 16
+CHECKPOINT_PAGES = 24
 # Bytes of the WAL that are kept when it begins anew; a commit that was larger gives the rest back. More
 # than the pages before a checkpoint and those of the commit that reached it: a log that is cut off and grows
 # again costs the next commits a change of the file's size each.
-LARGEST_LOG = 192 * 1024
+LARGEST_LOG = 304 * 1024
 # How many fences are passed over when some may have been given that the file does not know.
 FENCES_AHEAD = 1_000
 # Seconds between two looks of a reader who waits for the next record.
@@ -87,6 +87,7 @@ WAIT_PAUSE = 0.05
 
 # The columns of a record after its stream's snapshot.
 _AFTER = "seq, id, version, at, actor, fence, kind, body, hash"
+_NEWEST = "SELECT version, seen_at FROM recent WHERE stream = ? ORDER BY seq DESC LIMIT 1"
 
 
 def is_journal(connection: apsw.Connection) -> bool:
@@ -352,7 +353,7 @@ class SqliteJournal:
     def alone(self, lost: int) -> Unguarded:
         return Unguarded()
 
-    def load(self, stream: str) -> Loaded:
+    def load(self, stream: str, *, known: int = 0) -> Loaded:
         with translate_errors("reading the journal", self.path), Reading(self.connection()) as at:
             found: Any = at.execute(
                 "SELECT s.number, s.version, s.fence, s.seen_at, s.closed_at, s.anchor_version,"
@@ -363,6 +364,18 @@ class SqliteJournal:
             if found is None:
                 return {"head": None, "snapshot": None, "snapshot_version": 0, "records": []}
             number, version, fence, seen_at, closed_at, anchor, start, state = found
+            if known:
+                newest: Any = at.execute(_NEWEST, (number,)).fetchone() or (version, seen_at)
+                if newest[0] == known:
+                    if fence:
+                        fence = held_fence(at, number, stream, fence)
+                    seen_at = max(seen_at, newest[1])
+                    return {
+                        "head": head_of((stream, known, fence, seen_at, closed_at, anchor)),
+                        "snapshot": None,
+                        "snapshot_version": known,
+                        "records": [],
+                    }
             rows = at.execute(
                 f"SELECT {_AFTER} FROM records WHERE stream = ? AND version > ? ORDER BY version",
                 (number, start),

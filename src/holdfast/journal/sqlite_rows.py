@@ -149,14 +149,12 @@ def store_effects(connection: apsw.Connection, effects: Sequence[Effect]) -> Non
 
 def file_recent(connection: apsw.Connection) -> None:
     """Move the newest records to the table that has indexes, and bring the heads up to date."""
-    if connection.execute("SELECT 1 FROM recent LIMIT 1").fetchone() is None:
-        return
-    connection.execute(
-        "INSERT INTO records"
-        " (seq, id, stream, version, at, actor, fence, kind, salt, body, body_hash, hash)"
-        " SELECT seq, id, stream, version, at, actor, fence, kind, salt, body, body_hash, hash"
+    rows = connection.execute(
+        "SELECT seq, id, stream, version, at, actor, fence, kind, salt, body, body_hash, hash"
         " FROM recent ORDER BY seq"
-    )
+    ).fetchall()
+    if not rows:
+        return
     connection.execute(
         "UPDATE streams SET version = t.version, hash = t.hash,"
         " seen_at = max(streams.seen_at, t.seen_at), delta_bytes = t.delta_bytes,"
@@ -164,7 +162,15 @@ def file_recent(connection: apsw.Connection) -> None:
         " WHERE t.seq IN (SELECT max(seq) FROM recent GROUP BY stream)"
         " AND streams.number = t.stream"
     )
+    # Removed first, so that the records take the pages that these give back. With free pages left over,
+    # the file would be larger, and every third commit would write a page of the list of them too.
     connection.execute("DELETE FROM recent")
+    connection.executemany(
+        "INSERT INTO records"
+        " (seq, id, stream, version, at, actor, fence, kind, salt, body, body_hash, hash)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        rows,
+    )
 
 
 class Transaction:

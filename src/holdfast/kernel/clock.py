@@ -8,8 +8,11 @@ MINUTE = 60_000
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 
-# The last second that was written out: one record asks for the same one several times.
-_written: list[tuple[int, str]] = [(-1, "")]
+# The seconds that were written out and the texts that were read last: one heartbeat asks for the same few a
+# dozen times, and each takes as long as a statement of the journal.
+MOST_KNOWN = 256
+_stamps: dict[int, str] = {}
+_instants: dict[str, int] = {}
 
 
 def now() -> int:
@@ -19,10 +22,12 @@ def now() -> int:
 def stamp(instant: int) -> str:
     """`2026-11-15T19:11:30Z`, the form of every protocol's file."""
     second = instant // 1000
-    known, text = _written[0]
-    if second != known:
+    text = _stamps.get(second)
+    if text is None:
         text = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(second))
-        _written[0] = (second, text)
+        if len(_stamps) >= MOST_KNOWN:
+            _stamps.clear()
+        _stamps[second] = text
     return text
 
 
@@ -37,11 +42,19 @@ def precise(instant: int) -> str:
 
 
 def parse(text: str) -> int:
-    """The instant of either form; ValueError when it is neither.
+    """The instant of either form; ValueError when it is neither."""
+    instant = _instants.get(text)
+    if instant is None:
+        instant = _parse(text)
+        if len(_instants) >= MOST_KNOWN:
+            _instants.clear()
+        _instants[text] = instant
+    return instant
 
-    Written out by hand because `datetime` and `strptime` each cost a hook more than its
-    whole database transaction.
-    """
+
+def _parse(text: str) -> int:
+    """Written out by hand because `datetime` and `strptime` each cost a hook more than its
+    whole database transaction."""
     # 0123456789012345678
     # 2026-11-15T19:11:30
     date, fraction = text[:19], text[19:-1]

@@ -74,6 +74,16 @@ class Writer:
         self.remember(stream, state, head)
         return state
 
+    def current(self, stream: str) -> tuple[Any, Head | None]:
+        """The state of a stream and its head. A state that this writer left there is not read again."""
+        known = self.remembered.get(stream)
+        if known is not None:
+            loaded = self.workspace.journal.load(stream, known=known.version)
+            head = loaded["head"]
+            if head is not None and head["version"] == loaded["snapshot_version"] == known.version:
+                return known.state, head
+        return load(self.workspace.journal, self.rules_of(stream), stream)
+
     def remember(self, stream: str, state: Any, head: Head | None) -> None:
         """Take a state that the caller has just read. The next commit to the stream does not read it
         again; if another writer comes in between, it does."""

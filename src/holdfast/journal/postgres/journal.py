@@ -369,7 +369,8 @@ class PostgresJournal(Sessions):
         )
         return [record_of(row) for row in found]
 
-    def load(self, stream: str) -> Loaded:
+    def load(self, stream: str, *, known: int = 0) -> Loaded:
+        # One round trip either way, which takes longer than to read a few records.
         found = self._rows(rows.LOAD, self.number(), stream)
         if not found:
             return {"head": None, "snapshot": None, "snapshot_version": 0, "records": []}

@@ -68,7 +68,8 @@ def task_done(state: LoopState, command: Any, now: int) -> Decision:
         return _issue_fixed(state, command, task, now)
     checkpoint = checkpoint_of(state, step)
     known = checkpoint.get(DONE_TASKS) or []
-    if any(same_task(task, one) for one in known):
+    key = key_of(task)
+    if any(key_of(one) == key for one in known):
         return Decision()
     refuse_illegal(step, status_of(state, step), PASSED)
     pen = Pen(state, step, now)

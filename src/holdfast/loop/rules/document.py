@@ -123,29 +123,35 @@ def write(document: dict[str, Any], order: Order) -> str:
     """The file: two blanks of indentation, as `jq` writes it."""
     from json.encoder import encode_basestring as spell
 
-    parts: list[str] = []
-    add = parts.append
-
-    def put(value: Any, place: str, margin: str) -> None:
+    def text_of(value: Any, place: str, margin: str) -> str:
+        kind = type(value)
+        if kind is str:
+            return spell(value)
+        if not value or kind not in (dict, list):
+            return canonical_json.dumps(value)
         inner = margin + INDENT
-        is_object = isinstance(value, dict)
-        lead = ("{\n" if is_object else "[\n") + inner
-        keys: Iterable[Any] = _keys(value, order.get(place)) if is_object else range(len(value))
+        between = ",\n" + inner
+        if kind is list:
+            # Most lists hold texts, such as the tasks that are done.
+            lines = [
+                spell(item)
+                if type(item) is str
+                else text_of(item, f"{place}/{position}" if order else "", inner)
+                for position, item in enumerate(value)
+            ]
+            return f"[\n{inner}{between.join(lines)}\n{margin}]"
+        keys = _keys(value, order.get(place)) if order else _ranked(value)
+        lines = []
         for key in keys:
             item = value[key]
-            add(f"{lead}{spell(key)}: " if is_object else lead)
-            lead = ",\n" + inner
-            if isinstance(item, str):
-                add(spell(item))
-            elif isinstance(item, (dict, list)) and item:
-                put(item, place + pointer([key]) if order else "", inner)
+            if type(item) is not str:
+                item = text_of(item, place + pointer([key]) if order else "", inner)
             else:
-                add(canonical_json.dumps(item))
-        add(f"\n{margin}}}" if is_object else f"\n{margin}]")
+                item = spell(item)
+            lines.append(f"{spell(key)}: {item}")
+        return f"{{\n{inner}{between.join(lines)}\n{margin}}}"
 
-    if document:
-        put(document, "", "")
-    return harmless_json("".join(parts)) + "\n" if parts else "{}\n"
+    return harmless_json(text_of(document, "", "")) + "\n"
 
 
 def _keys(value: dict[str, Any], stored: list[str] | None) -> list[str]:

@@ -44,7 +44,9 @@ def same_task(one: str, other: str) -> bool:
 def key_of(task: str) -> str:
     """What two names of one task have in common."""
     words = task.split()
-    return " ".join(words[1:] if len(words) > 1 and words[0].lower() == "task" else words)
+    if len(words) == 1:
+        return words[0]
+    return " ".join(words[1:] if words and words[0].lower() == "task" else words)
 
 
 def plain_tasks(ids: Sequence[str]) -> list[TrackTask]:
