@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.budgets.limits import in_force
+import holdfast as library
+from holdfast.budgets.limits import in_force, in_force_anyway
 from holdfast.kernel.errors import HoldfastError, NotAllowed
 from holdfast.kernel.workspace import discover
 from tests.budgets.world import CONFIG, Scene, configure
@@ -104,9 +105,12 @@ def test_a_flag_that_names_no_limit_is_refused(scene: Scene, holdfast: Holdfast,
 @pytest.mark.parametrize(
     ("text", "keys"),
     [
-        ("thresholds: {warning: {cost: 26}}", ["warning.cost", "alert.cost"]),
-        ("thresholds: {alert: {errors: 6}}", ["alert.errors", "stop.errors"]),
-        ("thresholds: {stop: {context: 39}}", ["alert.context", "stop.context"]),
+        ("thresholds: {warning: {cost: 26}, alert: {cost: 25}}", ["warning.cost", "alert.cost"]),
+        ("thresholds: {alert: {errors: 6}, stop: {errors: 5}}", ["alert.errors", "stop.errors"]),
+        (
+            "thresholds: {warning: {context: 41}, stop: {context: 39}}",
+            ["warning.context", "stop.context"],
+        ),
     ],
 )
 def test_levels_out_of_order_are_an_error_that_names_both(
@@ -117,6 +121,76 @@ def test_levels_out_of_order_are_an_error_that_names_both(
         scene.check(cost=1)
     assert refused.value.kind == "bad_config"
     assert all(f"thresholds.{key}" in refused.value.message for key in keys)
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("thresholds: {stop: {cost: $5}}", [5, 5, 5]),
+        ("thresholds: {stop: {cost: $20}}", [10, 20, 20]),
+        ("thresholds: {alert: {cost: $60}}", [10, 60, 60]),
+        ("thresholds: {warning: {cost: $2}, stop: {cost: $5}}", [2, 5, 5]),
+    ],
+)
+def test_one_number_is_a_budget(scene: Scene, text: str, numbers: list[float]) -> None:
+    """A number of the protocol gives way to a person's, and the limits say to which."""
+    configure(text)
+    held = scene.budget.in_force()
+    assert [held.limits[level]["cost"] for level in held.limits] == numbers
+    given = {name for name in held.limits if held.sources[name]["cost"].startswith("as ")}
+    assert given == {
+        level
+        for level, number, protocol in zip(held.limits, numbers, (10, 25, 50), strict=True)
+        if number != protocol and level not in text
+    }
+
+
+def test_one_number_is_a_budget_from_every_face(scene: Scene, holdfast: Holdfast) -> None:
+    with library.open() as workspace:
+        report = workspace.budgets.check(cost=4.99, limits=["stop.cost=5"])
+        assert report["verdict"] == "go"
+        assert workspace.budgets.check(cost=5, limits=["stop.cost=5"])["verdict"] == "stop"
+    configure("thresholds: {stop: {context: 20%}}")
+    assert "20% (as stop.context)" in holdfast("guard", "limits").out
+
+
+def test_a_warning_of_a_flag_raises_no_alert(scene: Scene, holdfast: Holdfast) -> None:
+    answer = holdfast("guard", "check", "--cost", "1", "--limit", "warning.cost=26")
+    assert answer.code == 2
+    assert "is above alert.cost (25)" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("text", "stop"),
+    [
+        ("thresholds: {stop: {cost: $5}, stops: {}}", 5),
+        ("thresholds: {alert: {cost: $9}, stop: {cost: $5}}", 5),
+        ("thresholds: {stop: {cost: '12,50'}}", 50),
+        ("thresholds: {stop: {cost: $500}, halt: {}}", 50),
+        ("thresholds: {", 50),
+    ],
+)
+def test_a_file_that_cannot_be_understood_frees_no_agent(
+    scene: Scene, holdfast: Holdfast, text: str, stop: float
+) -> None:
+    configure(text)
+    held, problem = in_force_anyway(scene.workspace, scene.budget.state())
+    assert held.limits["stop"]["cost"] == stop
+    assert held.limits["alert"]["cost"] <= stop
+    assert str(CONFIG) in problem or "thresholds.alert.cost" in problem
+    looked = holdfast("guard", "limits")
+    assert looked.code == 0
+    assert problem in looked.out
+    assert f"the budget stops at cost ${stop:.2f}" in holdfast("status").out
+
+
+def test_the_limits_of_the_last_check_hold_when_the_file_breaks(scene: Scene) -> None:
+    configure("thresholds: {stop: {cost: $5}}")
+    scene.check(cost=1)
+    configure("thresholds: {stop: {cost: 5 dollars}}")
+    held, problem = in_force_anyway(scene.workspace, scene.budget.state())
+    assert held.limits["stop"]["cost"] == 5
+    assert "thresholds.stop.cost" in problem
 
 
 @pytest.mark.clause("AMB-PILOT-26")

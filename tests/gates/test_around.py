@@ -46,7 +46,9 @@ def test_a_resumed_session_knows_what_waits_and_what_was_answered(
 def test_gates_alone_are_worth_a_pack(repository: Path, holdfast: Holdfast) -> None:
     holdfast(*LOOK, "--name", "dash")
     pack = holdfast("resume", "--json").data["pack"]
-    assert pack.startswith("Holdfast: CLEAN. No session was captured here; other work is open.")
+    assert pack.startswith(
+        "Holdfast: UNKNOWN. No session was captured here; what else is on record follows."
+    )
 
 
 def test_a_program_asks_waits_and_goes_on(repository: Path) -> None:

@@ -149,6 +149,22 @@ def test_what_a_session_spends_is_measured_and_held_against_its_limits(
     assert "the limit is $5.00" in told["stopReason"]
 
 
+def test_a_file_of_limits_that_is_broken_frees_no_agent_and_the_agent_says_so(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure("thresholds: {stop: {cost: $5}, halt: {}}\n")
+    spend(tmp_path / "config", monkeypatch, 1_000)
+    told = world.context("claude", ask("claude", "UserPromptSubmit", prompt="go"))
+    assert "thresholds.halt is unknown" in told
+    assert "the budget stops at cost $5.00" in told
+    again = ask("claude", "UserPromptSubmit", prompt="go on")
+    assert "thresholds.halt" not in json.dumps(again), "each problem once a session"
+    spend(tmp_path / "config", monkeypatch, 5_000_000)
+    stopped = ask("claude", "UserPromptSubmit", prompt="on")
+    assert stopped["continue"] is False
+    assert "the limit is $5.00" in stopped["stopReason"]
+
+
 def test_where_no_budget_is_kept_nobody_is_stopped_and_nothing_is_written(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

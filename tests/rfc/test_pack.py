@@ -93,7 +93,9 @@ def test_what_was_written_by_hand_is_in_it(captured: Holdfast, begun: Rfc) -> No
 
 def test_without_a_session_an_open_rfc_is_enough(failed: Rfc, holdfast: Holdfast) -> None:
     text = packed(holdfast)
-    assert text.startswith("Holdfast: CLEAN. No session was captured here; other work is open.\n")
+    assert text.startswith(
+        "Holdfast: UNKNOWN. No session was captured here; what else is on record follows.\n"
+    )
     assert f"Before you go on, run `{BOOTSTRAP}`." in text
     assert re.findall("^## (.*)$", text, re.MULTILINE) == [
         f"RFC {ID} is in design after round 1 of 2 of Gate-B (Standard)",

@@ -21,7 +21,7 @@ from holdfast.budgets.rules.thresholds import (
     is_amount,
     money,
 )
-from holdfast.kernel.errors import NotAllowed, Usage
+from holdfast.kernel.errors import HoldfastError, NotAllowed, Usage
 from holdfast.kernel.plain_file import is_nested_deeper, read_plain
 
 TYPE_CHECKING = False
@@ -45,6 +45,7 @@ _SECTIONS = ("thresholds", "checkpoint_triggers")
 # The names of the user's own file, from the upstream project.
 _GLOBAL_NAMES = {"warnCost": WARNING, "alertCost": ALERT, "maxCost": STOP}
 PROTOCOL, WAYPOINT, FLAG = "protocol", "waypoint", "--limit"
+LAST_CHECK = "last check"
 
 
 def read_project_file(workspace: Workspace) -> tuple[Limits, list[Trigger]]:
@@ -162,9 +163,14 @@ def _read_text(path: str, name: str) -> str:
 def is_set(workspace: Workspace, state: BudgetState) -> bool:
     """Whether a person set a budget here: in the project's file, in their own, or at a reset; or an alert or a
     stop holds already. Until then hooks hold no agent to the protocol's numbers; a check is only a look."""
-    paths = (os.path.join(workspace.root, PROJECT_FILE), user_file_path())
     holds = ("given", "lowered", "pending", "stopped")
-    return any(map(os.path.exists, paths)) or any(state[name] for name in holds)  # type: ignore[literal-required]
+    return has_file(workspace) or any(state[name] for name in holds)  # type: ignore[literal-required]
+
+
+def has_file(workspace: Workspace) -> bool:
+    """Whether there is a file in which a person can have set a limit."""
+    paths = (os.path.join(workspace.root, PROJECT_FILE), user_file_path())
+    return any(map(os.path.exists, paths))
 
 
 class InForce:
@@ -201,14 +207,64 @@ def in_force(
     ]
     layers.append((WAYPOINT, thresholds.below(lowered, thresholds.stacked(layers)[0])))
     if flags:
-        _refuse_raised(thresholds.stacked(layers)[0], flags)
         layers.append((FLAG, flags))
-    return InForce(*thresholds.layered(layers), entries)
+        _refuse_raised(thresholds.layered(layers[:-1], default=PROTOCOL)[0], flags)
+    return InForce(*thresholds.layered(layers, default=PROTOCOL), entries)
+
+
+def in_force_anyway(workspace: Workspace, state: BudgetState) -> tuple[InForce, str]:
+    """The limits in force, and what is wrong with the file that sets them. A file that cannot be understood
+    frees no agent: the limits of the last check hold, or the protocol's, and each number of the file that
+    can be understood and is lower."""
+    try:
+        return in_force(workspace, state["given"], state["lowered"]), ""
+    except HoldfastError as error:
+        if error.kind != "bad_config":
+            raise
+        problem = error.message
+    source = LAST_CHECK if state["limits"] else PROTOCOL
+    layers = [(source, state["limits"] or thresholds.DEFAULTS), (WAYPOINT, state["given"])]
+    for name, lower in (
+        (WAYPOINT, state["lowered"]),
+        (PROJECT_FILE, _read_what_is_sound(workspace)),
+    ):
+        layers.append((name, thresholds.below(lower, thresholds.stacked(layers)[0])))
+    limits, sources = thresholds.stacked(layers)
+    return InForce(thresholds.ordered(limits), sources, []), problem
+
+
+def _read_what_is_sound(workspace: Workspace) -> Limits:
+    try:
+        text = _read_text(os.path.join(workspace.root, PROJECT_FILE), PROJECT_FILE)
+        return thresholds.read_what_is_sound(_parsed(text).get("thresholds"))
+    except HoldfastError:
+        return {}
+
+
+def find_problem(workspace: Workspace, state: BudgetState) -> str:
+    """What is wrong with a file that sets limits, and which stops hold all the same."""
+    if not has_file(workspace):
+        return ""
+    held, problem = in_force_anyway(workspace, state)
+    if not problem:
+        return ""
+    from holdfast.budgets.rules.boxes import amount
+
+    numbers = held.limits[STOP]
+    stops = ", ".join(
+        f"{type} {amount(type, numbers[type])}" for type in ALL_TYPES if type in numbers
+    )
+    return f"{problem} Until a person corrects it, the budget stops at {stops}."
 
 
 def _refuse_raised(limits: Limits, flags: Limits) -> None:
     for level, numbers in flags.items():
         for type, number in numbers.items():
+            if level == WARNING and number > limits[ALERT].get(type, float("inf")):
+                raise Usage(
+                    f"--limit warning.{type}={number:g} is above alert.{type} ({limits[ALERT][type]:g}).",
+                    hint="A warning is at most its alert, an alert at most its stop.",
+                )
             if level != WARNING and number > limits[level].get(type, float("inf")):
                 raise NotAllowed(
                     f"A flag cannot raise {level}.{type} from {limits[level][type]:g} to {number:g}.",

@@ -17,6 +17,8 @@ EVERY = clock.MINUTE
 # Held at an alert, an agent is looked at more often: a person may have raised a limit.
 EVERY_WHEN_HELD = 10_000
 LOOKED = "looked"
+# The session's file with the problem of the limits that its agent was told.
+LIMITS = "limits"
 
 
 def look(session: str, workspace: Workspace, now: int, *, every: int = EVERY) -> str:
@@ -29,15 +31,30 @@ def look(session: str, workspace: Workspace, now: int, *, every: int = EVERY) ->
     reminder = record_activity(workspace, session, now)
     if has_budget(workspace):
         check(workspace, session, now)
+        problem = tell_problem(workspace, session)
+        reminder = f"{reminder}\n{problem}" if reminder and problem else reminder or problem
     return reminder
 
 
 def check(workspace: Workspace, session: str, now: int) -> None:
-    """Hold what a session spent against its limits; alerts and stops are set by it."""
+    """Hold what a session spent against its limits; alerts and stops are set by it. A file of limits
+    that cannot be understood frees no agent."""
     from holdfast.budgets.check import Budget
     from holdfast.kernel.errors import Stopped
 
     try:
-        Budget(workspace, actor="hook").check(session=session, now=now, tells=False)
+        Budget(workspace, actor="hook").check(session=session, now=now, tells=False, holds=True)
     except Stopped:
         return  # by another cause, which the latch names
+
+
+def tell_problem(workspace: Workspace, session: str) -> str:
+    """What is wrong with the file of limits, for the agent; each problem once a session."""
+    from holdfast.budgets.check import Budget
+    from holdfast.budgets.limits import find_problem
+
+    problem = find_problem(workspace, Budget(workspace, actor="hook").state())
+    if session_files.read(workspace, session, LIMITS).get("problem", "") == problem:
+        return ""
+    session_files.keep(workspace, session, LIMITS, {"problem": problem})
+    return f"Holdfast: {problem} Tell your user." if problem else ""

@@ -85,7 +85,7 @@ def _next(
 ) -> tuple[str, str]:
     """One command, and what it does. What waits for a person comes first."""
     if waits:
-        return waits[0]["next"], "look at what waits for you"
+        return waits[0]["next"], "deal with what waits for you"
     if any(one["alive"] != "alive" for one in sessions):
         return "holdfast resume", "continue the work that was left here"
     if not is_workspace:

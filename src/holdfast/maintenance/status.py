@@ -199,6 +199,9 @@ def attention(workspace: Workspace) -> list[Attention]:
             f"{plural(len(kept), 'file')} in quarantine: {os.path.dirname(kept[0])}",
             "holdfast doctor",
         )
+    problem = _problem_of_limits(workspace)
+    if problem:
+        add(problem, "holdfast guard limits")
     if workspace.exists():
         refused = workspace.journal.refusals()
         if refused:
@@ -214,6 +217,11 @@ def attention(workspace: Workspace) -> list[Attention]:
             add(stray, "holdfast doctor")
         if failing:
             add(f"{plural(len(failing), 'effect')} could not be delivered yet", "holdfast doctor")
+        if any(map(workspace.journal.heads, ("run:", "agent:", "loop:"))):
+            from holdfast.maintenance.interrupted import list_interrupted
+
+            for what, next in list_interrupted(workspace, clock.now()):
+                add(what, next)
     return found
 
 
@@ -227,6 +235,15 @@ def _conflicts(workspace: Workspace) -> list[str]:
     more = [f"{len(found) - SHOWN_CONFLICTS} more edits by hand met a newer change"]
     lines = [describe(one) for one in found[:SHOWN_CONFLICTS]]
     return lines + (more if len(found) > SHOWN_CONFLICTS else [])
+
+
+def _problem_of_limits(workspace: Workspace) -> str:
+    from holdfast.budgets.check import Budget
+    from holdfast.budgets.limits import find_problem, has_file
+
+    if not has_file(workspace):
+        return ""
+    return find_problem(workspace, Budget(workspace, actor="").state()).removesuffix(".")
 
 
 def _lately_removed(workspace: Workspace) -> list[str]:

@@ -55,7 +55,7 @@ def verdict_lines(
     last, observed = state["last"], state.get("observed")
     about = "A progress file that no record knows."
     if state["last"] is None and state["progress"] == empty_progress() and not observed:
-        about, why = "No session was captured here; other work is open.", ""
+        about, why = "No session was captured here; what else is on record follows.", ""
     elif state["session"]:
         client = title_of(observed["client"]) if observed else ""
         about = f"Session {one_line(state['session'])[:12]}{f' of {client}' if client else ''}"

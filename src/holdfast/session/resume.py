@@ -84,6 +84,7 @@ if TYPE_CHECKING:
 
 # What waits for a person. By name: gates are built on sessions, not the other way round.
 GATES = "holdfast.gates.lookup"
+INTERRUPTED = "holdfast.maintenance.interrupted"
 DEFAULT_BUDGET = 9_000
 MOST_PREDECESSORS = 5
 MOST_NOTES = 8
@@ -101,6 +102,7 @@ def resume(
     state, found = chosen["state"], chosen["found"]
     around = _around(workspace, state["last"]["at"] if state and state["last"] else "")
     if state is None and found is None:
+        around = _with_interrupted(workspace, around, now)
         state = _from_file(workspace, around)
     if state is None:
         assert found is not None
@@ -480,6 +482,21 @@ def _around(workspace: Workspace, since: str) -> _Around | None:
         commands, more = __import__(GATES, fromlist=["for_a_pack"]).for_a_pack(workspace, since)
         first, sections = [*first, *commands], [*more, *sections]
     return {"first": first, "sections": sections} if first or sections else None
+
+
+def _with_interrupted(workspace: Workspace, around: _Around | None, now: int) -> _Around | None:
+    """With the runs, agents and tracks that stand still: without a session, they are what goes on."""
+    if not workspace.exists() or not any(map(workspace.journal.heads, ("run:", "agent:", "loop:"))):
+        return around
+    found = __import__(INTERRUPTED, fromlist=["list_interrupted"]).list_interrupted(workspace, now)
+    if not found:
+        return around
+    lines = [f"- {progress.one_line(what)}: `{next}`" for what, next in found]
+    known = around or {"first": [], "sections": []}
+    return {
+        "first": known["first"],
+        "sections": [("Work that stands still", lines), *known["sections"]],
+    }
 
 
 def _reasoning(workspace: Workspace) -> tuple[list[str], list[tuple[str, list[str]]]]:

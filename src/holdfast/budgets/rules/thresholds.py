@@ -237,17 +237,66 @@ def stacked(layers: Sequence[tuple[str, Limits]]) -> tuple[Limits, Sources]:
     return limits, sources
 
 
-def layered(layers: Sequence[tuple[str, Limits]]) -> tuple[Limits, Sources]:
-    """The same, in order: a warning above its alert, or an alert above its stop, is an error that
-    names who said so."""
+def layered(layers: Sequence[tuple[str, Limits]], *, default: str) -> tuple[Limits, Sources]:
+    """The same, in order. Two numbers that people set and that contradict are an error, which names who
+    said so. A number of the layer `default` gives way to theirs: one number is a budget."""
     limits, sources = stacked(layers)
-    for lower, higher in ((WARNING, ALERT), (ALERT, STOP)):
-        for type in ALL_TYPES:
-            if limits[lower].get(type, 0) > limits[higher].get(type, float("inf")):
-                raise bad(
-                    f"thresholds.{lower}.{type}",
-                    f"({limits[lower][type]:g}, {sources[lower][type]}) is above "
-                    f"thresholds.{higher}.{type} ({limits[higher][type]:g}, {sources[higher][type]})",
-                    hint="A warning is at most its alert, an alert at most its stop.",
-                )
+    for type in ALL_TYPES:
+        known = [level for level in LEVELS if type in limits[level]]
+        chosen = [level for level in known if sources[level][type] != default]
+        for at, lower in enumerate(chosen[:-1]):
+            higher = chosen[at + 1]
+            if limits[lower][type] > limits[higher][type]:
+                raise _contradiction(limits, sources, lower, higher, type)
+        for level in known:
+            if level not in chosen:
+                _give_way(limits, sources, level, type, chosen)
     return limits, sources
+
+
+def _give_way(
+    limits: Limits, sources: Sources, level: str, type: str, chosen: Sequence[str]
+) -> None:
+    at = LEVELS.index(level)
+    above = [one for one in chosen if LEVELS.index(one) > at]
+    below = [one for one in chosen if LEVELS.index(one) < at]
+    if above and limits[level][type] > limits[above[0]][type]:
+        follows = above[0]
+    elif below and limits[level][type] < limits[below[-1]][type]:
+        follows = below[-1]
+    else:
+        return
+    limits[level][type] = limits[follows][type]
+    sources[level][type] = f"as {follows}.{type}"
+
+
+def ordered(limits: Limits) -> Limits:
+    """The same numbers, no warning above its alert and no alert above its stop: the stop counts."""
+    found: Limits = {level: dict(numbers) for level, numbers in limits.items()}
+    for lower, higher in ((ALERT, STOP), (WARNING, ALERT)):
+        for type, number in found[lower].items():
+            found[lower][type] = min(number, found[higher].get(type, number))
+    return found
+
+
+def _contradiction(
+    limits: Limits, sources: Sources, lower: str, higher: str, type: str
+) -> HoldfastError:
+    return bad(
+        f"thresholds.{lower}.{type}",
+        f"({limits[lower][type]:g}, {sources[lower][type]}) is above "
+        f"thresholds.{higher}.{type} ({limits[higher][type]:g}, {sources[higher][type]})",
+        hint="A warning is at most its alert, an alert at most its stop.",
+    )
+
+
+def read_what_is_sound(section: Any) -> Limits:
+    """The numbers of a file's `thresholds` that can be understood, whatever else stands there."""
+    limits: Limits = {level: {} for level in LEVELS}
+    for level, numbers in section.items() if isinstance(section, dict) else ():
+        for type, text in numbers.items() if isinstance(numbers, dict) else ():
+            try:
+                limits[level][type] = UNITS[type](text)
+            except (ValueError, KeyError, TypeError, AttributeError):
+                continue
+    return limits

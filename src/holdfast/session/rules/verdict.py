@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.kernel import clock
-from holdfast.session.rules.model import same_machine
+from holdfast.session.rules.model import empty_progress, same_machine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ def judge(
     last = state["last"]
     if last is None:
         # A progress file alone is taken as it stands (AMB-CCC-26); work that was seen is compared.
-        verdict: Word = "UNKNOWN" if state.get("observed") else "CLEAN"
+        is_file = not state.get("observed") and state["progress"] != empty_progress()
+        verdict: Word = "CLEAN" if is_file else "UNKNOWN"
         return verdict, [{"verdict": verdict, "what": NOTHING_TO_COMPARE}]
     reasons = [
         *_foreign(last["world"], present, state["progress"]["issue"], issue),

@@ -20,6 +20,10 @@ from holdfast.gates.rules.gate_xml import write
 from holdfast.gates.wait import conclude, list_gates, present, wait
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.text import plural
+from holdfast.plans import lookup as runs
+from holdfast.plans.rules.ready import waiting_gates
+from holdfast.plans.run_stream import RunFolder
+from holdfast.processes.lease import is_held
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -266,4 +270,13 @@ def answer_command(call: Call, id: str, text: str | None, refusal: str | None) -
     assert given is not None
     what = f"no: {given['text']}" if given["verdict"] == "no" else given["answer"]
     line = f"Answered {state['id']}: {safe(what)}"
-    return Reply({**state}, [line], next=["holdfast gate list"])
+    return Reply({**state}, [line], next=_after_answer(call, state["id"]))
+
+
+def _after_answer(call: Call, id: str) -> list[str]:
+    """What goes on now: the run that asked, if no process waits in it; else the other gates."""
+    for run in runs.unfinished(call.workspace):
+        asked = [run["plans"][plan]["gates"][key]["gate"] for plan, key in waiting_gates(run)]
+        if id in asked and not is_held(RunFolder(call.workspace, run["id"]).lease):
+            return [runs.resume_command(run)]
+    return ["holdfast gate list"] if lookup.open_gates(call.workspace) else []

@@ -10,7 +10,7 @@ import click
 from holdfast.budgets import last_turn, limits, measure
 from holdfast.budgets.acknowledge import acknowledge, reset
 from holdfast.budgets.check import Budget
-from holdfast.budgets.limits import PROJECT_FILE, PROTOCOL, InForce, in_force
+from holdfast.budgets.limits import PROJECT_FILE, PROTOCOL, InForce
 from holdfast.budgets.operations import CheckRequest, check
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules.thresholds import (
@@ -272,10 +272,11 @@ def limits_command(call: Call) -> Reply:
     """
     budget = Budget(call.workspace, actor=call.actor)
     state = budget.state()
-    held = in_force(call.workspace, state["given"], state["lowered"])
+    held, problem = limits.in_force_anyway(call.workspace, state)
     is_set = limits.is_set(call.workspace, state)
     data: dict[str, Any] = {
         "is_set": is_set,
+        "problem": problem,
         "limits": held.limits,
         "sources": held.sources,
         "actions": held.actions,
@@ -285,7 +286,11 @@ def limits_command(call: Call) -> Reply:
         "pending": state["pending"],
         "stopped": state["stopped"],
     }
-    return Reply(data, _limits_lines(held, state, call.now, is_set=is_set))
+    lines = list(_limits_lines(held, state, call.now, is_set=is_set))
+    if problem:
+        until = "Hooks hold agents to these limits until you correct it:"
+        lines = [style(safe(problem), "red"), until, "", *lines]
+    return Reply(data, lines)
 
 
 def _limits_lines(held: InForce, state: BudgetState, now: int, *, is_set: bool) -> Iterator[str]:
