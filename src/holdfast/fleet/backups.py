@@ -214,7 +214,7 @@ def copies_holding(workspace: Workspace, streams: Sequence[str], text: str) -> l
         path
         for root in worktrees(workspace)
         for folder in sorted(folders)
-        for path in _copies(os.path.join(root, folder))
+        for path in list_copies(os.path.join(root, folder))
         if _holds(path, spelled)
     ]
 
@@ -223,7 +223,8 @@ def _folder_of(stream: str) -> str:
     return stream.partition(":")[2].rpartition("/")[0]
 
 
-def _copies(epic_root: str) -> Iterator[str]:
+def list_copies(epic_root: str) -> Iterator[str]:
+    """The backups and archives of an epic's agents."""
     for folder in (CHECKPOINTS, BACKUPS):
         place = os.path.join(epic_root, folder)
         for name in sorted(_names(place)):

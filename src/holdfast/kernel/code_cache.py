@@ -255,17 +255,23 @@ def _find_apsw() -> ModuleSpec | None:
     return spec
 
 
+def cache_folder() -> str:
+    """`$XDG_CACHE_HOME/holdfast`, by default `~/.cache/holdfast`; empty for a user without a home."""
+    folder = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(folder):  # the specification: a relative one is to be ignored
+        return f"{folder}/holdfast"
+    home = os.environ.get("HOME", "")
+    return f"{home}/.cache/holdfast" if os.path.isabs(home) else ""
+
+
 def use_code_cache() -> CodeCache | None:
     """Load the modules of this package from the cache from now on, as far as it has them."""
-    folder = os.environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(folder):  # the specification: a relative one is to be ignored
-        home = os.environ.get("HOME", "")
-        folder = f"{home}/.cache"
-        if not os.path.isabs(home):
-            return None
+    folder = cache_folder()
+    if not folder:
+        return None
     root = __file__.rpartition(f"/{PACKAGE}/")[0]
     # As editors name their copies: the place of the package, and the interpreter.
     name = f"{root.replace('/', '%')[-LONGEST_NAME:]}.{sys.implementation.cache_tag}"
-    cache = CodeCache(root, f"{folder}/holdfast/{name}")
+    cache = CodeCache(root, f"{folder}/{name}")
     sys.meta_path.insert(0, cache)
     return cache

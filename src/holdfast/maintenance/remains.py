@@ -1,78 +1,228 @@
-"""What stays on the disk after `uninstall`, and the command that removes each of it."""
+"""What stays on the disk after `uninstall`, the command that removes each of it, and the removal of all."""
 
 from __future__ import annotations
 
 import os
 import shlex
+import shutil
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypedDict
 
+from holdfast.budgets.side_files import METRICS
+from holdfast.clients.installation import CLIENTS, uninstall
 from holdfast.clients.launcher import folder_of_user
+from holdfast.fleet.backups import list_copies
+from holdfast.gates import person
 from holdfast.git.repository import GitError
 from holdfast.git.run import git
 from holdfast.git.snapshot import REFS
 from holdfast.journal.postgres.url import without_password
-from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.code_cache import cache_folder
+from holdfast.kernel.errors import HoldfastError, from_os_error
 from holdfast.kernel.workspace import TOOL_FOLDER, user_folder, worktrees
+from holdfast.loop.rules.model import HISTORY, METADATA
+from holdfast.maintenance import registry
+from holdfast.plans.rules.flight import ARCHIVE
+from holdfast.rfc.rules.model import EVIDENCE_FILE, RFC_FILE
 
 if TYPE_CHECKING:
+    from holdfast.clients.installation import Done
     from holdfast.kernel.workspace import Workspace
 
 PRIVATE_REFS = "refs/holdfast"
+PURPOSE = "remove everything that holdfast keeps of this project"
+# The names that holdfast gives to files in a folder where people may have their own.
+WAYPOINT_NAMES = ("stop-", "alert-", "holding-pattern-")
+CHECKPOINTS = "agent_checkpoints"
 
 
 class Remain(TypedDict):
-    """Something of ours that is left. `remove` is a command for a shell, or a sentence."""
+    """Something that is left. `remove` is a command for a shell, or a sentence. `files` are the files in
+    `path` that it means; none: all of it. `yours`: not holdfast's to remove, so a person does it."""
 
     what: str
     path: str
+    files: list[str]
     remove: str
+    yours: bool
 
 
 def list_remains(workspace: Workspace) -> list[Remain]:
     """What is left of this workspace, the journal first."""
     found: list[Remain] = []
-    for path in _views(workspace):
-        found.append(_folder_or_file("a file that holdfast wrote for you", path))
+    if os.path.isdir(workspace.home):
+        what = "work files of this repository"
+        if workspace.exists():
+            what = "the journal of all that happened, and its backups and quarantine"
+        found.append(_whole(what, workspace.home))
+    rows = _view_paths(workspace)
     for root in worktrees(workspace):
+        written = {path for path in _written(root, rows.get(root, [])) if os.path.lexists(path)}
+        tracked = _tracked(workspace, root) & written
+        found += _grouped(root, written - tracked)
+        if tracked:
+            found.append(_committed(root, sorted(tracked)))
+        found += _of_authors(root, rows.get(root, []))
         tool_folder = os.path.join(root, TOOL_FOLDER)
         if os.path.lexists(tool_folder) and tool_folder != workspace.home:
-            found.append(_folder_or_file("commands that wait, and work files", tool_folder))
+            found.append(_whole("commands that wait, and work files", tool_folder))
     refs = _private_refs(workspace)
     if refs:
         words = f"git for-each-ref --format='delete %(refname)' {PRIVATE_REFS}"
         command = f"{words} | git update-ref --stdin && git gc --prune=now"
         what = f"snapshots of the work tree ({refs})"
-        found.append({"what": what, "path": REFS, "remove": command})
+        found.append({"what": what, "path": REFS, "files": [], "remove": command, "yours": False})
     if workspace.url:
         what, hint = "the journal on the server", "Ask the people who run that database."
-        found.append({"what": what, "path": without_password(workspace.url), "remove": hint})
-    if os.path.isdir(workspace.home):
-        what = "work files of this repository"
-        if workspace.exists():
-            what = "the journal of all that happened, and its backups and quarantine"
-        found.insert(0, _folder_or_file(what, workspace.home))
-    if os.path.isdir(user_folder()):
-        what = "what holdfast keeps for all your projects"
-        found.append(_folder_or_file(what, user_folder()))
-    if os.path.isdir(folder_of_user()):
-        what = "the launcher of the hooks, for all your projects"
-        found.append(_folder_or_file(what, folder_of_user()))
+        path = without_password(workspace.url)
+        found.append({"what": what, "path": path, "files": [], "remove": hint, "yours": True})
+    others = [root for root in registry.roots() if root not in worktrees(workspace)]
+    for what, path in (
+        ("what holdfast keeps for all your projects", user_folder()),
+        ("the launcher of the hooks, for all your projects", folder_of_user()),
+        ("compiled modules, for all your projects", cache_folder()),
+    ):
+        if path and os.path.isdir(path):
+            used = f"; still used in {', '.join(others)}" if others else ""
+            found.append({**_whole(f"{what}{used}", path), "yours": bool(others)})
     return found
 
 
-def _folder_or_file(what: str, path: str) -> Remain:
+class Removal(TypedDict):
+    """What `uninstall --everything` did: to clients' settings, what it removed, and what is left."""
+
+    clients: list[Done]
+    removed: list[Remain]
+    left: list[Remain]
+
+
+def remove_everything(workspace: Workspace, *, now: int, dry_run: bool = False) -> Removal:
+    """Uninstall, and remove what is left, after a person at the terminal agreed. What is a person's own
+    stays."""
+    remains = list_remains(workspace)
+    if not dry_run and any(not one["yours"] for one in remains):
+        shown = [f"{one['what']}: {one['path']}" for one in remains if not one["yours"]]
+        person.require(workspace, PURPOSE, ["This cannot be undone:", *shown], now=now)
+    done = uninstall(workspace, CLIENTS, dry_run=dry_run)
+    if not dry_run:
+        registry.forget(workspace)
+        remains = list_remains(workspace)
+        workspace.close()
+    removed = [one for one in remains if not one["yours"]]
+    for one in removed if not dry_run else []:
+        try:
+            _remove(workspace, one)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise from_os_error(error, f"removing {one['path']}") from error
+    return {"clients": done, "removed": removed, "left": [one for one in remains if one["yours"]]}
+
+
+def _remove(workspace: Workspace, one: Remain) -> None:
+    if one["path"] == REFS:
+        _delete_refs(workspace)
+    elif one["files"]:
+        for path in one["files"]:
+            os.unlink(path)
+        if os.path.isdir(one["path"]):
+            _remove_empty_folders(one["path"])
+    elif os.path.isdir(one["path"]) and not os.path.islink(one["path"]):
+        shutil.rmtree(one["path"])
+    else:
+        os.unlink(one["path"])
+
+
+def _delete_refs(workspace: Workspace) -> None:
+    names = git(workspace.root, "for-each-ref", "--format=%(refname)", PRIVATE_REFS).split()
+    orders = b"".join(b"delete " + name + b"\n" for name in names)
+    git(workspace.root, "update-ref", "--stdin", input=orders)
+
+
+def _remove_empty_folders(top: str) -> None:
+    for folder, _, _ in os.walk(top, topdown=False):
+        try:
+            os.rmdir(folder)
+        except OSError:
+            continue  # a file of a person's is in it
+
+
+def _whole(what: str, path: str) -> Remain:
     word = "rm -r" if os.path.isdir(path) and not os.path.islink(path) else "rm"
-    return {"what": what, "path": path, "remove": f"{word} {shlex.quote(path)}"}
+    command = f"{word} {shlex.quote(path)}"
+    return {"what": what, "path": path, "files": [], "remove": command, "yours": False}
 
 
-def _views(workspace: Workspace) -> list[str]:
-    """The files that show streams. A journal that cannot be read names none."""
+def _grouped(root: str, paths: Iterable[str]) -> Iterator[Remain]:
+    """The files by the folder at the top of the work tree; the folders that become empty go as well."""
+    groups: dict[str, list[str]] = {}
+    for path in sorted(paths):
+        top = os.path.join(root, os.path.relpath(path, root).split(os.sep)[0])
+        groups.setdefault(top, []).append(path)
+    for top, files in groups.items():
+        command = " ".join(["rm", *map(shlex.quote, files)])
+        what = "a file that holdfast wrote for you"
+        if top != files[0]:
+            command += f" && find {shlex.quote(top)} -type d -empty -delete"
+            what = f"files that holdfast wrote for you ({len(files)})"
+        yield {"what": what, "path": top, "files": files, "remove": command, "yours": False}
+
+
+def _committed(root: str, paths: list[str]) -> Remain:
+    names = " ".join(shlex.quote(os.path.relpath(path, root)) for path in paths)
+    command = f"git -C {shlex.quote(root)} rm {names}"
+    what = f"files that holdfast wrote, and that git tracks ({len(paths)})"
+    return {"what": what, "path": root, "files": paths, "remove": command, "yours": True}
+
+
+def _of_authors(root: str, views: list[str]) -> Iterator[Remain]:
+    """RFCs and their evidence: holdfast made the files, and their author filled them."""
+    for path in views:
+        folder = os.path.dirname(os.path.join(root, path))
+        texts = [os.path.join(folder, name) for name in (RFC_FILE, EVIDENCE_FILE)]
+        if os.path.basename(path) == "state.json" and any(map(os.path.exists, texts)):
+            yield {
+                **_whole("an RFC and its evidence, which its author wrote", folder),
+                "yours": True,
+            }
+
+
+def _view_paths(workspace: Workspace) -> dict[str, list[str]]:
+    """The files that show streams, by worktree. A journal that cannot be read names none."""
     try:
         rows = workspace.journal.views() if workspace.exists() else []
     except HoldfastError:
-        return []
-    paths = (os.path.join(row["worktree"], row["path"]) for row in rows if not row["removed"])
-    return [path for path in dict.fromkeys(paths) if os.path.lexists(path)]
+        return {}
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        found.setdefault(row["worktree"], []).append(row["path"])
+    return found
+
+
+def _written(root: str, views: list[str]) -> Iterator[str]:
+    """The views of a worktree, and the files that holdfast writes beside each kind of them."""
+    for name in views:
+        path = os.path.join(root, name)
+        folder, base = os.path.split(path)
+        yield path
+        if base == METADATA:
+            yield os.path.join(folder, HISTORY)
+        if os.path.basename(folder) == CHECKPOINTS:
+            yield from list_copies(os.path.dirname(folder))
+    if any(name.startswith(".autopilot/") for name in views):
+        yield os.path.join(root, METRICS)
+        waypoints = os.path.join(root, ARCHIVE)
+        for name in os.listdir(waypoints) if os.path.isdir(waypoints) else []:
+            if name.startswith(WAYPOINT_NAMES):
+                yield os.path.join(waypoints, name)
+
+
+def _tracked(workspace: Workspace, root: str) -> set[str]:
+    try:
+        names = git(root, "ls-files", "-z").split(b"\0") if workspace.git_dir else []
+    except GitError:
+        return set()
+    return {os.path.join(root, os.fsdecode(name)) for name in names if name}
 
 
 def _private_refs(workspace: Workspace) -> int:

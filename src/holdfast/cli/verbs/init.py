@@ -21,9 +21,9 @@ from holdfast.clients.installation import (
     uninstall,
 )
 from holdfast.clients.settings.condition import conditions
-from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.maintenance import registry
-from holdfast.maintenance.remains import list_remains
+from holdfast.maintenance.remains import list_remains, remove_everything
 from holdfast.maintenance.trust import gather, grant, value_text, withdraw
 
 TYPE_CHECKING = False
@@ -142,18 +142,31 @@ def _init_lines(done: list[Done], beside: list[BesideFile], only_shown: bool) ->
 
 @click.command()
 @_client_option("all clients")
+@click.option(
+    "--everything",
+    is_flag=True,
+    help="Also remove the journal and all files that holdfast wrote here. Only a person can, at a terminal.",
+)
 @_dry_run_option
 @verb
-def uninstall_command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
+def uninstall_command(
+    call: Call, clients: tuple[str, ...], everything: bool, dry_run: bool
+) -> Reply:
     """Take holdfast out of the settings of your clients.
 
     The journal and your files stay. It lists them, each with the command that removes it.
     """
-    wanted = list(dict.fromkeys(clients or CLIENTS))
-    done = uninstall(call.workspace, wanted, dry_run=dry_run)
-    if not clients and not dry_run:
-        with contextlib.suppress(OSError, HoldfastError):  # the page looks whether it is there
-            registry.forget(call.workspace)
+    if everything and clients:
+        raise Usage("--everything is for all clients: leave --client out.")
+    if everything:
+        removal = remove_everything(call.workspace, now=call.now, dry_run=dry_run)
+        done, removed, left = removal["clients"], removal["removed"], removal["left"]
+    else:
+        done = uninstall(call.workspace, list(dict.fromkeys(clients or CLIENTS)), dry_run=dry_run)
+        if not clients and not dry_run:
+            with contextlib.suppress(OSError, HoldfastError):  # the page looks whether it is there
+                registry.forget(call.workspace)
+        removed, left = [], [] if clients else list_remains(call.workspace)
     word = "Would be: " if dry_run else ""
     lines = [
         f"{word}{UNINSTALL_SAID[file['status']]}: {safe(file['path'])}"
@@ -163,11 +176,15 @@ def uninstall_command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Re
     ]
     lines += [style(f"  {safe(note)}", "yellow") for one in done for note in one["notes"]]
     lines = lines or ["Nothing of ours is installed."]
-    left = [] if clients else list_remains(call.workspace)
+    gone = "Would remove" if dry_run else "Removed"
+    lines += [f"{gone}: {safe(one['what'])}: {safe(one['path'])}" for one in removed]
     if left:
         lines += ["", "Left, because it is yours. To remove it:"]
         lines += [line for one in left for line in _remain(one)]
-    return Reply({"clients": done, "left": left, "dry_run": dry_run}, lines)
+        if not everything:
+            lines += ["", "To remove all that holdfast wrote: holdfast uninstall --everything"]
+    data = {"clients": done, "left": left, "removed": removed, "dry_run": dry_run}
+    return Reply(data, lines)
 
 
 def _remain(one: Remain) -> list[str]:
