@@ -114,12 +114,32 @@ def test_edits_that_were_discarded_are_had_back(
 
     done = holdfast("edits", "--apply")
     assert "Wrote tally/export_csv.py\n" in done.out
+    assert "To undo it: holdfast snapshot restore " in done.out
     assert "csv.writer" in Path("tally/export_csv.py").read_text()
     assert not Path("scratch").exists()
     assert holdfast("resume").out.startswith("UNKNOWN\n")
     again = holdfast("edits", "--apply").out
     assert "The work tree lacks no edit that can be brought back." in again
     assert "Nothing was written." in again
+
+
+def test_edits_that_were_discarded_after_a_checkpoint_are_named(
+    project: Path, holdfast: Holdfast, git: Git
+) -> None:
+    leave_session(project)
+    session = holdfast("edits", "--apply", "--json").data["session"]
+    holdfast("checkpoint", "--session", session, "--skip-git")
+    assert "holdfast edits" not in holdfast("resume").out
+    Path("README.md").write_text("Another change.\n")
+    assert "holdfast edits" not in holdfast("resume").out, "no file that the session edited"
+    git("checkout", "--", "tally")
+    said = holdfast("resume").out
+    assert "changed since: README.md, tally/amounts.py, tally/export_csv.py" in said
+    assert f"`holdfast edits --session {session[:12]}` shows the edits" in said
+    assert set(holdfast("edits", ".", "--apply", "--json").data["written"]) == {
+        "tally/amounts.py",
+        "tally/export_csv.py",
+    }
 
 
 def test_bringing_edits_back_can_be_undone(project: Path, holdfast: Holdfast, git: Git) -> None:
@@ -297,6 +317,8 @@ def test_only_the_named_files_are_written(
     conversation.leave()
     assert holdfast("edits", "docs", "--apply", "--json").data["written"] == ["docs/b.txt"]
     assert not Path("src").exists()
+    missing = holdfast("edits", "nosuch.txt")
+    assert (missing.code, "edited none of these: nosuch.txt" in missing.err) == (3, True)
 
 
 # Hostile and secret

@@ -163,6 +163,11 @@ def _look(
     wanted = [_from_root(os.path.join(folder, one), root) for one in request.get("files") or ()]
     if wanted:
         files = [one for one in files if any(_is_below(one.path, each) for each in wanted)]
+        if not files:
+            raise NotFound(
+                f"Session {found['session'][:12]} edited none of these: {', '.join(wanted)}.",
+                hint="`holdfast edits` lists what it edited.",
+            )
     if len(files) > MOST_FILES:
         raise HoldfastError(
             f"The session edited {len(files)} files; at most {MOST_FILES} are compared at once.",
@@ -273,7 +278,9 @@ def _from_root(path: str, root: str, session_root: str = "") -> str:
 
     `session_root` is where the session worked, if that was another clone of the same files.
     """
-    whole = os.path.normpath(path)
+    whole = os.path.normpath(os.path.join(root, path))
+    if whole == root:
+        return "."
     for start in filter(None, (root, session_root)):
         if whole.startswith(f"{start}/"):
             return whole[len(start) + 1 :]

@@ -64,7 +64,9 @@ def command(
     lines = [*_files(done, call.now), *(f"Wrote {safe(path)}" for path in done["written"])]
     if not done["written"]:
         lines.append("Nothing was written.")
-    undo = [f"holdfast snapshot restore {done['before'][:12]}  # undo"] if done["written"] else []
+    undo = f"holdfast snapshot restore {done['before'][:12]}"
+    if done["written"]:
+        lines.append(f"To undo it: {undo}")
     left = [file for file in done["files"] if file["state"] == "conflict" or file["problems"]]
     error = None
     if left:
@@ -72,7 +74,9 @@ def command(
             f"Edits of {plural(len(left), 'file')} could not be brought back.",
             hint="The list says why. `holdfast edits --json` has every edit.",
         )
-    return Reply({**done}, lines, next=undo, error=error)
+    return Reply(
+        {**done}, lines, next=[undo] if call.as_json and done["written"] else [], error=error
+    )
 
 
 def _of(shown: SessionEdits, state: str) -> list[EditedFile]:
