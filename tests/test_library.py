@@ -7,6 +7,7 @@ import importlib
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -140,3 +141,86 @@ def test_a_note_is_durable_and_idempotent(repository: Path) -> None:
 def test_a_folder_without_a_workspace_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(holdfast.NotFound):
         holdfast.open(str(tmp_path))
+
+
+TWO = [
+    {"id": "yes", "name": "Yes", "pros": "It is ready", "cons": "It is public"},
+    {"id": "no", "name": "No", "pros": "It is safe", "cons": "It is late"},
+]
+MISUSES: dict[str, tuple[Callable[[holdfast.Workspace], object], str]] = {
+    "options of texts": (
+        lambda ws: ws.gates.decide("Send it?", context="It is new.", options=["yes", "no"]),  # type: ignore[list-item]
+        "options[0] must have id, name, pros and cons, not 'yes'.",
+    ),
+    "an option without pros": (
+        lambda ws: ws.gates.decide(
+            "Send it?",
+            context="It is new.",
+            options=[{"id": "yes", "name": "Yes", "cons": "Public"}, TWO[1]],  # type: ignore[list-item,typeddict-item]
+        ),
+        "options[0].pros is missing.",
+    ),
+    "an unknown term": (
+        lambda ws: ws.gates.verify(built="It", how=["Look"], nam="x"),  # type: ignore[call-arg]
+        "verify has no argument nam.",
+    ),
+    "a text for a list": (
+        lambda ws: ws.gates.verify(built="It", how="Look"),
+        "how must be a list of texts, not 'Look'.",
+    ),
+    "a term of another type": (
+        lambda ws: ws.gates.verify(built="It", how=["Look"], name=5),  # type: ignore[arg-type]
+        "name must be a text, not 5.",
+    ),
+    "nothing to look at": (
+        lambda ws: ws.gates.verify(built="It"),  # type: ignore[call-arg]
+        "how is missing.",
+    ),
+    "an unknown value": (
+        lambda ws: ws.budgets.check(costs=3),  # type: ignore[call-arg]
+        "check has no argument costs.",
+    ),
+    "a cost of text": (
+        lambda ws: ws.budgets.add(cost="3"),  # type: ignore[arg-type]
+        "cost must be a number, not '3'.",
+    ),
+    "a note of nothing": (
+        lambda ws: ws.note(None),  # type: ignore[arg-type]
+        "text must be a text, not None.",
+    ),
+    "a file for files": (
+        lambda ws: ws.checkpoint(task="x", files="a.py"),
+        "files must be a list of texts, not 'a.py'.",
+    ),
+    "an agent's number": (
+        lambda ws: ws.agent(5),  # type: ignore[arg-type]
+        "agent must be a text, not 5.",
+    ),
+    "too many": (
+        lambda ws: ws.note("a", "b"),  # type: ignore[call-arg]
+        "note takes at most 1 without a name.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISUSES)
+def test_a_misuse_is_a_usage_with_the_name_of_the_argument(repository: Path, name: str) -> None:
+    call, message = MISUSES[name]
+    with holdfast.open() as workspace, pytest.raises(holdfast.Usage) as refused:
+        call(workspace)
+    assert refused.value.message == message
+
+
+def test_results_are_dictionaries_and_money_is_in_dollars(repository: Path) -> None:
+    with holdfast.open(actor="driver") as workspace:
+        workspace.budgets.add(cost=3.6, step="report")
+        state = workspace.budgets.state
+        assert (state["added"]["cost"], state["steps"]["report"]["cost"]) == (3.6, 3.6)
+        assert workspace.budgets.limits()["limits"]["stop"]["cost"] == 50
+        with workspace.agent("Secondary-A", feature="feature_02_parser") as me:
+            beat = me.beat(step="Writing")
+            assert (beat["agent_id"], beat["fence"]) == ("Secondary-A", me.fence)
+        gate = workspace.gates.decide("Send it?", context="It is new.", options=TWO)  # type: ignore[arg-type]
+        asked = gate.state["asked"]
+        assert asked is not None
+        assert (asked["by"], asked["agent"]) == ("driver", "")

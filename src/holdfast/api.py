@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.kernel import clock
+from holdfast.kernel.arguments import checks_arguments
 from holdfast.kernel.workspace import discover
 from holdfast.streams import actor as current_user
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from holdfast.session.session_list import ListedSession
 
 
+@checks_arguments
 class Workspace:
     """A workspace that is open. Use it as a context manager, or close it when you are done."""
 
@@ -338,6 +340,7 @@ class Workspace:
         return workspace
 
 
+@checks_arguments
 class Snapshots:
     """Snapshots of a work tree, untracked files too, under private git refs."""
 

@@ -69,7 +69,8 @@ def test_the_stop_has_the_rows_of_the_protocol(scene: Scene, holdfast: Holdfast)
     answer = holdfast("guard", "check", "--cost", "52.30")
     assert answer.code == 7
     (name,) = scene.waypoints()
-    assert f"{box}\n\nWaypoint saved: .autopilot/waypoints/{name}\n" in answer.out
+    assert f"{box}\n\nWaypoint saved: .autopilot/waypoints/{name}\n{boxes.LIFT}\n" in answer.out
+    assert boxes.LIFT.endswith("holdfast guard reset"), "the command that does lift it"
 
 
 @pytest.mark.clause("PILOT-92", "AMB-PILOT-12")

@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.budgets import acknowledge, limits, operations
 from holdfast.budgets.check import Budget
 from holdfast.budgets.operations import AddRequest, CheckRequest, ReportRequest
 from holdfast.kernel import clock
+from holdfast.kernel.arguments import checks_arguments
 
 if TYPE_CHECKING:
     from holdfast.budgets.acknowledge import Answered, Reset
     from holdfast.budgets.check import BudgetReport
-    from holdfast.budgets.limits import InForce
     from holdfast.budgets.measure import Given
     from holdfast.budgets.operations import Reported, SpendingReport
     from holdfast.budgets.rules.ledger import BudgetState
+    from holdfast.budgets.rules.thresholds import Limits, Sources
+    from holdfast.budgets.rules.triggers import Trigger
     from holdfast.kernel.workspace import Workspace
 
 
+class LimitsInForce(TypedDict):
+    """By level (warning, alert, stop) and type (cost, context ...): the number, who set it, what it does.
+    Cost is in dollars, context and variance in percent."""
+
+    limits: Limits
+    sources: Sources
+    actions: dict[str, dict[str, str]]
+    triggers: list[Trigger]
+
+
+@checks_arguments
 class Budgets:
     """The budget of a workspace. Its limits warn, ask a person, and stop."""
 
@@ -28,21 +41,35 @@ class Budgets:
 
     @property
     def state(self) -> BudgetState:
-        """What the budget has on record."""
-        return self._budget.state()
+        """What the budget has on record. Money is in dollars."""
+        state = self._budget.state()
+        reported = operations.reported_by(state)
+        added: Any = {**state["added"], "cost": reported["cost"]}
+        return {**state, "added": added, "steps": reported["steps"]}
 
     def check(
         self,
         *,
+        cost: float | None = None,
+        context: float | None = None,
+        estimated: float | None = None,
+        actual: float | None = None,
+        errors: float | None = None,
         session: str = "",
         limits: Sequence[str] = (),
         dry_run: bool = False,
-        **values: float,
     ) -> BudgetReport:
-        """Whether work may go on: `verdict` is go, wait or stop. Values that are not given (cost,
-        context, estimated, actual, errors) are measured. `limits` are lower ones, such as
+        """Whether work may go on: `verdict` is go, wait or stop. Values that are not given are
+        measured; cost is in dollars, context in percent. `limits` are lower ones, such as
         "stop.cost=20"."""
-        given: Given = {**values}  # type: ignore[typeddict-item]
+        values = {
+            "cost": cost,
+            "context": context,
+            "estimated": estimated,
+            "actual": actual,
+            "errors": errors,
+        }
+        given: Given = {name: value for name, value in values.items() if value is not None}  # type: ignore[assignment]
         request = CheckRequest(values=given, limits=_read(limits), session=session, dry_run=dry_run)
         return operations.check(self._budget, request)
 
@@ -63,9 +90,15 @@ class Budgets:
         request = ReportRequest(session=session, agent=agent, epic=epic)
         return operations.report(self._budget, request)
 
-    def limits(self) -> InForce:
-        """The limits in force, with the source of each."""
-        return self._budget.in_force()
+    def limits(self) -> LimitsInForce:
+        """The limits in force, with the source and the action of each."""
+        held = self._budget.in_force()
+        return {
+            "limits": held.limits,
+            "sources": held.sources,
+            "actions": held.actions,
+            "triggers": held.triggers,
+        }
 
     def acknowledge(self, type: str, *, until: float | None = None) -> Answered:
         """Ask the person at this terminal about an alert that waits."""

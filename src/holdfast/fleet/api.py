@@ -8,6 +8,7 @@ from holdfast.fleet import agents, messages, updates
 from holdfast.fleet.context import open_context
 from holdfast.fleet.sync import sync
 from holdfast.kernel import clock
+from holdfast.kernel.arguments import checks_arguments
 from holdfast.kernel.errors import NotFound
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
 
 
+@checks_arguments
 class Member:
     """The agent that this program is. Entering starts its life, or resumes it. Leaving does not end the
     life: `complete` does.
@@ -79,7 +81,7 @@ class Member:
         committed: bool = False,
         busy_until: str = "",
         doing: str = "",
-    ) -> AgentResult:
+    ) -> dict[str, Any]:
         """Send a heartbeat; what is not given stays as it was."""
         return _saved(
             updates.beat(
@@ -102,7 +104,7 @@ class Member:
             )
         )
 
-    def block(self, blocker: str, *, recovery: str | None = None) -> AgentResult:
+    def block(self, blocker: str, *, recovery: str | None = None) -> dict[str, Any]:
         """Report what keeps the agent from working."""
         return _saved(
             updates.block(
@@ -110,21 +112,21 @@ class Member:
             )
         )
 
-    def unblock(self, blocker: str = "") -> AgentResult:
+    def unblock(self, blocker: str = "") -> dict[str, Any]:
         """Resolve one blocker; without a text, all of them."""
         return _saved(updates.unblock(self._now(), {"agent": self.agent, "blocker": blocker}))
 
-    def phase(self, stage: str, *, next: Sequence[str] = ()) -> AgentResult:
+    def phase(self, stage: str, *, next: Sequence[str] = ()) -> dict[str, Any]:
         """Go on to the stage S2.P2 or S2.P3."""
         return _saved(
             updates.phase(self._now(), {"agent": self.agent, "stage": stage, "next": next})
         )
 
-    def sync(self, point: str, *, wait: bool = False) -> AgentResult:
+    def sync(self, point: str, *, wait: bool = False) -> dict[str, Any]:
         """Arrive at a sync point: S2-S3 or S4-S5. With `wait`, return once all agents are there."""
         return _saved(sync(self._now(), {"agent": self.agent, "point": point, "wait": wait}))
 
-    def complete(self) -> AgentResult:
+    def complete(self) -> dict[str, Any]:
         """Report the feature as done; other agents may own it from then on."""
         return _saved(updates.complete(self._now(), {"agent": self.agent}))
 
@@ -163,6 +165,6 @@ class Member:
         return self._context
 
 
-def _saved(result: AgentResult) -> AgentResult:
+def _saved(result: AgentResult) -> dict[str, Any]:
     result.refuse_stopped()
-    return result
+    return result.data()

@@ -12,6 +12,7 @@ from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import content as contents
 from holdfast.gates.rules.content import render
 from holdfast.kernel import clock
+from holdfast.kernel.arguments import checks_arguments
 
 if TYPE_CHECKING:
     from holdfast.gates.rules.content import Content, GateAnswer, GateOption
@@ -35,6 +36,7 @@ class Terms(TypedDict, total=False):
     attach: Sequence[str]
 
 
+@checks_arguments
 class Gate:
     """A gate that was asked."""
 
@@ -68,6 +70,7 @@ class Gate:
         return withdraw(context, WithdrawRequest(gate=self.id, reason=reason))
 
 
+@checks_arguments
 class Gates:
     """The gates of a workspace."""
 

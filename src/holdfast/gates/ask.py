@@ -179,6 +179,9 @@ def _context(workspace: Workspace, now: int) -> int | None:
 
 
 def _agent_here(workspace: Workspace) -> str:
+    """The agent that the client's session is. A program outside of any client names its own."""
+    if not own_id():
+        return ""
     lives = lives_of_session(workspace, own_id())
     return lives[0][0].rpartition("/")[2].rpartition(":")[2] if len(lives) == 1 else ""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from holdfast.kernel.arguments import checks_arguments
 from holdfast.kernel.errors import HoldfastError, NotFound, Stopped, Usage
 from holdfast.loop import commands
 from holdfast.loop.commands import (
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from holdfast.loop.track import Track, TrackResult
 
 
+@checks_arguments
 class Loop:
     """One track: its steps, and where it is."""
 
@@ -55,6 +57,7 @@ class Loop:
         return current_step(commands.advance(self._track, request).state)
 
 
+@checks_arguments
 class LoopStep:
     """A step at work. An exception fails it; leaving it unfinished keeps it for the next process."""
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TypedDict
 
+from holdfast.kernel.arguments import checks_arguments
 from holdfast.plans import lookup, operations
 from holdfast.plans.begin import check_plans
 from holdfast.plans.discovery import NewPlan, NewPlanRequest, write_plan
@@ -41,6 +42,7 @@ class PlanResult(TypedDict):
     warnings: list[str]
 
 
+@checks_arguments
 class Plans:
     """The plans of a workspace, and their runs. No person is asked here: a run that needs one
     is paused, and `resume` goes on once the gate is answered."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from holdfast.kernel import clock
+from holdfast.kernel.arguments import checks_arguments
 from holdfast.rfc import bootstrap as bootstrapping
 from holdfast.rfc.init import InitRequest, InitResult, close, init
 from holdfast.rfc.reader import RfcContext
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from holdfast.rfc.bootstrap import Bootstrap
 
 
+@checks_arguments
 class Rfc:
     """An RFC of a workspace. It need not exist yet: `begin` makes it."""
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.rules.model import SessionState
 
+AT_WORK = "at work"
 NAME = "client"
 # Where no process tells: a session whose hooks were silent for so long is taken for dead.
 SILENT_AFTER = 15 * clock.MINUTE
@@ -83,9 +84,9 @@ def standing(workspace: Workspace, state: SessionState, now: int) -> str:
         return "ended"
     last = state["last"]
     if last is not None and not same_machine(last["world"], workspace.machine):
-        return "at work"  # the processes of another machine cannot be seen from here
+        return AT_WORK  # the processes of another machine cannot be seen from here
     is_ours = state["session"] == own_id()
-    return "at work" if is_ours or lives(workspace, state["session"], now) else "saved"
+    return AT_WORK if is_ours or lives(workspace, state["session"], now) else "saved"
 
 
 def _state_of(process: dict[str, Any]) -> str:

@@ -32,7 +32,8 @@ from holdfast.plans.run_stream import RunFolder
 from holdfast.processes.lease import is_held
 from holdfast.remote import server_time
 from holdfast.session import sessions
-from holdfast.session.client_process import standing
+from holdfast.session.client_process import AT_WORK, standing
+from holdfast.session.rules.model import UNKNOWN_ISSUE
 from holdfast.web.figures import span
 from holdfast.web.record_text import page_of
 
@@ -179,7 +180,7 @@ def work_sessions(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Ite
         yield {
             **_card(place, "session", state["session"][:8], state["session"]),
             "href": page_of(place.key, f"session:{state['session']}"),
-            "lane": DONE if over else _by_age(seen_at, now),
+            "lane": DONE if over else _by_age(seen_at, now) if stands == AT_WORK else QUIET,
             "word": stands,
             "about": _issue(state),
             "doing": progress["current"] or progress["status"],
@@ -196,7 +197,8 @@ def work_sessions(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Ite
 
 def _issue(state: SessionState) -> str:
     progress = state["progress"]
-    return " · ".join(one for one in (progress["issue"], progress["title"]) if one)
+    issue = "" if progress["issue"] == UNKNOWN_ISSUE else progress["issue"]
+    return " · ".join(one for one in (issue, progress["title"]) if one)
 
 
 def tracks(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[Card]:

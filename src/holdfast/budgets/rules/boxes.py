@@ -94,6 +94,10 @@ def stop(type: str, value: float, threshold: float, level: str = "stop") -> list
     )
 
 
+# The protocol's box names commands of autopilot; this one is ours.
+LIFT = "A person lifts this stop in a terminal: holdfast guard reset"
+
+
 def saved(path: str) -> str:
     return f"Waypoint saved: {path}"
 

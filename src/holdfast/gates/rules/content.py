@@ -122,6 +122,8 @@ def decision(
     purpose: str = "",
 ) -> Content:
     """What a person is asked to choose."""
+    for number, one in enumerate(options):
+        _refuse_no_option(one, f"options[{number}]")
     content = _empty(DECISION, title)
     content["options"] = [
         {
@@ -137,6 +139,20 @@ def decision(
         flat(signal) or f"Select: {listed([one['id'] for one in content['options']])}"
     )
     return content
+
+
+def _refuse_no_option(one: Any, where: str) -> None:
+    parts = ("id", "name", "pros", "cons")
+    example = '{"id": "pg", "name": "PostgreSQL", "pros": "...", "cons": "..."}'
+    if not isinstance(one, dict):
+        raise Usage(f"{where} must have id, name, pros and cons, not {one!r:.40}.", hint=example)
+    for part in parts:
+        if not isinstance(one.get(part), str):
+            what = f"must be a text, not {one[part]!r:.40}" if part in one else "is missing"
+            raise Usage(f"{where}.{part} {what}.", hint=example)
+    for name in one:
+        if name not in parts:
+            raise Usage(f"{where}.{name} is unknown.", hint=example)
 
 
 def action(

@@ -179,6 +179,7 @@ def _stop_lines(report: BudgetReport) -> Iterator[str]:
     if halt["waypoint"]:
         yield ""
         yield boxes.saved(halt["waypoint"])
+    yield boxes.LIFT
     if report["last_turn"]:
         yield ""
         yield style(last_turn.WORDS, "yellow", bold=True)

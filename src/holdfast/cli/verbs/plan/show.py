@@ -15,6 +15,7 @@ from holdfast.kernel.errors import NotFound, Usage
 from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.text import plural
 from holdfast.plans import lookup
+from holdfast.plans.rules.ready import waiting_gates
 from holdfast.plans.rules.run_model import ABANDONED, OVER
 from holdfast.plans.run_stream import RunFolder
 from holdfast.processes.lease import is_held
@@ -69,6 +70,10 @@ def _why(call: Call, state: RunState, runner: str) -> Iterator[str]:
         at = ago(pause["at"], call.now)
         what = "Abandoned" if state["status"] == ABANDONED else "Stands still"
         yield f"{style(what, 'yellow')} since {at}: {one_line(pause['text'], 300)}"
+        for id, key in waiting_gates(state) if state["status"] not in OVER else ():
+            tasks = {task["key"]: task["gate"] for task in state["plans"][id]["plan"]["tasks"]}
+            gate = tasks[key]
+            yield f"Waits for your answer: {one_line(gate['title'] if gate else id, 200)}"
         if pause["waypoint"]:
             yield f"Waypoint: {safe(pause['waypoint'])}"
 
