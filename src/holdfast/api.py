@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from holdfast.budgets.api import Budgets
+    from holdfast.clients.table import ClientName
     from holdfast.fleet.api import Member
     from holdfast.gates.api import Gates
     from holdfast.git.restore import Restoration
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         StateDifference,
         StreamShown,
     )
+    from holdfast.maintenance.reset_wait import ResumedAtReset
     from holdfast.maintenance.status import Status
     from holdfast.plans.api import Plans
     from holdfast.rfc.api import Rfc
@@ -181,6 +183,30 @@ class Workspace:
 
         request: EditsRequest = {"session": session, "transcript": transcript, "files": files}
         return apply_edits(self._workspace, self.root, request, now=clock.now())
+
+    def resume_at_reset(
+        self,
+        client: ClientName,
+        *,
+        session: str = "",
+        hours: int = 12,
+        tell: Callable[[str], None] | None = None,
+        accept_foreign: bool = False,
+    ) -> ResumedAtReset:
+        """Wait until the usage limit of a client is reset, at most so many hours, and give what to go on
+        from, with the `command` that starts the client. NotAllowed unless a person sits at the terminal of
+        this program and types back a word. `tell` gets one line that says until when it waits. A stop that
+        is set meanwhile, and a session that goes on elsewhere, end the wait with an error."""
+        from holdfast.clients.handover import command_for
+        from holdfast.maintenance.reset_wait import ResetRequest, wait_for_reset
+
+        request = ResetRequest(client=client, session=session, hours=hours)
+        limited = wait_for_reset(
+            self._workspace, request, tell or (lambda _: None), now=clock.now()
+        )
+        found = self.resume(session=limited["session"], accept_foreign=accept_foreign)
+        command = command_for(client, found["pack"])
+        return {"limited": limited, "found": found, "command": command}
 
     def sessions(self) -> list[ListedSession]:
         """The sessions that can be resumed here, newest first."""

@@ -120,4 +120,4 @@ def test_a_look_arms_nothing_and_limits_says_so(
     told = holdfast("guard", "limits")
     assert "a look arms nothing" not in told.out
     assert "Turns" in told.out
-    assert "No limit is set for minutes, tokens, subagent." in told.out
+    assert "No limit is set for minutes, tokens, subagent, quota." in told.out

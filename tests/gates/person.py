@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tests import warm
 
@@ -26,11 +26,22 @@ class Seen(NamedTuple):
     screen: str
 
 
+def _start_script(words: list[str], *, terminal: str, **options: Any) -> subprocess.Popen[bytes]:
+    """A program of a user of the library; this terminal is its own."""
+    with open(terminal, "r+b", buffering=0) as screen:
+        ends = dict.fromkeys(("stdin", "stdout", "stderr"), screen)
+        return subprocess.Popen(["setsid", "--ctty", "--wait", *words], **{**options, **ends})
+
+
 class Terminal:
-    """A terminal in which a command runs."""
+    """A terminal in which a command runs, or a `script` in Python."""
 
     def __init__(
-        self, *words: str, environment: dict[str, str] | None = None, columns: int = 80
+        self,
+        *words: str,
+        environment: dict[str, str] | None = None,
+        columns: int = 80,
+        script: str = "",
     ) -> None:
         self._master, slave = os.openpty()
         import fcntl
@@ -38,8 +49,9 @@ class Terminal:
         import termios
 
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-        self._process = warm.start(
-            [sys.executable, "-m", "holdfast", *words],
+        start = _start_script if script else warm.start
+        self._process = start(
+            [sys.executable, *(("-c", script) if script else ("-m", "holdfast", *words))],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -9,15 +9,20 @@ from typing import Any
 
 import pytest
 
+import holdfast as library
 from holdfast import notify
 from holdfast.clients.limits import find_limit
 from holdfast.hooks import question_notices as notices
 from holdfast.hooks.after_turn import after_turn
+from holdfast.hooks.run import respond
 from holdfast.kernel import clock
+from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
 from holdfast.processes import relaunch
 from holdfast.session import session_files, usage_limits
 from holdfast.web import page_cache
+from holdfast.web.background import tell_of_resets
+from holdfast.web.workspaces import Site
 from tests.gates.person import Terminal
 from tests.hooks.world import ask
 from tests.session import world as session_world
@@ -37,7 +42,12 @@ CODEX = "You’ve hit your usage limit. Upgrade to Pro, or try again later."
 def left(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """What a hook would leave to other processes."""
     found: list[list[str]] = []
-    monkeypatch.setattr(relaunch, "leave", found.append)
+
+    def leave(words: list[str]) -> bool:
+        found.append(words)
+        return True
+
+    monkeypatch.setattr(relaunch, "leave", leave)
     return found
 
 
@@ -222,6 +232,83 @@ def test_a_person_elsewhere_is_told_at_the_limit_and_at_its_reset(
     assert "can go on since" in sent[1][1]
 
 
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    monkeypatch.setenv("HOLDFAST_NOTIFY_URLS", "json://127.0.0.1:9/x")
+    monkeypatch.setattr(notify, "send", lambda url, title, text: found.append((title, text)))
+    return found
+
+
+def tell_after_a_restart(repository: Path, by: str, holdfast: Holdfast) -> None:
+    """What happens first on a machine that was restarted while a process waited for the reset."""
+    if by == "command":
+        assert holdfast("note", "Back again.").code == 0
+    elif by == "hook":
+        ask("codex", "SessionStart", session_id="c9", source="startup")
+    else:
+        tell_of_resets(Site([str(repository)]))
+
+
+@pytest.mark.parametrize("by", ["command", "hook", "serve"])
+def test_a_reset_is_told_once_after_a_restart_of_the_machine(
+    repository: Path,
+    holdfast: Holdfast,
+    left: list[list[str]],
+    sent: list[tuple[str, str]],
+    by: str,
+) -> None:
+    holdfast("note", "There is a journal.")
+    an_hour_ago = {"says": HIT, "at": clock.now() - 3 * clock.HOUR}
+    ended = {**an_hour_ago, "resets_at": clock.now() - clock.HOUR}
+    usage_limits.keep(discover(), "claude", "s1", ended)  # type: ignore[arg-type]
+    tell_after_a_restart(repository, by, holdfast)
+    (words,) = left
+    assert words[-3:] == ["tell-waiting", "s1", str(repository)]
+    assert respond(words[-3:]) == {}
+    ((title, text),) = sent
+    assert title == "Holdfast: the usage limit of Claude Code was reset"
+    assert f"holdfast resume --in claude -C {repository}" in text
+    left.clear()
+    tell_after_a_restart(repository, by, holdfast)
+    assert left == [], "once"
+
+
+def test_one_process_waits_for_a_reset_and_no_second_one_is_started(
+    repository: Path, holdfast: Holdfast, left: list[list[str]], sent: list[tuple[str, str]]
+) -> None:
+    holdfast("note", "There is a journal.")
+    later = {"says": HIT, "at": clock.now(), "resets_at": clock.now() + clock.HOUR}
+    usage_limits.keep(discover(), "claude", "s1", later)  # type: ignore[arg-type]
+    limited = usage_limits.read(discover(), "s1")
+    assert limited is not None
+    with notices.ToldOnce(discover(), notices.key_of(limited)):
+        holdfast("status")
+        assert left == []
+        assert not notices.tell_waiting(discover(), "s1")
+    holdfast("status")
+    assert [one[-3:] for one in left] == [["tell-waiting", "s1", str(repository)]]
+
+
+def test_a_notice_that_no_address_took_is_sent_again(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLDFAST_NOTIFY_URLS", "json://127.0.0.1:9/x")
+    tried: list[str] = []
+
+    def send(url: str, title: str, text: str) -> None:
+        tried.append(title)
+        if len(tried) == 1:
+            raise HoldfastError("offline")
+
+    monkeypatch.setattr(notify, "send", send)
+    ended = {"says": HIT, "at": clock.now() - 2000, "resets_at": clock.now() - 1000}
+    usage_limits.keep(discover(), "claude", "s1", ended)  # type: ignore[arg-type]
+    for _ in range(3):
+        assert notices.tell_waiting(discover(), "s1")
+    assert len(tried) == 2
+
+
 def test_no_person_is_told_of_a_reset_when_the_work_went_on(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -268,6 +355,37 @@ def test_a_person_lets_a_client_go_on_at_the_reset(claude: dict[str, str], tmp_p
     assert HIT in seen.screen
     assert "Ctrl+C ends the wait." in seen.screen
     assert "write the parser" in (tmp_path / "prompt").read_text()
+
+
+PROGRAM = """
+import holdfast
+with holdfast.open() as workspace:
+    done = workspace.resume_at_reset("claude", tell=print)
+print(done["limited"]["session"], done["found"]["session"], done["command"][0], end=" ")
+print("write the parser" in done["command"][-1])
+"""
+
+
+def test_a_program_waits_for_the_reset_when_a_person_let_it(claude: dict[str, str]) -> None:
+    keep(2000)
+    terminal = Terminal(script=PROGRAM, environment=claude)
+    terminal.type_back()
+    seen = terminal.leave()
+    assert seen.code == 0, seen.screen
+    assert "then Claude Code goes on. Ctrl+C ends the wait." in seen.screen
+    assert "s1 s1 claude True" in seen.screen
+
+
+@pytest.mark.parametrize(("hours", "kind"), [(1, "no_person"), (20, "too_long")])
+def test_a_program_without_a_person_waits_for_nothing(
+    repository: Path, holdfast: Holdfast, hours: int, kind: str
+) -> None:
+    keep(hours * clock.HOUR)
+    refused = json.loads(holdfast("resume", "--in", "claude", "--at-reset", "--json").out)
+    with library.open() as workspace, pytest.raises(HoldfastError) as told:
+        workspace.resume_at_reset("claude")
+    assert told.value.data() == refused["error"], "both faces call the same operation"
+    assert told.value.kind == kind
 
 
 def test_ctrl_c_ends_the_wait(claude: dict[str, str], tmp_path: Path) -> None:

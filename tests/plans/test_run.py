@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.budgets.check import Budget
+from holdfast.clients.claude import usage as claude
 from holdfast.gates import ask as asking
 from holdfast.gates.ask import AskRequest
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import content as gate_content
 from holdfast.kernel import clock
 from holdfast.kernel.state import load
-from holdfast.plans import run_files
+from holdfast.plans import run_budget, run_files
 from holdfast.plans.rules import flight
 from holdfast.plans.rules import flight as flight_rules
 from tests.plans.samples import DECISION
@@ -197,6 +198,45 @@ def test_thresholds_are_looked_at_after_every_task_of_an_autonomous_plan(world: 
     state = json.loads((world.root / ".autopilot/state/thresholds.json").read_text())
     assert state["current_values"]["cost"] == 60
     assert state["levels_triggered"]["cost"] == "stop"
+
+
+def _session_that_used(name: str, tokens: int, world: World) -> str:
+    """A task whose client leaves a transcript: one request, one answer."""
+    at = clock.precise(clock.now() + clock.MINUTE)
+    said: dict[str, Any] = {"id": name, "model": "claude-opus-4-5", "role": "assistant"}
+    said |= {"content": [], "usage": {"input_tokens": tokens, "output_tokens": 0}}
+    lines = [
+        {"type": "user", "timestamp": at, "message": {"role": "user", "content": "do it"}},
+        {"type": "assistant", "timestamp": at, "message": said},
+    ]
+    source = world.root / f"{name}.lines"
+    source.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    folder = claude.folder_of(str(world.root))
+    return auto(f"mkdir -p {folder} && cp {source} {folder}/{name}.jsonl && {world.note(name)}")
+
+
+@pytest.mark.parametrize(
+    ("limits", "shown"),
+    [
+        ("stop: {tokens: 2000}", "| Tokens | 2,500 | - | - | 2,000 | no |"),
+        ("stop: {turns: 2}", "| Turns | 2 | - | - | 2 | no |"),
+    ],
+)
+def test_a_run_holds_to_the_limits_that_people_ask_for_in_all_its_sessions_together(
+    world: World, monkeypatch: pytest.MonkeyPatch, limits: str, shown: str
+) -> None:
+    monkeypatch.setattr(run_budget, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(run_budget, "FRESH_MILLISECONDS", 0)
+    (world.root / ".autopilot").mkdir(exist_ok=True)
+    (world.root / ".autopilot/config.yaml").write_text(f"thresholds: {{{limits}}}")
+    tasks = _session_that_used("one", 1200, world) + _session_that_used("two", 1300, world)
+    world.plan("1/01", tasks + auto(world.note("never")))
+    halted = world.halted()
+    assert (halted.reason, halted.exit_code) == ("stopped", 7)
+    assert world.noted() == ["one", "two"]
+    assert shown in (world.root / flight.TRANSPONDER).read_text()
+    state = json.loads((world.root / ".autopilot/state/thresholds.json").read_text())
+    assert "stop" in state["levels_triggered"].values()
 
 
 @pytest.mark.clause("PILOT-67")

@@ -184,6 +184,23 @@ def spoil(folder: str, how: str) -> None:
         return
 
 
+def manage(settings: Any) -> None:
+    """Let Claude Code find these settings of an organization, in this network's own view of /etc."""
+    aside = tempfile.mkdtemp()
+    shutil.copytree("/etc", aside, symlinks=True, dirs_exist_ok=True, ignore=_unreadable)
+    os.makedirs(os.path.join(aside, "claude-code"), exist_ok=True)
+    with open(os.path.join(aside, "claude-code", "managed-settings.json"), "w") as file:
+        json.dump(settings, file)
+    _mount("--bind", aside, "/etc")
+
+
+def _unreadable(folder: str, names: list[str]) -> list[str]:
+    paths = {name: os.path.join(folder, name) for name in names}
+    return [
+        n for n, path in paths.items() if not (os.path.islink(path) or os.access(path, os.R_OK))
+    ]
+
+
 def _mount(*words: str) -> None:
     subprocess.run(["mount", *words], check=True)
 
@@ -193,6 +210,8 @@ def main() -> None:
     raise_loopback()
     if "spoiled" in job:
         spoil(**job["spoiled"])
+    if "managed" in job:
+        manage(job["managed"])
     with Stub(job["script"]) as stub:
         stub.start()
         if "steps" in job:

@@ -60,7 +60,9 @@ class Stub(http.server.ThreadingHTTPServer):
             refused = Reply("application/json", said, chosen.get("headers", {}))
             return int(chosen["status"]), refused
         answered = reply(path, body, chosen, number)
-        return (404, Reply("application/json", b"{}")) if answered is None else (200, answered)
+        if answered is None:
+            return 404, Reply("application/json", b"{}")
+        return 200, answered._replace(headers=chosen.get("headers"))
 
 
 def _can_call(order: Answer, body: Any) -> bool:

@@ -12,7 +12,13 @@ import holdfast
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
 from holdfast.session.spending import measured
-from tests.real_clients.test_instant_compaction import ASKED, RULING, prepare
+from tests.real_clients.test_instant_compaction import (
+    ASKED,
+    RULING,
+    SUMMARY,
+    compacted,
+    prepare,
+)
 from tests.real_clients.world import Client
 
 pytestmark = pytest.mark.clients
@@ -94,6 +100,31 @@ def _observed() -> dict[str, object]:
     """Wait until the turn that was cut off stands in the journal; 20 s are enough for any machine."""
     look = "holdfast history 'session:*' --json | grep -q '\"observed\"' && exit 0; sleep 0.2"
     return {"command": ["sh", "-c", f"for n in $(seq 100); do {look}; done; exit 1"]}
+
+
+# An organization's settings that let no mod of a user run; the hooks of the same plugin run all the same.
+NO_MODS = {
+    "pluginConfigs": {"cc-plugin-sec-default@builtin": {"options": {"allowManagedModsOnly": True}}}
+}
+
+
+def test_where_managed_settings_allow_no_mods_everything_works_as_before(
+    claude: Client, market: Path
+) -> None:
+    claude.holdfast("checkpoint", "--session", "before", "--next", "keep the quotes")
+    run = compacted(claude, market, "/compact", SUMMARY, setting="instant", managed=NO_MODS)
+    assert "keep the quotes" in run.asked[0], "the pack at the start"
+    assert len(run.asked) == 4, "the client's own summary: no mod answered instead of it"
+    assert "Holdfast recorded the facts below" not in run.asked[2]
+    assert "Somebody wanted milk." in run.asked[3]
+    assert run.asked[3].count("## Request under way") == 1, "and the pack behind it"
+    found = kinds()
+    assert found.count("ended") == 1
+    assert "captured" in found
+    claude.holdfast("estop", "--reason", "Everybody out")
+    stopped = claude.run("go on", [claude.shell("touch done"), {"text": "."}], managed=NO_MODS)
+    assert not Path("done").exists()
+    assert not stopped.asked, "the hook of the prompt held it"
 
 
 @pytest.mark.parametrize("has_init", [False, True], ids=["plugin", "plugin and init"])

@@ -51,6 +51,79 @@ def refusal(client: Client) -> Answer:
     }
 
 
+def used(client: Client, percent: int) -> Answer:
+    """An answer of a model that says how much of the limits is used: 5 hours, and a week's 41 %."""
+    now = int(time.time())
+    hours, week = str(now + SECONDS), str(now + 5 * 86400)
+    if client.name == "claude":
+        unified = "anthropic-ratelimit-unified"
+        headers = {
+            f"{unified}-status": "allowed",
+            f"{unified}-reset": hours,
+            f"{unified}-representative-claim": "five_hour",
+            f"{unified}-5h-utilization": str(percent / 100),
+            f"{unified}-5h-reset": hours,
+            f"{unified}-7d-utilization": "0.41",
+            f"{unified}-7d-reset": week,
+        }
+    else:
+        headers = {
+            "x-codex-primary-used-percent": str(percent),
+            "x-codex-primary-window-minutes": "300",
+            "x-codex-primary-reset-at": hours,
+            "x-codex-secondary-used-percent": "41",
+            "x-codex-secondary-window-minutes": "10080",
+            "x-codex-secondary-reset-at": week,
+        }
+    return {"text": "FINISHED", "headers": headers}
+
+
+def assert_shown(client: Client, title: str) -> None:
+    """The process after the turn reads it; the client does not wait for that."""
+    ends = time.monotonic() + 30
+    while "82 % used" not in (shown := client.holdfast("status")) and time.monotonic() < ends:
+        time.sleep(0.2)
+    told = rf"{title}  5-hour limit 82 % used, resets [\d :-]+; weekly limit 41 % used, resets [\d :-]+"
+    assert re.search(told, shown), shown
+    found = json.loads(client.holdfast("guard", "limits", "--json"))["data"]["quotas"]
+    assert [(one["name"], one["percent"]) for one in found] == [("5-hour", 82), ("weekly", 41)]
+
+
+def test_claude_codes_mod_tells_how_much_of_its_limits_is_used(
+    claude: Client, market: Path
+) -> None:
+    assert isinstance(claude, Claude)
+    claude.has_subscription = True
+    claude.holdfast("checkpoint", "--session", "before", "--next", "go on")
+    claude.install_plugin(market)
+    run = claude.run("Do it.", [used(claude, 82)])
+    assert run.code == 0, run.told
+    assert_shown(claude, "Claude Code")
+
+
+def test_claude_codes_status_line_shows_it_and_tells_it(claude: Client) -> None:
+    assert isinstance(claude, Claude)
+    claude.has_subscription = True
+    claude.install()
+    run = claude.start(
+        ["Do it."],
+        [used(claude, 82)],
+        steps=[
+            {"sees": "FINISHED", "type": []},
+            {"sees": "5-hour limit 82%, resets", "type": ["/exit", "\r"]},
+        ],
+    )
+    assert run.code == 0, run.told
+    assert_shown(claude, "Claude Code")
+
+
+def test_codexs_rollout_tells_how_much_of_its_limits_is_used(codex: Client) -> None:
+    codex.install()
+    run = codex.run("Do it.", [used(codex, 82)])
+    assert run.code == 0, run.told
+    assert_shown(codex, "Codex")
+
+
 def assert_known(attention: list[dict[str, Any]], title: str, client: str) -> None:
     (one,) = [one for one in attention if "usage limit" in one["what"]]
     told = re.fullmatch(

@@ -20,7 +20,6 @@ from holdfast.budgets.rules.documents import ALERT_STOP
 from holdfast.budgets.rules.thresholds import (
     ALERT,
     ALL_TYPES,
-    EXTRA_TYPES,
     STOP,
     UNITS,
     combined,
@@ -63,7 +62,7 @@ class Reset(TypedDict):
 
 
 # Values that only grow: a new session does not begin them anew, so a higher limit is needed.
-LASTING = ("cost", "variance")
+LASTING = ("cost", "variance", "turns", "minutes", "tokens", "subagent")
 
 
 def acknowledge(budget: Budget, type: str, *, until: float | None, now: int) -> Answered:
@@ -237,7 +236,7 @@ def _new_limits(budget: Budget, state: BudgetState, flags: Limits, now: int) -> 
     if halt is not None:
         given, lowered = without(given, halt["type"]), without(lowered, halt["type"])
     given = combined(given, flags)
-    for type in (*LASTING, *EXTRA_TYPES):
+    for type in LASTING:
         level, limit = in_force(budget.workspace, given, lowered).stop_of(type)
         value = _largest(state, halt, known["values"].get(type), type)  # type: ignore[arg-type]
         if value is None or value < limit:

@@ -24,7 +24,7 @@ from holdfast.streams import open_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from typing import Any, TypedDict
 
     from holdfast.budgets.measure import Gathered, Given
@@ -45,8 +45,9 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.rules.model import SessionState
 
-    # From what a budget has on record to what a check looks at.
-    Measure = Callable[[BudgetState], Gathered]
+    # From what a budget has on record, and the types of people's own that have a limit, to what a check
+    # looks at.
+    Measure = Callable[[BudgetState, Collection[str]], Gathered]
 
     class BudgetReport(TypedDict):
         """What a check came to. `elapsed` is set when it is time to suggest a checkpoint."""
@@ -178,15 +179,13 @@ class Budget:
             held, _ = in_force_anyway(self.workspace, state)
         else:
             held = in_force(self.workspace, state["given"], state["lowered"], flags)
+        extra = [type for type in EXTRA_TYPES if held.has(type)]
         if measure is not None:
-            known = measure(state)
+            known = measure(state, extra)
         else:
             session = session or own_id()
             known = gather(
-                *(self.workspace, state, given or {}),
-                session=session,
-                now=now,
-                extra=[type for type in EXTRA_TYPES if held.has(type)],
+                self.workspace, state, given or {}, session=session, now=now, extra=extra
             )
         check = self._command(held, known, flags or {}, place)
         check["values"] = known["values"] = risen(state, check)

@@ -146,6 +146,7 @@ class Call:
                 "redact.rules of this repository do not count until you trust them: holdfast trust"
             )
         self._forward()
+        self._tell_of_resets()
         self._tell_of_loss()
         try:
             if self.as_json:
@@ -194,6 +195,19 @@ class Call:
         loss = find_loss(workspace, self.now)
         if loss is not None and loss["at"] >= clock.precise(self.now):
             warn(f"{loss_in_words(loss)}. `holdfast doctor` says more.")
+
+    def _tell_of_resets(self) -> None:
+        """See to it that people are told when a usage limit ends, also after a restart of the machine."""
+        workspace = self._workspace
+        if workspace is None or not os.path.isdir(os.path.join(workspace.tool_folder, "limits")):
+            return
+        from holdfast.hooks.question_notices import wake_tellers
+        from holdfast.session.usage_limits import list_limited
+
+        try:
+            wake_tellers(workspace, list_limited(workspace, self.now))
+        except (HoldfastError, OSError):
+            return  # the command itself is done
 
     def _forward(self) -> None:
         """Start the forwarder when something waits for the server."""

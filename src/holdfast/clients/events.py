@@ -263,7 +263,7 @@ def note_question(event: HookEvent, payload: dict[str, Any]) -> None:
     """Put what a client asks its person into an event; one that asks nothing means nothing."""
     if event.means == "tool" and event.tool in QUESTION_TOOLS:
         given = payload.get("tool_input") or payload.get("toolInput")
-        event.asks = _one_line(_permission(event.tool, given))
+        event.asks = one_line(_permission(event.tool, given))
     if event.means != "waits":
         return
     event.is_limit = event.name == "StopFailure" and text_of(payload, "error") in _LIMITS
@@ -289,10 +289,10 @@ def asked_of(name: str, payload: dict[str, Any]) -> str:
             asked = f"An error ended the turn: {asked}"
     else:
         asked = ""
-    return _one_line(asked)
+    return one_line(asked)
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     return " ".join(text.split())[:LONGEST_QUESTION]
 
 
@@ -303,17 +303,12 @@ def _permission(tool: str, given: object) -> str:
         return text_of(questions[0], "question") or "A question"
     if tool in QUESTION_TOOLS:
         return text_of(given, "question") or text_of(given, "message") or "A question"
+    command = command_of(given)
     names = ("file_path", "path", "url")
-    detail = command_of(given) or next(
-        (text_of(given, name) for name in names if given.get(name)), ""
-    )
-    if not tool:
-        return ""
-    return (
-        f"May {tool} run{f': {detail}' if detail else ''}?"
-        if tool in ("Bash", "bash", "shell", "exec_command") or not detail
-        else (f"May {tool} use {detail}?")
-    )
+    detail = next((text_of(given, name) for name in names if given.get(name)), "")
+    if command or not tool:
+        return f"May {tool} run: {command}?" if tool else ""
+    return f"May {tool} use {detail}?" if detail else f"May {tool} run?"
 
 
 # When each event of each client last came in: the time of a file, which the launcher touches as well.

@@ -68,18 +68,21 @@ def link_to(settings: dict[str, Any], part: str) -> str:
 
 def tell_people(
     workspace: Workspace, text: str, *, now: int, title: str = TAMPERED, part: str = "needs"
-) -> None:
+) -> bool:
     """One notice to every address, now or not at all: what it says stands in `holdfast status`, too, and
-    in `part` of the board."""
+    in `part` of the board. False when there are addresses and no one of them took it."""
     journal = workspace.journal if workspace.exists() else None
     settings = config.load(workspace, journal)
     urls = settings["notify.urls"].split()
     text += link_to(settings, part)
+    taken = 0
     for url in urls:
         try:
             notify.send(url, title, text)
+            taken += 1
         except HoldfastError:
             continue
+    return bool(taken) or not urls
 
 
 def _still_waits(workspace: Workspace, id: str) -> bool:

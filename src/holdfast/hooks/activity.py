@@ -43,9 +43,17 @@ def check(workspace: Workspace, session: str, now: int) -> None:
     from holdfast.kernel.errors import Stopped
 
     try:
-        Budget(workspace, actor="hook").check(session=session, now=now, tells=False, holds=True)
+        report = Budget(workspace, actor="hook").check(
+            session=session, now=now, tells=False, holds=True
+        )
     except Stopped:
         return  # by another cause, which the latch names
+    for one in report["handled"]:
+        if one["type"] == "quota" and one["entered"]:
+            from holdfast.hooks.run import command
+            from holdfast.processes import relaunch
+
+            relaunch.leave(command("tell-quota", one["level"]))
 
 
 def tell_problem(workspace: Workspace, session: str) -> str:

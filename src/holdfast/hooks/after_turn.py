@@ -11,7 +11,7 @@ import os
 
 from holdfast.kernel import clock, config
 from holdfast.processes import relaunch
-from holdfast.session import observation, session_files, sessions, usage_limits
+from holdfast.session import observation, quotas, session_files, sessions, usage_limits
 from holdfast.session.ccc_files import folder_of
 from holdfast.session.rules.session import stream_of
 from holdfast.session.world import CONTROL_FILES, head_now, look_at_work_tree, world_now
@@ -21,6 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from holdfast.clients.usage.model import UsageLimit
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.rules.model import SessionState, World
 
@@ -49,8 +50,33 @@ def after_turn(workspace: Workspace, client: str, session: str, transcript: str,
     path = transcript or (looked["path"] if looked is not None else "")
     if usage_limits.keep_from_transcript(workspace, client, session, path):
         relaunch.leave(run.command("tell-waiting", session))
+    else:
+        keep_full_quota(workspace, client, session, now)
     if has_budget(workspace):
         check(workspace, session, now)
+
+
+def keep_full_quota(workspace: Workspace, client: str, session: str, now: int) -> None:
+    """A limit that is used up is the session's state until its reset, as if the vendor had refused a
+    request; once a limit, because some accounts may go on beyond it."""
+    from holdfast.hooks import run
+
+    held = [one for one in quotas.list_quotas(workspace, now) if one["client"] == client]
+    full = quotas.fullest(held)
+    if full is None or full["percent"] < quotas.FULL or not full["resets_at"]:
+        return
+    told = {"resets_at": full["resets_at"]}
+    is_over = not os.path.isdir(session_files.folder_of(workspace, session))
+    if is_over or session_files.read(workspace, session, session_files.FULL) == told:
+        return
+    session_files.keep(workspace, session, session_files.FULL, told)
+    limit: UsageLimit = {
+        "says": f"{full['name']} limit {int(full['percent'])} % used",
+        "at": now,
+        "resets_at": clock.parse(full["resets_at"]),
+    }
+    if usage_limits.keep(workspace, client, session, limit, is_measured=True):
+        relaunch.leave(run.command("tell-waiting", session))
 
 
 def _survey(workspace: Workspace) -> World:

@@ -11,11 +11,11 @@ from __future__ import annotations
 from holdfast.clients.table import safe_id
 from holdfast.hooks import marks
 from holdfast.hooks.activity import check
-from holdfast.hooks.after_turn import after_turn, ask_if_full
+from holdfast.hooks.after_turn import after_turn, ask_if_full, keep_full_quota
 from holdfast.hooks.handlers import automated, has_budget
 from holdfast.kernel import clock, config
 from holdfast.kernel.errors import NotFound
-from holdfast.session import observation, session_files, sessions
+from holdfast.session import observation, session_files, sessions, usage_limits
 from holdfast.session.checkpoint import checkpoint
 from holdfast.session.resume import resume
 from holdfast.session.spending import note_status_line
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 MODES = ("instant", "assist", "off")
 CLIENT = "claude"
-MOST_LIMITS = 10
 
 
 def answer(word: str, payload: dict[str, Any], workspace: Workspace, now: int) -> dict[str, Any]:
@@ -43,7 +42,10 @@ def answer(word: str, payload: dict[str, Any], workspace: Workspace, now: int) -
         _measure(session, payload, workspace, now)
     else:
         after_turn(workspace, CLIENT, session, "", now)
-    marks.leave(workspace, CLIENT, session, now)
+    if usage_limits.read(workspace, session) is not None:
+        marks.drop(CLIENT, session)  # its next tool says that it goes on
+    else:
+        marks.leave(workspace, CLIENT, session, now)
     return {}
 
 
@@ -57,18 +59,30 @@ def _measure(session: str, payload: dict[str, Any], workspace: Workspace, now: i
             "total_input_tokens": context["tokens"],
             "current_usage": {},
         }
+    told["rate_limits"] = _rate_limits(payload.get("rate_limits"))
     note_status_line(workspace, told, now=now)
-    limits = payload.get("rate_limits")
-    if isinstance(limits, list) and limits:
-        session_files.keep(
-            workspace, session, session_files.LIMITS, {"at": now, "limits": limits[:MOST_LIMITS]}
-        )
+    keep_full_quota(workspace, CLIENT, session, now)
     percent = context.get("percent")
     if isinstance(percent, (int, float)):
         state = sessions.read_or_new(workspace, session)
         ask_if_full(workspace, session, percent, clock.precise(now), state)
     if has_budget(workspace):
         check(workspace, session, now)
+
+
+def _rate_limits(told: object) -> dict[str, Any]:
+    """As the status line names them: `used_percentage` and `resets_at` in seconds, by kind."""
+    found = {}
+    for one in map(_table, told if isinstance(told, list) else []):
+        try:
+            resets = clock.parse(str(one.get("resetsAt"))) // 1000
+        except ValueError:
+            resets = 0
+        found[str(one.get("kind"))] = {
+            "used_percentage": one.get("percentUsed"),
+            "resets_at": resets,
+        }
+    return found
 
 
 def _table(value: object) -> dict[str, Any]:

@@ -37,11 +37,14 @@ def act(
     if event.means == "start":
         from holdfast.hooks.session_start import start
 
-        return start(event, client, workspace, now)
+        outcome = start(event, client, workspace, now)
+        _tell_of_resets(workspace, now)
+        return outcome
     if event.means == "waits":
         wait_for_person(event, client, workspace, now)
         return {}
     if event.means == "prompt":
+        _tell_of_resets(workspace, now)
         return _refreshed(_prompt(event, workspace, now), event, client, workspace, now)
     if event.means == "used":
         from holdfast.hooks.activity import look
@@ -76,6 +79,16 @@ def wait_for_person(event: HookEvent, client: Client, workspace: Workspace, now:
         is_news = client_questions.note(workspace, **asked, asks=event.asks, now=now)
     if is_news:
         _leave(workspace, command("tell-waiting", event.session))
+
+
+def _tell_of_resets(workspace: Workspace, now: int) -> None:
+    """See to it that people are told when a usage limit ends. Most worktrees have no session at one."""
+    if not os.path.isdir(os.path.join(workspace.tool_folder, "limits")):
+        return
+    from holdfast.hooks.question_notices import wake_tellers
+    from holdfast.session.usage_limits import list_limited
+
+    wake_tellers(workspace, list_limited(workspace, now))
 
 
 def _prompt(event: HookEvent, workspace: Workspace, now: int) -> HookOutcome:

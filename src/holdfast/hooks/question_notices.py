@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import time
 
 from holdfast.clients.table import title_of
 from holdfast.gates.notices import tell_people
-from holdfast.kernel import clock
-from holdfast.session import client_questions, usage_limits
+from holdfast.hooks.run import command
+from holdfast.kernel import clock, config
+from holdfast.kernel.digest import id_of
+from holdfast.kernel.workspace import discover
+from holdfast.processes import relaunch
+from holdfast.session import client_questions, quotas, usage_limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.usage_limits import LimitedSession
 
@@ -18,6 +26,10 @@ if TYPE_CHECKING:
 GRACE = 10.0
 # So often a process that waits for a reset looks at the clock: a machine that slept has missed nothing.
 LOOK_EVERY = 20.0
+# In the worktree: what people were told of each limit. They are not told twice, whichever process does it.
+FOLDER = "told"
+AT_LIMIT, AT_RESET = "limit", "reset"
+FORGOTTEN_AFTER = 60 * clock.DAY
 
 
 def tell_waiting(
@@ -25,13 +37,15 @@ def tell_waiting(
 ) -> bool:
     """Send one notification, unless the person has answered by then; whether it was sent. For a usage
     limit with a reset, stay until then and send a second one."""
+    sweep(workspace, clock.now())
     limited = usage_limits.read(workspace, session)
     if limited is not None:
-        return tell_limit(workspace, limited, look_every=look_every)
+        with ToldOnce(workspace, key_of(limited)) as told:
+            return told is not None and tell_limit(workspace, limited, told, look_every=look_every)
     asked = client_questions.read(workspace, session)
     if asked is None:
         return False
-    if asked["event"] != "Notification":
+    if asked["event"] != client_questions.ECHO:
         time.sleep(grace)
     if client_questions.read(workspace, session) != asked:
         return False
@@ -42,19 +56,25 @@ def tell_waiting(
     return True
 
 
-def tell_limit(workspace: Workspace, limited: LimitedSession, *, look_every: float) -> bool:
+def tell_limit(
+    workspace: Workspace, limited: LimitedSession, told: ToldOnce, *, look_every: float
+) -> bool:
     """Tell that a limit ended a turn, and at its reset that the work can go on, unless it did by then."""
     name = title_of(limited["client"])
     where = f"{name} {limited['session'][:8]} in {limited['root']}"
 
-    def tell(title: str) -> None:
+    def tell(what: str, title: str) -> None:
         now = clock.now()
-        command = usage_limits.command_for(limited, "", now)
-        text = f"{where} {usage_limits.describe(limited, now)}\n\n{command}"
+        next = usage_limits.command_for(limited, "", now)
+        text = f"{where} {usage_limits.describe(limited, now)}\n\n{next}"
         part = f"waits-{limited['session']}"
-        tell_people(workspace, text, title=f"Holdfast: {title}", now=now, part=part)
+        if what not in told.words and tell_people(
+            workspace, text, title=f"Holdfast: {title}", now=now, part=part
+        ):
+            told.add(what)
 
-    tell(f"{name} is at a usage limit")
+    if not limited["resets_at"] or clock.now() < clock.parse(limited["resets_at"]):
+        tell(AT_LIMIT, f"{name} is at a usage limit")
     if not limited["resets_at"]:
         return True
     while clock.now() < clock.parse(limited["resets_at"]):
@@ -64,5 +84,88 @@ def tell_limit(workspace: Workspace, limited: LimitedSession, *, look_every: flo
         if current is None or current["at"] != limited["at"]:
             return True  # the work went on; for a limit after that another process waits
         limited = current
-    tell(f"the usage limit of {name} was reset")
+    tell(AT_RESET, f"the usage limit of {name} was reset")
     return True
+
+
+def key_of(limited: LimitedSession) -> str:
+    return f"{limited['session']} {limited['at']}"
+
+
+class ToldOnce:
+    """What people were told of one thing, in a file; held by one process at a time. None in its place says
+    that another process holds it."""
+
+    def __init__(self, workspace: Workspace, key: str) -> None:
+        self._path = os.path.join(workspace.prepare_tool_folder(FOLDER), id_of(key))
+        self._descriptor = -1
+        self.words: list[str] = []
+
+    def __enter__(self) -> ToldOnce | None:
+        self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return None
+        self.words = os.read(self._descriptor, 4096).decode("utf-8", "replace").split()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
+
+    def add(self, word: str) -> None:
+        os.write(self._descriptor, f"{word}\n".encode())
+        self.words.append(word)
+
+
+def wake_tellers(workspace: Workspace, limited: Sequence[LimitedSession]) -> int:
+    """See to it that a process waits for the reset of each limit, also after the machine was restarted, and
+    for a client whose hooks did not tell; how many were started."""
+    journal = workspace.journal if workspace.exists() else None
+    if not limited or not config.load(workspace, journal)["notify.urls"]:
+        return 0
+    started = 0
+    for one in limited:
+        tree = workspace if one["root"] == workspace.root else discover(one["root"], local=True)
+        if usage_limits.read(tree, one["session"]) is None:
+            usage_limits.keep(
+                *(tree, one["client"], one["session"]),
+                {
+                    "says": one["says"],
+                    "at": clock.parse(one["at"]),
+                    "resets_at": clock.parse(one["resets_at"]) if one["resets_at"] else 0,
+                },
+            )
+        with ToldOnce(tree, key_of(one)) as told:
+            is_due = told is not None and AT_RESET not in told.words
+            is_due = is_due and (bool(one["resets_at"]) or AT_LIMIT not in told.words)  # type: ignore[union-attr]
+        if is_due:
+            started += relaunch.leave(command("tell-waiting", one["session"], tree.root))
+    return started
+
+
+def tell_quota(workspace: Workspace, level: str) -> bool:
+    """Tell people that a client's usage limit has reached a level of their budget; once a limit."""
+    held = quotas.list_quotas(workspace, clock.now())
+    if not held:
+        return False
+    one, now = held[0], clock.now()
+    with ToldOnce(workspace, f"{one['client']} {one['name']} {one['resets_at']} {level}") as told:
+        if told is None or told.words:
+            return False
+        name = title_of(one["client"])
+        text = f"{name}: {quotas.describe(one, now)}. This is your budget's {level}."
+        if tell_people(
+            workspace, text, title=f"Holdfast: the usage limit of {name} is near", now=now
+        ):
+            told.add(level)
+    return True
+
+
+def sweep(workspace: Workspace, now: int) -> None:
+    """Remove what is too old to be told again."""
+    folder = os.path.join(workspace.tool_folder, FOLDER)
+    for name in os.listdir(folder) if os.path.isdir(folder) else []:
+        path = os.path.join(folder, name)
+        if os.stat(path).st_mtime_ns // 1_000_000 < now - FORGOTTEN_AFTER:
+            os.unlink(path)

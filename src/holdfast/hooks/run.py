@@ -67,7 +67,9 @@ def respond(arguments: list[str]) -> dict[str, Any] | str:
 
         finish_apart(arguments[1])
         return {}
-    if arguments[:1] in (["after-turn"], ["tell-waiting"], ["launcher"]):
+    if arguments[:1] in (["after-turn"], ["tell-waiting"], ["tell-quota"], ["launcher"]):
+        if arguments[0] == "tell-waiting" and len(arguments) == 3:
+            payload = {"cwd": arguments[2]}
         return _own(arguments, payload, problem)  # started by ourselves, without a payload
     try:
         payload = _payload()
@@ -327,10 +329,15 @@ def _obey(arguments: list[str], payload: dict[str, Any], workspace: Workspace) -
 
         marks.leave(workspace, client, session, clock.now())
         return {}
-    if arguments[:1] == ["tell-waiting"] and len(arguments) == 2:
+    if arguments[:1] == ["tell-waiting"] and len(arguments) in (2, 3):
         from holdfast.hooks.question_notices import tell_waiting
 
         tell_waiting(workspace, arguments[1])
+        return {}
+    if arguments[:1] == ["tell-quota"] and len(arguments) == 2:
+        from holdfast.hooks.question_notices import tell_quota
+
+        tell_quota(workspace, arguments[1])
         return {}
     if arguments[:1] in (["compaction"], ["measure"], ["interrupted"]) and len(arguments) == 1:
         from holdfast.hooks import claude_mod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.clients.table import title_of
 from holdfast.estop.stop import refuse_stopped
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from holdfast.kernel.workspace import Workspace
+    from holdfast.session.resume import Resumption
     from holdfast.session.usage_limits import LimitedSession
 
 MOST_HOURS = 12
@@ -33,6 +34,14 @@ class ResetRequest:
     client: str
     session: str = ""
     hours: int = MOST_HOURS
+
+
+class ResumedAtReset(TypedDict):
+    """The limit that was waited for, what to go on from, and the command that starts the client with it."""
+
+    limited: LimitedSession
+    found: Resumption
+    command: list[str]
 
 
 def wait_for_reset(

@@ -16,7 +16,7 @@ from holdfast.kernel.trust import replaced_signers
 from holdfast.kernel.views import quarantine
 from holdfast.kernel.views.reconcile import CONFLICTS_FILE
 from holdfast.kernel.workspace import MOVED_FILE, worktrees
-from holdfast.session import client_questions, usage_limits
+from holdfast.session import client_questions, quotas, usage_limits
 from holdfast.session.ccc_files import broken_progress
 
 TYPE_CHECKING = False
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from holdfast.journal.interface import Head
     from holdfast.kernel.workspace import Workspace
     from holdfast.remote.facts import SpoolFacts
+    from holdfast.session.quotas import ClientQuota
 
     class Attention(TypedDict):
         """Something that a person should look at, and the command for it."""
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
         server: ServerFacts | None
         streams: list[Head]
         attention: list[Attention]
+        quotas: list[ClientQuota]
 
 
 SHOWN_STREAMS = 10
@@ -95,6 +97,7 @@ def gather(workspace: Workspace, *, streams: int = SHOWN_STREAMS) -> Status:
         "server": server,
         "streams": heads[:streams],
         "attention": [*_away(server), *_lost_on_server(workspace), *attention(workspace)],
+        "quotas": quotas.list_quotas(workspace, clock.now()),
     }
 
 

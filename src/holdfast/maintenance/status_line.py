@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 
 from holdfast.budgets import alerts
-from holdfast.kernel import failures, latch
+from holdfast.clients.claude import usage as claude
+from holdfast.clients.usage.model import Found
+from holdfast.kernel import clock, failures, latch
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.text import safe
+from holdfast.session import quotas
+from holdfast.session.usage_limits import local_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +35,7 @@ def write(workspace: Workspace, payload: Mapping[str, Any], *, now: int) -> str:
     _keep_numbers(workspace, payload, now)
     parts = [
         *_holding(workspace, session),
-        *_numbers(workspace, payload),
+        *_numbers(workspace, payload, now),
         *_waiting(workspace),
         *_unheard(workspace, now),
     ]
@@ -48,7 +52,7 @@ def _holding(workspace: Workspace, session: str) -> Iterator[str]:
         yield _coloured(f"ALERT: {_short(reached)}{freed}", "yellow")
 
 
-def _numbers(workspace: Workspace, payload: Mapping[str, Any]) -> Iterator[str]:
+def _numbers(workspace: Workspace, payload: Mapping[str, Any], now: int) -> Iterator[str]:
     limits = _limits(workspace)
     full = _number(_table(payload, "context_window").get("used_percentage"), FULL)
     if full is not None:
@@ -58,6 +62,17 @@ def _numbers(workspace: Workspace, payload: Mapping[str, Any]) -> Iterator[str]:
         most = limits.get("stop", {}).get("cost")
         of = f" of ${most:g}" if most is not None else ""
         yield _level(f"${cost:.2f}{of}", cost, limits, "cost")
+    found = Found()
+    claude.status_line({**payload}, clock.precise(now), found)
+    held = quotas.still_held(claude.CLIENT, found.quotas, now) if found.quotas else []
+    nearest = quotas.fullest(held)
+    if nearest is None:
+        return
+    percent, when = nearest["percent"], nearest["resets_at"]
+    text = f"{nearest['name']} limit {int(percent)}%"
+    text += f", resets {local_time(when)}" if when else ""
+    is_full = percent >= quotas.FULL
+    yield _coloured(text, "red") if is_full else _level(text, percent, limits, "quota")
 
 
 def _limits(workspace: Workspace) -> Mapping[str, Mapping[str, float]]:

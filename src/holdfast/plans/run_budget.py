@@ -17,16 +17,18 @@ from holdfast.kernel import clock, latch
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.views.files import identity_of
 from holdfast.plans.rules.ready import position_of
-from holdfast.session.spending import changed, measured
+from holdfast.session.spending import changed, measured, work_done
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from holdfast.budgets.check import BudgetReport
     from holdfast.budgets.measure import Gathered
     from holdfast.budgets.rules.ledger import BudgetState, Values
     from holdfast.budgets.rules.thresholds import Limits
     from holdfast.kernel.workspace import Workspace
     from holdfast.plans.rules.run_model import RunState
-    from holdfast.session.spending import Spending
+    from holdfast.session.spending import Spending, WorkDone
 
 # What the clients wrote is looked at again after so long at the earliest.
 LOOK_SECONDS = 1.0
@@ -34,6 +36,8 @@ LOOK_SECONDS = 1.0
 FRESH_MILLISECONDS = 1000
 # A check that finds everything as it was is recorded again after so long; any other one at once.
 SAME_MILLISECONDS = 5000
+# Percentages, which do not add up.
+SHARES = ("subagent", "quota")
 
 
 class Spent:
@@ -46,17 +50,19 @@ class Spent:
         self._begun_at = begun_at
         self._folders = {folder}
         self._sessions: dict[str, Spending] = {}
+        self._work: dict[str, WorkDone] = {}
         self._looked = -LOOK_SECONDS
 
     def works_in(self, folder: str) -> None:
         """A folder of the run, whose sessions belong to it."""
         self._folders.add(folder)
 
-    def measure(self, state: BudgetState) -> Gathered:
-        """What a check of the run looks at. In an agent's session, that session's numbers as well."""
+    def measure(self, state: BudgetState, extra: Collection[str] = ()) -> Gathered:
+        """What a check of the run looks at. In an agent's session, that session's numbers as well. `extra`
+        are the types of people's own that have a limit."""
         own = own_id()
         if time.monotonic() - self._looked >= LOOK_SECONDS:
-            self._look(own)
+            self._look(own, is_work_asked=bool(extra))
             self._looked = time.monotonic()
         context, measured_errors, errors = None, 0, state["added"]["errors"]
         if own:
@@ -65,9 +71,15 @@ class Spent:
             errors = int(known["values"]["errors"] or 0)
         cost, note = self._cost(state)
         values: Values = {"cost": cost, "context": context, "variance": None, "errors": errors}
+        notes = {"cost": note} if note else {}
+        for type in extra:
+            value, is_whole = self._done_by_all(type)
+            values[type] = value  # type: ignore[literal-required]
+            if not is_whole:
+                notes[type] = f"{'unknown' if value is None else 'at least'}: no client tells it"
         return {
             "values": values,
-            "notes": {"cost": note} if note else {},
+            "notes": notes,
             "recent_errors": state["added"]["recent_errors"],
             "session": own or f"run-{self._run}",
             "started_at": self._begun_at,
@@ -75,7 +87,15 @@ class Spent:
             "reported": [],
         }
 
-    def _look(self, own: str) -> None:
+    def _done_by_all(self, type: str) -> tuple[float | None, bool]:
+        """What all sessions did together; of a share, the largest one's. And whether all of them tell."""
+        told = [one[type] for one in self._work.values()]  # type: ignore[literal-required]
+        known = [value for value in told if value is not None]
+        if not known:
+            return None, False
+        return max(known) if type in SHARES else sum(known), len(known) == len(told)
+
+    def _look(self, own: str, *, is_work_asked: bool) -> None:
         # A clock that was set back writes times before the beginning; those sessions count, too.
         self._since = min(self._since, clock.now())
         found = {own} if own else set()
@@ -90,6 +110,10 @@ class Spent:
                 self._sessions[session] = measured(
                     self._workspace, session=session, now=clock.now()
                 )
+                if is_work_asked:
+                    self._work[session] = work_done(
+                        self._workspace, session=session, now=clock.now()
+                    )
             except (HoldfastError, OSError):
                 continue  # what was known of it stays
 

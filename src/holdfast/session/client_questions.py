@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 
 FOLDER = "waiting"
+# The event by which clients repeat, in general words, what they have just asked.
+ECHO = "Notification"
 # A client that was left open for longer waits for no person any more.
 LONGEST = 2 * clock.DAY
 
@@ -37,10 +39,12 @@ LONGEST = 2 * clock.DAY
 def note(
     workspace: Workspace, *, client: str, session: str, event: str, asks: str, now: int
 ) -> bool:
-    """Keep that a session waits; whether that is news. The first moment counts."""
+    """Keep that a session waits; whether that is news. The first moment counts. A notification that follows
+    a question says less than the question did."""
     path = path_of(workspace, session)
     known = _read(path)
-    if known is not None and known["asks"] == asks:
+    is_echo = known is not None and event == ECHO and known["event"] != ECHO
+    if known is not None and (known["asks"] == asks or is_echo):
         return False
     value = {
         "client": client,

@@ -29,8 +29,8 @@ COMPACTED = "compacted"
 # A session's start leaves a file of this name and its reason; an event before any start leaves the second.
 STARTED = "start-"
 UNNOTICED = f"{STARTED}unnoticed"
-# The client's rate limits: kind, `percentUsed` and `resetsAt` of each.
-LIMITS = "limits"
+# The reset of the usage limit that the session was last seen to have used up.
+FULL = "full"
 # A slot that was not touched for so long belongs to a session that was killed.
 FORGOTTEN_AFTER = 7 * clock.DAY
 

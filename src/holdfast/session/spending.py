@@ -22,7 +22,7 @@ from holdfast.clients.usage.reader import key_of, refresh, take
 from holdfast.clients.usage.tally_file import in_memory, open_tally
 from holdfast.kernel import clock, config
 from holdfast.kernel.errors import StoreAway, Usage
-from holdfast.session import sessions
+from holdfast.session import quotas, sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,13 +55,14 @@ if TYPE_CHECKING:
         sources: list[SourceSeen]
 
     class WorkDone(TypedDict):
-        """Requests of a person, minutes at work, tokens with the cache's, and the percentage of them that
-        the largest subagent used. None is unknown."""
+        """Requests of a person, minutes at work, tokens with the cache's, the percentage of them that the
+        largest subagent used, and of the client's fullest usage limit. None is unknown."""
 
         turns: int | None
         minutes: int | None
         tokens: int | None
         subagent: float | None
+        quota: float | None
 
     class Account(TypedDict):
         """A session's spending with its parts. `elsewhere` is what the client paid for answers that
@@ -101,15 +102,10 @@ def work_done(workspace: Workspace, *, session: str = "", now: int) -> WorkDone:
     """How much a session did by now, beside what it cost."""
     asked = session or _surrounding()
     sources = sources_of(workspace, asked)
-    clean = redaction_of(workspace)
-    settings = config.load(workspace, workspace.journal if workspace.exists() else None)
-    fold = fold_events if settings["session.observe"] else None
-    with open_tally(workspace.home) as tally:
-        try:
-            return _work(tally, sources, asked, now, clean, fold)
-        except apsw.Error:
-            with in_memory() as fresh:
-                return _work(fresh, sources, asked, now, clean, fold)
+    done: WorkDone = _with_tally(
+        workspace, lambda tally, clean, fold: _work(tally, sources, asked, now, clean, fold)
+    )
+    return done
 
 
 def _work(
@@ -123,7 +119,7 @@ def _work(
     refresh(tally, sources, now, clean, fold)
     keys = [key_of(sources[0])] if sources else tally.keys(asked)
     if not keys:
-        return {"turns": None, "minutes": None, "tokens": None, "subagent": None}
+        return {"turns": None, "minutes": None, "tokens": None, "subagent": None, "quota": None}
     seen = tally.observed(keys[0])
     agents = amounts.by_agent(tally, keys[0])
     tokens = sum(agent["tokens"]["total"] for agent in agents)
@@ -133,7 +129,18 @@ def _work(
         "minutes": _minutes([at for at, _ in tally.costs(keys[0])]),
         "tokens": tokens,
         "subagent": 100 * largest / tokens if tokens else 0,
+        "quota": _quota(tally, keys[0].partition(":")[0], now),
     }
+
+
+def _quota(tally: Tally, client: str, now: int) -> float | None:
+    """How much of a client's fullest limit is used. The limits are the account's, not the session's."""
+    reading = quotas.newest_readings(tally).get(client)
+    held = quotas.fullest(quotas.still_held(client, reading, now)) if reading else None
+    if held is not None:
+        return held["percent"]
+    # All that was told was reset since: it has begun anew.
+    return 0.0 if reading else None
 
 
 def _minutes(times: Sequence[str]) -> int:

@@ -8,7 +8,6 @@ The file holds until the session's next request, or until another session goes o
 from __future__ import annotations
 
 import os
-from shlex import quote
 
 from holdfast.clients.limits import find_limit, read_reset
 from holdfast.kernel import canonical_json, clock
@@ -19,13 +18,14 @@ from holdfast.session import client_process, session_files, sessions
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any, TypedDict
+    from typing import Any, NotRequired, TypedDict
 
     from holdfast.clients.usage.model import UsageLimit
     from holdfast.kernel.workspace import Workspace
 
     class LimitedSession(TypedDict):
-        """`says` is the client's own text, `at` since when; `resets_at` is empty where no time was given."""
+        """`says` is the client's own text, `at` since when; `resets_at` is empty where no time was given.
+        `is_measured`: the client told that the limit is used up, and no request was refused yet."""
 
         client: str
         session: str
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         says: str
         at: str
         resets_at: str
+        is_measured: NotRequired[bool]
 
 
 FOLDER = "limits"
@@ -44,7 +45,14 @@ FORGOTTEN_AFTER = 12 * clock.HOUR
 WRITTEN_AFTER = 5_000
 
 
-def keep(workspace: Workspace, client: str, session: str, limit: UsageLimit) -> bool:
+def keep(
+    workspace: Workspace,
+    client: str,
+    session: str,
+    limit: UsageLimit,
+    *,
+    is_measured: bool = False,
+) -> bool:
     """Keep that a session stands at a limit; whether that is news."""
     path = path_of(workspace, session)
     known = _read(path)
@@ -57,6 +65,8 @@ def keep(workspace: Workspace, client: str, session: str, limit: UsageLimit) -> 
         "at": known["at"] if known else clock.precise(limit["at"]),
         "resets_at": clock.precise(resets_at) if resets_at else "",
     }
+    if is_measured:
+        value["is_measured"] = True
     if value == known:
         return False
     workspace.prepare_tool_folder(FOLDER)
@@ -99,7 +109,7 @@ def _kept(tree: Workspace) -> Iterator[LimitedSession]:
         return
     for name in names:
         one = None if name.endswith("~") else _read(os.path.join(folder, name))
-        if one is not None and not _went_on(tree, one):
+        if one is not None and (one.get("is_measured") or not _went_on(tree, one)):
             yield one
 
 
@@ -164,6 +174,8 @@ def describe(one: LimitedSession, now: int) -> str:
 
 def command_for(one: LimitedSession, here: str, now: int) -> str:
     """What a person types to go on with the session's work."""
+    from shlex import quote  # it compiles a pattern, which a hook has no time for
+
     place = "" if one["root"] == here else f" -C {quote(one['root'])}"
     is_ahead = bool(one["resets_at"]) and clock.parse(one["resets_at"]) > now
     return f"holdfast resume --in {one['client']}{' --at-reset' if is_ahead else ''}{place}"

@@ -34,6 +34,7 @@ from holdfast.web.access import (
     checked_form,
     form_of,
 )
+from holdfast.web.background import tell_of_resets
 from holdfast.web.live import Live
 from holdfast.web.page_cache import PageCache, PageRequest
 from holdfast.web.rendering import STATIC, Renderer
@@ -58,6 +59,8 @@ STATUSES: tuple[tuple[type[HoldfastError], int], ...] = (
     (StoreAway, 503),
 )
 RETRY_SECONDS = 3
+# So often it is made sure that a process waits for the reset of each usage limit.
+RESETS_SECONDS = 30
 # Messages for a person who clicked, where the error speaks of a command.
 AT_A_PAGE = {"disk_full": {"hint": "Free some space, then go back and send it once more."}}
 # Attempts without a sign-in that are recorded in a minute: no program can fill the journal with them.
@@ -121,8 +124,16 @@ class PageServer:
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        teller = asyncio.create_task(self._tell_of_resets())
         yield
+        teller.cancel()
         self.close()
+
+    async def _tell_of_resets(self) -> None:
+        """See to it that people are told when a usage limit ends, also while no page is open."""
+        while True:
+            await asyncio.get_running_loop().run_in_executor(None, tell_of_resets, self.site)
+            await asyncio.sleep(RESETS_SECONDS)
 
     def leave(self) -> None:
         """End open streams, so that the server's end does not wait for them."""

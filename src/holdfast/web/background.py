@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar
 from weakref import WeakKeyDictionary
 
+from holdfast.hooks.question_notices import wake_tellers
 from holdfast.kernel import clock, inbox
 from holdfast.kernel.commit import take_in
 from holdfast.kernel.errors import HoldfastError
@@ -17,9 +18,10 @@ from holdfast.kernel.workspace import discover, worktrees
 from holdfast.maintenance import doctor
 from holdfast.session.session_list import list_sessions
 from holdfast.session.spending import account
+from holdfast.session.usage_limits import list_limited
 from holdfast.streams import open_writer
 from holdfast.web.session_reader import CostReader, SessionReader, SessionView
-from holdfast.web.workspaces import ServedWorkspace, look_at
+from holdfast.web.workspaces import ServedWorkspace, Site, look_at
 
 if TYPE_CHECKING:
     from holdfast.maintenance.client_checks import Check
@@ -178,6 +180,17 @@ class SpendingMeter:
             self._found[root] = (time.monotonic(), found)
             if before is None or before[1] != found:
                 self.version += 1
+
+
+def tell_of_resets(site: Site) -> None:
+    """Start the processes that tell people of the reset of a usage limit, where none waits for it."""
+    for place in site:
+        try:
+            workspace = discover(place.root)
+            wake_tellers(workspace, list_limited(workspace, clock.now()))
+            workspace.close()
+        except (HoldfastError, OSError, ValueError):
+            continue  # the board says what is wrong with this workspace
 
 
 def _found_in(root: str) -> list[BoardSession]:

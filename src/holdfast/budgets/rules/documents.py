@@ -23,6 +23,11 @@ _NUMBERS = {
     "context": "context_percent",
     "variance": "variance_percent",
     "errors": "error_count",
+    "turns": "turns",
+    "minutes": "minutes",
+    "tokens": "tokens",
+    "subagent": "subagent_percent",
+    "quota": "quota_percent",
 }
 WAYPOINTS = ".autopilot/waypoints"
 THRESHOLD_STOP = "threshold_stop"
@@ -113,12 +118,14 @@ def read_thresholds(text: str) -> dict[str, Any]:
 
 
 def write_thresholds(state: BudgetState) -> str:
+    # The protocol's four, and those of people's own that have a limit.
+    shown = [type for type in ALL_TYPES if type in TYPES or type in state["values"]]
     document = {
         "current_values": {
             _NUMBERS[type]: _number(state["values"][type])  # type: ignore[literal-required]
-            for type in TYPES
+            for type in shown
         },
-        "levels_triggered": {type: state["levels"].get(type) for type in TYPES},
+        "levels_triggered": {type: state["levels"].get(type) for type in shown},
         "last_check": state["last_check"],
         **dict(sorted(state["extra"].get(THRESHOLDS, {}).items())),
     }

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         minutes: NotRequired[float | None]
         tokens: NotRequired[float | None]
         subagent: NotRequired[float | None]
+        quota: NotRequired[float | None]
 
     class Added(TypedDict):
         """What programs reported. Money in millionths; None: none was reported."""

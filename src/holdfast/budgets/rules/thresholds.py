@@ -1,4 +1,4 @@
-"""Three levels for the protocol's four quantities and four of people's own: the numbers, what each level
+"""Three levels for the protocol's four quantities and five of people's own: the numbers, what each level
 does, and who set which.
 
 Amounts are written as people write them: `$10`, `30%`, `3`, `30min`. All others are refused.
@@ -28,7 +28,7 @@ _SPANS = {"s": SECOND, "sec": SECOND, "min": MINUTE, "m": MINUTE, "h": HOUR}
 # In the order in which they are looked at; PILOT-57.
 TYPES = ("cost", "context", "variance", "errors")
 # What people ask for beside them. Without a number of theirs these limit nothing.
-EXTRA_TYPES = ("turns", "minutes", "tokens", "subagent")
+EXTRA_TYPES = ("turns", "minutes", "tokens", "subagent", "quota")
 ALL_TYPES = (*TYPES, *EXTRA_TYPES)
 WARNING, ALERT, STOP = LEVELS = ("warning", "alert", "stop")
 DEFAULTS: Limits = {
@@ -115,6 +115,7 @@ UNITS: dict[str, Callable[[str], float]] = {
     "minutes": minutes,
     "tokens": tokens,
     "subagent": percent,
+    "quota": percent,
 }
 
 

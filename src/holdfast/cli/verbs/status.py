@@ -6,6 +6,7 @@ from holdfast.cli.frame import Call, Reply
 from holdfast.cli.terminal import ago, safe, size, style, table
 from holdfast.kernel.text import plural
 from holdfast.maintenance.status import gather
+from holdfast.session.quotas import describe_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,6 +56,10 @@ def _lines(status: Status, now: int) -> Iterator[str]:
         hidden = journal["streams"] - len(rows)
         if hidden > 0:
             yield f"  and {plural(hidden, 'more stream')}"
+    if status["quotas"]:
+        yield ""
+        yield style("Usage limits of your clients", bold=True)
+        yield from table(describe_all(status["quotas"], now), indent="  ")
     yield ""
     if status["attention"]:
         yield style("Needs attention", "yellow", bold=True)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients.usage.model import count, message, money, new_limit, table, text
+from holdfast.clients.usage.model import count, message, money, new_limit, new_quota, table, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from holdfast.clients.usage.model import Context, Found, Report, Source, UsageLimit
+    from holdfast.clients.usage.model import Context, Found, Quota, Report, Source, UsageLimit
 
 CLIENT = "claude"
 # A line without any of these says nothing about spending; `"` in a text is written `\"` there.
@@ -24,6 +24,7 @@ _TIME = b'"timestamp":'
 # Answers that the client made up itself, such as an error shown as one.
 SYNTHETIC = "<synthetic>"
 STANDARD = "standard"
+MOST_QUOTAS = 10
 LARGE_WINDOW, LARGE_SUFFIX = 1_000_000, "[1m]"
 
 
@@ -201,7 +202,7 @@ def _context(state: dict[str, Any], tokens: int, model: str, window: int) -> Con
 def status_line(payload: dict[str, Any], at: str, found: Found) -> str:
     """What Claude Code gives its status line: its own cost, and the only exact window.
 
-    Returns the session's id. The percentage is null before the first answer and after a compaction,
+    The account's limits stand there, too. Returns the session's id. The percentage is null before the first answer and after a compaction,
     and says nothing then.
     """
     cost = money(table(payload.get("cost")).get("total_cost_usd"))
@@ -220,7 +221,31 @@ def status_line(payload: dict[str, Any], at: str, found: Found) -> str:
             "model": text(table(payload.get("model")).get("id")),
             "provider": "anthropic",
         }
+    quotas = _quotas(table(payload.get("rate_limits")))
+    if quotas:
+        found.quotas = {"at": at, "quotas": quotas}
     return text(payload.get("session_id"))
+
+
+# What Claude Code calls its subscription's limits, and the minutes of each.
+_WINDOWS = {"five_hour": 300, "seven_day": 10_080}
+
+
+def _quotas(told: dict[str, Any]) -> list[Quota]:
+    """The limits of a subscription; a client with an API key tells none."""
+    found = []
+    for kind, window in told.items():
+        percent = money(table(window).get("used_percentage"))
+        if percent is not None:
+            resets = count(table(window).get("resets_at")) * 1000
+            name = "" if kind in _WINDOWS else _plain(kind)
+            found.append(new_quota(_WINDOWS.get(kind, 0), percent, resets, name))
+    return found[:MOST_QUOTAS]
+
+
+def _plain(kind: str) -> str:
+    name = kind[:30].removesuffix("_limit").replace("_", " ")
+    return name if name.replace(" ", "").isalnum() else ""
 
 
 _COMMANDS = ("<command-", "<local-command-", "<bash-")

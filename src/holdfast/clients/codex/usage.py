@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from holdfast.clients.lines import first_record
-from holdfast.clients.usage.model import count, message, money, new_limit, table, text
+from holdfast.clients.usage.model import count, message, money, new_limit, new_quota, table, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,6 +132,7 @@ def parse(record: dict[str, Any], source: Source, state: dict[str, Any], found: 
         _answer(id, at, table(payload.get("usage")), state, found)
     elif kind == "event_msg" and payload.get("type") == "token_count":
         _token_count(table(payload.get("info")), at, source, state, found)
+        _note_quotas(table(payload.get("rate_limits")), at, found)
     elif kind == "event_msg" and payload.get("type") == "error":
         found.errors[f"{source['agent']}/{at}"] = text(payload.get("message")) or "error"
 
@@ -164,6 +165,18 @@ def _token_count(
     if not state.get("records") and count(total.get("total_tokens")) > state.get("total", 0):
         state["total"] = count(total.get("total_tokens"))
         _answer(f"total-{source['agent']}-{state['total']}", at, last, state, found)
+
+
+def _note_quotas(told: dict[str, Any], at: str, found: Found) -> None:
+    quotas = [
+        new_quota(
+            count(window.get("window_minutes")), percent, count(window.get("resets_at")) * 1000
+        )
+        for window in (table(told.get("primary")), table(told.get("secondary")))
+        if (percent := money(window.get("used_percent"))) is not None
+    ]
+    if quotas:
+        found.quotas = {"at": at, "quotas": quotas}
 
 
 # A turn that goes on, in the types of a rollout's lines.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.clients.events import common, note_question
+from holdfast.clients.events import common, note_question, one_line, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,18 @@ _ADVISORY = ("SessionStart", "SessionEnd", "PreCompress")
 def read(name: str, payload: dict[str, Any]) -> HookEvent:
     event = common(name, EVENTS.get(name, "unknown"), payload)
     note_question(event, payload)
+    details = payload.get("details")
+    if event.asks and isinstance(details, dict):
+        event.asks = _permission(details) or event.asks
     return event
+
+
+def _permission(details: dict[str, Any]) -> str:
+    """What a permission is for: its message names the kind of tool alone."""
+    command, file = text_of(details, "command"), text_of(details, "fileName")
+    if command:
+        return one_line(f"May a shell run: {command}?")
+    return one_line(f"May {file} be changed?") if file else ""
 
 
 def length(text: str) -> int:

@@ -5,7 +5,14 @@ The names of opencode's own hooks are understood as well, with `input` and `outp
 
 from __future__ import annotations
 
-from holdfast.clients.events import SHARED_EVENTS, command_of, common, paths_of, text_of
+from holdfast.clients.events import (
+    SHARED_EVENTS,
+    command_of,
+    common,
+    note_question,
+    paths_of,
+    text_of,
+)
 from holdfast.kernel import clock
 
 TYPE_CHECKING = False
@@ -20,6 +27,9 @@ EVENTS: dict[str, Means] = {
     "chat.message": "prompt",
     "tool.execute.before": "tool",
     "tool.execute.after": "used",
+    "PermissionRequest": "waits",
+    # A person answered a permission or a question.
+    "Answered": "used",
     **dict.fromkeys(("chat.params", "shell.env", "dispose"), "nothing"),
 }
 LONGEST_CONTEXT = 9_500
@@ -39,6 +49,7 @@ def read(name: str, payload: dict[str, Any]) -> HookEvent:
     if isinstance(made, dict):
         event.command = event.command or command_of(made.get("args"))
         event.paths = event.paths or paths_of(event.tool, made.get("args"))
+    note_question(event, payload)
     event.looks_after = clock.MINUTE
     return event
 

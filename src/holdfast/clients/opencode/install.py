@@ -20,7 +20,10 @@ OLDEST = "1.0.0"
 # What a user has to do before hooks run.
 REVIEW = ""
 # What its shim tells us of.
-EVENTS = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PreCompact", "Stop", "SessionEnd")
+EVENTS = (
+    *("SessionStart", "UserPromptSubmit", "PreToolUse", "PreCompact", "Stop", "SessionEnd"),
+    *("PermissionRequest", "Answered"),
+)
 PLUGIN = os.path.join(".opencode", "plugins", "holdfast.js")
 MARK = "// Holdfast in opencode"
 # The line of the shim that says how to start a hook, wherever holdfast is on the path.

@@ -51,6 +51,20 @@ if TYPE_CHECKING:
         model: str
         provider: str
 
+    class Quota(TypedDict):
+        """How much of one of the vendor's limits is used. `name` is `5-hour`, `weekly` or `spend`;
+        `resets_at` is empty where no time was given."""
+
+        name: str
+        percent: float
+        resets_at: str
+
+    class QuotaReading(TypedDict):
+        """All limits of an account, as its client told them at one moment."""
+
+        at: str
+        quotas: list[Quota]
+
     class UsageLimit(TypedDict):
         """The vendor refused the next request. `says` is the client's text, `at` when it said so,
         `resets_at` when the vendor takes requests again, in milliseconds; 0 where no time was given."""
@@ -69,7 +83,10 @@ _MOST = 2**53
 class Found:
     """What a few lines of one source said."""
 
-    __slots__ = ("context", "errors", "known", "lines", "messages", "reports", "seen", "started_at")
+    __slots__ = (
+        *("context", "errors", "known", "lines", "messages", "quotas", "reports", "seen"),
+        "started_at",
+    )
 
     def __init__(self) -> None:
         # By id, both: what stands there again is the same message, or the same error.
@@ -77,6 +94,7 @@ class Found:
         self.reports: list[Report] = []
         self.errors: dict[str, str] = {}
         self.context: Context | None = None
+        self.quotas: QuotaReading | None = None
         self.started_at = ""
         self.lines = 0
         self.known = 0
@@ -116,8 +134,7 @@ def money(value: Any) -> float | None:
     """An amount of money; None for whatever cannot be one."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    amount = float(value)
-    return amount if 0 <= amount < _INFINITE else None
+    return float(value) if 0 <= value <= _MOST else None
 
 
 def text(value: Any) -> str:
@@ -126,6 +143,23 @@ def text(value: Any) -> str:
 
 def table(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+# A later time than any client means; beyond it is damage.
+_LATEST = 10**14
+_SPANS = ((7 * 24 * 60, "week"), (24 * 60, "day"), (60, "hour"), (1, "minute"))
+
+
+def new_quota(minutes: int, percent: float, resets_at: int, name: str = "") -> Quota:
+    """A limit over so many minutes, or one with a name of its own. `resets_at` in milliseconds; 0: not told."""
+    for length, unit in _SPANS:
+        if not name and minutes and minutes % length == 0:
+            name = "weekly" if minutes == 7 * 24 * 60 else f"{minutes // length}-{unit}"
+    return {
+        "name": name or "usage",
+        "percent": percent,
+        "resets_at": clock.precise(resets_at) if 0 < resets_at < _LATEST else "",
+    }
 
 
 def new_limit(says: str, at: str, resets_at: int = 0) -> UsageLimit:

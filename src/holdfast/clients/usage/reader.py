@@ -159,6 +159,9 @@ def take(tally: Tally, source: Source, found: Found, now: int, clean: Callable[[
         if not found.context["window"] and context and context["model"] == found.context["model"]:
             found.context["window"] = context["window"]
         data["context"] = found.context
+    reading = data.get("quotas")
+    if found.quotas and (reading is None or found.quotas["at"] >= reading["at"]):
+        data["quotas"] = found.quotas
     data["known"] = data.get("known", 0) + found.known
     if not source["agent"] and found.started_at and not data.get("started_at"):
         data["started_at"] = found.started_at

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any, TypedDict
 
-    from holdfast.clients.usage.model import Message
+    from holdfast.clients.usage.model import Message, QuotaReading
 
     class Total(TypedDict):
         """A sum of messages. `own` have the client's figure, `unpriced` have none at all."""
@@ -121,6 +121,14 @@ class Tally:
     def keys(self, session: str) -> list[str]:
         """The known sessions with this id, whatever client's they are."""
         return [key for key in self._column("SELECT key FROM session") if _id_of(key) == session]
+
+    def quota_readings(self) -> list[tuple[str, QuotaReading]]:
+        """The last reading of each session whose client told one, with the client's name."""
+        rows: list[Any] = self.connection.execute(
+            "SELECT key, data FROM session WHERE instr(data, '\"quotas\"')"
+        ).fetchall()
+        read = [(key.partition(":")[0], canonical_json.loads(data)) for key, data in rows]
+        return [(client, data["quotas"]) for client, data in read if "quotas" in data]
 
     def source(self, path: str, key: str) -> tuple[Any, dict[str, Any]]:
         """How far a file was read, and what its reader has to remember of it."""

@@ -4,7 +4,7 @@ less than a page where a run is."""
 from __future__ import annotations
 
 from holdfast.budgets.rules import boxes, documents
-from holdfast.budgets.rules.thresholds import LEVELS, TYPES
+from holdfast.budgets.rules.thresholds import ALL_TYPES, LEVELS, TYPES
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.rules import Decision
 
@@ -147,11 +147,15 @@ def _lines(board: Board) -> Iterator[str]:
     yield ""
     yield "| | Now | Warning | Alert | Stop | Acknowledged |"
     yield "|---|---|---|---|---|---|"
-    for type in TYPES:
+    for type in ALL_TYPES:
+        if type not in TYPES and type not in board["values"]:
+            continue  # of people's own, and without a limit
         value: Any = board["values"][type]  # type: ignore[literal-required]
         now = "unknown" if value is None else boxes.amount(type, value)
         numbers = [
-            boxes.amount(type, board["limits"][level][type]) if board["limits"] else "-"
+            boxes.amount(type, board["limits"][level][type])
+            if type in board["limits"].get(level, {})
+            else "-"
             for level in LEVELS
         ]
         known = "yes" if type in board["acknowledged"] else "no"

@@ -16,7 +16,7 @@ from holdfast.kernel import latch
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.state import load
 from holdfast.maintenance import status
-from holdfast.session import usage_limits
+from holdfast.session import quotas, usage_limits
 from holdfast.session.client_questions import list_waiting
 from holdfast.web.cards import DONE, NEEDS, QUIET, RUNNING, cards
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from holdfast.budgets.rules.ledger import BudgetState
     from holdfast.gates.rules.gate import GateState
     from holdfast.kernel.workspace import Workspace
+    from holdfast.session.quotas import ClientQuota
     from holdfast.web.background import SpendingMeter
     from holdfast.web.cards import Card
     from holdfast.web.workspaces import ServedWorkspace, Site
@@ -34,6 +35,8 @@ MOST_CARDS, MOST_SILENT = {RUNNING: 200, QUIET: 80}, 24
 # What `status` says in one line, and this page with cards of their own.
 TOLD_APART = ("holdfast gate list", "holdfast guard ack", "cd ", "holdfast resume --in")
 LONGEST_TYPED = 40
+# From so many percent on, a usage limit of a client has another colour.
+NEARLY = 80
 
 
 def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
@@ -58,6 +61,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
         "alerts": [alert for place in places for alert in place.pop("alerts")],
         "clients": [one for place in places for one in place.pop("clients")],
         "limits": [one for place in places for one in place.pop("limits")],
+        "quotas": _newest_quotas([one for place in places for one in place.pop("quotas")], now),
         "silent": silent[:MOST_SILENT],
         "notices": [notice for place in places for notice in place.pop("notices")],
         **{lane: shown[: MOST_CARDS[lane]] for lane, shown in lanes.items()},
@@ -85,6 +89,7 @@ def _place(place: ServedWorkspace, now: int, meter: SpendingMeter) -> dict[str, 
         "alerts": [],
         "clients": [],
         "limits": [],
+        "quotas": [],
         "notices": [],
         "found": None,
         "is_new": False,
@@ -115,6 +120,7 @@ def _place(place: ServedWorkspace, now: int, meter: SpendingMeter) -> dict[str, 
             }
             for one in usage_limits.list_limited(workspace, now)
         ]
+        found["quotas"] = quotas.list_quotas(workspace, now)
         if workspace.exists():
             found["gates"], found["collected"] = waiting(place, now)
             found["alerts"] = list(_alerts(place, workspace))
@@ -125,6 +131,27 @@ def _place(place: ServedWorkspace, now: int, meter: SpendingMeter) -> dict[str, 
         found["problem"] = getattr(error, "message", str(error))
         found["hint"] = getattr(error, "hint", "")
     return found
+
+
+def _newest_quotas(told: list[ClientQuota], now: int) -> list[dict[str, Any]]:
+    """Each limit once: the account is the same in all workspaces, and the newest reading counts."""
+    newest: dict[tuple[str, str], ClientQuota] = {}
+    for one in sorted(told, key=lambda one: one["at"]):
+        newest[one["client"], one["name"]] = one
+    return [
+        {
+            **one,
+            "title": title_of(one["client"]),
+            "said": quotas.describe(one, now),
+            "filled": min(one["percent"], quotas.FULL),
+            "tone": _tone(one["percent"]),
+        }
+        for one in sorted(newest.values(), key=lambda one: (one["client"], -one["percent"]))
+    ]
+
+
+def _tone(percent: float) -> str:
+    return "bad" if percent >= quotas.FULL else "wait" if percent >= NEARLY else "good"
 
 
 def waiting(place: ServedWorkspace, now: int) -> tuple[list[dict[str, Any]], int]:

@@ -29,10 +29,12 @@ from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ago, echo, one_line, safe, style, table
 from holdfast.kernel.clock import MINUTE
 from holdfast.kernel.errors import Declined, Stopped, Usage, Waiting
+from holdfast.session import quotas
 
 if TYPE_CHECKING:
     from holdfast.budgets.check import BudgetReport
     from holdfast.budgets.rules.ledger import BudgetState, Halt
+    from holdfast.session.quotas import ClientQuota
 
 EXIT_CODES = {"go": 0, "wait": Waiting.exit_code, "stop": Stopped.exit_code}
 _COLOURS = {WARNING: "yellow", ALERT: "yellow", STOP: "red"}
@@ -286,15 +288,18 @@ def limits_command(call: Call) -> Reply:
         "last_reset": state["last_reset"],
         "pending": state["pending"],
         "stopped": state["stopped"],
+        "quotas": quotas.list_quotas(call.workspace, call.now),
     }
-    lines = list(_limits_lines(held, state, call.now, is_set=is_set))
+    lines = list(_limits_lines(held, state, data["quotas"], call.now, is_set=is_set))
     if problem:
         until = "Hooks hold agents to these limits until you correct it:"
         lines = [style(safe(problem), "red"), until, "", *lines]
     return Reply(data, lines)
 
 
-def _limits_lines(held: InForce, state: BudgetState, now: int, *, is_set: bool) -> Iterator[str]:
+def _limits_lines(
+    held: InForce, state: BudgetState, used: list[ClientQuota], now: int, *, is_set: bool
+) -> Iterator[str]:
     heading = ["", *(style(level, bold=True) for level in LEVELS)]
     shown = [type for type in ALL_TYPES if held.has(type)]
     yield from table([heading, *([boxes.name_of(type), *_cells(held, type)] for type in shown)])
@@ -306,6 +311,10 @@ def _limits_lines(held: InForce, state: BudgetState, now: int, *, is_set: bool) 
             "No budget is kept here yet: a look arms nothing. Hooks hold agents to these", "yellow"
         )
         yield style(f"limits as soon as you write one into {PROJECT_FILE}.", "yellow")
+    if used:
+        yield ""
+        yield style("Usage limits of your clients", bold=True)
+        yield from table(quotas.describe_all(used, now), indent="  ")
     yield ""
     yield style("Triggers", bold=True)
     others = [one for one in held.triggers if one["type"] not in BOUND]
