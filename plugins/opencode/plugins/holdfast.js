@@ -29,6 +29,16 @@ function ask(event, directory, session, payload = {}) {
   }
 }
 
+const ANSWERS = ["permission.replied", "question.replied", "question.rejected"]
+
+// What a person is asked, in Claude Code's words.
+function questionOf({ permission, metadata, patterns, questions }) {
+  if (questions) return { tool_name: "question", tool_input: { questions } }
+  const about = metadata?.command ?? metadata?.filepath ?? (patterns ?? []).join(" ")
+  const isShell = permission === "bash"
+  return { tool_name: permission, tool_input: isShell ? { command: about } : { path: about } }
+}
+
 // Put in place twice, by `holdfast init` and by hand, it works once.
 const awake = (globalThis[Symbol.for("holdfast")] ??= new Set())
 
@@ -72,6 +82,10 @@ export const Holdfast = async ({ client, directory }) => {
       try {
         const { sessionID, info } = event.properties ?? {}
         if (event.type === "session.created") born.add(info.id)
+        if (event.type === "permission.asked" || event.type === "question.asked") {
+          ask("PermissionRequest", directory, await rootOf(sessionID), questionOf(event.properties))
+        }
+        if (ANSWERS.includes(event.type)) ask("Answered", directory, await rootOf(sessionID))
         if (event.type !== "session.idle" && event.type !== "session.compacted") return
         if ((await rootOf(sessionID)) !== sessionID) return
         if (event.type === "session.idle") await stopped(sessionID)
