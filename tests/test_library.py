@@ -23,7 +23,7 @@ NAMES = {
 }
 MEMBERS = {
     *("root", "journal", "close"),
-    *("checkpoint", "resume", "sessions", "edits", "apply_edits"),
+    *("checkpoint", "resume", "resume_at_reset", "sessions", "edits", "apply_edits"),
     *("note", "status", "history", "show", "diff", "restore", "snapshot"),
     *("conflicts", "settle"),
     *("agent", "loop", "gates", "budgets", "plans", "rfc", "stop", "release"),
@@ -32,7 +32,7 @@ PARTS = {
     "snapshot": {"create", "list", "show", "restore"},
     "gates": {"verify", "decide", "act", "named", "waiting"},
     "budgets": {"state", "limits", "check", "add", "report", "acknowledge", "reset"},
-    "plans": {"new", "run", "resume", "abandon", "show"},
+    "plans": {"new", "run", "resume", "resume_at_reset", "abandon", "show"},
 }
 
 
