@@ -214,7 +214,7 @@ def test_a_budget_warns_before_the_limit_is_reached_once(
     assert title == "Holdfast: the usage limit of Claude Code is near"
     assert text.startswith("Claude Code: 5-hour limit 91 % used, resets ")
     assert "This is your budget's warning." in text
-    measure(92, session="s2")
+    measure(92, session="s2", hours=3.01)
     assert not notices.tell_quota(discover(), "warning"), "once, whichever session it was"
     shown = holdfast("guard", "limits").out
     assert "Quota" in shown

@@ -65,11 +65,11 @@ def keep_full_quota(workspace: Workspace, client: str, session: str, now: int) -
     full = quotas.fullest(held)
     if full is None or full["percent"] < quotas.FULL or not full["resets_at"]:
         return
-    told = {"resets_at": full["resets_at"]}
     is_over = not os.path.isdir(session_files.folder_of(workspace, session))
-    if is_over or session_files.read(workspace, session, session_files.FULL) == told:
+    known = session_files.read(workspace, session, session_files.FULL).get("resets_at", "")
+    if is_over or quotas.is_same_reset(str(known), full["resets_at"]):
         return
-    session_files.keep(workspace, session, session_files.FULL, told)
+    session_files.keep(workspace, session, session_files.FULL, {"resets_at": full["resets_at"]})
     limit: UsageLimit = {
         "says": f"{full['name']} limit {int(full['percent'])} % used",
         "at": now,

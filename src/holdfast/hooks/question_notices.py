@@ -29,6 +29,7 @@ LOOK_EVERY = 20.0
 # In the worktree: what people were told of each limit. They are not told twice, whichever process does it.
 FOLDER = "told"
 AT_LIMIT, AT_RESET = "limit", "reset"
+NO_RESET = "never"
 FORGOTTEN_AFTER = 60 * clock.DAY
 
 
@@ -150,15 +151,16 @@ def tell_quota(workspace: Workspace, level: str) -> bool:
     if not held:
         return False
     one, now = held[0], clock.now()
-    with ToldOnce(workspace, f"{one['client']} {one['name']} {one['resets_at']} {level}") as told:
-        if told is None or told.words:
+    with ToldOnce(workspace, f"{one['client']} {one['name']} {level}") as told:
+        resets_at = one["resets_at"] or NO_RESET
+        if told is None or any(quotas.is_same_reset(each, resets_at) for each in told.words):
             return False
         name = title_of(one["client"])
         text = f"{name}: {quotas.describe(one, now)}. This is your budget's {level}."
         if tell_people(
             workspace, text, title=f"Holdfast: the usage limit of {name} is near", now=now
         ):
-            told.add(level)
+            told.add(resets_at)
     return True
 
 

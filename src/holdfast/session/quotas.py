@@ -79,6 +79,14 @@ def fullest(quotas: Iterable[ClientQuota]) -> ClientQuota | None:
     return max(quotas, key=lambda one: one["percent"], default=None)
 
 
+def is_same_reset(one: str, other: str) -> bool:
+    """Whether two readings mean the same reset. A client that counts the seconds until then is off by some."""
+    try:
+        return one == other or abs(clock.parse(one) - clock.parse(other)) < FRESH
+    except ValueError:
+        return False
+
+
 def describe(one: ClientQuota, now: int) -> str:
     """`5-hour limit 82 % used, resets 14:00`; an older reading with its age."""
     said = f"{one['name']} limit {int(one['percent'])} % used"
