@@ -152,6 +152,7 @@ def test_a_start_gives_the_pack_and_once(repository: Path, client: str, home: Pa
 
 
 def test_a_prompt_and_a_tool_pass_and_a_stop_is_a_capture(repository: Path, client: str) -> None:
+    ask(client, world.START[client], source="startup")
     assert ask(client, world.PROMPT[client], prompt="go on") == {}
     tool = {"tool_name": "Bash", "tool_input": {"command": "make"}}
     assert ask(client, world.TOOL[client], **tool) == {}

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
 
 PROGRAM = "claude"
-# The first version that runs all of our hooks.
-OLDEST = "1.0.85"
+# The first version that knows all of our events; an older one calls the settings invalid. The sources of
+# these versions are in docs/how-to/clients.md.
+OLDEST = "2.1.78"
 # What a user has to do before hooks run.
 REVIEW = ""
 SETTINGS = os.path.join(".claude", "settings.local.json")

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
 
 PROGRAM = "codex"
-# The first version that runs all of our hooks.
-OLDEST = "0.146.0"
+# The first version that knows all of our events: SessionEnd came last.
+OLDEST = "0.145.0"
 # What a user has to do before hooks run.
 REVIEW = (
     "Start codex in this project, trust the project, type /hooks and review Holdfast's hooks. Do so "

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
 
 PROGRAM = "gemini"
-# The first version that runs all of our hooks.
+# The first version in which hooks are on without a setting.
 OLDEST = "0.26.0"
 # What a user has to do before hooks run.
 REVIEW = ""

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
 
 PROGRAM = "opencode"
-# The first version that runs all of our hooks.
-OLDEST = "1.0.0"
+# `experimental.session.compacting` came last, between 1.0 and 1.1.
+OLDEST = "1.1.0"
 # What a user has to do before hooks run.
 REVIEW = ""
 # What its shim tells us of.
