@@ -161,6 +161,9 @@ def test_a_refusal_names_the_variable_and_how_to_unset_it(asked: str) -> None:
 
 def test_configuration_in_a_profile_is_no_mark() -> None:
     kept = {"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CODEX_HOME", "OPENAI_API_KEY"}
+    # What the extensions of editors set in a person's terminal, and what people keep in their profile.
+    kept |= {"CLAUDE_CODE_SSE_PORT", "QWEN_CODE_IDE_SERVER_PORT", "QWEN_CODE_MODEL"}
+    kept |= {"CLAUDE_CODE_TMPDIR", "OPENCODE_EXPERIMENTAL", "CODEX_INTERNAL_ORIGINATOR_OVERRIDE"}
     kept |= {"ANTHROPIC_API_KEY", "GEMINI_API_KEY", "COPILOT_MODEL", "OPENCODE_CONFIG"}
     assert people.agent_environment(dict.fromkeys(kept, "1")) == []
     marks = ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "COPILOT_CLI", "GEMINI_CLI", "QWEN_CODE"]
@@ -172,6 +175,7 @@ def test_every_mark_has_a_source() -> None:
     names = [one["name"] for one in known["marks"]]
     assert len(names) == len(set(names)) > 25
     assert all(one["whose"] and one["source"] for one in known["marks"])
+    assert not any("*" in name for name in names), "a person's own variable may begin like a mark"
 
 
 def test_the_values_of_an_agents_variables_are_kept_nowhere(asked: str) -> None:

@@ -16,6 +16,7 @@ from holdfast.kernel.views import files
 from holdfast.kernel.workspace import discover
 from holdfast.session import resume as resuming
 from holdfast.session.checkpoint import checkpoint
+from holdfast.session.handover_text import how_long
 from holdfast.session.rules.verdict import NOTHING_TO_COMPARE
 from tests.conftest import Git
 from tests.session import world
@@ -516,6 +517,10 @@ def test_a_checkpoint_from_the_future_hides_no_later_one(holdfast: Holdfast, ahe
     assert "of the right clock" in resumed
     listed = holdfast("resume", "--list", "--json").data["sessions"]
     assert [one["session"] for one in listed] == ["s2", "s1"]
+    assert listed[0]["ahead"] == 0
+    assert ahead - clock.MINUTE < listed[1]["ahead"] <= ahead
+    said = holdfast("resume", "--list").out
+    assert f"its clock is {how_long(listed[1]['ahead'])} ahead" in said
     streams = holdfast("status", "--json").data["streams"]
     assert [one["stream"] for one in streams] == ["session:s2", "session:s1"]
 

@@ -167,22 +167,15 @@ def ask(question: str) -> str:
 
 def agent_environment(environment: Mapping[str, str]) -> list[str]:
     """The variables that say: an agent started this."""
-    marks, configuration = agent_marks()
-    return sorted(
-        name for name in environment if _is_of(name, marks) and not _is_of(name, configuration)
-    )
+    return sorted(agent_marks().intersection(environment))
 
 
 @cache
-def agent_marks() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names of marks, and of configuration that looks like one; `NAME*` is a beginning."""
+def agent_marks() -> frozenset[str]:
+    """The names of the marks."""
     with open(MARKS_FILE, encoding="utf-8") as file:
         known = json.load(file)
-    return tuple(one["name"] for one in known["marks"]), tuple(known["configuration"])
-
-
-def _is_of(name: str, names: Sequence[str]) -> bool:
-    return any(name.startswith(one[:-1]) if one.endswith("*") else name == one for one in names)
+    return frozenset(one["name"] for one in known["marks"])
 
 
 def _refused(

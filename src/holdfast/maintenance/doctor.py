@@ -101,6 +101,7 @@ def examine(workspace: Workspace, now: int, *, fix: bool = False) -> list[Check]
         checks.append(_refusals(workspace))
         checks.append(_outbox(workspace))
         checks.append(_elsewhere(workspace))
+        checks.append(_origin(workspace))
         checks.append(_leftovers(workspace, now, fix))
     if workspace.url:
         checks.append(_spool(workspace, now))
@@ -322,6 +323,21 @@ def _purge(workspace: Workspace, now: int, fix: bool) -> Check:
         status="problem",
         why=why,
         fix="holdfast doctor --fix",
+    )
+
+
+def _origin(workspace: Workspace) -> Check:
+    """Whether the journal's files were ever here. A `.git` folder can come with an archive."""
+    roots = {row["worktree"] for row in workspace.journal.views()} if not workspace.url else set()
+    if not roots or roots & set(worktrees(workspace)):
+        return new_check("origin", "The journal belongs to this repository")
+    return new_check(
+        "origin",
+        f"The journal wrote its files in {sorted(roots)[0]}, and never here.",
+        status="warning",
+        why="The repository was moved, or it came with its .git folder from another person. None of "
+        "their commands is run, and none of their comments is sent.",
+        fix=f"If it is not yours, remove it: {workspace.home}",
     )
 
 

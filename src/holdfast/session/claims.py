@@ -85,11 +85,17 @@ def remember(
     for claim in claims:
         command = _command_of(claim["probe"], settings)
         if command is not None:
-            try:
-                os.makedirs(os.path.join(user_folder(), KNOWN), mode=0o700, exist_ok=True)
-                os.close(os.open(_mark(workspace, command), os.O_CREAT | os.O_WRONLY, 0o600))
-            except OSError:
-                return
+            remember_here(workspace, command)
+
+
+def remember_here(workspace: Workspace, what: str) -> None:
+    """Keep in the user's folder that this user asked for something in this clone."""
+    flags = os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        os.makedirs(os.path.join(user_folder(), KNOWN), mode=0o700, exist_ok=True)
+        os.close(os.open(_mark(workspace, what), flags, 0o600))
+    except OSError:
+        return
 
 
 def recheck(
@@ -104,7 +110,7 @@ def recheck(
     reasons: dict[str, str] = {}
     for claim in claims:
         command = _command_of(claim["probe"], settings)
-        if command is None or _is_known(workspace, command):
+        if command is None or is_known_here(workspace, command):
             found.append(_run(claim, workspace.root, settings, commit, now))
         else:
             found.append(claim)
@@ -124,9 +130,10 @@ def _mark(workspace: Workspace, command: str) -> str:
     return os.path.join(user_folder(), KNOWN, id_of(f"{place}\0{command}"))
 
 
-def _is_known(workspace: Workspace, command: str) -> bool:
+def is_known_here(workspace: Workspace, what: str) -> bool:
+    """Whether this user asked for it in this clone. A journal that came with an archive brings no mark."""
     try:
-        return os.lstat(_mark(workspace, command)).st_uid == os.getuid()
+        return os.lstat(_mark(workspace, what)).st_uid == os.getuid()
     except OSError:
         return False
 

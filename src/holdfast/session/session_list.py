@@ -17,15 +17,19 @@ if TYPE_CHECKING:
     from holdfast.session.rules.model import SessionState
 
 MOST = 20
+# Clocks of two machines differ by so much without anything being wrong.
+USUAL_DRIFT = clock.MINUTE
 
 
 class ListedSession(TypedDict):
     """One session of the list. `alive` is alive, ended or unknown; `checkpoint` says what the journal
-    knows of it: at work, saved, ended, taken over, or nothing; `state` is all that it knows."""
+    knows of it: at work, saved, ended, taken over, or nothing; `state` is all that it knows. `ahead` says by
+    how much the clock of its last checkpoint was ahead of this machine's; 0 if it was not."""
 
     session: str
     client: str
     age: int
+    ahead: int
     alive: str
     request: str
     edits: int
@@ -52,6 +56,7 @@ def list_sessions(
                 "session": found["session"],
                 "client": found["client"],
                 "age": about["age"],
+                "ahead": _ahead(state, now),
                 "alive": about["alive"],
                 "request": about["request"],
                 "edits": about["edits"],
@@ -73,6 +78,12 @@ def list_sessions(
     return sorted(listed, key=lambda one: one["age"])[:most]
 
 
+def _ahead(state: SessionState | None, now: int) -> int:
+    last = state["last"] if state else None
+    ahead = clock.parse(last["at"]) - now if last else 0
+    return ahead if ahead > USUAL_DRIFT else 0
+
+
 def _known(workspace: Workspace | None) -> list[SessionState]:
     if workspace is None or not workspace.exists():
         return []
@@ -87,6 +98,7 @@ def _of_journal(workspace: Workspace, state: SessionState, now: int) -> ListedSe
         "session": state["session"],
         "client": observed["client"] if observed else "",
         "age": max(0, now - clock.parse(last["at"])),
+        "ahead": _ahead(state, now),
         "alive": "unknown" if stands == "at work" else "ended",
         "request": progress["current"] or progress["title"],
         "edits": int(observed["seen"]["edits"]) if observed else 0,

@@ -7,8 +7,9 @@ import time
 
 from holdfast.kernel import clock, outbox
 from holdfast.kernel.crash import reached
-from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.errors import HoldfastError, NotAllowed
 from holdfast.session.ccc_files import COMMENT, COMMENT_ISSUE, read_state, store_comment
+from holdfast.session.claims import is_known_here, remember_here
 from holdfast.session.rules import report
 from holdfast.session.rules import session as rules
 from holdfast.trackers import is_set_up
@@ -53,6 +54,7 @@ def deliver_now(
         why = "nothing new to say" if is_set_up(settings) else "no tracker configured"
         return report.skipped(report.TRACKER, f"Linear update skipped — {why}.")
     mine = waiting[-1]["id"]
+    remember_here(workspace, ISSUE_MARK + issue)
     for delivery in deliver(workspace, writer, settings, now, current=issue, first=mine):
         if delivery["id"] != mine:
             continue
@@ -81,6 +83,8 @@ def _await_another(workspace: Workspace, id: str, before: str) -> str:
         time.sleep(PAUSE_SECONDS)
 
 
+# Before the name of an issue, among what this user asked for in a clone.
+ISSUE_MARK = "issue:"
 NOT_SET_UP = "no tracker is set up"
 
 
@@ -100,6 +104,7 @@ def deliver(
 
     def handle(effect: Effect) -> None:
         try:
+            _refuse_unknown(workspace, effect, current)
             receipt = _upsert(workspace, writer, effect, settings, deadline, now)
             reached("before storing the comment")
             if current in ("", effect["key"]):
@@ -125,6 +130,19 @@ def deliver(
             due = clock.precise(now + pauses[delivery["id"]])
             workspace.journal.settle(delivery["id"], error=delivery["error"], due_at=due)
     return done
+
+
+def _refuse_unknown(workspace: Workspace, effect: Effect, current: str) -> None:
+    """A journal can come with an archive, in its `.git` folder. What waits in it is sent only for an issue
+    that a checkpoint of this user was about, in this clone. A server's journal was trusted by address."""
+    issue = effect["key"]
+    if workspace.url or issue == current or is_known_here(workspace, ISSUE_MARK + issue):
+        return
+    raise NotAllowed(
+        f"no checkpoint of yours was about {issue} here",
+        hint=f"If it is your issue: holdfast checkpoint --issue {issue}",
+        kind="unknown_issue",
+    )
 
 
 def deliver_all(

@@ -172,13 +172,19 @@ def _data(one: ListedSession) -> dict[str, object]:
     return {**known, **{name: value for name, value in one.items() if name != "state"}}
 
 
+def _when(one: ListedSession) -> str:
+    if one["ahead"]:
+        return f"its clock is {how_long(one['ahead'])} ahead"
+    return f"{how_long(one['age'])} ago"
+
+
 def _entry(one: ListedSession) -> list[str]:
     """Two lines: the session and its state; its first request."""
     state = "running" if one["alive"] == "alive" else ""
     issue = one["state"]["progress"]["issue"] if one["state"] else UNKNOWN_ISSUE
     facts = [
         "" if issue == UNKNOWN_ISSUE else safe(issue),
-        f"{how_long(one['age'])} ago",
+        _when(one),
         _count(one["edits"], "edit"),
         _count(len(one["open_tasks"]), "open task") if one["open_tasks"] else "",
         one["checkpoint"],
@@ -257,7 +263,7 @@ def _lines(found: Overview) -> Iterator[str]:
             [
                 style(safe(one["session"])[:8], "yellow"),
                 one["client"] or "no client",
-                f"{how_long(one['age'])} ago",
+                _when(one),
                 "running" if one["alive"] == "alive" else one["checkpoint"],
                 one_line(one["request"] or "no request yet", LONGEST_REQUEST),
             ]
