@@ -7,6 +7,7 @@ import os
 
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.text import harmless_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ def note(workspace: Workspace, hook: str, reason: str, now: int) -> bool:
     from holdfast.kernel.redact import Redactor
 
     reason = Redactor().text(reason[: 4 * LONGEST_REASON])[:LONGEST_REASON]
-    line = canonical_json.dumps({"at": clock.precise(now), "hook": hook, "reason": reason})
+    said = {"at": clock.precise(now), "hook": hook, "reason": reason}
+    line = harmless_json(canonical_json.dumps(said))
     for path in reversed(_places(workspace)):
         try:
             if path.startswith(workspace.tool_folder):

@@ -11,6 +11,7 @@ import os
 
 from holdfast.kernel import canonical_json
 from holdfast.kernel.plain_file import write_all
+from holdfast.kernel.text import harmless_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class LineFile:
         import json
 
         text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
+        text = harmless_json(text)
         # What a crash cut off stays a line of its own, which no reader takes for one of ours.
         write_all(self._descriptor, ("\n" + text if self._is_torn() else text).encode())
 

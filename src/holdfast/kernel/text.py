@@ -20,11 +20,14 @@ def _shown(letter: str) -> str:
     return UNKNOWN
 
 
-# Escape and its like, and the two that show letters in an order that is not theirs.
+# Marks that show letters in an order that is not theirs, and blanks that take no room. The joiners U+200C
+# and U+200D stay: Persian and emoji need them.
+_UNSEEN = (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200B, 0x2060, 0xFEFF)
+# Those, and escape and its like.
 _CONTROLS = {
     **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"},
     0x7F: 0x2421,
-    **dict.fromkeys((*range(0x80, 0xA0), 0x202D, 0x202E), 0xFFFD),
+    **dict.fromkeys((*range(0x80, 0xA0), *_UNSEEN), 0xFFFD),
 }
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from holdfast.hooks import run as hooks
 from holdfast.kernel import canonical_json
+from holdfast.kernel.text import harmless
 from holdfast.note.rules.note import heading, parse_document
 from tests.kernel.views.scene import STREAM, Scene, clean_environment
 
@@ -60,7 +61,8 @@ def test_a_hostile_note_reads_back_from_its_file(scene: Scene, text: str) -> Non
     scene.note(text)
     state = scene.state()
     entries, rest = parse_document(scene.rendered(), heading(state), "2026-01-01T00:00:00Z")
-    assert entries == state["entries"]
+    shown = [{**entry, "text": harmless(entry["text"])} for entry in state["entries"]]
+    assert entries == shown, "escapes are pictured, and all else stays"
     assert rest == ""
 
 

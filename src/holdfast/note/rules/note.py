@@ -8,7 +8,7 @@ from __future__ import annotations
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.rules import Decision, Unparsable
-from holdfast.kernel.text import without_nul
+from holdfast.kernel.text import harmless, without_nul
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,9 +78,10 @@ def absorb(state: NoteState, base: NoteState, change: Change, now: int) -> list[
     if change["kind"] != "edited":
         return []
     entries, rest = parse_document(change["text"], heading(state), clock.stamp(now))
-    known = [*base["entries"], *state["entries"]]
-    added: list[Entry] = [entry for entry in entries if entry not in known]
-    removed = [entry for entry in base["entries"] if entry not in entries]
+    known = [_shown(entry) for entry in (*base["entries"], *state["entries"])]
+    added: list[Entry] = [entry for entry in entries if _shown(entry) not in known]
+    present = [_shown(entry) for entry in entries]
+    removed = [entry for entry in base["entries"] if _shown(entry) not in present]
     rest = _merged(base["rest"], state["rest"], rest)
     if not added and not removed and rest == state["rest"]:
         return []
@@ -107,9 +108,14 @@ def heading(state: NoteState) -> str:
     return f"# Notes: {state['name']}"
 
 
+def _shown(entry: Entry) -> Entry:
+    """An entry as its file shows it: the journal keeps what was said."""
+    return {"at": entry["at"], "by": harmless(entry["by"]), "text": harmless(entry["text"])}
+
+
 def write_document(state: NoteState) -> str:
     lines = [heading(state), ""]
-    for entry in state["entries"]:
+    for entry in map(_shown, state["entries"]):
         lines.append(
             f"- {entry['at']} {entry['by']}: " + entry["text"].replace("\n", f"\n{INDENT}")
         )

@@ -7,6 +7,7 @@ from holdfast.budgets.rules import boxes, documents
 from holdfast.budgets.rules.thresholds import ALL_TYPES, LEVELS, TYPES
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.rules import Decision
+from holdfast.kernel.text import harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def write_transponder(board: Board, notes: str) -> str:
     own = _own(notes)[: _room(board)]
     if own:
         lines += ["", *own]
-    return "\n".join(lines[:MOST_LINES]) + "\n"
+    return harmless("\n".join(lines[:MOST_LINES]) + "\n")
 
 
 def _own(notes: str) -> list[str]:
@@ -281,7 +282,7 @@ def write_holding(holding: Holding) -> str:
     if holding["next"]:
         lines += [f"Next: {_single_spaced(holding['next'])}", ""]
     lines += ["Go on with:", "", f"    {holding['resume']}", ""]
-    return "\n".join(lines)
+    return harmless("\n".join(lines))
 
 
 def archive_of(created: str) -> str:

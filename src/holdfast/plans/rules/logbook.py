@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.rules import Decision
+from holdfast.kernel.text import harmless
 from holdfast.plans.rules.run_model import PASSED, SKIPPED
 
 TYPE_CHECKING = False
@@ -103,7 +104,7 @@ def render(state: LogbookState) -> dict[str, str]:
 
 def section(state: RunState, plan: PlanRun, facts: Mapping[str, Any], ended: str) -> str:
     """The summary of a plan that is done."""
-    return "\n".join(_section(state, plan, facts, ended)) + "\n"
+    return harmless("\n".join(_section(state, plan, facts, ended)) + "\n")
 
 
 def _section(state: RunState, plan: PlanRun, facts: Mapping[str, Any], ended: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ Nothing here cuts a text.
 from __future__ import annotations
 
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.text import harmless
 from holdfast.rfc.rules.document import count, group_lines
 from holdfast.rfc.rules.markdown import is_comment, one_line
 from holdfast.rfc.rules.model import (
@@ -60,8 +61,8 @@ def compress(key: str, given: Sequence[Section], *, add_labels: bool = False) ->
     """
     sections = {}
     for section in given:
-        title = section["title"]
-        bullets = [one_line(bullet) for bullet in section["bullets"]]
+        title = harmless(section["title"])
+        bullets = [harmless(one_line(bullet)) for bullet in section["bullets"]]
         if title == TENSIONS_UPDATED and is_feedback(key):
             bullets = _sort_by_label([_spell_label(bullet) for bullet in bullets])
         kept = [bullet for bullet in bullets if bullet and not is_comment(bullet)]

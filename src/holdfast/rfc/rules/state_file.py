@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.kernel import canonical_json
+from holdfast.kernel.text import harmless_json
 from holdfast.rfc.rules.model import (
     DESIGN,
     LARGEST_COUNT,
@@ -81,7 +82,7 @@ def write(fields: Mapping[str, Any]) -> str:
     known = [key for key in KEYS if key in fields]
     others = sorted(key for key in fields if key not in KEYS)
     ordered = {key: fields[key] for key in [*known, *others]}
-    return json.dumps(ordered, ensure_ascii=False, indent=2) + "\n"
+    return harmless_json(json.dumps(ordered, ensure_ascii=False, indent=2)) + "\n"
 
 
 def read(text: str) -> dict[str, Any]:
