@@ -10,6 +10,7 @@ from holdfast.clients.conversation import SessionEvent, task_of
 from holdfast.session.handover_text import as_it_is
 from holdfast.session.observe import observe
 from holdfast.session.pack import INTRODUCTION, NAMES_OF_A_FILE, render
+from holdfast.session.rules.handover import next_step as next_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -424,3 +425,12 @@ def test_the_name_of_a_temporary_folder_is_no_name_of_the_code() -> None:
     assert "taxTable" in text
     assert "x9q2" not in text
     assert "tmp_ab1cd" not in text
+
+
+def test_a_failure_is_told_by_the_line_that_says_what_is_wrong() -> None:
+    output = "AssertionError: 3 != 4\n\nRan 2 tests in 0.002s\n\nFAILED (failures=1, errors=1)"
+    failed = seen(ASKED, *run("1", "python3 -m unittest", failed=True, output=output))
+    assert "    AssertionError: 3 != 4\n" in render(failed, 6000)
+    assert "FAILED (" not in render(failed, 6000)
+    step = next_of({**failed["seen"]})
+    assert step == "make `python3 -m unittest` pass: AssertionError: 3 != 4"

@@ -12,7 +12,7 @@ from holdfast.kernel.patterns import compile_later
 from holdfast.kernel.text import harmless
 from holdfast.session.observed_state import HALF_LIFE, flattened, is_empty, weight_now
 from holdfast.session.rules.handover import announced_step
-from holdfast.session.rules.observed import edits_since, is_stale
+from holdfast.session.rules.observed import edits_since, is_stale, telling_lines
 from holdfast.session.rules.prompt import NEXT as STATED_STEP
 
 TYPE_CHECKING = False
@@ -102,11 +102,6 @@ ROOM_FOR_TITLES = 90
 BOOST, NO_FILE = 0.3, -1.0
 _ESCAPES = compile_later(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?")
 _TICKS = compile_later(f"`{{{LONGEST_RUN + 1},}}")
-# Lines of an error that say only that there is one, and words of those that say more.
-_BARE = compile_later(r"FAIL|PASS|exit status \d+|[\W_]*")
-_SAYS_WHY = compile_later(
-    r"(?i)error|undefined|expected|assert|panic|--- fail|cannot|not found|denied"
-)
 _MARKS = {"done": "[x]", "active": "[>]", "open": "[ ]"}
 
 
@@ -367,15 +362,8 @@ def _failures(seen: Observation, most: int, width: int, *, stale: bool) -> list[
             when += ", ran since with an unknown end" if again else ", not run again"
         found.append(f"- {_short(_line(failure['text']), width)} ({when})")
         end = [_line(line) for line in failure["end"].split("\n") if line.strip()]
-        found += [f"    {_short(line, width)}" for line in _telling(end, 1 if stale else most)]
+        found += [f"    {_short(line, width)}" for line in telling_lines(end, 1 if stale else most)]
     return found
-
-
-def _telling(lines: list[str], most: int) -> list[str]:
-    """The last lines of an error; where only one is shown, the last that says what is wrong."""
-    lines = [line for line in lines if not _BARE.fullmatch(line)] or lines
-    wrong = [line for line in lines if _SAYS_WHY.search(line)]
-    return wrong[-1:] if most == 1 and wrong else lines[-most:]
 
 
 def _last_words(seen: Observation, most: int, *, without: str) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from holdfast.kernel import clock
 from holdfast.session.rules.model import UNKNOWN_ISSUE
-from holdfast.session.rules.observed import is_stale
+from holdfast.session.rules.observed import is_stale, telling_lines
 from holdfast.session.rules.progress import one_line
 from holdfast.session.rules.prompt import (
     NO_ISSUE,
@@ -151,7 +151,7 @@ def _failing(seen: dict[str, Any]) -> list[Any]:
 
 def _error(failure: dict[str, Any]) -> str:
     lines = [line.strip() for line in failure["end"].split("\n") if line.strip()]
-    return f": {one_line(lines[-1])[:160]}" if lines else ""
+    return f": {one_line(telling_lines(lines, 1)[0])[:160]}" if lines else ""
 
 
 def _prompt(state: SessionState, after: Progress, seen: dict[str, Any], *, went_on: bool) -> str:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from holdfast.kernel.patterns import compile_later
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 # So many calls after a failure it may have been mended without an edit that was seen.
 LONGEST_STILL = 20
+# Lines of an error that say only that there is one, and words of those that say more.
+_BARE = compile_later(
+    r"FAIL|PASS|exit status \d+|[\W_]*|Ran \d+ tests? in .*|FAILED \((?:(?:failures|errors)=\d+[, ]*)+\)"
+)
+_SAYS_WHY = compile_later(
+    r"(?i)error|undefined|expected|assert|panic|--- fail|cannot|not found|denied"
+)
 
 
 def difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
@@ -56,3 +65,10 @@ def is_stale(seen: Any, failure: Any) -> bool:
     not known."""
     calls = seen["calls"] - failure["call"]
     return edits_since(seen, failure) > 0 or calls > LONGEST_STILL or "again" in failure
+
+
+def telling_lines(lines: list[str], most: int) -> list[str]:
+    """The last lines of an error; where only one is shown, the last that says what is wrong."""
+    lines = [line for line in lines if not _BARE.fullmatch(line)] or lines
+    wrong = [line for line in lines if _SAYS_WHY.search(line)]
+    return wrong[-1:] if most == 1 and wrong else lines[-most:]

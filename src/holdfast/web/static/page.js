@@ -27,7 +27,9 @@
       lost.hidden = true;
       return;
     }
-    const since = new Date().toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
+    const since = new Date().toLocaleTimeString(undefined, {
+      hour: "2-digit", minute: "2-digit", timeZoneName: "short",
+    });
     losing = setTimeout(() => {
       byId("lost-since").textContent = `It was last there at ${since}.`;
       lost.hidden = false;
@@ -208,7 +210,9 @@
 
   // The reader's own time
 
-  const SHORT = { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" };
+  const SHORT = {
+    month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short",
+  };
 
   function tellTimes() {
     for (const time of document.querySelectorAll("time[datetime]")) {
