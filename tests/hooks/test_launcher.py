@@ -294,6 +294,25 @@ def test_the_launcher_is_put_in_place_by_init_and_repaired_by_doctor(
 # Settings of both generations
 
 
+def test_of_two_installations_in_one_home_the_newer_one_is_started(hooks: Hooks) -> None:
+    """Whichever ran `init` last: the older one refuses the journals of the newer one's projects."""
+    script, python = hooks.folder / launcher.NAME, hooks.folder / launcher.PYTHON
+    newer = python.read_text().replace("# holdfast ", "# holdfast 99.")
+    python.write_text(newer)
+    launchers = script.read_text().replace("version='", "version='99.")
+    script.write_text(launchers)
+    assert not launcher.install()
+    assert (script.read_text(), python.read_text()) == (launchers, newer)
+    assert launcher.problem() == ""
+    script.unlink()
+    assert launcher.install(), "without the launcher no hook would start"
+    assert python.read_text() == newer
+    gone = newer.replace("/hooks/entry.py", "/hooks/removed.py")
+    python.write_text(gone)
+    assert launcher.install(), "the newer one was uninstalled"
+    assert launcher.programs(python.read_text()) == launcher.programs(launcher.installation())
+
+
 def install_as_older_versions_did(path: Path) -> None:
     """`python -I -S .../hooks/entry.py` with a list of arguments."""
     words = command("claude", "Stop")

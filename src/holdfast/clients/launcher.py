@@ -87,12 +87,17 @@ def _source(words: tuple[str, ...]) -> str:
 
 def install() -> bool:
     """Put the launcher and what it starts in place, both as of this package; whether that changed
-    something."""
+    something. A newer version that is still there stays: the journals of its projects are newer, too."""
     folder = folder_of_user()
+    has_newer = is_newer(_read(os.path.join(folder, PYTHON)))
+    if has_newer and _read(os.path.join(folder, NAME)):
+        return False
     try:
         for each in (folder, os.path.join(folder, SESSIONS), os.path.join(folder, FAILED)):
             os.makedirs(each, 0o700, exist_ok=True)
         changed = _write(os.path.join(folder, NAME), text(folder), 0o755)
+        if has_newer:
+            return changed
         return _write(os.path.join(folder, PYTHON), installation(), 0o644) or changed
     except OSError as error:
         raise from_os_error(error, f"writing {os.path.join(folder, NAME)}") from error
@@ -165,14 +170,20 @@ def is_usable(written: str) -> bool:
     return len(found) == 2 and not is_old and all(os.path.exists(each) for each in found)
 
 
+def is_newer(written: str) -> bool:
+    """Whether an installation is still there, and of a newer version than this one."""
+    is_other = _number(written.partition("\n")[0].rpartition(" ")[2]) > _number(__version__)
+    return is_other and is_usable(written)
+
+
 def problem() -> str:
-    """What is wrong with the launcher of this user; empty when it would start this package or another
-    one of the same version."""
+    """What is wrong with the launcher of this user; empty when it would start this package, or another
+    one of the same version or a newer one."""
     folder = folder_of_user()
     written = _read(os.path.join(folder, NAME))
     if not written:
         return f"{os.path.join(folder, NAME)} is missing: no hook can be started."
-    if written != text(folder):
+    if written != text(folder) and not is_newer(_read(os.path.join(folder, PYTHON))):
         return f"{os.path.join(folder, NAME)} is another version's."
     known = _read(os.path.join(folder, PYTHON))
     gone = [each for each in programs(known) if not os.path.exists(each)]
