@@ -27,7 +27,8 @@ $(READY): pyproject.toml requirements/dev.lock
 $(DEMO)/.ready: pyproject.toml requirements/dev.lock $(shell git ls-files src 2>/dev/null)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "holdfast needs Python 3.11 or newer; set PYTHON=/path/to/python3.11" >&2; exit 1; }
-	@echo "Preparing the demo, once: an environment with Holdfast and its four dependencies."
+	@echo "Preparing the demo, once: an environment with Holdfast and its four dependencies, about 50 MB."
+	@echo "It stays in $(DEMO); remove it with: rm -r $(DEMO)"
 	@echo "  1 of 2: $(DEMO)"
 	@$(PYTHON) -m venv $(DEMO)
 	@echo "  2 of 2: pip install ."

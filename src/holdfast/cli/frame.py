@@ -294,8 +294,22 @@ def run(arguments: Sequence[str]) -> int:
         return _bug(error, as_json)
 
 
+def _with_options_last(arguments: list[str]) -> list[str]:
+    """`-C DIR` and `--json` before the verb, as git takes them, go behind it, where every verb has them."""
+    first: list[str] = []
+    rest = arguments
+    while rest and rest[0] in ("-C", "--json"):
+        count = 2 if rest[0] == "-C" else 1
+        first, rest = first + rest[:count], rest[count:]
+    if not first or not rest or rest[0].startswith("-"):
+        return arguments
+    end = rest.index("--") if "--" in rest else len(rest)
+    return [*rest[:end], *first, *rest[end:]]
+
+
 def _parse(arguments: list[str]) -> Parsed | int:
     """The verb and its arguments; an exit code where click has answered, as it does to --help."""
+    arguments = _with_options_last(arguments)
     for count in (1, 2):
         if " ".join(arguments[:count]) in PLAIN:
             path = ".".join(arguments[:count])

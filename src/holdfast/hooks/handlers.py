@@ -243,8 +243,7 @@ def _observe_later(event: HookEvent, client: Client, workspace: Workspace) -> No
 ASK = (
     "Holdfast: the context is {percent} % full. What you did is recorded; state what cannot be seen "
     "from outside: decisions with their reasons, dead ends, the next step. "
-    '`holdfast checkpoint --skip-git --decision "WHAT: WHY" --next "STEP"`, or the MCP tool '
-    "`checkpoint`."
+    '`holdfast checkpoint --skip-git --decision "WHAT: WHY" --next "STEP"`.'
 )
 
 

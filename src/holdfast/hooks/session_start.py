@@ -29,8 +29,7 @@ AT_WORK_WITHIN = 12 * clock.HOUR
 MOST_AT_WORK = 3
 TIP = (
     "Holdfast records this session's work by itself. To keep a decision or the next step for later "
-    'sessions: `holdfast checkpoint --skip-git --decision "WHAT: WHY" --next "STEP"` '
-    "(MCP tool: checkpoint)."
+    'sessions: `holdfast checkpoint --skip-git --decision "WHAT: WHY" --next "STEP"`.'
 )
 
 

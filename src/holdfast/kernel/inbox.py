@@ -55,7 +55,10 @@ def put(workspace: Workspace, queued: Queued) -> str:
             os.close(opened)
         return path
     except OSError as error:
-        raise from_os_error(error, "leaving the command in the inbox") from error
+        # The journal could not be written either: a command is left here only then.
+        place = os.path.join(workspace.tool_folder, "inbox")
+        doing = f"writing {workspace.journal_path}, and instead of it a file in {place},"
+        raise from_os_error(error, doing) from error
 
 
 def waiting(root: str) -> list[str]:

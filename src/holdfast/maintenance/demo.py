@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -39,7 +40,6 @@ class Parse(unittest.TestCase):
 _DEEDS = 4
 # The story's own git identity, so that it needs none of the user's.
 _IDENTITY = ["-c", "user.name=demo", "-c", "user.email=demo@holdfast.invalid"]
-_HOW = ("--how", "The tests pass")
 # The call about which the client asks its hook after the budget's stop.
 _TOOL = json.dumps(
     {
@@ -114,8 +114,9 @@ def _resumed(stage: _Stage) -> Iterator[StoryLine]:
 def _asked_a_person(stage: _Stage) -> Iterator[StoryLine]:
     yield StoryLine("chapter", "3. A question waits for a person, and an agent cannot answer it")
     built = "parse() keeps quoted words"
-    yield StoryLine("command", f'holdfast gate verify --built "{built}" --name quotes')
-    said = stage.holdfast("gate", "verify", "--built", built, *_HOW, "--name", "quotes")
+    command = f'holdfast gate verify --built "{built}" --how "The tests pass" --name quotes'
+    yield StoryLine("command", command)
+    said = stage.holdfast(*shlex.split(command)[1:])
     yield StoryLine("output", said.splitlines()[-1])
     yield StoryLine("command", "holdfast gate answer quotes approved      # typed by the agent")
     refused = stage.refused("gate", "answer", "quotes", "approved", code=4, CLAUDECODE="1")

@@ -6,6 +6,7 @@ package has the same import name.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 
@@ -18,10 +19,11 @@ _TOOLS = {
 }
 
 
-def install_command(extra: str, *, prefix: str = "") -> str:
-    """The command that installs an extra beside this copy, by the tool that installed the copy."""
+def install_command(extra: str, *, prefix: str = "", path: list[str] | None = None) -> str:
+    """The command that installs an extra beside this copy, by the tool and from the place that the copy
+    was installed with."""
     prefix = prefix or sys.prefix
-    wanted = f"'{NAME}[{extra}]'"
+    wanted = _requirement(extra, sys.path if path is None else path)
     for file, command in _TOOLS.items():
         if os.path.exists(os.path.join(prefix, file)):
             return f"{command} {wanted}"
@@ -31,6 +33,27 @@ def install_command(extra: str, *, prefix: str = "") -> str:
     if checkout:
         return f"pip install -e '{checkout}[{extra}]'"
     return f"{'uv pip' if _is_of_uv(prefix) else 'pip'} install {wanted}"
+
+
+def _requirement(extra: str, path: list[str]) -> str:
+    """What to install, quoted for a shell: a folder, a file or a repository when the copy came from one,
+    because no index may have the package."""
+    from importlib.metadata import distributions
+    from urllib.parse import unquote, urlsplit
+
+    for found in distributions(name=NAME, path=path):
+        try:
+            origin = json.loads(found.read_text("direct_url.json") or "{}")
+            url = urlsplit(str(origin["url"]))
+        except (ValueError, KeyError, TypeError):
+            continue
+        place = unquote(url.path)
+        if "vcs_info" in origin:
+            return f"'{NAME}[{extra}] @ {origin['vcs_info']['vcs']}+{origin['url']}'"
+        is_editable = origin.get("dir_info", {}).get("editable", False)
+        if url.scheme == "file" and not is_editable and os.path.exists(place):
+            return f"'{place}[{extra}]'"
+    return f"'{NAME}[{extra}]'"
 
 
 def _is_of_uv(prefix: str) -> bool:

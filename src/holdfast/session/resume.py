@@ -426,8 +426,8 @@ def found_at(path: str) -> FoundSession:
         missing = "There is no file" if not os.path.exists(path) else "No client's transcript:"
         raise NotFound(
             f"{missing} {path}.",
-            hint="Claude Code, Codex and Gemini CLI write one file a session; "
-            "`holdfast resume --list` shows where.",
+            hint="`holdfast resume --list` lists the sessions of all clients here; --session ID "
+            "resumes one of them without the name of its file.",
         )
     return found
 
