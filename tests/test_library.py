@@ -225,3 +225,35 @@ def test_results_are_dictionaries_and_money_is_in_dollars(repository: Path) -> N
         asked = gate.state["asked"]
         assert asked is not None
         assert (asked["by"], asked["agent"]) == ("driver", "")
+
+
+def test_the_files_of_a_programs_calls_are_hidden_from_git(repository: Path) -> None:
+    def untracked() -> list[str]:
+        command = ["git", "status", "--porcelain", "--untracked-files=normal"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        return sorted(line[3:] for line in done.stdout.splitlines() if line.startswith("??"))
+
+    (repository / ".autopilot").mkdir()
+    (repository / ".autopilot" / "config.yaml").write_text("thresholds: {stop: {cost: $5}}\n")
+    before = untracked()
+    assert ".autopilot/" in before
+    with holdfast.open(actor="nightly") as workspace:
+        with workspace.agent("Secondary-A", feature="feature_02_parser") as me:
+            me.send("Agent-Primary", "Done")
+            me.complete()
+        with workspace.loop("parser").step("EXECUTE", tasks=["1"]) as step:
+            step.done("1", commit="3f2a9c1")
+        workspace.budgets.add(cost=0.4)
+        workspace.budgets.check()
+        workspace.checkpoint(session="parser-1", task="Write it", skip_git=True)
+    for name in ("agent_checkpoints", "conductor", ".ccc-progress.md"):
+        assert (repository / name).exists(), name
+    assert untracked() == before, "what was there before stays visible, and nothing else is seen"
+    # A person who removes the lines wants the files in git, and they stay visible.
+    (repository / ".git" / "info" / "exclude").write_text("")
+    with (
+        holdfast.open() as workspace,
+        workspace.loop("parser").step("EXECUTE", tasks=["1", "2"]) as step,
+    ):
+        step.done("2", commit="3f2a9c2")
+    assert "conductor/" in untracked()

@@ -93,9 +93,11 @@ class Workspace:
         `claims` maps a claim to its probe: `run:COMMAND`, `file:PATH`, `commit:ID`, `clean`, `tests`.
         A step that fails is in `steps` and in `report`; the others are done.
         """
+        from holdfast.git.exclude import hide_new
         from holdfast.session import progress_document, sessions
         from holdfast.session.checkpoint import checkpoint
         from holdfast.session.claims import parse
+        from holdfast.session.rules.model import PROGRESS_FILE
 
         document = {
             "current": task,
@@ -132,6 +134,8 @@ class Workspace:
             "dry_run": dry_run,
         }
         workspace = self._reachable(checkpoint)
+        if not dry_run:
+            hide_new(workspace, [PROGRESS_FILE])
         return checkpoint(workspace, request, actor=self._actor, now=clock.now())
 
     def resume(

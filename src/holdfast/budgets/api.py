@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from holdfast.budgets import acknowledge, limits, operations
 from holdfast.budgets.check import Budget
 from holdfast.budgets.operations import AddRequest, CheckRequest, ReportRequest
+from holdfast.git.exclude import hide_new
 from holdfast.kernel import clock
 from holdfast.kernel.arguments import checks_arguments
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from holdfast.budgets.rules.thresholds import Limits, Sources
     from holdfast.budgets.rules.triggers import Trigger
     from holdfast.kernel.workspace import Workspace
+
+
+FOLDER = limits.PROJECT_FILE.partition("/")[0]
 
 
 class LimitsInForce(TypedDict):
@@ -70,6 +74,8 @@ class Budgets:
             "errors": errors,
         }
         given: Given = {name: value for name, value in values.items() if value is not None}  # type: ignore[assignment]
+        if not dry_run:
+            hide_new(self._budget.workspace, [FOLDER])
         request = CheckRequest(values=given, limits=_read(limits), session=session, dry_run=dry_run)
         return operations.check(self._budget, request)
 
@@ -82,6 +88,7 @@ class Budgets:
         step: str | None = None,
     ) -> Reported:
         """Report what this program spent; the sum of all reports."""
+        hide_new(self._budget.workspace, [FOLDER])
         request = AddRequest(cost=cost, tokens=tokens, error=error, step=step)
         return operations.add(self._budget, request)["reported"]
 

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.fleet import agents, messages, updates
 from holdfast.fleet.context import open_context
+from holdfast.fleet.rules.model import CHECKPOINTS, COMMS
 from holdfast.fleet.sync import sync
+from holdfast.git.exclude import hide_new
 from holdfast.kernel import clock
 from holdfast.kernel.arguments import checks_arguments
 from holdfast.kernel.errors import NotFound
@@ -51,6 +53,8 @@ class Member:
         return dict(self._now().agent(self.agent).state["checkpoint"] or {})
 
     def __enter__(self) -> Member:
+        epic = self._context.epic
+        hide_new(epic.workspace, map(epic.path, (CHECKPOINTS, COMMS)))
         result = agents.start(
             self._now(), {"agent": self.agent, "feature": self._feature, "or_resume": True}
         )

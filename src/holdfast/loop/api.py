@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from holdfast.git.exclude import hide_new
 from holdfast.kernel.arguments import checks_arguments
 from holdfast.kernel.errors import HoldfastError, NotFound, Stopped, Usage
 from holdfast.loop import commands
@@ -17,7 +18,7 @@ from holdfast.loop.commands import (
     TaskRequest,
 )
 from holdfast.loop.rules.checkpoint import checkpoint_of, current_step, status_of
-from holdfast.loop.rules.model import EXECUTE, IN_PROGRESS, PASSED
+from holdfast.loop.rules.model import EXECUTE, IN_PROGRESS, PASSED, TRACKS
 from holdfast.loop.rules.tasks import plain_tasks, remaining
 from holdfast.loop.rules.transitions import step_named
 
@@ -114,6 +115,7 @@ class LoopStep:
         commands.block_step(self._track, StopRequest(step=self.name, reason=reason))
 
     def __enter__(self) -> LoopStep:
+        hide_new(self._track.workspace, [TRACKS.partition("/")[0]])
         state = self._state()
         has_passed = status_of(state, self.name) == PASSED
         if has_passed and not self._again and not self._has_more():

@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TypedDict
 
+from holdfast.budgets.limits import PROJECT_FILE
+from holdfast.git.exclude import hide_new
 from holdfast.kernel.arguments import checks_arguments
 from holdfast.plans import lookup, operations
 from holdfast.plans.begin import check_plans
@@ -72,6 +74,7 @@ class Plans:
         they are done, and returns the goals that are not met; any keeps the next phase from beginning.
         `on` is the scheduler of a cluster, or `local`; without it, the setting `plan.on`.
         """
+        hide_new(self._workspace, [PROJECT_FILE.partition("/")[0]])
         warnings: list[str] = []
         plans = check_plans(self._workspace, paths, os.getcwd(), warnings.append)
         request = RunRequest(
