@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -41,15 +42,22 @@ def spoil(request: pytest.FixtureRequest) -> Callable[[Path], None]:
     return put
 
 
+@contextmanager
+def in_under_a_second(*what: object) -> Iterator[None]:
+    """What is done here has to take less than a second of work, and must not wait."""
+    started, worked = time.monotonic(), _worked()
+    yield
+    assert _worked() - worked < CPU_SECONDS, what
+    assert time.monotonic() - started < SECONDS, what
+
+
 @pytest.fixture
 def quick(holdfast: Holdfast) -> Holdfast:
     """The command line; each command has to end soon, and without a bug."""
 
     def call(*words: str) -> Answer:
-        started, worked = time.monotonic(), _worked()
-        answer = holdfast(*words)
-        assert _worked() - worked < CPU_SECONDS, words
-        assert time.monotonic() - started < SECONDS, words
+        with in_under_a_second(*words):
+            answer = holdfast(*words)
         assert answer.code != 70, answer.err
         return answer
 

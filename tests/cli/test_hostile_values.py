@@ -9,7 +9,6 @@ import resource
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from holdfast.kernel.config import has_nested_repeat
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.plain_file import LARGEST
 from holdfast.kernel.redact import Redactor
-from tests.bad_files import BAD
+from tests.bad_files import BAD, in_under_a_second
 from tests.cli.conftest import Holdfast
 
 # Each takes a time that doubles with every letter, on a text that almost matches.
@@ -50,11 +49,10 @@ def test_a_rule_that_can_take_for_ever_is_refused(
 ) -> None:
     """Also when a person trusted it; the rule is named, and not run."""
     (repository / "holdfast.toml").write_text(f"[redact.rules]\nbadge = '{pattern}'\n")
-    started = time.monotonic()
-    answer = holdfast("trust", "--show")
+    with in_under_a_second(pattern):
+        answer = holdfast("trust", "--show")
     assert answer.code == 1
     assert "redact.rules.badge repeats what repeats or chooses by itself" in answer.err
-    assert time.monotonic() - started < 5
 
 
 @pytest.mark.parametrize("pattern", SOUND)
@@ -65,10 +63,8 @@ def test_a_sound_rule_is_accepted(pattern: str) -> None:
 def test_a_slow_rule_ends_and_nothing_is_written() -> None:
     """Polynomial: of a form that is accepted, and slow on a long text."""
     redactor = Redactor(rules={"slow": r"[a-z]+[a-z]+[a-z]+[a-z]+!"})
-    started = time.monotonic()
-    with pytest.raises(HoldfastError) as refused:
+    with in_under_a_second("slow"), pytest.raises(HoldfastError) as refused:
         redactor.text("a" * 20_000)
-    assert time.monotonic() - started < 5
     assert refused.value.kind == "slow_rule"
     assert redactor.text("fine") == "fine"
 
@@ -108,10 +104,9 @@ def test_a_strange_year_in_a_file_is_no_bug(
         *("note x", "status", "resume", "checkpoint --skip-git --skip-tracker", "agent list"),
         *("agent check", "loop show t", "guard check --cost 1", "doctor", "history"),
     ):
-        started = time.monotonic()
-        answer = holdfast(*words.split())
+        with in_under_a_second(words):
+            answer = holdfast(*words.split())
         assert answer.code < 10, (words, answer.err)
-        assert time.monotonic() - started < 10, words
 
 
 @pytest.mark.parametrize("words", ["show", "history", "note", "resume --session", "agent beat"])
@@ -174,12 +169,12 @@ def test_doctor_moves_a_strange_file_aside_and_says_where(
     path = repository / place
     path.parent.mkdir(parents=True, exist_ok=True)
     STRANGE[kind](path)
-    started = time.monotonic()
-    found = holdfast("doctor")
+    with in_under_a_second("doctor"):
+        found = holdfast("doctor")
     assert found.code == 1
     assert f"{path} cannot be read: it" in found.out
-    mended = holdfast("doctor", "--fix")
-    assert time.monotonic() - started < 20
+    with in_under_a_second("doctor --fix"):
+        mended = holdfast("doctor", "--fix")
     assert f"{path} is now {repository}/.git/holdfast/aside/" in mended.out
     assert not os.path.lexists(path)
     (kept,) = (repository / ".git/holdfast/aside").iterdir()
