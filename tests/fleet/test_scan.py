@@ -139,8 +139,8 @@ def test_what_others_write_is_read_as_it_is(tmp_path: Path) -> None:
         ("Secondary-FEATURE-09", 30, "ACTIVE"),
     ]
     first = scan(str(tmp_path))[0]
-    assert first.checkpoint is not None
-    assert {name: first.checkpoint[name] for name in strange} == strange
+    said = first.parse()
+    assert {name: said[name] for name in strange} == strange
     assert (first.status, first.feature, first.stage) == (
         "PAUSED",
         "feature_02_team_penalty",
@@ -250,8 +250,7 @@ def test_a_file_that_a_shell_has_just_emptied_is_waited_for(
     seen = only(tmp_path)
     writing.close()
     assert seen.problem == ""
-    assert seen.checkpoint is not None
-    assert seen.checkpoint["phase"] == "new"
+    assert seen.parse()["phase"] == "new"
 
 
 def test_a_write_that_ends_between_our_look_and_our_question(
@@ -333,7 +332,7 @@ def test_many_writers_and_never_a_torn_read_nor_a_false_alarm(tmp_path: Path, co
             assert [each.problem for each in seen if each.problem] == []
             assert [each.agent for each in seen] == agents
             for each in seen:
-                said: dict[str, Any] = each.checkpoint or {}
+                said: dict[str, Any] = each.parse()
                 assert said["phase"] == said["current_step"], "two halves of different texts"
                 changes[each.agent].add(said["phase"])
     finally:

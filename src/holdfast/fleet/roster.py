@@ -230,7 +230,7 @@ def _entry(
             return None
         notes.append("an earlier life wrote its file")
     elif known is None or seen.last_ms is None or _is_ahead(seen, state, sight):
-        saved = seen.checkpoint or {}
+        saved = seen.parse()
     seen_at = head["seen_at"] if head else ""
     last = _last_word(state, saved, now, seen_at, sight)
     age = None if last is None else age_minutes(last, now)
@@ -301,15 +301,14 @@ def _home(epic: Epic, state: AgentState, seen: CheckpointFile | None) -> str:
 
 
 def _is_late(seen: CheckpointFile, state: AgentState) -> bool:
-    session = (seen.checkpoint or {}).get("session_id")
-    return isinstance(session, str) and rules.is_over(state, session)
+    return seen.session is not None and rules.is_over(state, seen.session)
 
 
 def _is_ahead(seen: CheckpointFile, state: AgentState, sight: Sight) -> bool:
     """Whether a file is newer than the journal's state."""
-    said, known = seen.checkpoint or {}, state["checkpoint"] or {}
+    known = state["checkpoint"] or {}
     last = instant_of(known.get("last_checkpoint"))
-    if last is None or said.get("last_checkpoint") == known.get("last_checkpoint"):
+    if last is None or seen.last_checkpoint == known.get("last_checkpoint"):
         return True
     ahead = sight.ahead if state.get("machine") else 0
     return seen.last_ms is not None and seen.last_ms + ahead >= last

@@ -7,7 +7,6 @@ and only then reported as corrupted.
 
 from __future__ import annotations
 
-import gc
 import os
 import stat
 import time
@@ -49,27 +48,36 @@ class CheckpointFile:
     """One agent's checkpoint file, and its problem if it has one."""
 
     __slots__ = (
-        *("agent", "checkpoint", "feature", "identity", "last_ms"),
-        *("path", "problem", "stage", "status", "stem"),
+        *("_text", "agent", "feature", "identity", "last_checkpoint", "last_ms", "path", "problem"),
+        *("session", "stage", "status", "stem"),
     )
 
-    def __init__(self, path: str, identity: str, checkpoint: Any, problem: str) -> None:
+    def __init__(self, path: str, identity: str, text: str, value: Any, problem: str) -> None:
         self.path = path
         """Where it is on disk."""
         self.stem = path.rpartition("/")[2].removesuffix(".json")
         self.identity = identity
         """The identity of a file that looks broken; empty if it is whole."""
-        self.checkpoint: dict[str, Any] | None = None if problem else checkpoint
-        said = self.checkpoint or {}
+        # The text alone: to keep ten thousand parsed values takes longer than to parse them again.
+        self._text = "" if problem else text
+        said: dict[str, Any] = {} if problem else value
         self.agent = _text(said, "agent_id") or names.agent_of(self.stem)
         self.status = _text(said, "status")
         self.feature = _text(said, "feature")
         self.stage = _text(said, "stage")
-        self.last_ms = _instant(said.get("last_checkpoint"))
+        session = said.get("session_id")
+        self.session: str | None = session if isinstance(session, str) else None
+        self.last_checkpoint = said.get("last_checkpoint")
+        self.last_ms = _instant(self.last_checkpoint)
         if self.last_ms is None and not problem:
-            problem = f"last_checkpoint is no time: {said.get('last_checkpoint')!r:.60}"
+            problem = f"last_checkpoint is no time: {self.last_checkpoint!r:.60}"
         self.problem = problem
         """Why it is CORRUPTED, or empty."""
+
+    def parse(self) -> dict[str, Any]:
+        """All that the file says; nothing if it is broken."""
+        value: dict[str, Any] = canonical_json.loads(self._text) if self._text else {}
+        return value
 
     def __repr__(self) -> str:
         return f"<CheckpointFile {self.agent} {self.status} {self.problem}>"
@@ -104,16 +112,10 @@ def scan(epic_root: str, *, include_primary: bool = False) -> list[CheckpointFil
         return []
     seen: dict[str, CheckpointFile | None] = {}
     top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    # Every value that is read is kept. The garbage collector would look at all of them again and again,
-    # which takes as long as parsing them.
-    collects = gc.isenabled()
-    gc.disable()
     try:
         for name in found:
             seen[name] = _glance(f"{folder}/{name}", name, top)
     finally:
-        if collects:
-            gc.enable()
         os.close(top)
     doubtful = [name for name, file in seen.items() if file is None]
     for file in _read_with_care(folder, doubtful):
@@ -141,12 +143,13 @@ def _glance(path: str, name: str, top: int) -> CheckpointFile | None:
         # Written to while we read: what we have is of no single instant.
         if stamp != _stamp(os.fstat(descriptor)):
             return None
-        value = canonical_json.loads(content.decode())
+        text = content.decode()
+        value = canonical_json.loads(text)
     except (OSError, ValueError):
         return None
     finally:
         os.close(descriptor)
-    file = CheckpointFile(path, "", value, "") if type(value) is dict else None
+    file = CheckpointFile(path, "", text, value, "") if type(value) is dict else None
     if file is None or file.problem:
         return None
     if max(stamp[3:]) < time.time_ns() - SETTLED:
@@ -212,15 +215,16 @@ def _read(path: str) -> CheckpointFile | None:
         return None
     except (Unreadable, OSError) as why:
         standing = identity_of(path)
-        return CheckpointFile(path, standing, None, str(why)) if standing else None
+        return CheckpointFile(path, standing, "", None, str(why)) if standing else None
     if not content:
-        return CheckpointFile(path, identity, None, "empty")
+        return CheckpointFile(path, identity, "", None, "empty")
     try:
-        value = canonical_json.loads(text_of(content))
+        text = text_of(content)
+        value = canonical_json.loads(text)
     except (ValueError, Unreadable) as why:
-        return CheckpointFile(path, identity, None, f"invalid JSON: {why}")
+        return CheckpointFile(path, identity, "", None, f"invalid JSON: {why}")
     problem = "" if isinstance(value, dict) else "not a JSON object"
-    return CheckpointFile(path, identity, value, problem)
+    return CheckpointFile(path, identity, text, value, problem)
 
 
 def _may_change(seen: CheckpointFile, stood: dict[str, float]) -> bool:

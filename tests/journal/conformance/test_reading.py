@@ -25,6 +25,18 @@ def test_a_stream_is_read_from_any_version(journal: Journal) -> None:
     assert journal.read("note:plan", after=5) == []
 
 
+def test_a_reader_who_knows_a_version_gets_the_same_head_and_all_that_came_after(
+    journal: Journal,
+) -> None:
+    journal.commit([Append("agent:a", drafts(2), expected=0, grant=True)])
+
+    assert journal.load("agent:a", known=2)["head"] == journal.load("agent:a")["head"]
+
+    write(journal, "agent:a", draft(3))
+    assert journal.load("agent:a", known=2) == journal.load("agent:a")
+    assert journal.load("agent:b", known=2)["head"] is None
+
+
 def test_heads_of_many_streams_come_in_one_call(journal: Journal) -> None:
     for name in ("note:b", "agent:2", "note:a", "agent:1", "notebook"):
         write(journal, name, *drafts(2))
