@@ -8,7 +8,7 @@ import sys
 
 from holdfast.cli.plain_options import read
 from holdfast.cli.terminal import echo, safe, style
-from holdfast.cli.verb_list import PLAIN
+from holdfast.cli.verb_list import PLAIN, is_bare
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage, from_os_error
 
@@ -310,9 +310,9 @@ def _with_options_last(arguments: list[str]) -> list[str]:
 def _parse(arguments: list[str]) -> Parsed | int:
     """The verb and its arguments; an exit code where click has answered, as it does to --help."""
     arguments = _with_options_last(arguments)
-    for count in (1, 2):
-        if " ".join(arguments[:count]) in PLAIN:
-            path = ".".join(arguments[:count])
+    for count in (0,) if is_bare(arguments) else (1, 2):
+        if count == 0 or " ".join(arguments[:count]) in PLAIN:
+            path = ".".join(arguments[:count]) or "overview"
             module = __import__(f"holdfast.cli.verbs.{path}", fromlist=["answer"])
             values = read(module, arguments[count:])
             if values is not None:

@@ -12,7 +12,7 @@ import click
 
 from holdfast.cli.frame import INTERRUPTED, Call, Reply
 from holdfast.cli.plain_options import EVERYWHERE, arguments_of, options_of
-from holdfast.cli.verb_list import GROUPS, MODULES, VERBS
+from holdfast.cli.verb_list import GROUPS, MODULES, VERBS, is_bare
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.version import __version__
 
@@ -142,10 +142,11 @@ def parse(arguments: list[str]) -> Parsed | int:
     """The verb that the words name, and its arguments, or the exit code where click has answered.
     Click's own complaints become ours."""
     command: click.Command = root
-    if not arguments or arguments[0] in ("--json", "-C"):
-        from holdfast.cli.verbs.resume import overview_command
+    if is_bare(arguments):
+        from holdfast.cli.verbs import overview
 
-        command = overview_command
+        command = from_table("holdfast", overview)
+        command.add_help_option = False
     try:
         result: Parsed | int | None = command.main(
             arguments, prog_name="holdfast", standalone_mode=False

@@ -69,3 +69,8 @@ MODULES = {
 }
 # Verbs that run without click as long as their options are simple; see `plain_options`.
 PLAIN = ("status", "verify", "demo", "agent beat")
+
+
+def is_bare(arguments: list[str]) -> bool:
+    """Whether no verb is named: the answer says where the user is."""
+    return not arguments or arguments[0] in ("--json", "-C")

@@ -10,24 +10,20 @@ import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import ProgressLine, one_line, safe, style, table
+from holdfast.cli.terminal import ProgressLine, one_line, safe, style
+from holdfast.cli.verbs.overview import describe_age
 from holdfast.clients.handover import command_for
-from holdfast.clients.table import NAMES, title_of, titles
+from holdfast.clients.table import NAMES, titles
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotFound, Usage
-from holdfast.maintenance.overview import gather
 from holdfast.maintenance.reset_wait import MOST_HOURS, ResetRequest, wait_for_reset
-from holdfast.session.handover_text import how_long
 from holdfast.session.resume import refuse_foreign, resume, resume_without_workspace
 from holdfast.session.rules.model import UNKNOWN_ISSUE
 from holdfast.session.session_list import list_sessions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from holdfast.clients.table import ClientName
     from holdfast.kernel.workspace import Workspace
-    from holdfast.maintenance.overview import Overview
     from holdfast.session.claims import CheckedClaim
     from holdfast.session.resume import ResumeRequest, Resumption
     from holdfast.session.session_list import ListedSession
@@ -40,7 +36,6 @@ COLOURS = {
     "FOREIGN": "red",
 }
 WIDTH = 78
-LONGEST_REQUEST = 40
 
 
 @click.command()
@@ -172,19 +167,13 @@ def _data(one: ListedSession) -> dict[str, object]:
     return {**known, **{name: value for name, value in one.items() if name != "state"}}
 
 
-def _when(one: ListedSession) -> str:
-    if one["ahead"]:
-        return f"its clock is {how_long(one['ahead'])} ahead"
-    return f"{how_long(one['age'])} ago"
-
-
 def _entry(one: ListedSession) -> list[str]:
     """Two lines: the session and its state; its first request."""
     state = "running" if one["alive"] == "alive" else ""
     issue = one["state"]["progress"]["issue"] if one["state"] else UNKNOWN_ISSUE
     facts = [
         "" if issue == UNKNOWN_ISSUE else safe(issue),
-        _when(one),
+        describe_age(one),
         _count(one["edits"], "edit"),
         _count(len(one["open_tasks"]), "open task") if one["open_tasks"] else "",
         one["checkpoint"],
@@ -231,51 +220,3 @@ def _start(call: Call, client: ClientName, found: Resumption) -> Reply:
     os.chdir(call.folder)
     os.execv(program, words)  # noqa: S606
     raise AssertionError("unreachable")
-
-
-@click.command(add_help_option=False)
-@verb
-def overview_command(call: Call) -> Reply:
-    """Say where you are and what to do next."""
-    with ProgressLine("Reading the sessions of your clients", is_shown=not call.as_json):
-        found = gather(call.workspace_if_any, call.folder, now=call.now)
-    sessions = [
-        {name: value for name, value in one.items() if name != "state"} for one in found["sessions"]
-    ]
-    data = {**found, "sessions": sessions}
-    return Reply(data, _lines(found), next=[found["next"]])
-
-
-def _lines(found: Overview) -> Iterator[str]:
-    where = safe(found["folder"])
-    if found["branch"]:
-        where += f", branch {safe(found['branch'])}"
-    if found["is_workspace"]:
-        yield style(where, bold=True)
-    else:
-        yield f"{where} is in no project yet. Holdfast works in a git repository."
-    if found["clients"]:
-        yield f"Set up for: {', '.join(map(title_of, found['clients']))}."
-    if found["sessions"]:
-        yield ""
-        yield "Sessions found here:"
-        rows = [
-            [
-                style(safe(one["session"])[:8], "yellow"),
-                one["client"] or "no client",
-                _when(one),
-                "running" if one["alive"] == "alive" else one["checkpoint"],
-                one_line(one["request"] or "no request yet", LONGEST_REQUEST),
-            ]
-            for one in found["sessions"]
-        ]
-        yield from table(rows, indent="  ")
-    if found["attention"]:
-        yield ""
-        yield style("Waits for you:", "yellow")
-        for item in found["attention"]:
-            yield f"  {safe(item['what'])}"
-    yield ""
-    yield f"To {found['why']}, type:"
-    yield f"  {style(found['next'], bold=True)}"
-    yield style("All commands: holdfast --help", dim=True)

@@ -1,0 +1,71 @@
+"""holdfast, without a verb"""
+
+from __future__ import annotations
+
+from holdfast.cli.frame import Call, Reply
+from holdfast.cli.terminal import ProgressLine, one_line, safe, style, table
+from holdfast.clients.table import title_of
+from holdfast.maintenance.overview import gather
+from holdfast.session.handover_text import how_long
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.maintenance.overview import Overview
+    from holdfast.session.session_list import ListedSession
+
+LONGEST_REQUEST = 40
+
+
+def answer(call: Call) -> Reply:
+    """Say where you are and what to do next."""
+    with ProgressLine("Reading the sessions of your clients", is_shown=not call.as_json):
+        found = gather(call.workspace_if_any, call.folder, now=call.now)
+    sessions = [
+        {name: value for name, value in one.items() if name != "state"} for one in found["sessions"]
+    ]
+    data = {**found, "sessions": sessions}
+    return Reply(data, _lines(found), next=[found["next"]])
+
+
+def _lines(found: Overview) -> Iterator[str]:
+    where = safe(found["folder"])
+    if found["branch"]:
+        where += f", branch {safe(found['branch'])}"
+    if found["is_workspace"]:
+        yield style(where, bold=True)
+    else:
+        yield f"{where} is in no project yet. Holdfast works in a git repository."
+    if found["clients"]:
+        yield f"Set up for: {', '.join(map(title_of, found['clients']))}."
+    if found["sessions"]:
+        yield ""
+        yield "Sessions found here:"
+        rows = [
+            [
+                style(safe(one["session"])[:8], "yellow"),
+                one["client"] or "no client",
+                describe_age(one),
+                "running" if one["alive"] == "alive" else one["checkpoint"],
+                one_line(one["request"] or "no request yet", LONGEST_REQUEST),
+            ]
+            for one in found["sessions"]
+        ]
+        yield from table(rows, indent="  ")
+    if found["attention"]:
+        yield ""
+        yield style("Waits for you:", "yellow")
+        for item in found["attention"]:
+            yield f"  {safe(item['what'])}"
+    yield ""
+    yield f"To {found['why']}, type:"
+    yield f"  {style(found['next'], bold=True)}"
+    yield style("All commands: holdfast --help", dim=True)
+
+
+def describe_age(one: ListedSession) -> str:
+    """When a session was last active, for a person."""
+    if one["ahead"]:
+        return f"its clock is {how_long(one['ahead'])} ahead"
+    return f"{how_long(one['age'])} ago"
