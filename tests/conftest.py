@@ -29,6 +29,8 @@ Git = Callable[..., str]
 IDENTITY = (
     *("-c", "user.name=holdfast tests", "-c", "user.email=tests@holdfast.invalid"),
     *("-c", "init.defaultBranch=main"),
+    # Each commit and merge would start two more processes that look for work.
+    *("-c", "gc.auto=0", "-c", "maintenance.auto=false"),
 )
 
 # A loaded machine is slow, not wrong. `make proof` looks at many more examples.

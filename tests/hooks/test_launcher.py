@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ holdfast = session_world.holdfast
 SESSION_VARIABLES = {
     name: facts.session_variable for name, facts in FACTS.items() if not facts.has_nameless_hooks
 }
+PROOF = [pytest.mark.proof]
 MAKE: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "make"}}
 # Notes each start of Python, and goes on as the interpreter that the tests run in.
 COUNTING = """#!/bin/sh
@@ -100,10 +102,13 @@ class Hooks:
 
 
 @pytest.fixture
-def hooks(repository: Path, holdfast: Holdfast, tmp_path: Path) -> Hooks:
-    """All clients installed; each start of Python is counted."""
-    words = [word for client in CLIENTS for word in ("--client", client)]
-    assert holdfast("init", *words).code == 0
+def hooks(
+    repository: Path, holdfast: Holdfast, tmp_path: Path, request: pytest.FixtureRequest
+) -> Hooks:
+    """The client that a case is about is installed; each start of Python is counted."""
+    case = getattr(request.node, "callspec", None)
+    client = case.params.get("client", "claude") if case else "claude"
+    assert holdfast("init", "--client", client).code == 0
     found = Hooks(repository, tmp_path / "starts")
     python = tmp_path / "counting" / "bin" / "python"
     python.parent.mkdir(parents=True)
@@ -182,17 +187,23 @@ def break_what_is_known(hooks: Hooks, tmp_path: Path) -> str:
     return "No installation of holdfast is known"
 
 
-BREAKS = [break_interpreter, break_package, break_syntax, break_what_is_known]
+Break = Callable[[Hooks, Path], str]
+BREAKS: list[Break] = [break_interpreter, break_package, break_syntax, break_what_is_known]
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+# What is broken is independent of the client: one has all of it, each other one. The rest is a proof.
+ONE_EACH = [(client, [BREAKS[n % len(BREAKS)]]) for n, client in enumerate(CLIENTS[1:])]
+ALL_EACH = [pytest.param(client, BREAKS, marks=pytest.mark.proof) for client in CLIENTS[1:]]
+
+
+@pytest.mark.parametrize(("client", "breaking"), [(CLIENTS[0], BREAKS), *ONE_EACH, *ALL_EACH])
 def test_whatever_is_broken_the_client_goes_on_and_doctor_names_it(
-    hooks: Hooks, holdfast: Holdfast, tmp_path: Path, client: str
+    hooks: Hooks, holdfast: Holdfast, tmp_path: Path, client: str, breaking: list[Break]
 ) -> None:
     """One after the other: what `doctor` mended is broken in the next way."""
     hooks.environment["PATH"] = ""
     holdfast("checkpoint", "--skip-git", "--next", "keep the quotes")
-    for number, breaks in enumerate(BREAKS):
+    for number, breaks in enumerate(breaking):
         reason = breaks(hooks, tmp_path)
         for mark in (hooks.folder / "sessions").iterdir():
             mark.unlink()
@@ -438,8 +449,15 @@ def test_a_mark_that_is_gone_means_that_python_is_asked(
     assert hooks.starts() == ["claude PreToolUse"]
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("forged", ["another home", "a program", "no holder", "flags"])
+FORGERIES = ["another home", "a program", "no holder", "flags"]
+FORGED = [
+    pytest.param(client, forged, marks=[] if CLIENTS[0] == client or n % 4 == m else PROOF)
+    for n, client in enumerate(CLIENTS)
+    for m, forged in enumerate(FORGERIES)
+]
+
+
+@pytest.mark.parametrize(("client", "forged"), FORGED)
 def test_a_forged_mark_frees_no_agent(
     hooks: Hooks, tmp_path: Path, client: str, forged: str
 ) -> None:

@@ -42,18 +42,28 @@ def started() -> Iterator[Browser]:
 
 
 @contextmanager
-def person(browser: Browser, serving: Serving) -> Iterator[Opens]:
-    """`opens("/board")`: a signed-in person's page. What its console complains of fails the test."""
-    complaints: list[str] = []
-    contexts: list[BrowserContext] = []
+def person(profile: BrowserContext, serving: Serving) -> Iterator[Opens]:
+    """`opens("/board")`: a signed-in person's page. What its console complains of fails the test.
 
-    def open(path: str = "/board", **options: Any) -> Page:
-        context = browser.new_context(**options)
-        context.set_default_timeout(PATIENCE)
-        contexts.append(context)
+    The profile is shared: a new one costs a second of CPU time. Each test's server has its own port, so
+    nothing that a page stores is seen by another. A page without scripts needs a profile of its own.
+    """
+    complaints: list[str] = []
+    opened: list[BrowserContext | Page] = []
+
+    def open(path: str = "/board", *, viewport: Any = None, **options: Any) -> Page:
+        context = profile
+        if options:
+            assert profile.browser is not None
+            context = profile.browser.new_context(**options)
+            context.set_default_timeout(PATIENCE)
+            opened.append(context)
         name, _, value = serving.cookie().partition("=")
         context.add_cookies([{"name": name, "value": value, "url": serving.address.origin}])
         page = context.new_page()
+        opened.append(page)
+        if viewport:
+            page.set_viewport_size(viewport)
         page.on("console", lambda said: complaints.append(f"{said.type}: {said.text}"))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(serving.address.origin + path)
@@ -64,8 +74,9 @@ def person(browser: Browser, serving: Serving) -> Iterator[Opens]:
     try:
         yield open
     finally:
-        for context in contexts:
-            context.close()
+        for one in reversed(opened):
+            one.close()
+        profile.clear_cookies()
     grave = [said for said in complaints if "net::ERR" not in said]
     assert not grave, grave
 

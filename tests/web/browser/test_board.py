@@ -22,6 +22,7 @@ from holdfast.gates.lookup import GateContext
 from holdfast.gates.person import at_page
 from holdfast.kernel import clock
 from holdfast.web.live import LOOK
+from tests.web import stories
 from tests.web.browser.chromium import Opens, accessible
 from tests.web.world import HOSTILE, World
 
@@ -219,12 +220,23 @@ def test_an_agents_markup_is_inert_also_in_updates(world: World, opens: Opens) -
 
 def test_everything_can_be_read_and_answered_without_javascript(world: World, opens: Opens) -> None:
     id = world.verify()
+    stories.capture(world, next="keep quoted words together")
+    world.start("Secondary-A", minutes_ago=1)
     page = opens(java_script_enabled=False)
     page.get_by_role("link", name="Dashboard").click()
     page.get_by_label("A note, or what is wrong").fill("No sidebar.")
     page.get_by_role("button", name="Describe issues").click()
     expect(page.locator("#answered")).to_contain_text("No sidebar.")
     assert world.gate(id)["answer"] is not None
+    page.get_by_role("link", name="Work", exact=True).click()
+    page.locator("#sessions ~ ul a").click()
+    expect(page.locator("#prompt pre")).to_be_visible()
+    page.get_by_role("link", name="what changed").click()
+    expect(page.locator("#difference ~ .diff")).to_be_visible()
+    page.get_by_role("link", name="Fleet").click()
+    page.locator("input[name=q]").fill("secondary-a")
+    page.get_by_role("button", name="Find").click()
+    expect(page.locator("tbody tr")).to_have_count(1)
 
 
 def test_narrow_screens_keys_and_accessibility(world: World, opens: Opens) -> None:
