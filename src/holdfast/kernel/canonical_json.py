@@ -6,8 +6,6 @@ and encoder beneath it cost 0.04. Where they are missing, the `json` module does
 
 from __future__ import annotations
 
-from holdfast.kernel.text import harmless_json
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -118,6 +116,8 @@ def loads(text: str) -> Any:
 
 def indented(value: Any) -> str:
     """JSON for people: two blanks a level, keys as they come; `json.dumps(indent=2)` without `json`."""
+    from holdfast.kernel.text import harmless_json
+
     text = harmless_json(_indent(value, "\n"))
     try:
         text.encode()

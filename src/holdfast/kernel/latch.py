@@ -14,7 +14,6 @@ import os
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.errors import from_os_error
 from holdfast.kernel.plain_file import FULL, read_plain, write_synced
-from holdfast.kernel.text import harmless_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,6 +50,8 @@ def disturb(workspace: Workspace) -> None:
 def engage(workspace: Workspace, reason: str, *, by: str, now: int) -> list[str]:
     """Set the latch: in one place for all worktrees or, where that cannot be written, in each of them.
     The worktrees that it could not be set for, of which this one is never one."""
+    from holdfast.kernel.text import harmless_json
+
     said = {"reason": reason, "by": by, "at": clock.precise(now)}
     text = harmless_json(canonical_json.dumps(said)).encode()
     everywhere, _ = places(workspace)
