@@ -9,7 +9,6 @@ from holdfast.kernel import clock, outbox
 from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import HoldfastError, NotAllowed
 from holdfast.session.ccc_files import COMMENT, COMMENT_ISSUE, read_state, store_comment
-from holdfast.session.claims import is_known_here, remember_here
 from holdfast.session.rules import report
 from holdfast.session.rules import session as rules
 from holdfast.trackers import is_set_up
@@ -54,6 +53,9 @@ def deliver_now(
         why = "nothing new to say" if is_set_up(settings) else "no tracker configured"
         return report.skipped(report.TRACKER, f"Linear update skipped — {why}.")
     mine = waiting[-1]["id"]
+    # Here and not above: hooks load this module, and claims load subprocess.
+    from holdfast.session.claims import remember_here
+
     remember_here(workspace, ISSUE_MARK + issue)
     for delivery in deliver(workspace, writer, settings, now, current=issue, first=mine):
         if delivery["id"] != mine:
@@ -135,6 +137,8 @@ def deliver(
 def _refuse_unknown(workspace: Workspace, effect: Effect, current: str) -> None:
     """A journal can come with an archive, in its `.git` folder. What waits in it is sent only for an issue
     that a checkpoint of this user was about, in this clone. A server's journal was trusted by address."""
+    from holdfast.session.claims import is_known_here
+
     issue = effect["key"]
     if workspace.url or issue == current or is_known_here(workspace, ISSUE_MARK + issue):
         return
