@@ -303,7 +303,7 @@ def _refusal(path: str, root: str) -> str:
     if not path.isprintable():
         return "its name has control characters"
     if is_own(path):
-        return "it is a settings file, which can start programs: edit it by hand"
+        return "settings, which can start programs, and the files that holdfast writes are edited by hand"
     for count in range(1, len(parts) + 1):
         if os.path.islink(os.path.join(root, *parts[:count])):
             return "it is a link, or is behind one"
