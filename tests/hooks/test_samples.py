@@ -31,7 +31,7 @@ FEW: list[Any] = [None, [], "a\0b"]
 
 
 @pytest.mark.parametrize(("client", "event", "stem"), SAMPLES, ids=NAMES)
-def test_each_is_answered_by_the_process_that_the_client_starts(
+def test_each_recorded_payload_is_answered(
     repository: Path, client: str, event: str, stem: str
 ) -> None:
     assert event in part(client, "events").EVENTS

@@ -11,7 +11,7 @@ from tests.web.browser.chromium import PATIENCE, Opens, accessible
 from tests.web.world import World
 
 SMALL = {"width": 380, "height": 780}
-# A list, a table and a text have all elements of the others; `make proof` looks at every page.
+# A page of cards, one of rows and one of texts; `make proof` runs the accessibility check on every page.
 KINDS = ("/fleet", "/history", "/sessions/")
 
 
