@@ -11,6 +11,7 @@ from holdfast.hooks.run import respond_to
 from holdfast.kernel import latch
 from holdfast.kernel.workspace import discover
 from tests.conftest import Git
+from tests.gates.person import does
 from tests.session import world
 from tests.session.world import WORK, Holdfast
 from tests.trackers.fake_linear import FakeLinear
@@ -102,3 +103,63 @@ def test_a_latch_of_the_archive_only_stops(
     Path(place).write_text(f"stopped by $(touch {tmp_path / 'owned'})\n")
     assert holdfast("status").code == 0
     assert not (tmp_path / "owned").exists()
+
+
+def test_a_session_that_continues_the_strangers_does_not_comment_on_their_issue(
+    archive: Path, holdfast: Holdfast, linear: FakeLinear
+) -> None:
+    assert "ENG-12" in holdfast("resume").out
+    done = holdfast("checkpoint", "--task", "goes on")
+    assert done.code == 0, done.err
+    assert "if it is yours, give --issue ENG-12 once" in " ".join(done.out.split())
+    for event in ("SessionStart", "Stop", "SessionEnd"):
+        payload = {"session_id": "s9", "cwd": str(archive), "hook_event_name": event}
+        respond_to("claude", event, payload, may_leave=False)
+    assert holdfast("checkpoint", "--auto").code == 0
+    assert holdfast("tracker", "sync").code in (0, 1)
+    assert linear.on("ENG-12") == []
+    assert holdfast("checkpoint", "--task", "goes on", "--issue", "ENG-12").code == 0
+    assert len(linear.on("ENG-12")) == 1, "the user named it"
+    assert holdfast("checkpoint", "--task", "still goes on").code == 0
+    assert "still goes on" in linear.on("ENG-12")[0].body
+
+
+QUESTION = ("gate", "decide", "Deploy?", "--option", "yes", "Yes", "p", "c", "--option", "no", "No")
+ASKED = (*QUESTION, "p", "c", "--name", "deploy", "--context", "why")
+
+
+@pytest.mark.parametrize("path_is_guessed", [False, True])
+@pytest.mark.parametrize("number_is_removed", [False, True])
+def test_an_answer_in_the_strangers_journal_is_none_of_mine(
+    path_is_guessed: bool,
+    number_is_removed: bool,
+    repository: Path,
+    holdfast: Holdfast,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with monkeypatch.context() as stranger:
+        stranger.setenv("XDG_STATE_HOME", str(tmp_path / "state of the stranger"))
+        assert (asked := holdfast(*ASKED)).code in (0, 8), asked.err
+        assert does("gate", "answer", "deploy", "yes").code == 0
+        assert holdfast("gate", "wait", "deploy", "--timeout", "0").code == 0
+        if number_is_removed:
+            journal = discover().file()
+            journal.connection().execute("DELETE FROM meta WHERE key LIKE '%origin%'")
+    if not path_is_guessed:
+        shutil.move(repository, tmp_path / "unpacked")
+        monkeypatch.chdir(tmp_path / "unpacked")
+    assert holdfast("gate", "wait", "deploy", "--timeout", "0").code == 8
+    assert "given in another place" in holdfast("gate", "show", "deploy").out
+    again = holdfast(*ASKED, "--once", "--json")
+    assert again.data["id"] == "deploy.2", "it is asked anew"
+    assert holdfast("gate", "wait", "deploy", "--timeout", "0").code == 8
+    assert does("gate", "answer", "deploy.2", "no").code == 0
+    # The journal is another home's, too, in a container: what is answered after that counts there.
+    shown = holdfast("gate", "show", "deploy.2").out
+    assert "Answered by" in shown
+    assert "does not count" not in shown
+    (journal_word,) = holdfast("trust", "--show", "--json").data["settings"]
+    assert (journal_word["name"], journal_word["trusted"]) == ("journal", False)
+    assert does("trust").code == 0
+    assert "does not count" not in holdfast("gate", "show", "deploy").out

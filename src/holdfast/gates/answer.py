@@ -18,6 +18,7 @@ from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.errors import Conflict, Usage
 from holdfast.kernel.signatures import sign, text_of
 from holdfast.kernel.state import load
+from holdfast.kernel.trust import notice_arrival
 from holdfast.streams import open_writer
 
 if TYPE_CHECKING:
@@ -52,15 +53,16 @@ class AnswerRequest:
 
 def answer(context: GateContext, request: AnswerRequest) -> GateState:
     """Record a person's answer to a gate."""
+    notice_arrival(context.workspace)
     found = lookup.find_gate(context.workspace, request.gate)
     state = lookup.read_now(context.workspace, found, now=context.now)
     if rules.is_over(state):
         raise rules.already(state)
     if "uncounted" in state:
         raise Conflict(
-            f"Gate {state['id']} has an answer without a valid signature, which does not count.",
+            f"Gate {state['id']} has an answer {state['uncounted_why']}; it does not count.",
             hint="The agent asks again; then it is a new gate.",
-            kind="gate_unsigned",
+            kind="gate_unsigned" if state["uncounted_why"] == lookup.UNSIGNED else "gate_elsewhere",
         )
     read = None if request.text is None else _read(state, request.text, request.no)
     shown = [*facts(state, context.now), *attached(state), "", *_rendered(state)]

@@ -21,6 +21,7 @@ from holdfast.kernel import clock
 from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
+from holdfast.kernel.trust import notice_arrival
 from holdfast.session.spending import measured
 from holdfast.streams import open_writer
 
@@ -81,6 +82,8 @@ def ask(context: GateContext, request: AskRequest) -> AskResult:
     workspace, content = context.workspace, request.content
     now = lookup.agreed_time(workspace, context.now)
     refuse_stopped(workspace)
+    if not request.dry_run:
+        notice_arrival(workspace)
     expires_at = request.expires_at or expiry(request.expires, now)
     attached = pictures.taken(request.attach)
     cost = request.cost_tokens

@@ -7,7 +7,7 @@ from holdfast.gates.rules.content import inert
 from holdfast.kernel import clock, inbox
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.state import fold, load
-from holdfast.kernel.trust import signers_of
+from holdfast.kernel.trust import made_elsewhere_until, signers_of
 from holdfast.remote import server_time
 
 TYPE_CHECKING = False
@@ -25,6 +25,9 @@ MOST_GATES = 10_000
 # A plan's run knows its gates by the names of its plan, too; plans are above gates.
 _RUNS = "holdfast.plans.lookup"
 MOST = 10
+# Why an answer does not count.
+UNSIGNED = "without a valid signature (gate.signers)"
+ELSEWHERE = "that was given in another place, before this journal came here"
 
 
 class GateContext:
@@ -44,9 +47,14 @@ def read(workspace: Workspace, id: str) -> GateState:
 
 
 def counted(workspace: Workspace, state: GateState) -> GateState:
-    """A gate without an answer that lacks the signature which `gate.signers` asks for."""
+    """A gate without an answer that was given elsewhere, before the journal came here, or that lacks the
+    signature which `gate.signers` asks for."""
     answer = state["answer"]
-    if answer is None or answer["person"] is None:
+    if answer is None:
+        return state
+    if _was_answered_elsewhere(workspace, state["id"]):
+        return {**state, "answer": None, "uncounted": answer, "uncounted_why": ELSEWHERE}
+    if answer["person"] is None:
         return state
     if not signers_of(workspace):
         return state
@@ -56,7 +64,15 @@ def counted(workspace: Workspace, state: GateState) -> GateState:
     subject, said = rules.subject_of(state), rules.said_of(answer)
     if counts(workspace, answer["person"], purpose, subject, said):
         return state
-    return {**state, "answer": None, "uncounted": answer}
+    return {**state, "answer": None, "uncounted": answer, "uncounted_why": UNSIGNED}
+
+
+def _was_answered_elsewhere(workspace: Workspace, id: str) -> bool:
+    until = made_elsewhere_until(workspace)
+    if not until:
+        return False
+    records = workspace.journal.read(rules.stream_of(id))
+    return all(one["seq"] <= until for one in records if one["kind"] in rules.ANSWERS)
 
 
 def purpose_of(id: str) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from holdfast.kernel.plain_file import read_plain, write_all
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -24,6 +26,8 @@ def hide_new(workspace: Workspace, paths: Iterable[str]) -> None:
     if not new or not workspace.git_dir:
         return
     file = os.path.join(workspace.git_dir, "info", "exclude")
+    if os.path.islink(os.path.dirname(file)):
+        return
     try:
         known = _read(file)
         lines = [f"/{path}" for path in new if f"/{path}" not in known.splitlines()]
@@ -32,15 +36,20 @@ def hide_new(workspace: Workspace, paths: Iterable[str]) -> None:
         os.makedirs(os.path.dirname(file), exist_ok=True)
         heading = "" if HEADING in known else HEADING
         gap = "" if not known or known.endswith("\n") else "\n"
-        with open(file, "a", encoding="utf-8", errors="surrogateescape") as out:
-            out.write(gap + heading + "".join(f"{line}\n" for line in lines))
+        text = gap + heading + "".join(f"{line}\n" for line in lines)
+        # An archive can bring a link or a pipe of this name.
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+        descriptor = os.open(file, flags | os.O_CLOEXEC, 0o644)
+        try:
+            write_all(descriptor, text.encode("utf-8", "surrogateescape"))
+        finally:
+            os.close(descriptor)
     except OSError:
         return  # a sandbox may not write there; the files are then seen
 
 
 def _read(file: str) -> str:
     try:
-        with open(file, encoding="utf-8", errors="surrogateescape") as text:
-            return text.read()
+        return read_plain(file, follow=False).decode("utf-8", "surrogateescape")
     except FileNotFoundError:
         return ""

@@ -7,6 +7,10 @@ stranger. The word is kept in the user's own folder, for this clone and this ver
 A project without git has its journal in its own tree, where an archive from a stranger can bring one:
 claims with commands, effects that wait to be sent, views of other folders. So such a journal has a random
 number, and the user's folder keeps the numbers of those that were made here.
+
+A repository's journal is in its `.git` folder, which no clone brings, but an archive can. It has such a
+number, too. It is used without one, because a home can be another one (a container, a new machine); but
+what was recorded before this user's first act there is no answer and no issue of this user.
 """
 
 from __future__ import annotations
@@ -14,19 +18,19 @@ from __future__ import annotations
 import os
 
 from holdfast.kernel import canonical_json
-from holdfast.kernel.digest import digest, new_id
+from holdfast.kernel.digest import digest, id_of, new_id
 from holdfast.kernel.errors import HoldfastError, NotAllowed, NotFound, from_os_error
 from holdfast.kernel.lock import WorkspaceLock
 from holdfast.kernel.plain_file import read_plain, write_synced
-from holdfast.kernel.workspace import user_folder
+from holdfast.kernel.workspace import Workspace, user_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, TypedDict
 
+    from holdfast.journal.interface import Journal
     from holdfast.journal.sqlite import SqliteJournal
-    from holdfast.kernel.workspace import Workspace
 
     class Word(TypedDict):
         """What a person trusted in one workspace: `url` is a server for its journal, the digest of
@@ -44,8 +48,13 @@ LONGEST = 1_000_000
 DIGEST = "settings:"
 JOURNAL = "journal:"
 SIGNERS = "signers:"
-# Where a journal keeps its number.
+ISSUE = "issue:"
+# Where a journal keeps its number, and that of the last record that was made elsewhere.
 ORIGIN = "origin"
+MADE_ELSEWHERE = "made_elsewhere_until"
+# The folder of the marks for what this user asked for in a clone: commands of probes, issues, journals.
+MARKS = "probes"
+EVERYTHING = 2**63 - 1
 # The list of the workspaces that this user has set up; `maintenance.registry` keeps it.
 WORKSPACES = "workspaces.json"
 
@@ -182,6 +191,64 @@ def adopt(workspace: Workspace, journal: SqliteJournal) -> None:
         journal.put(ORIGIN, origin)
     except OSError as error:
         raise from_os_error(error, f"keeping in {user_folder()} which journal is yours") from error
+
+
+def remember_here(workspace: Workspace, what: str) -> None:
+    """Keep in the user's folder that this user asked for something in this clone. Where that cannot be
+    written, as in a sandbox, it is not known later."""
+    flags = os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        os.makedirs(os.path.join(user_folder(), MARKS), mode=0o700, exist_ok=True)
+        os.close(os.open(_mark(workspace, what), flags, 0o600))
+    except OSError:
+        return
+
+
+def is_known_here(workspace: Workspace, what: str) -> bool:
+    """Whether this user asked for it in this clone. A journal that came with an archive brings no mark."""
+    try:
+        return os.lstat(_mark(workspace, what)).st_uid == os.getuid()
+    except OSError:
+        return False
+
+
+def _mark(workspace: Workspace, what: str) -> str:
+    return os.path.join(user_folder(), MARKS, id_of(f"{key_of(workspace)}\0{what}"))
+
+
+def made_elsewhere_until(workspace: Workspace) -> int:
+    """The number of the last record in a repository's journal that was made elsewhere: in another place
+    or under another home. 0 when all were made here. A server's journal was trusted by its address."""
+    if workspace.url or not workspace.git_dir or not workspace.exists():
+        return 0
+    origin = workspace.journal.get(ORIGIN) or ""
+    if origin and is_known_here(workspace, JOURNAL + origin):
+        return int(workspace.journal.get(MADE_ELSEWHERE) or 0)
+    if not origin and workspace.root in listed_workspaces():
+        return 0  # this user ran `init` here, before such journals had a number
+    if (
+        workspace.local
+        and Workspace(workspace.root, git_dir=workspace.git_dir, home=workspace.home).url
+    ):
+        return 0  # a hook reads what this machine knows of the server's journal
+    return EVERYTHING
+
+
+def notice_arrival(workspace: Workspace) -> None:
+    """At an act of this user in a repository's journal that is not known here: it is known from now on,
+    and what it holds by now was made elsewhere."""
+    if made_elsewhere_until(workspace) == EVERYTHING and not workspace.journal.read_only:
+        newest = workspace.journal.latest(limit=1)
+        know_journal(workspace, workspace.journal, until=newest[0]["seq"] if newest else 0)
+
+
+def know_journal(workspace: Workspace, journal: Journal, *, until: int = 0) -> None:
+    """Keep that a repository's journal is this user's, but for the records up to a number."""
+    # A new number: the author of an archive knows the one that came with it.
+    origin = new_id()
+    journal.put(MADE_ELSEWHERE, str(until))
+    journal.put(ORIGIN, origin)
+    remember_here(workspace, JOURNAL + origin)
 
 
 def _is_blank(journal: SqliteJournal) -> bool:

@@ -153,6 +153,10 @@ class Workspace:
             os.makedirs(self.home, 0o700, exist_ok=True)
             refuse_unsafe(self.home)
             journal = SqliteJournal(self.journal_path)
+            if not is_in_tree:
+                from holdfast.kernel.trust import know_journal
+
+                know_journal(self, journal)
         if is_in_tree:
             adopt(self, journal)
         return journal

@@ -21,6 +21,7 @@ from holdfast.kernel.git_index import tracked_below
 from holdfast.kernel.plain_file import is_nested_deeper, read_plain
 from holdfast.kernel.state import load
 from holdfast.kernel.text import plural
+from holdfast.kernel.trust import made_elsewhere_until
 from holdfast.kernel.views import quarantine
 from holdfast.kernel.views.exchange import is_supported
 from holdfast.kernel.views.files import content_digest, identity_of, target_of
@@ -327,17 +328,20 @@ def _purge(workspace: Workspace, now: int, fix: bool) -> Check:
 
 
 def _origin(workspace: Workspace) -> Check:
-    """Whether the journal's files were ever here. A `.git` folder can come with an archive."""
+    """Whether the journal was made here. A `.git` folder can come with an archive."""
     roots = {row["worktree"] for row in workspace.journal.views()} if not workspace.url else set()
-    if not roots or roots & set(worktrees(workspace)):
+    if not made_elsewhere_until(workspace):
         return new_check("origin", "The journal belongs to this repository")
+    what = "The journal was made elsewhere, under another home, or by an earlier version."
+    if roots and not roots & set(worktrees(workspace)):
+        what = f"The journal wrote its files in {sorted(roots)[0]}, and never here."
     return new_check(
         "origin",
-        f"The journal wrote its files in {sorted(roots)[0]}, and never here.",
+        what,
         status="warning",
         why="The repository was moved, or it came with its .git folder from another person. None of "
-        "their commands is run, and none of their comments is sent.",
-        fix=f"If it is not yours, remove it: {workspace.home}",
+        "their commands is run, none of their comments is sent, and no answer of theirs counts.",
+        fix=f"If it is yours: holdfast trust. If it is not, remove it: {workspace.home}",
     )
 
 

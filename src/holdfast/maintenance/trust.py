@@ -20,6 +20,7 @@ JOURNAL = "journal"
 JOURNAL_MAY = (
     "be read and written as yours: its claims, sessions, agents, and what waits to be sent"
 )
+CAME_WITH_GIT_MAY = "count as yours: the answers to its gates, and the issues of its sessions"
 SIGNERS = "gate.signers"
 SERVER_MAY = "keep the journal of this clone, and read all that is noted here"
 
@@ -51,6 +52,9 @@ def gather(workspace: Workspace) -> TrustReport:
     if words.is_foreign(workspace):
         path = workspace.journal_path
         settings.append({"name": JOURNAL, "value": path, "may": JOURNAL_MAY, "trusted": False})
+    elif words.made_elsewhere_until(workspace):
+        path, may = workspace.journal_path, CAME_WITH_GIT_MAY
+        settings.append({"name": JOURNAL, "value": path, "may": may, "trusted": False})
     replaced = words.replaced_signers(workspace)
     if replaced:
         value = words.named_signers(workspace) or "not set"
@@ -106,6 +110,9 @@ def grant(workspace: Workspace, *, now: int) -> TrustReport:
 
 
 def _adopt(workspace: Workspace) -> None:
+    if workspace.git_dir:
+        words.know_journal(workspace, workspace.journal)
+        return
     journal = SqliteJournal(workspace.journal_path)
     try:
         words.adopt(workspace, journal)

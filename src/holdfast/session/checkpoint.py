@@ -286,13 +286,9 @@ def _clients_session(run: CheckpointRun) -> str:
 def _issue(run: CheckpointRun, kept: str, *, is_first: bool) -> str:
     """AMB-CCC-14: what is given, the state file, what the progress says, the branch, a person.
     A person is asked at the first checkpoint of some work and then no more; without a tracker, never."""
-    given = run.request.get("given", {}).get("issue")
-    if given:
-        return str(given)
-    for key in ("linearIssue", "activeIssue"):
-        named = run.state_file.get(key)
-        if isinstance(named, str) and named and _is_issue(run, named, f"{STATE_FILE}, {key}"):
-            return named
+    named = _named_issue(run)
+    if named:
+        return named
     if kept != UNKNOWN_ISSUE:
         return kept
     found = issue_in(run.head["branch"] or "")
@@ -304,6 +300,29 @@ def _issue(run: CheckpointRun, kept: str, *, is_first: bool) -> str:
     if run.answer and _is_issue(run, run.answer, "The answer"):
         return run.answer
     return UNKNOWN_ISSUE
+
+
+def _named_issue(run: CheckpointRun) -> str:
+    """The issue that is given, or that the state file names."""
+    given = run.request.get("given", {}).get("issue")
+    if given:
+        return str(given)
+    for key in ("linearIssue", "activeIssue"):
+        named = run.state_file.get(key)
+        if isinstance(named, str) and named and _is_issue(run, named, f"{STATE_FILE}, {key}"):
+            return named
+    return ""
+
+
+def _is_strangers(run: CheckpointRun, issue: str) -> bool:
+    """Whether an issue comes from a session in a journal that was made elsewhere, and this user never
+    named it here: no comment is written there with this user's key."""
+    from holdfast.kernel.trust import ISSUE, is_known_here, made_elsewhere_until
+
+    if issue in (_named_issue(run), issue_in(run.head["branch"] or ""), run.answer):
+        return False
+    came = made_elsewhere_until(run.workspace) > 0
+    return came and not is_known_here(run.workspace, ISSUE + issue)
 
 
 def _is_issue(run: CheckpointRun, named: str, source: str) -> bool:
@@ -485,7 +504,7 @@ def _tracker_wish(run: CheckpointRun, issue: str) -> str:
     """`always`, `changed` (a plain stop says only what is new) or nothing."""
     if run.request.get("skip_tracker") or not is_issue(issue):
         return ""  # no tracker knows such a name
-    if not is_set_up(run.settings):
+    if not is_set_up(run.settings) or _is_strangers(run, issue):
         return ""
     plain_stop = run.profile == "automated" and not run.request.get("at_gate")
     return "changed" if plain_stop else "always"
@@ -575,6 +594,9 @@ def _tracker(run: CheckpointRun) -> Step:
     issue = _progress(run)["issue"]
     if issue != UNKNOWN_ISSUE and not is_issue(issue):
         why = f"no tracker has an issue {issue}"
+        return report.skipped(report.TRACKER, f"Linear update skipped — {why}.")
+    if is_set_up(run.settings) and _is_strangers(run, issue):
+        why = f"{issue} came with the journal; if it is yours, give --issue {issue} once"
         return report.skipped(report.TRACKER, f"Linear update skipped — {why}.")
     return deliver_now(run.workspace, run.writer, issue, run.settings, run.now)
 

@@ -16,9 +16,8 @@ from holdfast.git.repository import GitError
 from holdfast.git.run import git
 from holdfast.git.status import read_status
 from holdfast.kernel import clock
-from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import Usage
-from holdfast.kernel.workspace import user_folder
+from holdfast.kernel.trust import is_known_here, remember_here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 
 
 LONGEST_OUTPUT = 500
-KNOWN = "probes"
 FORMS = "run:COMMAND, file:PATH, commit:ID, clean, or tests"
 
 
@@ -88,16 +86,6 @@ def remember(
             remember_here(workspace, command)
 
 
-def remember_here(workspace: Workspace, what: str) -> None:
-    """Keep in the user's folder that this user asked for something in this clone."""
-    flags = os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
-    try:
-        os.makedirs(os.path.join(user_folder(), KNOWN), mode=0o700, exist_ok=True)
-        os.close(os.open(_mark(workspace, what), flags, 0o600))
-    except OSError:
-        return
-
-
 def recheck(
     workspace: Workspace,
     claims: Sequence[Claim],
@@ -123,19 +111,6 @@ def _command_of(probe: Mapping[str, Any], settings: Mapping[str, Any]) -> str | 
     if "run" in probe:
         return str(probe["run"])
     return str(settings["probe.tests"]) if "tests" in probe else None
-
-
-def _mark(workspace: Workspace, command: str) -> str:
-    place = os.path.realpath(workspace.git_dir or workspace.root)
-    return os.path.join(user_folder(), KNOWN, id_of(f"{place}\0{command}"))
-
-
-def is_known_here(workspace: Workspace, what: str) -> bool:
-    """Whether this user asked for it in this clone. A journal that came with an archive brings no mark."""
-    try:
-        return os.lstat(_mark(workspace, what)).st_uid == os.getuid()
-    except OSError:
-        return False
 
 
 def _run(

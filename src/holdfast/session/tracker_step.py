@@ -8,6 +8,7 @@ import time
 from holdfast.kernel import clock, outbox
 from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import HoldfastError, NotAllowed
+from holdfast.kernel.trust import ISSUE, is_known_here, remember_here
 from holdfast.session.ccc_files import COMMENT, COMMENT_ISSUE, read_state, store_comment
 from holdfast.session.rules import report
 from holdfast.session.rules import session as rules
@@ -53,10 +54,7 @@ def deliver_now(
         why = "nothing new to say" if is_set_up(settings) else "no tracker configured"
         return report.skipped(report.TRACKER, f"Linear update skipped — {why}.")
     mine = waiting[-1]["id"]
-    # Here and not above: hooks load this module, and claims load subprocess.
-    from holdfast.session.claims import remember_here
-
-    remember_here(workspace, ISSUE_MARK + issue)
+    remember_here(workspace, ISSUE + issue)
     for delivery in deliver(workspace, writer, settings, now, current=issue, first=mine):
         if delivery["id"] != mine:
             continue
@@ -85,8 +83,6 @@ def _await_another(workspace: Workspace, id: str, before: str) -> str:
         time.sleep(PAUSE_SECONDS)
 
 
-# Before the name of an issue, among what this user asked for in a clone.
-ISSUE_MARK = "issue:"
 NOT_SET_UP = "no tracker is set up"
 
 
@@ -137,10 +133,8 @@ def deliver(
 def _refuse_unknown(workspace: Workspace, effect: Effect, current: str) -> None:
     """A journal can come with an archive, in its `.git` folder. What waits in it is sent only for an issue
     that a checkpoint of this user was about, in this clone. A server's journal was trusted by address."""
-    from holdfast.session.claims import is_known_here
-
     issue = effect["key"]
-    if workspace.url or issue == current or is_known_here(workspace, ISSUE_MARK + issue):
+    if workspace.url or issue == current or is_known_here(workspace, ISSUE + issue):
         return
     raise NotAllowed(
         f"no checkpoint of yours was about {issue} here",

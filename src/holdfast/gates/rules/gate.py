@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         withdrawn: Withdrawn | None
         # An answer that lacks the signature which `gate.signers` asks for; set by readers.
         uncounted: NotRequired[GateAnswer]
+        uncounted_why: NotRequired[str]
 
 
 # Its state is made from records alone; see `kernel.state`.
@@ -73,6 +74,7 @@ LARGEST_CONTENT = 100_000
 NOTICE_TITLE = 120
 LONGEST_WHY = 500
 # What only a person does to a gate.
+ANSWERS = ("answered", "expired")
 PERSONS = ("answer", "withdraw")
 
 
@@ -353,7 +355,7 @@ def apply(state: GateState, event: Event) -> GateState:
         return {**state, "presented_at": body["at"]}
     if event["kind"] == "notified":
         return {**state, "notified": state["notified"] + 1, "notified_at": body["at"]}
-    if event["kind"] in ("answered", "expired"):
+    if event["kind"] in ANSWERS:
         return {**state, "answer": body}
     if event["kind"] == "withdrawn":
         return {**state, "withdrawn": body}

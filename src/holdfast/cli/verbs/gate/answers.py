@@ -181,7 +181,7 @@ def _about(state: GateState, paths: list[str], refused: list[Refused], now: int)
         colour = "green" if answer["verdict"] == "yes" else "red"
         yield f"{style('Answered ' + safe(who), colour, bold=True)}, {answer['at']}: {safe(what)}"
     if "uncounted" in state:
-        yield style("An answer without a valid signature does not count (gate.signers).", "red")
+        yield style(f"An answer {state['uncounted_why']} does not count.", "red")
     known = withdrawn_of(state)
     if known is not None:
         who = style(f"Withdrawn by {safe(known['by'])}", "yellow", bold=True)
