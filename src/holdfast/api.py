@@ -268,7 +268,7 @@ class Workspace:
         return list_conflicts(self._workspace)
 
     def settle(self, conflict: str, take: str) -> OpenConflict:
-        """End a conflict of edits: `take` is `edited` or `kept`."""
+        """End a conflict of edits: `take` is `edited`, or `kept`, which asks a person at the terminal."""
         from holdfast.maintenance.conflicts import settle
 
         return settle(self._workspace, conflict, take, actor=self._actor, now=clock.now())

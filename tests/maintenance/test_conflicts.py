@@ -13,9 +13,11 @@ import pytest
 
 import holdfast as library
 from holdfast.kernel import clock
+from holdfast.kernel.errors import NotAllowed
 from holdfast.kernel.views.reconcile import CONFLICTS_FILE
 from holdfast.streams import accept_from_inbox
 from tests.cli.conftest import Answer, Holdfast
+from tests.gates.person import Terminal, does
 from tests.rfc import world
 from tests.rfc.world import CHECKPOINT, DISCOVER, STATE, Rfc
 
@@ -136,7 +138,11 @@ def test_a_person_takes_the_edit(met: Story, holdfast: Holdfast) -> None:
 
 def test_a_person_keeps_what_is_there(met: Story, holdfast: Holdfast) -> None:
     (one,) = holdfast("conflicts", "--json").data["conflicts"]
-    assert holdfast("conflicts", one["id"], "--take", "kept").code == 0
+    seen = does("conflicts", one["id"], "--take", "kept")
+    assert seen.code == 0, seen.screen
+    assert met.edited in " ".join(seen.screen.replace("┃", "").split()), (
+        "the person sees what they drop"
+    )
     text = met.file.read_text()
     assert met.kept in text
     assert met.edited not in text
@@ -170,8 +176,25 @@ def test_the_library_lists_and_ends_them(met: Story) -> None:
     with library.open() as workspace:
         (one,) = workspace.conflicts()
         assert one["edited"] == met.edited
-        assert workspace.settle(one["id"], "kept")["place"] == met.place
+        with pytest.raises(NotAllowed, match="Only a person may drop the edit by hand"):
+            workspace.settle(one["id"], "kept")
+        assert workspace.settle(one["id"], "edited")["place"] == met.place
         assert workspace.conflicts() == []
+
+
+def test_no_agent_drops_an_edit_by_hand(
+    met: Story, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (one,) = holdfast("conflicts", "--json").data["conflicts"]
+    refused = holdfast("conflicts", one["id"], "--take", "kept")
+    assert (refused.code, "no terminal" in refused.err) == (4, True), refused.err
+    monkeypatch.setenv("CLAUDECODE", "1")
+    terminal = Terminal("conflicts", one["id"], "--take", "kept")
+    seen = terminal.leave()
+    assert (seen.code, "an agent's environment" in " ".join(seen.screen.split())) == (4, True)
+    assert holdfast("conflicts", "--json").data["conflicts"] == [one]
+    assert "drop the edit by hand" in holdfast("history", "--json").out, "the attempts are recorded"
+    assert holdfast("conflicts", one["id"], "--take", "edited").code == 0, "what the editor wanted"
 
 
 def test_a_choice_does_not_come_from_the_inbox(met: Story, holdfast: Holdfast) -> None:

@@ -194,6 +194,21 @@ def test_no_agent_edits_a_checkpoint_away(world: World, holdfast: Holdfast, orde
     assert len(world.open_gates()) == 1
 
 
+def test_no_agent_edits_away_a_checkpoint_that_was_not_asked_yet(
+    world: World, holdfast: Holdfast
+) -> None:
+    one, two = auto("test -e ready"), auto(world.note("two"))
+    world.plan("1/01", one + VERIFY + two, autonomous="false")
+    assert holdfast("plan", "run", "plans").code == 1
+    assert world.open_gates() == []
+    (world.root / "ready").touch()
+    world.plan("1/01", one + two)
+    answer = holdfast("plan", "resume", "--edited", "new")
+    assert answer.code == 4, answer.err
+    assert world.noted() == []
+    assert holdfast("plan", "resume", "--edited", "old").code == 8, "the question is asked"
+
+
 def test_a_person_goes_on_past_a_checkpoint_that_was_taken_out(
     world: World, holdfast: Holdfast
 ) -> None:

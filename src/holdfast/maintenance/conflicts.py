@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, TypedDict
 
+from holdfast.gates.person import require
 from holdfast.kernel.commit import Order, commit
+from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
 from holdfast.kernel.plain_file import write_aside
 from holdfast.kernel.state import load
@@ -31,9 +33,10 @@ class OpenConflict(TypedDict):
     edited: str
 
 
-TAKES = ("edited", "kept")
+EDITED, KEPT = TAKES = ("edited", "kept")
 # Characters of each text, where a line must hold both.
 LONGEST_SHOWN = 60
+LONGEST_ASKED = 2000
 
 
 def list_conflicts(workspace: Workspace) -> list[OpenConflict]:
@@ -82,12 +85,18 @@ def describe(conflict: OpenConflict, longest: int = LONGEST_SHOWN) -> str:
 
 
 def settle(workspace: Workspace, id: str, take: str, *, actor: str, now: int) -> OpenConflict:
-    """End a conflict: the editor's text counts now, or what was kept stays."""
+    """End a conflict: the editor's text counts now, or what was kept stays. The edit may be a person's, so
+    only a person drops it; an agent may let it count."""
     if take not in TAKES:
         raise Usage(f"{take!r:.40} is none of {', '.join(TAKES)}.")
     conflict = find(workspace, id)
+    if take == KEPT:
+        shown = [describe(conflict, LONGEST_ASKED)]
+        require(workspace, f"drop the edit by hand {conflict['id'][:8]}", shown, now=now)
+    reached("before a conflict is settled")
     command = {"do": "settle", "conflict": conflict["id"], "take": take}
     commit(open_writer(workspace), [Order(conflict["stream"], command)], actor=actor, now=now)
+    reached("after a conflict is settled")
     _forget_settled(workspace)
     return conflict
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option(
     "--take",
     type=click.Choice(TAKES),
-    help="End it: `edited` lets the edit by hand count, `kept` leaves the file as it is.",
+    help="End it: `edited` lets the edit by hand count; `kept` drops it, which only a person may do.",
 )
 @verb
 def command(call: Call, id: str | None, take: str | None) -> Reply:
