@@ -185,6 +185,9 @@ def backup(journal: SqliteJournal, destination: str) -> None:
     try:
         if os.path.exists(unfinished):
             os.unlink(unfinished)
+        # By us: SQLite does not say why it cannot make a file, and the copy is as private as the journal.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        os.close(os.open(unfinished, flags, 0o600))
         copy = apsw.Connection(unfinished)
         with translate_errors("copying the journal", journal.path):
             # In one step: SQLite begins a copy anew when a process wrote between two steps.
