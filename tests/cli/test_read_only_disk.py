@@ -70,7 +70,9 @@ WRITE = (
 EVENTS = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd")
 MESSAGES = (
     {
-        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
         "params": {
             "protocolVersion": "2025-06-18",
             "capabilities": {},
@@ -79,7 +81,9 @@ MESSAGES = (
     },
     {"jsonrpc": "2.0", "method": "notifications/initialized"},
     {
-        "jsonrpc": "2.0", "id": 2, "method": "tools/call",
+        "jsonrpc": "2.0",
+        "id": 2,
+        "method": "tools/call",
         "params": {"name": "beat", "arguments": {"agent": "Secondary-A"}},
     },
 )
