@@ -55,12 +55,12 @@ with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text
     server.stdin.close()
 print(json.dumps({"found": found, "mcp": said}, default=str))
 """
-READ = (
+READ: tuple[list[str], ...] = (
     *(["note"], ["resume"], ["status"], ["doctor"], ["history"], ["verify"], ["export"]),
     *(["agent", "list"], ["gate", "list"], ["snapshot", "list"], ["conflicts"], []),
     *(["trust", "--show"], ["statusline"], ["doctor", "--fix"]),
 )
-WRITE = (
+WRITE: tuple[list[str], ...] = (
     *(["note", "second"], ["gc"], ["snapshot", "create"], ["agent", "beat", "Secondary-A"]),
     *(["guard", "check"], ["estop", "--reason", "x"], ["rfc", "init", "r1"]),
     *(["init", "--client", "claude"], ["backup", "copy.db"], ["export", "-o", "all.jsonl"]),

@@ -33,8 +33,15 @@ def _start_script(words: list[str], *, terminal: str, **options: Any) -> subproc
         return subprocess.Popen(["setsid", "--ctty", "--wait", *words], **{**options, **ends})
 
 
+def _arguments(words: tuple[str, ...], script: str, program: str) -> tuple[str, ...]:
+    if script:
+        return ("-c", script)
+    return ("-c", program, *words) if program else ("-m", "holdfast", *words)
+
+
 class Terminal:
-    """A terminal in which a command runs, or a `script` in Python."""
+    """A terminal in which a command runs, a `script` in Python, or a `program` that gets the words and is
+    forked, as the command is."""
 
     def __init__(
         self,
@@ -42,6 +49,7 @@ class Terminal:
         environment: dict[str, str] | None = None,
         columns: int = 80,
         script: str = "",
+        program: str = "",
     ) -> None:
         self._master, slave = os.openpty()
         import fcntl
@@ -51,7 +59,7 @@ class Terminal:
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         start = _start_script if script else warm.start
         self._process = start(
-            [sys.executable, *(("-c", script) if script else ("-m", "holdfast", *words))],
+            [sys.executable, *_arguments(words, script, program)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
