@@ -200,7 +200,9 @@ def test_a_gauge_with_its_marks_and_a_line_over_time(world: World, visitor: Visi
 def test_a_budget_whose_file_is_wrong_says_so(world: World, visitor: Visitor) -> None:
     world.verify()
     (world.root / ".autopilot").mkdir()
-    (world.root / ".autopilot" / "config.yaml").write_text("thresholds:\n  stop:\n    cost: 1\n")
+    (world.root / ".autopilot" / "config.yaml").write_text(
+        "thresholds:\n  alert:\n    cost: 2\n  stop:\n    cost: 1\n"
+    )
     text = visitor.get("/budget").text
     assert "It cannot be read." in text
 

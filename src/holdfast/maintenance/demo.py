@@ -113,8 +113,7 @@ def _resumed(stage: _Stage) -> Iterator[StoryLine]:
 
 def _asked_a_person(stage: _Stage) -> Iterator[StoryLine]:
     yield StoryLine("chapter", "3. A question waits for a person, and an agent cannot answer it")
-    built = "parse() keeps quoted words"
-    command = f'holdfast gate verify --built "{built}" --how "The tests pass" --name quotes'
+    command = 'holdfast gate verify --built "quotes stay" --how "tests pass" --name quotes'
     yield StoryLine("command", command)
     said = stage.holdfast(*shlex.split(command)[1:])
     yield StoryLine("output", said.splitlines()[-1])
