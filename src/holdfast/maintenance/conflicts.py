@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.gates.person import require
 from holdfast.kernel.commit import Order, commit
-from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
 from holdfast.kernel.plain_file import write_aside
 from holdfast.kernel.state import load
@@ -93,10 +92,8 @@ def settle(workspace: Workspace, id: str, take: str, *, actor: str, now: int) ->
     if take == KEPT:
         shown = [describe(conflict, LONGEST_ASKED)]
         require(workspace, f"drop the edit by hand {conflict['id'][:8]}", shown, now=now)
-    reached("before a conflict is settled")
     command = {"do": "settle", "conflict": conflict["id"], "take": take}
     commit(open_writer(workspace), [Order(conflict["stream"], command)], actor=actor, now=now)
-    reached("after a conflict is settled")
     _forget_settled(workspace)
     return conflict
 

@@ -108,7 +108,9 @@ def remove_everything(workspace: Workspace, *, now: int, dry_run: bool = False) 
         registry.forget(workspace)
         remains = list_remains(workspace)
         workspace.close()
+    # The journal last: it alone knows which files are holdfast's, and this process may be killed.
     removed = [one for one in remains if not one["yours"]]
+    removed.sort(key=lambda one: one["path"] == workspace.home)
     for one in removed if not dry_run else []:
         try:
             _remove(workspace, one)
