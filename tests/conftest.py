@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from holdfast.kernel.workspace import discover
 from tests.journal.conformance.stores import STORES, Store
 from tests.journal.postgres.database import drop
 from tests.trees import copy_tree
@@ -157,6 +158,37 @@ def nothing_of_the_developer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.delenv("HOLDFAST_TEST_URL", raising=False)
+
+
+PROJECT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# What holdfast makes in the folder that it works in.
+TRACES = (
+    *(".holdfast", ".notes", ".autopilot", ".ohrfc", ".ccc-progress.md", ".ccc-state.json"),
+    *("agent_checkpoints", "agent_comms", "conductor"),
+)
+
+
+def traces_in(root: str) -> set[str]:
+    """The files and folders of holdfast in a repository."""
+    git_folder = os.path.join(root, ".git")
+    if os.path.isfile(git_folder):  # a linked worktree
+        git_folder = discover(root).git_dir
+    paths = [os.path.join(git_folder, "holdfast"), *(os.path.join(root, one) for one in TRACES)]
+    return {path for path in paths if os.path.lexists(path)}
+
+
+@pytest.fixture(scope="session")
+def traces_before() -> set[str]:
+    """A developer may use holdfast for this project."""
+    return traces_in(PROJECT)
+
+
+@pytest.fixture(autouse=True)
+def nothing_in_the_project(traces_before: set[str]) -> Iterator[None]:
+    """No test works in the project's own repository."""
+    yield
+    new = traces_in(PROJECT) - traces_before
+    assert new == set(), "this test, or one beside it, used holdfast in the project's own folder"
 
 
 @pytest.fixture(scope="session", autouse=True)
