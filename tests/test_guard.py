@@ -10,7 +10,6 @@ from tests.cli import conftest as command_line
 from tests.cli.conftest import Holdfast
 from tests.conftest import Git, traces_in
 
-
 holdfast = command_line.holdfast
 
 
