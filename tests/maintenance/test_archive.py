@@ -130,9 +130,11 @@ ASKED = (*QUESTION, "p", "c", "--name", "deploy", "--context", "why")
 
 @pytest.mark.parametrize("path_is_guessed", [False, True])
 @pytest.mark.parametrize("number_is_removed", [False, True])
+@pytest.mark.parametrize("is_set_up", [False, True])
 def test_an_answer_in_the_strangers_journal_is_none_of_mine(
     path_is_guessed: bool,
     number_is_removed: bool,
+    is_set_up: bool,
     repository: Path,
     holdfast: Holdfast,
     tmp_path: Path,
@@ -146,10 +148,14 @@ def test_an_answer_in_the_strangers_journal_is_none_of_mine(
         if number_is_removed:
             journal = discover().file()
             journal.connection().execute("DELETE FROM meta WHERE key LIKE '%origin%'")
+            journal.connection().execute("INSERT INTO meta VALUES ('origin:', '0')")
     if not path_is_guessed:
         shutil.move(repository, tmp_path / "unpacked")
         monkeypatch.chdir(tmp_path / "unpacked")
     assert holdfast("gate", "wait", "deploy", "--timeout", "0").code == 8
+    if is_set_up:
+        assert holdfast("init", "--client", "claude").code == 0
+        assert holdfast("gate", "wait", "deploy", "--timeout", "0").code == 8
     assert "given in another place" in holdfast("gate", "show", "deploy").out
     again = holdfast(*ASKED, "--once", "--json")
     assert again.data["id"] == "deploy.2", "it is asked anew"
@@ -163,3 +169,19 @@ def test_an_answer_in_the_strangers_journal_is_none_of_mine(
     assert (journal_word["name"], journal_word["trusted"]) == ("journal", False)
     assert does("trust").code == 0
     assert "does not count" not in holdfast("gate", "show", "deploy").out
+
+
+def test_two_homes_share_a_repository(
+    repository: Path, holdfast: Holdfast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A container works in the repository of its host: its agent asks, and the person answers outside."""
+    assert holdfast("note", "of the host").code == 0
+    for name in ("deploy", "again"):
+        with monkeypatch.context() as container:
+            container.setenv("XDG_STATE_HOME", str(tmp_path / "state of the container"))
+            assert holdfast(*ASKED, "--name", name).code in (0, 8)
+        assert does("gate", "answer", name, "yes").code == 0
+        with monkeypatch.context() as container:
+            container.setenv("XDG_STATE_HOME", str(tmp_path / "state of the container"))
+            assert holdfast("gate", "wait", name, "--timeout", "0").code == 0
+        assert holdfast("gate", "wait", name, "--timeout", "0").code == 0

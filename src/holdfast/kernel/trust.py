@@ -9,8 +9,8 @@ claims with commands, effects that wait to be sent, views of other folders. So s
 number, and the user's folder keeps the numbers of those that were made here.
 
 A repository's journal is in its `.git` folder, which no clone brings, but an archive can. It has such a
-number, too. It is used without one, because a home can be another one (a container, a new machine); but
-what was recorded before this user's first act there is no answer and no issue of this user.
+number for each home. It is used without one, because a repository is shared with containers; but what was
+recorded before this user's first act there is no answer and no issue of this user.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from holdfast.kernel import canonical_json
 from holdfast.kernel.digest import digest, id_of, new_id
 from holdfast.kernel.errors import HoldfastError, NotAllowed, NotFound, from_os_error
 from holdfast.kernel.lock import WorkspaceLock
-from holdfast.kernel.plain_file import read_plain, write_synced
+from holdfast.kernel.plain_file import read_plain, write_aside, write_synced
 from holdfast.kernel.workspace import Workspace, user_folder
 
 TYPE_CHECKING = False
@@ -49,9 +49,9 @@ DIGEST = "settings:"
 JOURNAL = "journal:"
 SIGNERS = "signers:"
 ISSUE = "issue:"
-# Where a journal keeps its number, and that of the last record that was made elsewhere.
+# Where a journal keeps its number. In a repository, each home has its own one there, and beside it the
+# number of the last record that was made elsewhere.
 ORIGIN = "origin"
-MADE_ELSEWHERE = "made_elsewhere_until"
 # The folder of the marks for what this user asked for in a clone: commands of probes, issues, journals.
 MARKS = "probes"
 EVERYTHING = 2**63 - 1
@@ -217,14 +217,16 @@ def _mark(workspace: Workspace, what: str) -> str:
 
 
 def made_elsewhere_until(workspace: Workspace) -> int:
-    """The number of the last record in a repository's journal that was made elsewhere: in another place
-    or under another home. 0 when all were made here. A server's journal was trusted by its address."""
+    """The number of the last record in a repository's journal that was made elsewhere: in another place,
+    or before this home knew it. 0 when all were made here. A server's journal was trusted by its address."""
     if workspace.url or not workspace.git_dir or not workspace.exists():
         return 0
-    origin = workspace.journal.get(ORIGIN) or ""
-    if origin and is_known_here(workspace, JOURNAL + origin):
-        return int(workspace.journal.get(MADE_ELSEWHERE) or 0)
-    if not origin and workspace.root in listed_workspaces():
+    number = _number_here(workspace)
+    until = workspace.journal.get(f"{ORIGIN}:{number}") if number else None
+    if until is not None:
+        return int(until)
+    mains = {workspace.root, os.path.dirname(workspace.git_dir)}
+    if not number and mains.intersection(listed_workspaces()):
         return 0  # this user ran `init` here, before such journals had a number
     if (
         workspace.local
@@ -243,12 +245,28 @@ def notice_arrival(workspace: Workspace) -> None:
 
 
 def know_journal(workspace: Workspace, journal: Journal, *, until: int = 0) -> None:
-    """Keep that a repository's journal is this user's, but for the records up to a number."""
-    # A new number: the author of an archive knows the one that came with it.
-    origin = new_id()
-    journal.put(MADE_ELSEWHERE, str(until))
-    journal.put(ORIGIN, origin)
-    remember_here(workspace, JOURNAL + origin)
+    """Keep that a repository's journal is this user's, except for the records up to a number. Each home has
+    a number of its own in it: a container and its host use one journal."""
+    number = _number_here(workspace)
+    if not number:
+        number = new_id()
+        try:
+            os.makedirs(os.path.join(user_folder(), MARKS), mode=0o700, exist_ok=True)
+            write_aside(_mark(workspace, JOURNAL), number.encode())
+        except OSError:
+            return  # a sandbox: the journal stays one that is not known
+    journal.put(f"{ORIGIN}:{number}", str(until))
+
+
+def _number_here(workspace: Workspace) -> str:
+    """The random number by which this home knows the journal in this place; the author of an archive does
+    not know it."""
+    try:
+        return read_plain(_mark(workspace, JOURNAL), LONGEST, follow=False).decode(
+            "ascii", "replace"
+        )
+    except OSError:
+        return ""
 
 
 def _is_blank(journal: SqliteJournal) -> bool:

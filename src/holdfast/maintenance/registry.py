@@ -1,17 +1,18 @@
 """The list of this user's workspaces: `init` adds to it, and the page shows all of them on one board.
 
-It is a small file in the user's state folder. Nothing else depends on it.
+It is a small file in the user's state folder. `kernel.trust` reads it for journals of earlier versions.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.lock import WorkspaceLock
 from holdfast.kernel.plain_file import write_synced
-from holdfast.kernel.trust import WORKSPACES, listed_workspaces
+from holdfast.kernel.trust import WORKSPACES, listed_workspaces, notice_arrival
 from holdfast.kernel.workspace import discover, user_folder, worktrees
 
 TYPE_CHECKING = False
@@ -25,6 +26,9 @@ SCHEMA = 1
 
 def remember(workspace: Workspace) -> None:
     """Add a workspace to the list; OSError if it cannot be written."""
+    # Before: a listed workspace without a number is one of an earlier version, whose journal is this user's.
+    with contextlib.suppress(HoldfastError):
+        notice_arrival(workspace)
     root = _main_root(workspace)
     _change(lambda roots: roots if root in roots else [*roots, root])
 
