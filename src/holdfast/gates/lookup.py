@@ -27,7 +27,7 @@ _RUNS = "holdfast.plans.lookup"
 MOST = 10
 # Why an answer does not count.
 UNSIGNED = "without a valid signature (gate.signers)"
-ELSEWHERE = "that was given in another place, before this journal came here"
+ELSEWHERE = "that was given in another place, before this journal came here (holdfast trust)"
 
 
 class GateContext:
