@@ -25,7 +25,8 @@ LONGEST_LIFE = 2.0
 
 
 def holder_of(path: str) -> int | None:
-    """The process that has the lock of a file, as the kernel tells."""
+    """The forwarder that has the lock of a file, as the kernel tells. An agent's process takes the lock
+    for an instant to see whether there is one; it is no forwarder."""
     try:
         inode = os.stat(path).st_ino
     except FileNotFoundError:
@@ -34,8 +35,15 @@ def holder_of(path: str) -> int | None:
         # 1: FLOCK  ADVISORY  WRITE 4242 fe:00:123456 0 EOF
         words = line.split()
         if "FLOCK" in words and "->" not in words and words[5].endswith(f":{inode}"):
-            return int(words[4])
+            return int(words[4]) if _is_forwarder(words[4]) else None
     return None
+
+
+def _is_forwarder(process: str) -> bool:
+    try:
+        return b"\0forward\0" in Path("/proc", process, "cmdline").read_bytes() + b"\0"
+    except OSError:
+        return False
 
 
 class Firing:
