@@ -10,7 +10,7 @@ from holdfast.journal.postgres.url import without_password
 from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel import config
 from holdfast.kernel import trust as words
-from holdfast.kernel.errors import NotFound
+from holdfast.kernel.errors import NotAllowed, NotFound
 from holdfast.remote.address import SETTING
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def gather(workspace: Workspace) -> TrustReport:
     if words.is_foreign(workspace):
         path = workspace.journal_path
         settings.append({"name": JOURNAL, "value": path, "may": JOURNAL_MAY, "trusted": False})
-    elif words.made_elsewhere_until(workspace):
+    elif _came_with_git(workspace):
         path, may = workspace.journal_path, CAME_WITH_GIT_MAY
         settings.append({"name": JOURNAL, "value": path, "may": may, "trusted": False})
     replaced = words.replaced_signers(workspace)
@@ -107,6 +107,13 @@ def grant(workspace: Workspace, *, now: int) -> TrustReport:
         words.forget_settings(workspace)
         words.trust(workspace, words.words_of(guarded), person["at"])
     return gather(workspace)
+
+
+def _came_with_git(workspace: Workspace) -> bool:
+    try:
+        return bool(words.made_elsewhere_until(workspace))
+    except NotAllowed:
+        return False  # a server that is not trusted yet: that is asked for first
 
 
 def _adopt(workspace: Workspace) -> None:
