@@ -38,6 +38,8 @@ def start(event: HookEvent, client: Client, workspace: Workspace, now: int) -> H
     moment = f"{session_files.STARTED}{event.source if event.source.isalnum() else 'other'}"
     if session and not session_files.is_due(workspace, session, moment, SAME_MOMENT, now):
         return {}
+    if event.means == "start" and _came_late(workspace, event, now):
+        return {}
     if session and event.source in ("compact", "clear"):
         _begin_stretch(workspace, session, now)
     has_agents = os.path.isdir(os.path.join(workspace.tool_folder, "lives"))
@@ -59,6 +61,15 @@ def start(event: HookEvent, client: Client, workspace: Workspace, now: int) -> H
     if pack or told or client.KEEPS_COMMANDS:
         outcome["context"] = "\n\n".join(part for part in (pack, after) if part)
     return outcome
+
+
+def _came_late(workspace: Workspace, event: HookEvent, now: int) -> bool:
+    """Whether the session's first prompt has overtaken its start, and brought the pack: Copilot CLI starts
+    both hooks at the same moment."""
+    if not event.session or event.source in ("compact", "clear"):
+        return False
+    at = session_files.read(workspace, event.session, session_files.UNNOTICED).get("at")
+    return isinstance(at, int) and abs(now - at) < SAME_MOMENT
 
 
 def _remind_agents(workspace: Workspace, session: str, now: int) -> str:
