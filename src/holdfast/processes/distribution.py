@@ -6,7 +6,6 @@ package has the same import name.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 
@@ -38,6 +37,7 @@ def install_command(extra: str, *, prefix: str = "", path: list[str] | None = No
 def _requirement(extra: str, path: list[str]) -> str:
     """What to install, quoted for a shell: a folder, a file or a repository when the copy came from one,
     because no index may have the package."""
+    import json
     from importlib.metadata import distributions
     from urllib.parse import unquote, urlsplit
 
