@@ -30,6 +30,8 @@ IFF_UP, SIOCSIFFLAGS = 1, 0x8914
 ROWS, COLUMNS = 50, 160
 # What a client needs to write down what it was told, also where the machine is busy.
 MOMENT = 2.0
+# How long a person waits until a key is pressed once more.
+PRESSED_AGAIN = 5.0
 ESCAPES = re.compile(r"\x1b(\[[0-9;?<>=]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[()][A-Z0-9]|.)")
 
 
@@ -69,7 +71,8 @@ def headless(job: dict[str, Any], stub: Stub | None) -> dict[str, Any]:
 
 def interactive(job: dict[str, Any], stub: Stub) -> dict[str, Any]:
     """As a person runs it: each step waits for words on the screen, or for the model to have been
-    asked so often, or runs something beside it, and then types."""
+    asked so often, or runs something beside it, and then types. A step's `again` is typed every few
+    seconds until it has come: a key pressed while the client draws its prompt is lost."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     process = subprocess.Popen(
@@ -87,9 +90,13 @@ def interactive(job: dict[str, Any], stub: Stub) -> dict[str, Any]:
     for step in job["steps"]:
         since = len(shown)
         if "run" in step:
-            _beside(step["run"], job)
+            shown += _beside(step["run"], job, master)
+        pressed = time.monotonic()
         while not _has_come(step, shown[since:], stub):
             shown += _read(master)
+            if "again" in step and time.monotonic() > pressed + PRESSED_AGAIN:
+                os.write(master, step["again"].encode())
+                pressed = time.monotonic()
             if time.monotonic() > ends or process.poll() is not None:
                 failed = f"never saw {step}"
                 break
@@ -135,16 +142,25 @@ def serving(job: dict[str, Any], stub: Stub) -> dict[str, Any]:
             server.communicate()
 
 
-def _beside(aside: dict[str, Any], job: dict[str, Any]) -> None:
-    subprocess.run(
-        aside["command"],
-        cwd=job["folder"],
-        env=job["environment"],
-        input=aside.get("input", ""),
-        text=True,
-        capture_output=True,
-        check=True,
-    )
+def _beside(aside: dict[str, Any], job: dict[str, Any], master: int) -> str:
+    """Run a command, and read the screen meanwhile: a client whose screen is not read stands still."""
+    shown = ""
+    with tempfile.TemporaryFile("w+") as given:
+        given.write(aside.get("input", ""))
+        given.seek(0)
+        process = subprocess.Popen(
+            aside["command"],
+            cwd=job["folder"],
+            env=job["environment"],
+            stdin=given,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        while process.poll() is None:
+            shown += _read(master)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, aside["command"])
+    return shown
 
 
 def _has_come(step: dict[str, Any], shown: str, stub: Stub) -> bool:

@@ -135,7 +135,7 @@ def story(client: Client, prompt: Prompt, shown: str, told: str, folder: Path) -
             *prompt.before,
             {"sees": shown, "type": []},
             {**answered, "type": list(prompt.key)},
-            {"asked": 2, "type": []},
+            {"asked": 2, "again": prompt.key, "type": []},
             {**gone, "type": list(prompt.leave)},
         ],
     )
