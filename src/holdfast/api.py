@@ -93,7 +93,7 @@ class Workspace:
         `claims` maps a claim to its probe: `run:COMMAND`, `file:PATH`, `commit:ID`, `clean`, `tests`.
         A step that fails is in `steps` and in `report`; the others are done.
         """
-        from holdfast.git.exclude import hide_new
+        from holdfast.kernel.git_exclude import hide_new
         from holdfast.session import progress_document, sessions
         from holdfast.session.checkpoint import checkpoint
         from holdfast.session.claims import parse

@@ -25,6 +25,9 @@ def test_what_is_left_is_named_and_its_commands_remove_it(holdfast: Holdfast, gi
     Path("untracked").write_text("x")
     holdfast("snapshot", "create")
     Path("untracked").unlink()
+    Path("lost").write_text("Dropped from the stash.\n")
+    lost = git("hash-object", "-w", "lost").strip()
+    Path("lost").unlink()
     answer = holdfast("uninstall", "--json")
     left = answer.data["left"]
     assert [one["path"] for one in left if one["path"].endswith(".git/holdfast")]
@@ -33,6 +36,7 @@ def test_what_is_left_is_named_and_its_commands_remove_it(holdfast: Holdfast, gi
         subprocess.run(one["remove"], shell=True, check=True, capture_output=True)
     assert not Path(".git/holdfast").exists()
     assert git("for-each-ref", "refs/holdfast") == ""
+    assert git("cat-file", "-t", lost) == "blob\n", "a person's own object that no ref names"
     assert git("status", "--porcelain", "--ignored") == before
     assert holdfast("uninstall", "--json").data["left"] == []
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from holdfast.budgets import acknowledge, limits, operations
 from holdfast.budgets.check import Budget
 from holdfast.budgets.operations import AddRequest, CheckRequest, ReportRequest
-from holdfast.git.exclude import hide_new
 from holdfast.kernel import clock
 from holdfast.kernel.arguments import checks_arguments
+from holdfast.kernel.git_exclude import hide_new
 
 if TYPE_CHECKING:
     from holdfast.budgets.acknowledge import Answered, Reset

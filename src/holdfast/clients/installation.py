@@ -11,8 +11,8 @@ import shutil
 
 from holdfast.clients import launcher
 from holdfast.clients.settings import files
-from holdfast.clients.settings.exclude_part import exclude_file, exclude_part
 from holdfast.clients.table import NAMES, part
+from holdfast.kernel import git_exclude
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.trust import WORKSPACES
 from holdfast.kernel.workspace import user_folder, worktrees
@@ -99,7 +99,7 @@ def install(
     changes = _change(workspace, parts, files.plan_install, dry_run)
     done: list[Done] = []
     hidden = [] if dry_run else hide_from_git(workspace)
-    for client in parts:
+    for place, client in enumerate(parts):
         ours = changes[client]
         statuses = {change["status"] for change in ours}
         done.append(
@@ -110,7 +110,7 @@ def install(
                 "notes": [
                     *(note for change in ours for note in change["notes"]),
                     *(note for change in ours for note in _seen_by_git(workspace, change)),
-                    *hidden,
+                    *(hidden if place == 0 else []),
                     *_MODULES[client].notes(workspace),
                     *([] if server else [_no_server()]),
                 ],
@@ -131,11 +131,11 @@ def uninstall(
         client: ours[::-1] for client, ours in parts_of(workspace, clients, ["holdfast"]).items()
     }
     changes = _change(workspace, parts, files.plan_uninstall, dry_run)
-    hidden = [] if dry_run else hide_from_git(workspace)
+    hidden = [] if dry_run else _show_to_git(workspace)
     if not dry_run:
         files.drop_empty_folder(workspace)
     done: list[Done] = []
-    for client in parts:
+    for place, client in enumerate(parts):
         ours = changes[client][::-1]
         statuses: set[Status] = {change["status"] for change in ours} - {"absent"}
         status: Status = "removed" if "removed" in statuses else "restored"
@@ -144,7 +144,10 @@ def uninstall(
                 "client": client,
                 "status": status if statuses else "absent",
                 "files": _shown(ours),
-                "notes": [*(note for change in ours for note in change["notes"]), *hidden],
+                "notes": [
+                    *(note for change in ours for note in change["notes"]),
+                    *(hidden if place == 0 else []),
+                ],
             }
         )
     return done
@@ -162,42 +165,61 @@ def files_beside(workspace: Workspace) -> list[BesideFile]:
     ]
     if workspace.git_dir:
         what = "lines that hide the new settings from git: they name paths of this machine"
-        found.append({"path": exclude_file(workspace), "what": what})
+        found.append({"path": git_exclude.exclude_file(workspace), "what": what})
     return found
 
 
 def made_settings(workspace: Workspace) -> list[str]:
     """The settings with ours in them that `init` made, in all worktrees."""
+    return [path for path in _settings_with_ours(workspace) if files.is_created(workspace, path)]
+
+
+def _settings_with_ours(workspace: Workspace) -> list[str]:
     return [
         os.path.realpath(part.path)
         for root in worktrees(workspace)
         for ours in parts_of(workspace.at(root), CLIENTS, ["holdfast"]).values()
         for part in ours
-        if _is_made(workspace, part)
+        if _has_ours(part)
     ]
+
+
+def _has_ours(part: Part) -> bool:
+    try:
+        text = files.read(os.path.realpath(part.path))
+        return text is not None and part.has_ours(text)
+    except HoldfastError:
+        return False  # `doctor` names what cannot be read
 
 
 def hide_from_git(workspace: Workspace) -> list[str]:
     """Let git not see the settings that `init` made in any worktree; what a person has to know."""
-    made = made_settings(workspace)
-    wanted = exclude_part(workspace, made)
-    if wanted is None:
-        return []
-    plan = files.plan_install if made else files.plan_uninstall
+    roots = [os.path.realpath(root) for root in worktrees(workspace)]
+    made = {
+        os.path.relpath(path, root)
+        for path in made_settings(workspace)
+        for root in roots
+        if path.startswith(root + os.sep)
+    }
     try:
-        files.carry_out(workspace, plan(workspace, wanted))
+        git_exclude.hide_settings(workspace, made)
     except HoldfastError as error:
         return [f"Git sees the settings, which name paths of this machine: {error.message}"]
     return []
 
 
-def _is_made(workspace: Workspace, part: Part) -> bool:
-    """Whether a file is there with ours in it, and `init` made it."""
+def _show_to_git(workspace: Workspace) -> list[str]:
+    """After `uninstall`: with the last client, the lines of the library go too."""
+    if _settings_with_ours(workspace):
+        return hide_from_git(workspace)
     try:
-        text = files.read(os.path.realpath(part.path))
-        return text is not None and part.has_ours(text) and files.is_created(workspace, part.path)
-    except HoldfastError:
-        return False  # `doctor` names what cannot be read
+        shown = git_exclude.show_all(workspace)
+    except HoldfastError as error:
+        return [f"Lines of ours are left: {error.message}"]
+    # An earlier version kept there what the file was.
+    files.forget(workspace, os.path.realpath(git_exclude.exclude_file(workspace)))
+    here = [path for path in shown if os.path.lexists(os.path.join(workspace.root, path))]
+    return [f"Git sees these again: {', '.join(here)}."] if here else []
 
 
 def _seen_by_git(workspace: Workspace, change: SettingsChange) -> list[str]:

@@ -8,10 +8,10 @@ from holdfast.fleet import agents, messages, updates
 from holdfast.fleet.context import open_context
 from holdfast.fleet.rules.model import CHECKPOINTS, COMMS
 from holdfast.fleet.sync import sync
-from holdfast.git.exclude import hide_new
 from holdfast.kernel import clock
 from holdfast.kernel.arguments import checks_arguments
 from holdfast.kernel.errors import NotFound
+from holdfast.kernel.git_exclude import hide_new
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -45,25 +45,27 @@ class WorkspaceLock:
             os.makedirs(self._home, 0o700, exist_ok=True)
             self._descriptor = os.open(path, flags, 0o600)
         try:
-            self._wait()
+            wait_for_lock(self._descriptor, self._patience)
         except BaseException:
             os.close(self._descriptor)
             raise
 
-    def _wait(self) -> None:
-        # Asking again and again instead of waiting in the kernel, which only a signal could end.
-        # The monotonic clock: a wall clock that steps must not make us wait for hours.
-        began = time.monotonic()
-        while True:
-            try:
-                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
-            except BlockingIOError:
-                waited = time.monotonic() - began
-                if waited > self._patience:
-                    raise StoreAway(
-                        f"Another process has held the workspace for {self._patience:.0f} s.",
-                        hint="Try again in a moment; `holdfast doctor` names the process.",
-                        kind="store_busy",
-                    ) from None
-            time.sleep(min(max(SHORT_PAUSE, waited / 8), LONG_PAUSE))
+
+def wait_for_lock(descriptor: int, patience: float) -> None:
+    """`flock` what is open; StoreAway where others hold it too long."""
+    # Asking again and again instead of waiting in the kernel, which only a signal could end.
+    # The monotonic clock: a wall clock that steps must not make us wait for hours.
+    began = time.monotonic()
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            waited = time.monotonic() - began
+            if waited > patience:
+                raise StoreAway(
+                    f"Another process has held the workspace for {patience:.0f} s.",
+                    hint="Try again in a moment; `holdfast doctor` names the process.",
+                    kind="store_busy",
+                ) from None
+        time.sleep(min(max(SHORT_PAUSE, waited / 8), LONG_PAUSE))

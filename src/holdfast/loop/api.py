@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from holdfast.git.exclude import hide_new
 from holdfast.kernel.arguments import checks_arguments
 from holdfast.kernel.errors import HoldfastError, NotFound, Stopped, Usage
+from holdfast.kernel.git_exclude import hide_new
 from holdfast.loop import commands
 from holdfast.loop.commands import (
     AdvanceRequest,

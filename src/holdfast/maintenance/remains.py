@@ -69,7 +69,9 @@ def list_remains(workspace: Workspace) -> list[Remain]:
     refs = _private_refs(workspace)
     if refs:
         words = f"git for-each-ref --format='delete %(refname)' {PRIVATE_REFS}"
-        command = f"{words} | git update-ref --stdin && git gc --prune=now"
+        # Without `git gc --prune=now`, which would also destroy what a person could still find with
+        # `git fsck`. Git removes unreachable objects by itself after two weeks.
+        command = f"{words} | git update-ref --stdin"
         what = f"snapshots of the work tree ({refs})"
         found.append({"what": what, "path": REFS, "files": [], "remove": command, "yours": False})
     if workspace.url:

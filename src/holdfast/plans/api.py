@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from holdfast.budgets.limits import PROJECT_FILE
-from holdfast.git.exclude import hide_new
 from holdfast.kernel.arguments import checks_arguments
+from holdfast.kernel.git_exclude import hide_new
 from holdfast.plans import lookup, operations
 from holdfast.plans.begin import check_plans
 from holdfast.plans.discovery import NewPlan, NewPlanRequest, write_plan

@@ -186,7 +186,7 @@ def carry_out(workspace: Workspace, change: SettingsChange) -> None:
     except OSError as error:
         raise from_os_error(error, f"writing {path}") from error
     if status != "installed" and kept is not None:
-        _forget(workspace, change)
+        change["notes"] += forget(workspace, path)
 
 
 def _keep(workspace: Workspace, path: str, kept: KeptFile) -> None:
@@ -198,15 +198,16 @@ def _keep(workspace: Workspace, path: str, kept: KeptFile) -> None:
         raise from_os_error(error, f"writing {record}") from error
 
 
-def _forget(workspace: Workspace, change: SettingsChange) -> None:
-    """What is left of a record does no harm: the client's file is as it should be."""
-    record = _record(workspace, change["path"])
+def forget(workspace: Workspace, path: str) -> list[str]:
+    """Drop what is kept of a file. What cannot be dropped does no harm: the client's file is as it should be."""
+    record = _record(workspace, path)
     try:
         os.unlink(record)
     except FileNotFoundError:
-        return
+        return []
     except OSError as error:
-        change["notes"].append(f"{record} is of no more use, and stays: {error.strerror}.")
+        return [f"{record} is of no more use, and stays: {error.strerror}."]
+    return []
 
 
 def _remove(path: str, folders: int) -> None:
