@@ -111,6 +111,8 @@ def section(told: str, title: str) -> list[str]:
 def assert_handed_over(told: str) -> None:
     """The request, the edited file, what fails with its error, and the next step."""
     assert section(told, "Request under way") == [REQUEST]
+    assert section(told, "Work tree now")[0].startswith("- branch main, commit ")
+    assert "- modified, not committed: words.py" in section(told, "Work tree now")
     assert any(line.startswith("- words.py") for line in section(told, "Files edited"))
     failing = section(told, "Still failing")
     assert failing[0].startswith(f"- {COMMAND} (failed ")

@@ -161,7 +161,7 @@ def test_the_most_important_comes_first(repository: Path, holdfast: Holdfast) ->
     )
     text = full(holdfast)
     titles = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    assert titles == ["Stated in a checkpoint, less than a minute ago"]
+    assert titles == ["Work tree now", "Stated in a checkpoint, less than a minute ago"]
     words = re.findall(r"^- (\w[\w ]*):", text, re.MULTILINE)
     assert words == [
         *("Next action", "Title", "Current task", "Blocker", "Claim", "Decision", "Decision"),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from holdfast.session.observed_state import Observation, SeenFile
+    from holdfast.session.world import WorkTree
 
     class StatedPart(TypedDict):
         """What an agent or a person stated on purpose. `age` is in our words: "3 h ago"."""
@@ -32,13 +33,14 @@ if TYPE_CHECKING:
         """What a pack is made of. Every part may be missing.
 
         `verdict` and `first` (commands to run first) are our own words and stand above the fence.
-        `changes` says what is not as it was, `beside` what waits around the session, with titles.
+        `changes` says what is not as it was, `tree` what git says now, `beside` what waits around the session, with titles.
         `transcript` is where the client wrote its own summary, if it wrote one.
         """
 
         verdict: list[str]
         first: list[str]
         changes: list[str]
+        tree: WorkTree
         seen: Observation
         transcript: str
         stated: StatedPart
@@ -81,11 +83,14 @@ SHARES = {
     "notes": 0.08,
     "summary": 0.06,
     "changes": 0.1,
+    "tree": 0.09,
     "beside": 0.1,
 }
 # Without an observation, what was stated and what waits around may take this much.
 SHARE_ALONE = 0.85
 MOST_CHANGES = 12
+MOST_TREE_NAMES, MOST_OF_TREE = 12, 700
+LONGEST_BRANCH, LONGEST_TREE_NAME = 80, 90
 LONGEST_STEP = 160
 # How the rest is divided between commands, paths and names.
 COMMANDS, PATHS = 0.28, 0.36
@@ -186,6 +191,8 @@ def _sections(parts: Parts, seen: Observation | None, room: int) -> tuple[list[S
 
     changes = [f"- {_line(one)}" for one in parts.get("changes") or []]
     take("changes", "What is not as it was", changes[:MOST_CHANGES], "change")
+    tree = _tree(parts.get("tree"), min(MOST_OF_TREE, int(total * SHARES["tree"])))
+    take("tree", "Work tree now", tree, "")
     stated = parts.get("stated")
     said_there = [line for line in stated["lines"] if line.strip()] if stated else []
     tight = total < TIGHT
@@ -249,6 +256,7 @@ def _sections(parts: Parts, seen: Observation | None, room: int) -> tuple[list[S
     order = (
         *(
             "changes",
+            "tree",
             "request",
             "next",
             "rulings",
@@ -285,6 +293,52 @@ def _listed(text: str) -> str:
 
 def _joined(section: Section) -> str:
     return "\n".join(section[1])
+
+
+# Where the session works
+
+_UNCOMMITTED = {
+    "conflicted": "in conflict, to be merged",
+    "staged": "staged, not committed",
+    "modified": "modified, not committed",
+    "untracked": "untracked",
+    "no_longer": "uncommitted at the last checkpoint, no longer",
+}
+
+
+def _tree(tree: WorkTree | None, room: int) -> list[str]:
+    """The branch, and the uncommitted files by kind, all names together within the room."""
+    if tree is None:
+        return []
+    commit = tree["commit"]
+    at = f"commit {commit[:12]}" if commit else ""
+    lines = [f"- no branch: HEAD is detached at {at}"]
+    if tree["branch"] is not None:
+        branch = _short(_line(tree["branch"]), LONGEST_BRANCH)
+        lines = [f"- branch {branch}, {at or 'which has no commit yet'}"]
+    if not tree["is_known"]:
+        return [*lines, "- git did not say which files are uncommitted"]
+    if not any(tree["counts"][kind] for kind in _UNCOMMITTED if kind != "no_longer"):
+        lines.append("- nothing is uncommitted")
+    room -= sum(len(line) + 1 for line in lines)
+    names = MOST_TREE_NAMES
+    kinds = [kind for kind in _UNCOMMITTED if tree["counts"][kind]]
+    room -= sum(len(_UNCOMMITTED[kind]) + len("- :  and 1000 more\n") for kind in kinds)
+    for number, kind in enumerate(kinds):
+        # Each kind that follows keeps its part of the room.
+        share = max(1, names - (len(kinds) - number - 1))
+        shown: list[str] = []
+        for name in tree[kind][:share]:  # type: ignore[literal-required]
+            text = _short(_line(name), LONGEST_TREE_NAME)
+            if shown and len(text) + 2 > room // (len(kinds) - number):
+                break
+            shown.append(text)
+            room -= len(text) + 2
+        names -= len(shown)
+        more = tree["counts"][kind] - len(shown)
+        rest = f" and {more} more" if more else ""
+        lines.append(f"- {_UNCOMMITTED[kind]}: {', '.join(shown)}{rest}")
+    return lines
 
 
 # What is carried over word for word

@@ -32,6 +32,7 @@ from holdfast.session.world import (
     head_now,
     look_at_work_tree,
     undone_edits,
+    work_tree_of,
     world_now,
 )
 
@@ -41,11 +42,13 @@ if TYPE_CHECKING:
 
     from holdfast.clients.folders import FoundSession
     from holdfast.git.run import Running
+    from holdfast.git.status import StatusChange
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.claims import CheckedClaim
     from holdfast.session.observed_state import Observation
     from holdfast.session.rules.model import SessionState, World
     from holdfast.session.rules.verdict import Reason, Word
+    from holdfast.session.world import WorkTree
 
     class ResumeRequest(TypedDict, total=False):
         """What is to be resumed. Without `session` and `transcript`: the newest session here.
@@ -65,7 +68,8 @@ if TYPE_CHECKING:
         discover: bool
 
     class Resumption(TypedDict):
-        """What a new session is told. `client` and `transcript` are empty where none was read."""
+        """What a new session is told. `client` and `transcript` are empty where none was read,
+        `work_tree` is None without git and for a transcript that no record knows."""
 
         verdict: Word
         reasons: list[Reason]
@@ -76,6 +80,7 @@ if TYPE_CHECKING:
         session: str
         client: str
         transcript: str
+        work_tree: WorkTree | None
 
     class _Chosen(TypedDict):
         state: SessionState | None
@@ -295,7 +300,7 @@ def _resumed(
     now: int,
     status: Running | None = None,
 ) -> Resumption:
-    present = _world(workspace, status, look=request.get("look", True))
+    present, changes = _world(workspace, status, look=request.get("look", True))
     issue = request.get("issue") or _issue_here(workspace)
     last = state["last"]
     claims: Any = []
@@ -347,6 +352,9 @@ def _resumed(
         "changes": [one["what"] for one in reasons if one["verdict"] not in ("CLEAN", "UNKNOWN")],
         "notes": _notes(workspace),
     }
+    tree = work_tree_of(present, changes, last["world"] if last else None, edited)
+    if tree is not None:
+        parts["tree"] = tree
     if seen is not None:
         here = handover_text.as_it_is(seen, workspace.root)
         parts["seen"] = handover_text.as_stated(here, state)
@@ -367,6 +375,7 @@ def _resumed(
         "session": state["session"],
         "client": source[0],
         "transcript": source[1],
+        "work_tree": tree,
     }
 
 
@@ -463,6 +472,7 @@ def _of_found(found: FoundSession, request: ResumeRequest, now: int) -> Resumpti
         "session": found["session"],
         "client": found["client"],
         "transcript": found["path"],
+        "work_tree": None,
     }
 
 
@@ -594,10 +604,12 @@ def _issue_here(workspace: Workspace) -> str:
     return issue if isinstance(issue, str) else ""
 
 
-def _world(workspace: Workspace, status: Running | None, *, look: bool) -> World:
+def _world(
+    workspace: Workspace, status: Running | None, *, look: bool
+) -> tuple[World, list[StatusChange]]:
     world = world_now(workspace, head_now(workspace))
-    if look:
-        folder = folder_of(workspace)
-        control = [os.path.join(folder, name) for name in CONTROL_FILES]
-        look_at_work_tree(workspace, world, control, status)
-    return world
+    if not look:
+        return world, []
+    folder = folder_of(workspace)
+    control = [os.path.join(folder, name) for name in CONTROL_FILES]
+    return world, look_at_work_tree(workspace, world, control, status)

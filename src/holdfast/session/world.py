@@ -9,16 +9,35 @@ from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.views.files import Unreadable, content_digest, read_file
 from holdfast.session.ccc_files import folder_of, read_state
-from holdfast.session.rules.model import PROGRESS_FILE, STATE_FILE
+from holdfast.session.rules.model import PROGRESS_FILE, STATE_FILE, same_machine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Sequence
+    from typing import Any, TypedDict
 
     from holdfast.git.run import Running
+    from holdfast.git.status import StatusChange
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.observed_state import Observation
     from holdfast.session.rules.model import World
+
+    class WorkTree(TypedDict):
+        """Where a session works now: its branch, and what is not committed, with what became of a file in
+        brackets. `is_known` says whether git was asked for the files. `no_longer` are files that were
+        uncommitted at the last checkpoint and are not now. `counts` are those of the lists, which are
+        bounded."""
+
+        branch: str | None
+        commit: str | None
+        is_known: bool
+        conflicted: list[str]
+        staged: list[str]
+        modified: list[str]
+        untracked: list[str]
+        no_longer: list[str]
+        counts: dict[str, int]
+
 
 MOST_FILES = 200
 CONTROL_FILES = (PROGRESS_FILE, STATE_FILE, ".holdfast")
@@ -32,6 +51,12 @@ OWN_FILES = (
     *("opencode.json", "opencode.jsonc", ".qwen/settings.json"),
     *(".github/copilot/settings.local.json", ".github/mcp.json"),
 )
+# What git's two letters say of a file.
+UNTRACKED, UNCHANGED = "?", " "
+UNMERGED = ("DD", "AU", "UD", "UA", "DU", "AA", "UU")
+TREE_LISTS = ("conflicted", "staged", "modified", "untracked", "no_longer")
+# So many names of a kind are handed on; the counts are of all.
+MOST_NAMES = 40
 # A fleet's folders stand in the folder of its epic, and a track's files beside its plan, which is work.
 FLEET_FOLDERS = ("agent_checkpoints", "agent_comms")
 TRACK_FILES = ("metadata.json", "checkpoint-history.jsonl")
@@ -84,9 +109,9 @@ def _plan(workspace: Workspace) -> str | None:
 
 def look_at_work_tree(
     workspace: Workspace, world: World, exclude: list[str], started: Running | None = None
-) -> None:
+) -> list[StatusChange]:
     """Ask git which files differ from HEAD, and remember the content of each. `started` is the git that
-    a caller has asked already."""
+    a caller has asked already. The answer is what git said, without Holdfast's own files."""
     from holdfast.git.repository import GitError
     from holdfast.git.status import content_of, digest_of, read_status
 
@@ -95,11 +120,57 @@ def look_at_work_tree(
         changes = [change for change in changes if not is_own(change["path"])]
         world["dirty"] = digest_of(workspace.root, changes)
     except GitError:
-        return
+        return []
     names = [change["path"] for change in changes]
     names += [change["origin"] for change in changes if change["origin"]]
     world["dirty_files"] = names[:MOST_FILES]
     world["files"] = {name: content_of(workspace.root, name) for name in names[:MOST_FILES]}
+    return changes
+
+
+def work_tree_of(
+    now: World, changes: Sequence[StatusChange], then: World | None, edited: set[str]
+) -> WorkTree | None:
+    """What git says of the work tree, files that the session edited first; None without git. `then` is what
+    the last checkpoint saw."""
+    if now["branch"] is None and now["commit"] is None and now["dirty"] is None:
+        return None
+    lists: dict[str, list[str]] = {name: [] for name in TREE_LISTS}
+    present: set[str] = set()
+    for change in sorted(changes, key=lambda change: change["path"] not in edited):
+        path, index, worktree = change["path"], change["index"], change["worktree"]
+        present |= {path, change["origin"]}
+        if index == UNTRACKED:
+            lists["untracked"].append(path)
+        elif index + worktree in UNMERGED:
+            lists["conflicted"].append(path)
+        else:
+            if index != UNCHANGED:
+                lists["staged"].append(path + _became(index, change["origin"]))
+            if worktree != UNCHANGED:
+                lists["modified"].append(path + _became(worktree, ""))
+    is_known = now["dirty"] is not None
+    is_same = then is not None and then["worktree"] == now["worktree"]
+    if then is not None and is_known and is_same and same_machine(then, now.get("machine", "")):
+        before = (name for name in then["dirty_files"] if not is_own(name))
+        lists["no_longer"] = [name for name in before if name not in present]
+    return {
+        "branch": now["branch"],
+        "commit": now["commit"],
+        "is_known": is_known,
+        "conflicted": lists["conflicted"][:MOST_NAMES],
+        "staged": lists["staged"][:MOST_NAMES],
+        "modified": lists["modified"][:MOST_NAMES],
+        "untracked": lists["untracked"][:MOST_NAMES],
+        "no_longer": lists["no_longer"][:MOST_NAMES],
+        "counts": {name: len(found) for name, found in lists.items()},
+    }
+
+
+def _became(letter: str, origin: str) -> str:
+    if letter == "D":
+        return " (deleted)"
+    return f" (was {origin})" if origin else ""
 
 
 def changed_files(workspace: Workspace, then: World, now: World) -> list[str] | None:
