@@ -9,6 +9,7 @@ import secrets
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -17,6 +18,7 @@ import pytest
 from scripts import links, readme, reference
 
 from holdfast.cli.frame import run
+from holdfast.cli.parser import parse
 from holdfast.cli.verb_list import VERBS
 from holdfast.clients.claude import usage as claude
 from holdfast.kernel import config, errors
@@ -125,6 +127,33 @@ def _commands(page: str) -> list[tuple[str, list[str], int]]:
                 expected = 2 if words[1:3] == ["purge", "--matching"] else 0
                 found.append((line, words, int(code[1]) if code else expected))
     return found
+
+
+def _shown_commands() -> Iterator[tuple[str, list[str]]]:
+    """Every command of holdfast that a page shows, up to where the shell takes over."""
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        text = page.read_text(encoding="utf-8")
+        fenced = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        for language, block in fenced:
+            prompt = {"console": "$ ", "": "", "sh": "", "bash": ""}.get(language)
+            for line in block.replace("\\\n", " ").splitlines():
+                if prompt is None or not line.startswith(f"{prompt}holdfast "):
+                    continue
+                words = shlex.split(line.removeprefix(prompt), comments=True)[1:]
+                ends = (place for place, word in enumerate(words) if word[:1] in "|&;<>")
+                yield f"{page.relative_to(ROOT)}: {line}", words[: next(ends, len(words))]
+
+
+def test_every_command_that_a_page_shows_is_understood() -> None:
+    wrong, count = [], 0
+    for shown, words in _shown_commands():
+        count += 1
+        try:
+            parse(words)
+        except errors.Usage as error:
+            wrong.append(f"{shown}: {error.message}")
+    assert not wrong
+    assert count > 200
 
 
 @pytest.fixture

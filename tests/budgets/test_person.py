@@ -168,6 +168,40 @@ def test_a_limit_raised_in_the_file_needs_a_person_but_no_new_number(scene: Scen
     assert scene.budget.in_force().sources["stop"]["cost"] == str(CONFIG)
 
 
+@pytest.mark.parametrize("earlier", ["", "4"])
+def test_who_lifts_the_stop_of_a_programs_limit_is_asked_how_far(
+    scene: Scene, earlier: str
+) -> None:
+    scene.check(cost=2.25, limits={"stop": {"cost": 2}})
+    if earlier:
+        assert person("reset", "--limit", f"stop.cost={earlier}").code == 0
+        assert scene.verdict(cost=4.5) == "stop"
+    seen = person("reset", then=(LIMIT, "$6"))
+    assert seen.code == 0, seen.screen
+    at, stop = ("$4.50", "$4.00") if earlier else ("$2.25", "$2.00")
+    assert f"Cost is at {at}, the stop at {stop}." in seen.screen
+    assert "The stop is lifted; Cost stops at $6.00." in seen.screen
+    assert ("A program that says $2.00 itself" in seen.screen) is (not earlier)
+    assert scene.budget.in_force().limits["stop"]["cost"] == 6
+
+
+def test_a_file_says_nothing_about_a_programs_lower_limit(scene: Scene) -> None:
+    configure("thresholds: {stop: {cost: 80}}")
+    scene.check(cost=2.25, limits={"stop": {"cost": 2}})
+    assert person("reset", then=(LIMIT, "$3")).code == 0
+    assert scene.budget.in_force().limits["stop"]["cost"] == 3
+
+
+def test_a_person_raises_a_programs_limit_before_it_stops(scene: Scene, holdfast: Holdfast) -> None:
+    scene.check(context=42, limits={"stop": {"cost": 2}})
+    assert "$2.00 (a program's --limit)" in holdfast("guard", "limits").out
+    seen = person("reset", "--limit", "stop.cost=4")
+    assert seen.code == 0, seen.screen
+    assert "Cost stops at $4.00." in seen.screen
+    assert "$4.00 (a person's guard reset)" in holdfast("guard", "limits").out
+    assert (scene.verdict(cost=3), scene.verdict(cost=4)) == ("go", "stop")
+
+
 def test_a_limit_can_be_said_with_the_command(scene: Scene) -> None:
     scene.check(cost=52.3)
     assert person("reset", "--limit", "stop.cost=52.30").code == 2

@@ -175,3 +175,17 @@ def test_interrupting_a_checkpoint_ends_its_probe(tmp_path: Path) -> None:
     assert waiting.wait(timeout=20) == 130
     time.sleep(3)
     assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("The server is misused",),
+        ("The", "server", "is misused"),
+        ("--reason", "The server is misused"),
+    ],
+)
+def test_a_stop_takes_its_reason_as_it_is_typed(holdfast: Holdfast, words: tuple[str, ...]) -> None:
+    answer = holdfast("estop", *words, "--json")
+    assert (answer.code, answer.data["reason"]) == (0, "The server is misused")
+    assert "The server is misused" in holdfast("status").out

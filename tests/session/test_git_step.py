@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
-from holdfast.session.checkpoint import checkpoint
+from holdfast.session.checkpoint import QUESTION, checkpoint
 from tests.conftest import Git
 from tests.session import world
 from tests.session.conftest import Break, Calls
@@ -350,8 +351,35 @@ def test_on_a_terminal_a_person_is_asked(
     asked = terminal('a.py "name with spaces.py"')
     change("a.py", "b.py", "name with spaces.py")
     holdfast("checkpoint", *TASK)
-    assert asked == ["Which files belong to this checkpoint's commit?"]
+    assert asked == [QUESTION]
     assert committed(git) == ["a.py", "name with spaces.py"]
+
+
+def test_a_person_who_leaves_the_question_has_changed_nothing(
+    project: Path, holdfast: Holdfast, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change("a.py")
+    for stream in (sys.stdin, sys.stdout):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+
+    def leave(question: str, **_: object) -> str:
+        raise click.Abort
+
+    monkeypatch.setattr(click, "prompt", leave)
+    before = count(git)
+    assert holdfast("checkpoint", *TASK).code == 130
+    assert count(git) == before
+    assert not discover(str(project)).exists(), "nothing was recorded"
+    assert not (project / ".ccc-progress.md").exists()
+
+
+def test_a_mistyped_name_is_named(
+    project: Path, holdfast: Holdfast, terminal: Callable[..., list[str]]
+) -> None:
+    terminal("nosuch.py")
+    change("a.py")
+    answer = holdfast("checkpoint", *TASK)
+    assert "nosuch.py is in scope, but there is no such file." in answer.err
 
 
 @pytest.mark.clause("AMB-CCC-07")

@@ -12,7 +12,7 @@ from holdfast.budgets.check import (
     subject_of_answer,
     subject_of_reset,
 )
-from holdfast.budgets.limits import in_force
+from holdfast.budgets.limits import PROJECT_FILE, WAYPOINT, in_force
 from holdfast.budgets.measure import gather
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules.boxes import amount
@@ -20,6 +20,7 @@ from holdfast.budgets.rules.documents import ALERT_STOP
 from holdfast.budgets.rules.thresholds import (
     ALERT,
     ALL_TYPES,
+    LASTING,
     STOP,
     UNITS,
     combined,
@@ -35,6 +36,7 @@ from holdfast.session import sessions
 
 if TYPE_CHECKING:
     from holdfast.budgets.check import Budget
+    from holdfast.budgets.limits import InForce
     from holdfast.budgets.rules.ledger import BudgetState, Halt
     from holdfast.budgets.rules.thresholds import Limits
     from holdfast.kernel.rules import Person
@@ -59,10 +61,8 @@ class Reset(TypedDict):
     last_reset: str | None
     # The alerts that still wait for a person.
     waiting: list[str]
-
-
-# Values that only grow: a new session does not begin them anew, so a higher limit is needed.
-LASTING = ("cost", "variance", "turns", "minutes", "tokens", "subagent")
+    # Limits of a program's `--limit` that no longer count; the program may give them again.
+    dropped: Limits
 
 
 def acknowledge(budget: Budget, type: str, *, until: float | None, now: int) -> Answered:
@@ -235,12 +235,19 @@ def _new_limits(budget: Budget, state: BudgetState, flags: Limits, now: int) -> 
     given, lowered = state["given"], state["lowered"]
     if halt is not None:
         given, lowered = without(given, halt["type"]), without(lowered, halt["type"])
+    for type in {type for numbers in flags.values() for type in numbers}:
+        lowered = without(lowered, type)  # the person's word is newer
     given = combined(given, flags)
     for type in LASTING:
-        level, limit = in_force(budget.workspace, given, lowered).stop_of(type)
+        held = in_force(budget.workspace, given, lowered)
+        level, limit = held.stop_of(type)
         value = _largest(state, halt, known["values"].get(type), type)  # type: ignore[arg-type]
-        if value is None or value < limit:
+        if value is None:
             continue
+        if value < limit:
+            if halt is None or type != halt["type"] or _is_said_anew(state, held, level, type):
+                continue
+            limit = halt["threshold"]
         if type in flags.get(level, {}):
             raise _too_low(type, limit, value)
         if halt is not None or stop.is_held(budget.workspace):
@@ -249,6 +256,17 @@ def _new_limits(budget: Budget, state: BudgetState, flags: Limits, now: int) -> 
     in_force(budget.workspace, given, lowered)  # in order, or refused before anything is lifted
     forgiven = {known["session"]: known["measured_errors"]}
     return {"given": given, "lowered": lowered, "forgiven": forgiven}
+
+
+def _is_said_anew(state: BudgetState, held: InForce, level: str, type: str) -> bool:
+    """Whether the limit after a stop is one that a person set for it. The protocol's own, which comes to
+    light when a lower one is dropped, is not; and no file was written about a program's `--limit`."""
+    source = held.sources[level][type]
+    was_lowered = type in state["lowered"].get(level, {})
+    was_given = type in state["given"].get(level, {})
+    if source == WAYPOINT or not (was_lowered or was_given):
+        return True
+    return source == PROJECT_FILE and not was_lowered
 
 
 def _largest(
@@ -297,6 +315,14 @@ def _value(state: BudgetState, type: str) -> float:
 
 def _after(budget: Budget, before: BudgetState, person: Person | None) -> Reset:
     state = budget.state()
+    dropped: Limits = {
+        level: {
+            type: number
+            for type, number in numbers.items()
+            if type not in state["lowered"].get(level, {})
+        }
+        for level, numbers in before["lowered"].items()
+    }
     return {
         "cleared": list(before["acknowledgments"]),
         "lifted": before["stopped"],
@@ -304,4 +330,5 @@ def _after(budget: Budget, before: BudgetState, person: Person | None) -> Reset:
         "by": person,
         "last_reset": state["last_reset"],
         "waiting": list(state["pending"]),
+        "dropped": {level: numbers for level, numbers in dropped.items() if numbers},
     }

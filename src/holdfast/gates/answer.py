@@ -135,12 +135,14 @@ def refused_attempts(workspace: Workspace, id: str) -> list[Refused]:
 def _ask_for_text(state: GateState) -> str:
     """An answer that means something; what is none of the options is asked for again."""
     assert state["content"] is not None
-    hint = hint_for(state["content"])
+    hint, wrong = hint_for(state["content"]), ""
     for _ in range(TRIES):
-        text = people.ask(f"{inert(hint)}: ")
+        text = people.ask(f"{wrong}{inert(hint)}: ")
         try:
             understood(state["content"], text)
-        except Usage:
+        except Usage as problem:
+            decline = f"holdfast gate answer {state['id']} --no WHY"
+            wrong = f"{inert(problem.message)} To decline, press Ctrl+C and type: {decline}\n"
             continue
         return text
     raise Usage("No answer was given.", hint=hint)

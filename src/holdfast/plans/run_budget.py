@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.budgets.check import Budget
 from holdfast.budgets.limits import PROJECT_FILE, user_file_path
 from holdfast.budgets.measure import gather
-from holdfast.budgets.rules.thresholds import from_millionths, millionths
+from holdfast.budgets.rules.thresholds import SHARES, from_millionths, millionths
 from holdfast.clients.claude import usage as claude
 from holdfast.clients.table import NAMES, own_id, part
 from holdfast.kernel import clock, latch
@@ -36,8 +36,6 @@ LOOK_SECONDS = 1.0
 FRESH_MILLISECONDS = 1000
 # A check that finds everything as it was is recorded again after so long; any other one at once.
 SAME_MILLISECONDS = 5000
-# Percentages, which do not add up.
-SHARES = ("subagent", "quota")
 
 
 class Spent:

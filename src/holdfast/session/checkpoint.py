@@ -88,6 +88,7 @@ def checkpoint(
     _refuse_bad_input(run, claims)
     if request.get("dry_run"):
         return _dry_run(run, claims)
+    _ask_for_files(run)
     _observe(run)
     for name in report.STEPS[run.profile]:
         try:
@@ -527,6 +528,28 @@ def _weaknesses(run: CheckpointRun, prompt: str) -> list[str]:
 # Step 2
 
 
+QUESTION = "Files for this checkpoint's commit (names with blanks between them, or none)"
+
+
+def _ask_for_files(run: CheckpointRun) -> None:
+    """Ask a person before the first step: a person who leaves the question has changed nothing."""
+    is_left_out = run.request.get("skip_git") or not run.workspace.git_dir
+    if run.ask is None or is_left_out or report.SNAPSHOT not in report.STEPS[run.profile]:
+        return
+    from holdfast.session import git_step
+
+    if _files(run) or not git_step.is_dirty(run.workspace, _control_files(run)):
+        return
+    import shlex
+
+    answer = run.ask(QUESTION)
+    try:
+        names = shlex.split(answer)
+    except ValueError as problem:
+        raise Usage(f"{answer!r:.80} are no names of files: {problem}.") from None
+    run.request = {**run.request, "files": names}
+
+
 def _git(run: CheckpointRun) -> Step:
     if run.request.get("skip_git"):
         return report.skipped(report.SNAPSHOT, "Git snapshot skipped (--skip-git).")
@@ -534,15 +557,12 @@ def _git(run: CheckpointRun) -> Step:
         return report.skipped(report.SNAPSHOT, "Git snapshot skipped — no git repository.")
     from holdfast.session import git_step
 
-    files, exclude = _files(run), _control_files(run)
-    if not files and run.ask is not None and git_step.is_dirty(run.workspace, exclude):
-        import shlex
-
-        files = shlex.split(run.ask("Which files belong to this checkpoint's commit?"))
     message = git_step.message_of(
         str(run.settings["session.commit_message"]), _progress(run), _position(run)
     )
-    step, warnings = git_step.commit(run.workspace, files, message, run.id, exclude)
+    step, warnings = git_step.commit(
+        run.workspace, _files(run), message, run.id, _control_files(run)
+    )
     run.warnings += warnings
     return step
 

@@ -30,6 +30,10 @@ TYPES = ("cost", "context", "variance", "errors")
 # What people ask for beside them. Without a number of theirs these limit nothing.
 EXTRA_TYPES = ("turns", "minutes", "tokens", "subagent", "quota")
 ALL_TYPES = (*TYPES, *EXTRA_TYPES)
+# Values that only grow: a new session does not begin them anew, so a higher limit is needed.
+LASTING = ("cost", "variance", "turns", "minutes", "tokens", "subagent")
+# Percentages of single sessions, which do not add up over those of a run.
+SHARES = ("subagent", "quota")
 WARNING, ALERT, STOP = LEVELS = ("warning", "alert", "stop")
 DEFAULTS: Limits = {
     WARNING: {"cost": 10.0, "context": 30, "variance": 20, "errors": 2},

@@ -11,20 +11,21 @@ from holdfast.maintenance.emergency import DEFAULT_REASON, release, stop
 
 
 @click.command()
+@click.argument("words", nargs=-1, metavar="[REASON]...")
 @click.option(
     "--reason",
     default="",
     metavar="TEXT",
-    help=f"Text that the agents and the next person read.  [default: {DEFAULT_REASON}]",
+    help=f"The same as REASON.  [default: {DEFAULT_REASON}]",
 )
 @verb
-def estop_command(call: Call, reason: str) -> Reply:
+def estop_command(call: Call, words: tuple[str, ...], reason: str) -> Reply:
     """Stop every agent of the workspace: each heartbeat and each hook answers "stop now, checkpoint".
 
-    The stop holds without the journal, until `holdfast release`. No running program is killed, except
+    The agents and the next person read the REASON. The stop holds without the journal, until `holdfast release`. No running program is killed, except
     those of `loop run` and `plan run`.
     """
-    held = stop(call.workspace, reason, by=call.actor, now=call.now)
+    held = stop(call.workspace, _joined(words, reason), by=call.actor, now=call.now)
     if held["warning"]:
         warn(held["warning"])
     data = {
@@ -38,14 +39,20 @@ def estop_command(call: Call, reason: str) -> Reply:
 
 
 @click.command()
-@click.option("--reason", default="", metavar="TEXT", help="Why the agents may go on.")
+@click.argument("words", nargs=-1, metavar="[REASON]...")
+@click.option("--reason", default="", metavar="TEXT", help="The same as REASON.")
 @verb
-def release_command(call: Call, reason: str) -> Reply:
+def release_command(call: Call, words: tuple[str, ...], reason: str) -> Reply:
     """Lift the emergency stop, so that the agents go on.
 
-    Only a person at a terminal can: holdfast shows a word there, and the person types it. An agent gets
+    The REASON says why they may. Only a person at a terminal can: holdfast shows a word there, and the person types it. An agent gets
     exit code 4, and holdfast records the attempt.
     """
-    lifted = release(call.workspace, reason, by=call.actor, now=call.now)
+    lifted = release(call.workspace, _joined(words, reason), by=call.actor, now=call.now)
     line = "Released: the agents may go on." if lifted else "There was no stop."
     return Reply({"released": lifted}, [line])
+
+
+def _joined(words: tuple[str, ...], reason: str) -> str:
+    """In an emergency a person types the reason as it comes, with or without quotes and `--reason`."""
+    return " ".join(filter(None, (reason, *words)))

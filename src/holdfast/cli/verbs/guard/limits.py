@@ -10,7 +10,7 @@ import click
 from holdfast.budgets import last_turn, limits, measure
 from holdfast.budgets.acknowledge import acknowledge, reset
 from holdfast.budgets.check import Budget
-from holdfast.budgets.limits import PROJECT_FILE, PROTOCOL, InForce
+from holdfast.budgets.limits import PROJECT_FILE, PROTOCOL, WAYPOINT, InForce
 from holdfast.budgets.operations import CheckRequest, check
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules.thresholds import (
@@ -34,6 +34,7 @@ from holdfast.session import quotas
 if TYPE_CHECKING:
     from holdfast.budgets.check import BudgetReport
     from holdfast.budgets.rules.ledger import BudgetState, Halt
+    from holdfast.budgets.rules.thresholds import Limits
     from holdfast.session.quotas import ClientQuota
 
 EXIT_CODES = {"go": 0, "wait": Waiting.exit_code, "stop": Stopped.exit_code}
@@ -253,16 +254,28 @@ def reset_command(call: Call, given: tuple[str, ...]) -> Reply:
     After a stop, this lifts the stop: a person at a terminal says how high the cost may go now.
     """
     budget = Budget(call.workspace, actor=call.actor)
-    done = reset(budget, limits.from_flags(given), now=call.now)
+    flags = limits.from_flags(given)
+    done = reset(budget, flags, now=call.now)
     data: dict[str, Any] = {**done}
     lines = [boxes.CLEARED]
-    if done["lifted"] is not None:
-        type = done["lifted"]["type"]
-        limit = boxes.amount(type, number_at(done["limits"], STOP, type))
-        lines.append(f"The stop is lifted; {boxes.name_of(type)} stops at {limit}.")
+    lifted = done["lifted"]["type"] if done["lifted"] is not None else ""
+    if lifted:
+        lines.append(f"The stop is lifted; {_stops_at(lifted, done['limits'])}")
+    said = {type for numbers in flags.values() for type in numbers} - {lifted}
+    lines += [_stops_at(type, done["limits"]) for type in ALL_TYPES if type in said]
+    for type, number in done["dropped"].get(STOP, {}).items():
+        lines.append(
+            f"A program that says {boxes.amount(type, number)} itself (--limit, limits=) stops there "
+            "again: raise it in the program, too."
+        )
     for type in done["waiting"]:
         lines.append(f"The alert of {type} still waits: holdfast guard ack {type}")
     return Reply(data, lines, next=["holdfast guard check"])
+
+
+def _stops_at(type: str, held: Limits) -> str:
+    limit = boxes.amount(type, number_at(held, STOP, type))
+    return f"{boxes.name_of(type)} stops at {limit}."
 
 
 @click.command()
@@ -302,7 +315,9 @@ def _limits_lines(
 ) -> Iterator[str]:
     heading = ["", *(style(level, bold=True) for level in LEVELS)]
     shown = [type for type in ALL_TYPES if held.has(type)]
-    yield from table([heading, *([boxes.name_of(type), *_cells(held, type)] for type in shown)])
+    yield from table(
+        [heading, *([boxes.name_of(type), *_cells(held, state, type)] for type in shown)]
+    )
     free = [type for type in ALL_TYPES if not held.has(type)]
     if free:
         yield style(f"No limit is set for {', '.join(free)}.", dim=True)
@@ -336,12 +351,15 @@ def _limits_lines(
         yield style(f"Stopped: {describe(state['stopped'])}", "red", bold=True)
 
 
-def _cells(held: InForce, type: str) -> Iterator[str]:
+def _cells(held: InForce, state: BudgetState, type: str) -> Iterator[str]:
     for level in LEVELS:
         if type not in held.limits[level]:
             yield ""
             continue
         source = held.sources[level][type]
+        if source == WAYPOINT:
+            is_flag = state["lowered"].get(level, {}).get(type) == held.limits[level][type]
+            source = "a program's --limit" if is_flag else "a person's guard reset"
         from_where = "" if source == PROTOCOL else f" ({source})"
         action = held.actions[level][type]
         number = boxes.amount(type, held.limits[level][type])
