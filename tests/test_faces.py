@@ -7,6 +7,7 @@ comparison.
 
 from __future__ import annotations
 
+import ast
 import fcntl
 import json
 import os
@@ -21,8 +22,16 @@ from typing import Any, NamedTuple
 import pytest
 
 import holdfast as library
+from holdfast.api import Snapshots, Workspace
+from holdfast.budgets.api import Budgets
 from holdfast.cli.frame import run
+from holdfast.fleet.api import Member
+from holdfast.gates.api import Gate, Gates
 from holdfast.hooks.run import command, respond_to
+from holdfast.loop.api import Loop, LoopStep
+from holdfast.loop.rules.checkpoint import loop_of
+from holdfast.plans.api import Plans
+from holdfast.rfc.api import Rfc
 from tests.conftest import Git
 from tests.mcp.world import SHARED, Face
 from tests.session.test_edits import Conversation
@@ -368,6 +377,18 @@ def test_a_snapshot_restored(world: World) -> None:
     assert "broken" not in faces["cli"].files["src/dates.py"]
 
 
+def test_a_snapshot_shown(world: World) -> None:
+    def kept(act: Callable[[Path, str], Any]) -> Callable[[Path], Any]:
+        return lambda root: act(root, library.open(str(root)).snapshot.create()["id"])
+
+    faces = {
+        "library": world.run(kept(lambda root, made: library.open(str(root)).snapshot.show(made))),
+        "cli": world.run(kept(lambda root, made: world.command(root)("snapshot", "show", made))),
+    }
+    same(faces, answers=True)
+    assert faces["library"].answer["changes"]
+
+
 def test_a_restored_note_and_a_stop(world: World) -> None:
     """The way back and the emergency stop, as the command line and the library do them."""
 
@@ -386,3 +407,202 @@ def test_a_restored_note_and_a_stop(world: World) -> None:
         holdfast("estop", "--reason", "Wait")
 
     same({"library": world.run(by_library), "cli": world.run(by_command)})
+
+
+def with_a_conflict(act: Callable[[Path], Any]) -> Callable[[Path], Any]:
+    """An editor saved a value that the journal had changed meanwhile."""
+
+    def acted(root: Path) -> Any:
+        progress = root / ".ccc-progress.md"
+        with library.open(str(root)) as workspace:
+            read_by_the_editor = progress.read_text()
+            workspace.checkpoint(session=SESSION, task="Write the docs", skip_git=True)
+            progress.write_text(read_by_the_editor.replace("Write the parser", "By hand"))
+            workspace.checkpoint(session=SESSION, status="half done", skip_git=True)
+        return act(root)
+
+    return acted
+
+
+def test_the_conflicts_of_edits_by_hand(world: World) -> None:
+    faces = {
+        "library": world.run(with_a_conflict(lambda root: library.open(str(root)).conflicts())),
+        "cli": world.run(
+            with_a_conflict(lambda root: world.command(root)("conflicts")["conflicts"])
+        ),
+        "mcp": world.run(with_a_conflict(lambda root: read_resource(root, "holdfast://conflicts"))),
+    }
+    same(faces, answers=True)
+    (conflict,) = faces["library"].answer
+    assert (conflict["edited"], conflict["kept"]) == ("By hand", "Write the docs")
+
+
+def test_a_conflict_that_is_settled(world: World) -> None:
+    def by_library(root: Path) -> None:
+        workspace = library.open(str(root))
+        (conflict,) = workspace.conflicts()
+        workspace.settle(conflict["id"], "edited")
+
+    def by_command(root: Path) -> None:
+        holdfast = world.command(root)
+        (conflict,) = holdfast("conflicts")["conflicts"]
+        holdfast("conflicts", conflict["id"], "--take", "edited")
+
+    faces = {
+        "library": world.run(with_a_conflict(by_library)),
+        "cli": world.run(with_a_conflict(by_command)),
+    }
+    same(faces)
+    assert "By hand" in faces["cli"].files[".ccc-progress.md"]
+
+
+class Reader(NamedTuple):
+    """One operation that reads, as the command line and the library call it. `part` makes the answers
+    comparable: the command line says some things more."""
+
+    words: tuple[str, ...]
+    library: Callable[[library.Workspace], Any]
+    part: Callable[[Any], Any] = lambda answer: answer
+    before: Callable[[library.Workspace], Any] = lambda workspace: None
+
+
+def only(*names: str) -> Callable[[Any], Any]:
+    return lambda answer: {name: answer[name] for name in names}
+
+
+def with_two_notes(workspace: library.Workspace) -> None:
+    for number in (1, 2):
+        workspace.note("Dates are UTC.", name="plan", id=f"note-{number}")
+
+
+def with_a_finished_run(workspace: library.Workspace) -> None:
+    workspace.plans.new("01-first/01", title="One")
+    workspace.plans.run([".autopilot/phases"])
+
+
+READERS = {
+    "sessions": Reader(
+        ("resume", "--list"),
+        lambda workspace: {"sessions": workspace.sessions()},
+        lambda answer: [(one["session"], one["checkpoint"]) for one in answer["sessions"]],
+    ),
+    "show a record": Reader(
+        ("show", "note-2"), lambda workspace: workspace.show("note-2"), before=with_two_notes
+    ),
+    "show a stream": Reader(
+        ("show", "note:plan"), lambda workspace: workspace.show("note:plan"), before=with_two_notes
+    ),
+    "diff": Reader(
+        ("diff", "note-1", "note-2"),
+        lambda workspace: workspace.diff("note-1", "note-2"),
+        only("stream", "before", "after"),
+        with_two_notes,
+    ),
+    "snapshot list": Reader(
+        ("snapshot", "list"),
+        lambda workspace: {"snapshots": workspace.snapshot.list()},
+        lambda answer: [one["id"] for one in answer["snapshots"]],
+        lambda workspace: workspace.snapshot.create(),
+    ),
+    "guard limits": Reader(
+        ("guard", "limits"),
+        lambda workspace: workspace.budgets.limits(),
+        only("limits", "sources", "actions", "triggers"),
+    ),
+    "guard report": Reader(
+        ("guard", "report"),
+        lambda workspace: workspace.budgets.report(),
+        only("reported", "cost", "cost_at_least", "sure"),
+        lambda workspace: workspace.budgets.add(cost=0.4, step="PLAN"),
+    ),
+    "plan show": Reader(
+        ("plan", "show"),
+        lambda workspace: workspace.plans.show(),
+        only("id", "plans"),
+        with_a_finished_run,
+    ),
+    "loop show": Reader(
+        ("loop", "show", "--track", "parser"),
+        lambda workspace: {"loop_state": loop_of(workspace.loop("parser").state)},
+        only("loop_state"),
+        lambda workspace: workspace.loop("parser").step("PLAN").__enter__(),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_each_face_reads_the_same_and_writes_nothing(world: World, name: str) -> None:
+    reader = READERS[name]
+    root = world.template.parent / "here"
+    shutil.copytree(world.template, root, copy_function=shutil.copy2)
+    os.chdir(root)
+    with library.open(actor="before") as workspace:
+        reader.before(workspace)
+    shutil.rmtree(world.template)
+    root.rename(world.template)
+
+    def by_library(root: Path) -> Any:
+        with library.open(str(root)) as workspace:
+            return reader.part(reader.library(workspace))
+
+    faces = {
+        "library": world.run(by_library),
+        "cli": world.run(lambda root: reader.part(world.command(root)(*reader.words))),
+    }
+    same(faces, answers=True)
+    assert faces["library"].records == []
+    assert faces["library"].answer
+
+
+# What only a person can do, at a terminal: each face asks there, and its own test types the word.
+ASKS_A_PERSON = {"release", "resume_at_reset", "acknowledge", "reset"}
+# No operations: what a program holds, or reads without another face.
+NO_OPERATION = {
+    "root",
+    "journal",
+    "close",
+    "fence",
+    "checkpoint",
+    "state",
+    "status",
+    "remaining",
+    "text",
+}
+# Waits; tests/gates/test_verbs.py and test_gates.py have both faces.
+WAITS = {"wait"}
+
+
+def face_modules() -> list[ast.Module]:
+    tests = Path(__file__).parent
+    files = [Path(__file__), *sorted(tests.glob("*/test_faces.py"))]
+    return [ast.parse(file.read_text()) for file in files]
+
+
+def test_every_operation_of_the_library_is_compared_with_its_other_faces() -> None:
+    """A new method needs a row in this file or in the `test_faces.py` of its feature."""
+    compared = {
+        node.attr
+        for module in face_modules()
+        for node in ast.walk(module)
+        if isinstance(node, ast.Attribute)
+    }
+    for owner in (
+        *(Workspace, Snapshots, Budgets, Gate, Gates, Loop, LoopStep, Member, Plans, Rfc),
+    ):
+        methods = {name for name in vars(owner) if not name.startswith("_")}
+        missing = methods - compared - ASKS_A_PERSON - NO_OPERATION - WAITS
+        assert not missing, owner.__name__
+
+
+def test_every_tool_of_mcp_is_compared_with_its_other_faces(tmp_path: Path) -> None:
+    async def talk(client: Any) -> Any:
+        return await client.list_tools()
+
+    tools = {tool.name for tool in Face(tmp_path).with_client(talk).tools}
+    named = {
+        node.value
+        for module in face_modules()
+        for node in ast.walk(module)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    assert tools - named == set()

@@ -67,10 +67,12 @@ def test_without_a_workspace_it_starts_and_says_so(tmp_path: Path, era: str) -> 
         assert answer.error["kind"] == "no_workspace", tool
         assert "git init" in answer.text
 
-    async def talk(client: Client) -> int:
-        return len((await client.list_resources()).resources)
+    async def talk(client: Client) -> set[str]:
+        return {str(one.uri) for one in (await client.list_resources()).resources}
 
-    assert face.with_client(talk) == 2
+    assert face.with_client(talk) == {
+        f"holdfast://{name}" for name in ("status", "history", "conflicts")
+    }
 
 
 # Sessions

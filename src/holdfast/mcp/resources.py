@@ -16,6 +16,7 @@ from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.text import safe
 from holdfast.kernel.views.files import Unreadable, read_file, target_of, text_of
 from holdfast.maintenance import status
+from holdfast.maintenance.conflicts import list_conflicts
 from holdfast.maintenance.history import history as latest
 from holdfast.mcp.call import ToolCall, understood, words
 from holdfast.rfc.write import ask
@@ -76,6 +77,16 @@ def add_resources(server: Server) -> None:
     )
     def edits_of(session: str) -> str:
         return read(server.folder, lambda call: _edits(call, session))
+
+    @server.resource(
+        "holdfast://conflicts",
+        mime_type=JSON,
+        description="Edits by hand of values that had changed meanwhile, with both texts.",
+    )
+    def conflicts() -> str:
+        return read(
+            server.folder, lambda call: canonical_json.indented(list_conflicts(call.workspace))
+        )
 
     @server.resource(
         VIEW + "{+path}",
