@@ -19,6 +19,9 @@ import holdfast as library
 from holdfast.clients.claude import usage as claude
 from holdfast.clients.patch_text import files_of
 from holdfast.clients.table import NAMES
+from holdfast.kernel import clock
+from holdfast.kernel.workspace import discover
+from holdfast.session.resume import resume
 from holdfast.session.rules.replay import Misfit, SessionEdit, make_again
 from tests.clients.conformance.cases import CASES, put_session
 from tests.conftest import Git
@@ -484,3 +487,73 @@ def test_a_moved_file_takes_its_text_along(
     holdfast("edits", "--apply")
     assert not Path("d.py").exists()
     assert Path("e.py").read_text() == "y\nz\n"
+
+
+# What a resume says of them
+
+
+def agree(holdfast: Holdfast) -> list[str]:
+    """The files that lack edits: `resume` names those that `edits` calls missing."""
+    found = states(holdfast("edits", "--json").data)
+    missing = [path for path, state in found.items() if state == "missing"]
+    data = holdfast("resume", "--json").data
+    told = [one["what"] for one in data["reasons"] if "undone or lost" in one["what"]]
+    named = told[0].rpartition(": ")[2].split(", ") if told else []
+    assert named == missing
+    assert data["verdict"] == ("DRIFTED" if missing else "UNKNOWN")
+    return missing
+
+
+def test_a_commit_of_another_file_hides_no_lost_edit(
+    repository: Path, home: Path, holdfast: Holdfast, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("words.py").write_text('def parse(line):\n    return line.split(" ")\n')
+    commit(git, monkeypatch)
+    put_session("codex", home, repository)
+    Path("README.md").write_text("Words\n")
+    git("add", "README.md")
+    git("commit", "--quiet", "--message", "A colleague's")
+    assert agree(holdfast) == ["words.py"]
+    said = holdfast("resume").out
+    assert said.startswith("DRIFTED\n  edits of the session were undone or lost: words.py\n")
+    assert "`holdfast edits --session 01a1e7a6-a73` shows the edits of that session" in said
+    at_start = resume(discover(str(repository)), {"quick": True}, now=clock.now())
+    assert at_start["verdict"] == "DRIFTED", "a session's start asks git alone"
+
+
+def test_lost_edits_are_named_before_the_first_commit(
+    repository: Path, home: Path, holdfast: Holdfast, git: Git
+) -> None:
+    git("update-ref", "-d", "HEAD")
+    Path("words.py").write_text('def parse(line):\n    return line.split(" ")\n')
+    put_session("codex", home, repository)
+    assert agree(holdfast) == ["words.py"]
+    Path("words.py").write_text("def parse(line):\n    return line.split()\n")
+    assert agree(holdfast) == []
+
+
+def test_each_file_is_compared_by_itself(
+    repository: Path,
+    conversation: Conversation,
+    holdfast: Holdfast,
+    git: Git,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("kept.py", "lost.py", "theirs.py", "committed.py"):
+        Path(name).write_text("def first(): ...\n\n\n\n\ndef old(): ...\n")
+    commit(git, monkeypatch)
+    for name in ("kept.py", "lost.py", "theirs.py", "committed.py"):
+        conversation.edit(name, "def old(): ...\n", f"def new_{name[:4]}(): ...\n")
+    conversation.write("created.py", "def created(): ...\n")
+    conversation.leave()
+    for name in ("kept.py", "committed.py"):
+        text = Path(name).read_text()
+        Path(name).write_text(text.replace("def old()", f"def new_{name[:4]}()"))
+    Path("theirs.py").write_text(Path("theirs.py").read_text().replace("first", "firstly"))
+    git("add", "committed.py", "theirs.py")
+    git("commit", "--quiet", "--message", "Two files")
+    assert agree(holdfast) == ["lost.py", "theirs.py", "created.py"]
+    at_start = resume(discover(str(repository)), {"quick": True}, now=clock.now())
+    assert at_start["reasons"][0]["what"].endswith("lost: lost.py, created.py"), (
+        "git alone sees these"
+    )

@@ -7,6 +7,7 @@ import stat
 
 from holdfast.git.repository import GitError, Place, locate, read_head
 from holdfast.git.run import Running, git
+from holdfast.kernel import clock
 from holdfast.kernel.digest import digest
 from holdfast.kernel.plain_file import read_plain
 
@@ -36,6 +37,11 @@ BETWEEN = (
     *("diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"),
     *("--no-renames", "--name-only", "-z"),
 )
+SINCE = (
+    *("log", "--no-ext-diff", "--no-textconv", "--no-renames", "--format=", "--name-only", "-z"),
+    *("--branches", "--remotes", "--tags"),
+)
+LITERAL = {"GIT_LITERAL_PATHSPECS": "1"}
 
 
 def start_status(root: str) -> Running:
@@ -104,14 +110,18 @@ def files_between(root: str, before: str, after: str) -> list[str]:
     return [place.from_root(name) for name in names]
 
 
-def tracked_before(root: str, names: Sequence[str], instant: int) -> list[str]:
-    """Those of the files that git tracks, if HEAD is older than the instant; none otherwise."""
-    committed = git(root, "log", "-1", "--format=%ct").decode().strip()
-    if not committed.isdigit() or int(committed) * 1000 >= instant:
-        return []
-    literal = {"GIT_LITERAL_PATHSPECS": "1"}
-    listed = git(root, "ls-files", "-z", "--", *names, environment=literal)
-    return [os.fsdecode(name) for name in listed.split(b"\0") if name]
+def tracked(root: str, names: Sequence[str]) -> set[str]:
+    """Those of the files that git tracks."""
+    listed = git(root, "ls-files", "-z", "--", *names, environment=LITERAL)
+    return {os.fsdecode(name) for name in listed.split(b"\0") if name}
+
+
+def committed_since(root: str, names: Sequence[str], instant: int) -> set[str]:
+    """Those of the files that a commit of any branch changed since the instant."""
+    place = locate(root)
+    since = f"--since={clock.stamp(instant)}"
+    listed = git(root, *SINCE, since, "HEAD", "--", *names, environment=LITERAL)
+    return {place.from_root(os.fsdecode(name)) for name in listed.split(b"\0") if name}
 
 
 def _origin(place: Place, change: StatusChange) -> str:

@@ -183,6 +183,7 @@ def _fitted(
             "session": whose,
             "budget": budget,
             "discover": whose != event.session,
+            "quick": True,
         }
         try:
             text = resume(workspace, request, now=now, status=status)["pack"]

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from holdfast.clients.conversation import SessionEvent
     from holdfast.clients.folders import FoundSession
     from holdfast.kernel.workspace import Workspace
+    from holdfast.session.observed_state import Observation
     from holdfast.session.rules.replay import EditProblem, SessionEdit
 
     # missing: the work tree lacks edits, and they can be made again. present: it has them all.
@@ -51,6 +52,10 @@ MOST_FILES = 200
 MOST_SESSIONS = 8
 # `splitlines` would cut at a form feed, too.
 _LINE = compile_later(r"[^\n]*\n|[^\n]+")
+# A resume compares at most so much, to answer at once; `holdfast edits` has no such limits.
+LARGEST_COMPARED = 16 << 20
+MOST_CALLS_COMPARED = 5000
+MOST_COMPARED = 40
 UNKNOWN_END = "the transcript does not say that it succeeded"
 
 
@@ -146,6 +151,35 @@ def apply_edits(
         else:
             written.append(file.path)
     return {**told, "written": written, "before": before["id"]}
+
+
+def list_lacking(workspace: Workspace, found: FoundSession, seen: Observation) -> list[str] | None:
+    """The files that lack edits of a session, for the verdict of a resume; None where comparing them
+    would take too long, or cannot be done."""
+    try:
+        size = 0 if found["client"] == "opencode" else os.stat(found["path"]).st_size
+        if size > LARGEST_COMPARED or seen["calls"] > MOST_CALLS_COMPARED:
+            return None
+        top = _top(workspace.root)
+        root = top or workspace.root
+        files = _gather(found, _read(found), root, named=False)
+        if len(files) > MOST_COMPARED:
+            return None
+        _replay(files, top, root)
+        for file in files:
+            _compare(file, root, top)
+    except (HoldfastError, OSError):
+        return None
+    return [file.path for file in files if _is_lacking(file)]
+
+
+def _is_lacking(file: _File) -> bool:
+    """Whether edits are missing. A file that is as git had it before has none of them, even if they
+    cannot be made again."""
+    if file.state == "missing":
+        return True
+    is_as_before = file.is_base_known and bool(file.states) and file.present == file.base
+    return file.state == "conflict" and is_as_before
 
 
 # Which session

@@ -24,14 +24,15 @@ from holdfast.session.rules.verdict import (
     NOTHING_TO_COMPARE,
     is_foreign,
     judge,
-    undone,
+    lacking,
 )
 from holdfast.session.world import (
     CONTROL_FILES,
     changed_files,
+    edited_files,
     head_now,
     look_at_work_tree,
-    undone_edits,
+    lost_files,
     work_tree_of,
     world_now,
 )
@@ -56,6 +57,8 @@ if TYPE_CHECKING:
         `look` asks git about the work tree, `recheck` runs the recorded probes again as far as they
         are known to be the user's own, `discover` looks through the clients' own stores. `begin` says
         that the caller goes on with the session: its next checkpoint is one of a resumed session.
+        `quick` finds lost edits through git alone, as a session's start does; otherwise the texts of
+        the edits are compared too.
         """
 
         session: str
@@ -66,6 +69,7 @@ if TYPE_CHECKING:
         recheck: bool
         begin: bool
         discover: bool
+        quick: bool
 
     class Resumption(TypedDict):
         """What a new session is told. `client` and `transcript` are empty where none was read,
@@ -328,10 +332,12 @@ def _resumed(
     if broken:
         what = f"{broken}; what follows is of the last checkpoint, not of the file"
         reasons = [*reasons, {"verdict": "DRIFTED", "what": what}]
-    lost = undone_edits(workspace, seen, present) if seen is not None and last is None else []
+    lost: list[str] = []
+    if seen is not None and last is None:
+        lost = _lost(workspace, request, state["session"], seen, source, present)
     if lost:
         compared = [one for one in reasons if one["what"] != NOTHING_TO_COMPARE]
-        reasons = [*compared, undone(lost)]
+        reasons = [*compared, lacking(lost)]
     if broken or lost:
         reasons.sort(key=lambda reason: -GRAVITY[reason["verdict"]])
         verdict = reasons[0]["verdict"]
@@ -377,6 +383,34 @@ def _resumed(
         "transcript": source[1],
         "work_tree": tree,
     }
+
+
+def _lost(
+    workspace: Workspace,
+    request: ResumeRequest,
+    session: str,
+    seen: Observation,
+    source: tuple[str, str],
+    present: World,
+) -> list[str]:
+    """The files that lack edits of the session, as `holdfast edits` finds them."""
+    if not edited_files(workspace, seen):
+        return []
+    if not request.get("quick") and request.get("look", True):
+        from holdfast.session.edits import list_lacking
+
+        client: Any = source[0]
+        found: FoundSession = {
+            "client": client,
+            "session": session,
+            "path": source[1],
+            "modified": 0,
+            "cwd": seen["cwd"],
+        }
+        lost = list_lacking(workspace, found, seen)
+        if lost is not None:
+            return lost
+    return lost_files(workspace, seen, present)
 
 
 def _begin(workspace: Workspace, session: str, now: int) -> None:

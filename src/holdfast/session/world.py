@@ -200,25 +200,41 @@ def changed_files(workspace: Workspace, then: World, now: World) -> list[str] | 
     return [name for name in changed if not is_own(name)]
 
 
-def undone_edits(workspace: Workspace, seen: Observation, now: World) -> list[str]:
-    """The files that a session edited and that are as in HEAD, though HEAD is older: its edits were
-    undone, or lost. None where the session committed, or where one of its files still differs."""
-    edited = [
-        name
-        for name, file in seen["files"].items()
-        if file["edits"] and file["state"] != "deleted" and not name.startswith(("/", ".."))
-    ]
-    if not edited or seen["commits"] or now["dirty"] is None or not seen["at"]:
-        return []
-    if not set(edited).isdisjoint(now["dirty_files"]):
+def edited_files(workspace: Workspace, seen: Observation) -> list[str]:
+    """The files of this work tree that a session edited and did not remove, seen from its root."""
+    found = []
+    for name, file in seen["files"].items():
+        if file["edits"] and file["state"] != "deleted":
+            path = os.path.normpath(os.path.join(seen["cwd"] or workspace.root, name))
+            if path.startswith(f"{workspace.root}/"):
+                found.append(path[len(workspace.root) + 1 :])
+    return [name for name in found if not is_own(name)]
+
+
+def lost_files(workspace: Workspace, seen: Observation, now: World) -> list[str]:
+    """The files whose edits are lost as far as git alone can tell: they are gone or as in HEAD, and no
+    commit changed them since the session began. `edits.list_lacking` compares the texts as well."""
+    edited = edited_files(workspace, seen)
+    if not edited or now["dirty"] is None or not seen["started_at"]:
         return []
     from holdfast.git.repository import GitError
-    from holdfast.git.status import tracked_before
+    from holdfast.git.status import committed_since, tracked
 
+    dirty = set(now["dirty_files"])
+    gone = {name for name in edited if not os.path.lexists(os.path.join(workspace.root, name))}
+    clean = [name for name in edited if name not in dirty and name not in gone]
+    if len(dirty) >= MOST_FILES:
+        clean = []  # the list of changed files is cut
     try:
-        return tracked_before(workspace.root, edited, clock.parse(seen["at"]))
+        as_in_head = tracked(workspace.root, clean) if clean else set()
+        lost = [name for name in edited if name in gone or name in as_in_head]
+        if lost and now["commit"]:
+            since = clock.parse(seen["started_at"])
+            committed = committed_since(workspace.root, lost, since)
+            return [name for name in lost if name not in committed]
     except (GitError, ValueError):
         return []
+    return lost
 
 
 def is_own(name: str) -> bool:

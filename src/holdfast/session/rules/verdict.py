@@ -57,12 +57,12 @@ def judge(
     return (reasons[0]["verdict"] if reasons else "CLEAN"), reasons
 
 
-def undone(files: Sequence[str]) -> Reason:
+def lacking(files: Sequence[str]) -> Reason:
     """Edits of the session that are not in the work tree."""
     more = len(files) - MOST_FILES
     rest = f" and {more} more" if more > 0 else ""
     shown = ", ".join(files[:MOST_FILES])
-    what = f"edits of the session were undone or lost: as in HEAD, which is older: {shown}{rest}"
+    what = f"edits of the session were undone or lost: {shown}{rest}"
     return {"verdict": "DRIFTED", "what": what}
 
 
