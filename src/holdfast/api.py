@@ -50,6 +50,13 @@ class Workspace:
     def __init__(self, folder: str | None = None, *, actor: str = "") -> None:
         self._workspace = discover(folder)
         self._actor = actor or current_user()
+        self._away = ""
+
+    @property
+    def away(self) -> str:
+        """Why the last call went on without the journal's server, with what this machine knows: `resume`,
+        `sessions`, `checkpoint` and `note` do. Empty when the server answered."""
+        return self._away
 
     @property
     def root(self) -> str:
@@ -154,7 +161,7 @@ class Workspace:
         from holdfast.session.resume import refuse_foreign, resume
 
         found = resume(
-            self._workspace,
+            self._reachable(resume),
             {
                 "session": session,
                 "transcript": transcript,
@@ -216,7 +223,7 @@ class Workspace:
         """The sessions that can be resumed here, newest first."""
         from holdfast.session.session_list import list_sessions
 
-        return list_sessions(self.root, self._workspace, now=clock.now())
+        return list_sessions(self.root, self._reachable(list_sessions), now=clock.now())
 
     # Notes and the past
 
@@ -364,8 +371,8 @@ class Workspace:
 
         if not can_work_offline(operation):
             return self._workspace
-        workspace, away = reachable(self._workspace)
-        if away:
+        workspace, self._away = reachable(self._workspace)
+        if self._away:
             self._workspace.wants_forwarder = True
         return workspace
 

@@ -63,8 +63,9 @@ class Call:
         self.now = clock.now()
         self._folder = folder
         self._workspace: Workspace | None = None
-        # Why the server is away, while the call goes on without it.
+        # Why the server is away, while the call goes on without it, and what the caller reads of that.
         self._away = ""
+        self._away_message = ""
 
     @property
     def folder(self) -> str:
@@ -100,10 +101,11 @@ class Call:
         """The workspace. While its server is away, an operation that works offline gets the same one
         without the server: what it writes is kept on this machine."""
         if self.workspace.url:
-            from holdfast.remote.offline import can_work_offline, reachable
+            from holdfast.remote.offline import away_message, can_work_offline, reachable
 
             if can_work_offline(operation):
                 self._workspace, self._away = reachable(self.workspace)
+                self._away_message = away_message(operation, self._away)
         return self.workspace
 
     @property
@@ -137,9 +139,7 @@ class Call:
                 raise add_offline_hint(error, self._away) from None
             raise
         if self._away:
-            from holdfast.remote.offline import away_message
-
-            warn(away_message(self._away))
+            warn(self._away_message)
         if self._workspace is not None and "redact.rules" in self._workspace.ignored_settings:
             # A rule that does not hold, unnoticed, would let secrets through.
             warn(

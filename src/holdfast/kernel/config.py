@@ -226,6 +226,12 @@ def load(workspace: Workspace, journal: Journal | None = None) -> dict[str, Any]
     return values
 
 
+def settings_of(workspace: Workspace) -> dict[str, Any]:
+    """The same, from the journal's copy of the file where the journal is a file too. No server is asked."""
+    is_file = not workspace.url and workspace.exists()
+    return load(workspace, workspace.journal if is_file else None)
+
+
 def guarded_in(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a file that name a command, a place, a variable or a rule."""
     return {

@@ -11,6 +11,7 @@ from holdfast.git.repository import read_head
 from holdfast.kernel.errors import HoldfastError
 from holdfast.maintenance import registry
 from holdfast.maintenance.status import attention
+from holdfast.remote.offline import reads_offline
 from holdfast.session.session_list import list_sessions
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Overview(TypedDict):
     why: str
 
 
+@reads_offline
 def gather(workspace: Workspace | None, folder: str, *, now: int) -> Overview:
     """What holdfast sees here. Nothing is written."""
     sessions = list_sessions(

@@ -51,7 +51,7 @@ class ToolCall:
         self.client = client
         self.folder = os.path.abspath(folder or os.curdir)
         self.now = clock.now()
-        # Why the server is away, while the call goes on without it.
+        # What the caller must know while the call goes on without the server.
         self.away = ""
         self._workspace: Workspace | None = None
 
@@ -77,7 +77,8 @@ class ToolCall:
         """The workspace. While its server is away, an operation that works offline gets the same one
         without the server: what it writes is kept on this machine."""
         if can_work_offline(operation):
-            self._workspace, self.away = reachable(self.workspace)
+            self._workspace, why = reachable(self.workspace)
+            self.away = away_message(operation, why) if why else self.away
         return self.workspace
 
     @property
@@ -121,7 +122,7 @@ def answered(
         try:
             put_back(call.workspace, now=call.now)
             answer = work(call, **arguments)
-            said = [away_message(call.away)] if call.away else []
+            said = [call.away] if call.away else []
             envelope = {"schema": SCHEMA, "ok": True, "data": answer.data, "next": answer.next}
             lines = [*answer.lines, *said, *(f"next: {command}" for command in answer.next)]
             return _result(call, "\n".join(lines), envelope)

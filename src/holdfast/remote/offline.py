@@ -31,6 +31,13 @@ def works_offline(operation: Operation) -> Operation:
     return operation
 
 
+def reads_offline(operation: Operation) -> Operation:
+    """Mark an operation that only reads and still helps while the server is away, with what this machine
+    knows."""
+    operation.reads_offline = True  # type: ignore[attr-defined]
+    return works_offline(operation)
+
+
 def can_work_offline(operation: Callable[..., Any]) -> bool:
     return getattr(operation, "works_offline", False)
 
@@ -46,7 +53,13 @@ def reachable(workspace: Workspace) -> tuple[Workspace, str]:
     return workspace, ""
 
 
-def away_message(why: str) -> str:
+def away_message(operation: Callable[..., Any], why: str) -> str:
+    """What a caller must know of an operation that went on without the server."""
+    if getattr(operation, "reads_offline", False):
+        return (
+            "The server is away, so this is what this machine knows; notes, and the work of other machines, "
+            f"are missing. {why}"
+        )
     return f"Kept here, not yet on the server: {why}"
 
 

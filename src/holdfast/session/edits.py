@@ -505,8 +505,7 @@ def _merge(
 
 
 def _told(workspace: Workspace | None, found: FoundSession, files: Sequence[_File]) -> SessionEdits:
-    journal = workspace.journal if workspace and workspace.exists() else None
-    rules = config.load(workspace, journal)["redact.rules"] if workspace else {}
+    rules = config.settings_of(workspace)["redact.rules"] if workspace else {}
     redactor = Redactor(rules=rules)
     return {
         "session": found["session"],

@@ -12,6 +12,7 @@ from holdfast.clients.table import clients_at_home, own_id, titles
 from holdfast.kernel import clock, config
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
+from holdfast.remote.offline import reads_offline
 from holdfast.session import handover_text, pack, session_files, sessions
 from holdfast.session.ccc_files import broken_progress, folder_of, read_state
 from holdfast.session.rules import progress
@@ -99,6 +100,7 @@ MOST_PREDECESSORS = 5
 MOST_NOTES = 8
 
 
+@reads_offline
 def resume(
     workspace: Workspace, request: ResumeRequest, *, now: int, status: Running | None = None
 ) -> Resumption:
@@ -106,7 +108,7 @@ def resume(
     what changed in the work tree."""
     if request.get("transcript"):
         return _from_transcript(workspace, request, now)
-    settings = config.load(workspace, workspace.journal if workspace.exists() else None)
+    settings = config.settings_of(workspace)
     chosen = _choose(workspace, request, now)
     state, found = chosen["state"], chosen["found"]
     around = _around(workspace, state["last"]["at"] if state and state["last"] else "")
@@ -454,7 +456,7 @@ def _from_transcript(workspace: Workspace | None, request: ResumeRequest, now: i
     found = found_at(request["transcript"])
     state = _known(workspace, found["session"]) if workspace and workspace.exists() else None
     if workspace is not None and state is not None:
-        settings = config.load(workspace, workspace.journal)
+        settings = config.settings_of(workspace)
         state, seen, source = _with_observation(workspace, state, found, now)
         return _resumed(workspace, request, settings, state, seen, source, None, now)
     return _of_found(found, request, now)

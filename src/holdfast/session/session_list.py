@@ -8,6 +8,7 @@ from holdfast.clients.discovery import sessions_in
 from holdfast.clients.liveness import running_clients
 from holdfast.clients.transcripts import describe
 from holdfast.kernel import clock
+from holdfast.remote.offline import reads_offline
 from holdfast.session import sessions
 from holdfast.session.client_process import standing
 from holdfast.session.rules.handover import progress_of
@@ -40,6 +41,7 @@ class ListedSession(TypedDict):
     state: SessionState | None
 
 
+@reads_offline
 def list_sessions(
     folder: str, workspace: Workspace | None, *, most: int = MOST, now: int
 ) -> list[ListedSession]:

@@ -45,8 +45,7 @@ def read_or_new(workspace: Workspace, session: str) -> SessionState:
 
 def reads_transcripts(workspace: Workspace) -> bool:
     """Whether the transcripts of clients are read here at all."""
-    journal = workspace.journal if workspace.exists() else None
-    return bool(config.load(workspace, journal)["session.observe"])
+    return bool(config.settings_of(workspace)["session.observe"])
 
 
 def latest(workspace: Workspace) -> list[SessionState]:

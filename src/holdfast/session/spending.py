@@ -177,7 +177,7 @@ def account(
 def _with_tally(workspace: Workspace, read: Callable[[Tally, Clean, Fold | None], Any]) -> Any:
     """What `read` returns for the workspace's tally, its redaction, and the fold of observations."""
     clean = redaction_of(workspace)
-    settings = config.load(workspace, workspace.journal if workspace.exists() else None)
+    settings = config.settings_of(workspace)
     fold = fold_events if settings["session.observe"] else None
     with open_tally(workspace.home) as tally:
         try:
@@ -385,8 +385,7 @@ def redaction_of(workspace: Workspace) -> Callable[[str], str]:
         if not made:
             from holdfast.kernel.redact import Redactor
 
-            journal = workspace.journal if workspace.exists() else None
-            made.append(Redactor(rules=config.load(workspace, journal)["redact.rules"]).text)
+            made.append(Redactor(rules=config.settings_of(workspace)["redact.rules"]).text)
         return made[0](said)
 
     return clean

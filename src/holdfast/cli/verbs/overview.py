@@ -21,7 +21,8 @@ LONGEST_REQUEST = 40
 def answer(call: Call) -> Reply:
     """Say where you are and what to do next."""
     with ProgressLine("Reading the sessions of your clients", is_shown=not call.as_json):
-        found = gather(call.workspace_if_any, call.folder, now=call.now)
+        workspace = call.workspace_if_any and call.workspace_for(gather)
+        found = gather(workspace, call.folder, now=call.now)
     sessions = [
         {name: value for name, value in one.items() if name != "state"} for one in found["sessions"]
     ]

@@ -107,7 +107,7 @@ def resume_command(
     --in CLIENT --at-reset waits for the end of a usage limit, then starts the client. It says until when,
     and Ctrl+C ends it.
     """
-    workspace = call.workspace_if_any
+    workspace = call.workspace_if_any and call.workspace_for(resume)
     if listing:
         return _listing(call, workspace)
     if at_reset:

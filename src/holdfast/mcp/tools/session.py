@@ -106,7 +106,7 @@ def resume(
     """Read what the last session left: a verdict (CLEAN, UNKNOWN, STALE, DRIFTED, FOREIGN) and the text to
     continue from. Call it at the start, unless that text is already in your context."""
     found = resuming.resume(
-        call.workspace,
+        call.workspace_for(resuming.resume),
         {
             "session": session or "",
             "issue": issue or "",
