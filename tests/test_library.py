@@ -22,7 +22,7 @@ NAMES = {
     *("StoreAway", "StreamClosed", "Usage", "VersionConflict", "Waiting"),
 }
 MEMBERS = {
-    *("root", "journal", "close"),
+    *("root", "journal", "away", "close"),
     *("checkpoint", "resume", "resume_at_reset", "sessions", "edits", "apply_edits"),
     *("note", "status", "history", "show", "diff", "restore", "snapshot"),
     *("conflicts", "settle"),
