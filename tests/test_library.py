@@ -77,7 +77,7 @@ def test_the_examples_of_its_page_run_in_order(repository: Path) -> None:
     }
     # The page's text names these; they need nothing to be shown.
     assert MEMBERS - used == {
-        *("root", "journal", "sessions", "diff", "edits", "apply_edits"),
+        *("root", "journal", "away", "sessions", "diff", "edits", "apply_edits"),
         "resume_at_reset",
         *("conflicts", "settle"),
     }

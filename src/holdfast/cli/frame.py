@@ -148,6 +148,7 @@ class Call:
         self._forward()
         self._tell_of_resets()
         self._tell_of_loss()
+        self._tell_of_alike()
         try:
             if self.as_json:
                 answer: dict[str, Any] = {"schema": SCHEMA, "ok": reply.error is None}
@@ -195,6 +196,26 @@ class Call:
         loss = find_loss(workspace, self.now)
         if loss is not None and loss["at"] >= clock.precise(self.now):
             warn(f"{loss_in_words(loss)}. `holdfast doctor` says more.")
+
+    def _tell_of_alike(self) -> None:
+        """Say that a journal is empty because the project has another name on the server."""
+        workspace = self._workspace
+        if workspace is None or not workspace.is_on_server:
+            return
+        journal = workspace.journal
+        if not getattr(journal, "is_new", False):
+            return
+        from holdfast.remote.move import join_hint, list_alike
+
+        try:
+            alike = list_alike(workspace, journal)
+        except HoldfastError:
+            return  # the command itself is done
+        if alike:
+            name = getattr(journal, "workspace", "")
+            warn(
+                f"{name} is new on this server, which also has {', '.join(alike)}. {join_hint(alike)}"
+            )
 
     def _tell_of_resets(self) -> None:
         """See to it that people are told when a usage limit ends, also after a restart of the machine."""

@@ -31,7 +31,8 @@ from holdfast.maintenance.backup import describe, salvage
 from holdfast.maintenance.client_checks import check_clients, check_failures, new_check
 from holdfast.maintenance.gc import leftovers
 from holdfast.remote import facts
-from holdfast.remote.move import astray, server_of
+from holdfast.remote.identity import name_of
+from holdfast.remote.move import astray, join_hint, list_alike, server_of
 from holdfast.streams import open_writer, rules_of
 
 TYPE_CHECKING = False
@@ -513,6 +514,10 @@ def _elsewhere(workspace: Workspace) -> Check:
     """Whether another journal holds records that commands here do not read."""
     found = astray(workspace)
     if found is None:
+        alike = list_alike(workspace, workspace.journal) if workspace.url else []
+        if alike:
+            what = f"This journal is {name_of(workspace)}; the server also has {', '.join(alike)}"
+            return new_check("elsewhere", what, why=join_hint(alike))
         return new_check("elsewhere", "All records are in this journal")
     return new_check("elsewhere", found.what, status="warning", why=found.why, fix=found.fix)
 

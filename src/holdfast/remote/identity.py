@@ -1,15 +1,16 @@
 """What a workspace is called on a server that many machines share, and which machine this is.
 
 Two clones of one repository are one workspace there when they agree on its name: the setting
-`journal.workspace`, else the address of `origin`, which clones have in common and forks have not.
-The name is written down on first use, so that a remote that moves does not leave the journal behind.
+`journal.workspace`, else the address of `origin`, which clones have in common and forks have not. Where
+`origin` is a folder, the name is made of its path and the first commit; a repository without `origin` is
+its own. The name is written down on first use, so that a remote that moves does not leave the journal behind.
 """
 
 from __future__ import annotations
 
 import os
 
-from holdfast.kernel.digest import new_id
+from holdfast.kernel.digest import id_of, new_id
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.workspace import MACHINE_FILE
@@ -22,16 +23,16 @@ if TYPE_CHECKING:
 NAME_FILE = "workspace"
 LONGEST_NAME = 200
 LARGEST_NAME = 4096
+# What stands of a first commit and of a path in the name of a folder.
+COMMIT_LETTERS, PATH_LETTERS = 8, 6
 
 
 def name_of(workspace: Workspace) -> str:
     """The workspace's name in a database. Nothing is written down before the first record is."""
-    name = name_by_now(workspace) or name_of_remote(_origin(workspace))
+    name = name_by_now(workspace)
     if not name:
-        # Nothing that another machine could know: it is this clone's alone until a person names it.
-        folder = os.path.basename(workspace.root)[: LONGEST_NAME - 9]
-        printable = "".join(letter for letter in folder if letter.isprintable())
-        name = f"{printable}-{new_id()[:8]}"
+        origin = _ask_git(workspace, "config", "--get", "remote.origin.url")
+        name = name_of_remote(origin) or _name_of_folder(workspace, origin)
     if not name.isprintable() or len(name) > LONGEST_NAME or name != name.strip():
         raise Usage(
             f"journal.workspace must be at most {LONGEST_NAME} printable characters: {name!r}.",
@@ -101,19 +102,73 @@ def name_of_remote(address: str) -> str:
     return f"{host}/{path.strip('/').removesuffix('.git')}".lower()
 
 
-def _origin(workspace: Workspace) -> str:
+def is_named_by_setting(workspace: Workspace) -> bool:
+    """Whether a person chose the workspace's name."""
+    return bool(setting(workspace, "journal.workspace"))
+
+
+def is_alike(name: str, other: str) -> bool:
+    """Whether two names may well be of one project: the same last word, or the same first commit."""
+    (label, commit), (other_label, other_commit) = _parts(name), _parts(other)
+    return name != other and (label == other_label or commit == other_commit != "")
+
+
+def _parts(name: str) -> tuple[str, str]:
+    """The last word of a name, and the first commit that a folder's name holds."""
+    label, first, path = (name.rpartition("/")[2].rsplit("-", 2) + ["", ""])[:3]
+    if not _is_hex(first, COMMIT_LETTERS) or not _is_hex(path, PATH_LETTERS):
+        return name.rpartition("/")[2].lower(), ""
+    return label.lower(), first
+
+
+def _is_hex(text: str, length: int) -> bool:
+    return len(text) == length and not text.strip("0123456789abcdef")
+
+
+def _name_of_folder(workspace: Workspace, origin: str) -> str:
+    """The name where no address says it. All clones of a folder find the same one; the first commit is in
+    it because two machines may have different things at one path."""
+    path = _folder_of_origin(workspace, origin)
+    label = os.path.basename(path).removesuffix(".git")[: LONGEST_NAME - 20]
+    label = "".join(letter for letter in label if letter.isprintable()).strip()
+    # Along the first parents: a history that was merged in later has a first commit of its own.
+    walk = ("rev-list", "--first-parent", "--max-parents=0")
+    commit = _ask_git(workspace, *walk, "refs/remotes/origin/HEAD") if origin else ""
+    commit = commit or _ask_git(workspace, *walk, "HEAD")
+    if _is_hex(commit[:COMMIT_LETTERS], COMMIT_LETTERS):
+        return f"{label}-{commit[:COMMIT_LETTERS]}-{id_of(path)[:PATH_LETTERS]}"
+    # Nothing that another machine could know: it is this clone's alone until a person names it.
+    inode = os.stat(workspace.git_dir or workspace.root).st_ino
+    return f"{label}-{id_of(f'{path} {inode} {os.uname().nodename}')[:8]}"
+
+
+def _folder_of_origin(workspace: Workspace, origin: str) -> str:
+    """The real path of a folder that is cloned, however it was spelled."""
+    if not workspace.git_dir:
+        return workspace.root
+    top = workspace.git_dir
+    if os.path.basename(top) == ".git":
+        top = os.path.dirname(top)
+    path = os.path.realpath(os.path.join(top, origin.removeprefix("file://")))
+    if not os.path.exists(path) and os.path.exists(f"{path}.git"):
+        path = f"{path}.git"
+    return os.path.dirname(path) if os.path.basename(path) == ".git" else path
+
+
+def _ask_git(workspace: Workspace, *words: str) -> str:
+    """The first line that git prints; nothing where it fails."""
     if not workspace.git_dir:
         return ""
     import subprocess
 
-    command = ["git", "--git-dir", workspace.git_dir, "config", "--get", "remote.origin.url"]
+    command = ["git", "--git-dir", workspace.git_dir, *words]
     try:
         done = subprocess.run(
             command, check=False, capture_output=True, text=True, errors="replace"
         )
     except OSError:
         return ""
-    return done.stdout.strip()
+    return done.stdout.strip().partition("\n")[0]
 
 
 def _write_machine(workspace: Workspace, machine: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from shlex import quote
 
 from holdfast.journal import transfer, upkeep
 from holdfast.journal.postgres.url import without_password
@@ -14,7 +15,7 @@ from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.trust import adopt
 from holdfast.kernel.workspace import MOVED_FILE
 from holdfast.remote.address import check
-from holdfast.remote.identity import name_of
+from holdfast.remote.identity import is_alike, is_named_by_setting, name_of
 from holdfast.remote.spool import Spool
 
 TYPE_CHECKING = False
@@ -79,7 +80,7 @@ def move(
     moved: Moved = {
         "source": source.place,
         "target": workspace.journal_path if to == LOCAL else without_password(to),
-        "workspace": _name(workspace),
+        "workspace": name_of(workspace),
         "records": total,
         "streams": len(heads),
         "copied": 0,
@@ -167,10 +168,6 @@ def _remove(path: str) -> None:
             os.unlink(path + suffix)
 
 
-def _name(workspace: Workspace) -> str:
-    return name_of(workspace)
-
-
 def _mark_moved(workspace: Workspace, source: Journal, target: Journal, now: int) -> None:
     if workspace.url:
         return  # from server to server: the old one's own row says it
@@ -216,6 +213,24 @@ def astray(workspace: Workspace) -> Astray | None:
         f"{workspace.journal.place}",
         "A command without the URL writes to the file; only sessions and agents go over by themselves.",
         "HOLDFAST_URL= holdfast history",
+    )
+
+
+def list_alike(workspace: Workspace, journal: Journal) -> list[str]:
+    """Other workspaces on the server that may be the same project under another name. None where a person
+    has named this one."""
+    from holdfast.journal.postgres.journal import PostgresJournal
+
+    if not isinstance(journal, PostgresJournal) or is_named_by_setting(workspace):
+        return []
+    return [other for other in journal.others() if is_alike(journal.workspace, other)]
+
+
+def join_hint(alike: list[str]) -> str:
+    """How to use one of them instead."""
+    return (
+        f"If it is the same project: export HOLDFAST_JOURNAL_WORKSPACE={quote(alike[0])}, or set "
+        "journal.workspace in holdfast.toml, in every clone."
     )
 
 

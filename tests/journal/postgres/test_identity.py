@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.workspace import discover
-from holdfast.remote.identity import machine_of, name_of, name_of_remote, settle
+from holdfast.remote.identity import is_alike, machine_of, name_of, name_of_remote, settle
 from tests.trusting import trust_settings
 
 if TYPE_CHECKING:
@@ -65,16 +65,64 @@ def test_a_remote_that_moves_does_not_leave_the_journal_behind(repository: Path,
     assert name_of(discover()) == "github.com/org/old"
 
 
-def test_without_a_remote_the_name_is_this_clones_alone(
+def test_clones_of_a_folder_are_one_workspace_and_forks_are_not(
     repository: Path, git: Git, tmp_path: Path
 ) -> None:
+    git("commit", "--quiet", "--allow-empty", "-m", "first")
+    origin = tmp_path / "p2.git"
+    git("clone", "--quiet", "--bare", str(repository), str(origin))
+    for clone, address in (("ada", str(origin)), ("ben", f"file://{origin}"), ("cy", "../p2")):
+        git("clone", "--quiet", str(origin), str(tmp_path / clone))
+        git("remote", "set-url", "origin", address, at=tmp_path / clone)
+    names = {name_of(discover(str(tmp_path / clone))) for clone in ("ada", "ben", "cy")}
+    first = git("rev-list", "--max-parents=0", "HEAD", at=tmp_path / "ada").strip()
+    [name] = names
+    assert name.startswith(f"p2-{first[:8]}-")
+    # What is merged in or checked out later changes nothing.
+    git("checkout", "--quiet", "--orphan", "other", at=tmp_path / "ada")
+    git("commit", "--quiet", "--allow-empty", "-m", "another beginning", at=tmp_path / "ada")
+    assert name_of(discover(str(tmp_path / "ada"))) == name
+    git("clone", "--quiet", "--bare", str(origin), str(tmp_path / "fork/p2.git"))
+    git("clone", "--quiet", str(tmp_path / "fork/p2.git"), str(tmp_path / "dan"))
+    fork = name_of(discover(str(tmp_path / "dan")))
+    assert fork != name
+    assert is_alike(name, fork)
+
+
+def test_a_repository_without_a_remote_is_the_origin_of_its_clones(
+    repository: Path, git: Git, tmp_path: Path
+) -> None:
+    git("commit", "--quiet", "--allow-empty", "-m", "first")
     git("clone", "--quiet", str(repository), str(tmp_path / "clone"))
-    here, there = settled(), settled(str(tmp_path / "clone"))
-    assert here.startswith("repository-")
-    assert here != there
-    assert name_of(discover()) == here
+    assert name_of(discover()) == settled(str(tmp_path / "clone"))
+    assert name_of(discover()).startswith("repository-")
     git("worktree", "add", "--quiet", str(tmp_path / "worktree"))
-    assert name_of(discover(str(tmp_path / "worktree"))) == here
+    assert name_of(discover(str(tmp_path / "worktree"))) == settled()
+
+
+def test_a_repository_without_a_commit_has_one_name_too(tmp_path: Path, git: Git) -> None:
+    for name in ("one", "two"):
+        git("init", "--quiet", str(tmp_path / name / "p"))
+    one, again, two = (
+        name_of(discover(str(tmp_path / name / "p"))) for name in ("one", "one", "two")
+    )
+    assert one == again != two
+
+
+ALIKE = {
+    ("p2-b84f880a-c21a90", "p2-b84f880a-000000"): True,
+    ("p2-b84f880a-c21a90", "renamed-b84f880a-000000"): True,
+    ("p2-b84f880a-c21a90", "github.com/org/p2"): True,
+    ("p2-b84f880a-c21a90", "p2-00000000-c21a90"): True,
+    ("p2-b84f880a-c21a90", "p3-00000000-c21a90"): False,
+    ("p2-b84f880a-c21a90", "p2-b84f880a-c21a90"): False,
+    ("github.com/org/one", "github.com/org/two"): False,
+}
+
+
+@pytest.mark.parametrize("names", ALIKE)
+def test_names_that_may_be_of_one_project(names: tuple[str, str]) -> None:
+    assert is_alike(*names) is is_alike(*reversed(names)) is ALIKE[names]
 
 
 def test_the_setting_decides(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from holdfast.journal.interface import Journal
     from holdfast.journal.postgres.journal import PostgresJournal
 
+    from tests.conftest import Git
+
     Open = Callable[..., PostgresJournal]
 
 
@@ -292,3 +294,61 @@ def test_a_hash_is_the_same_on_both_sides(file: SqliteJournal, open_journal: Ope
     assert canonical_json.dumps(finding(server, "note:a")) == canonical_json.dumps(
         finding(file, "note:a")
     )
+
+
+def test_a_dry_run_says_the_name_and_a_clone_of_the_folder_finds_the_records(
+    repository: Path,
+    holdfast: Holdfast,
+    url: str,
+    git: Git,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    git("commit", "--quiet", "--allow-empty", "-m", "first")
+    git("clone", "--quiet", "--bare", str(repository), str(tmp_path / "p2.git"))
+    for clone in ("ada", "ben"):
+        git("clone", "--quiet", str(tmp_path / "p2.git"), str(tmp_path / clone))
+    monkeypatch.chdir(tmp_path / "ada")
+    holdfast("note", "from ada")
+    words = ("journal", "move", "--to", url)
+    dry = [holdfast(*words, "--dry-run", "--json").data["workspace"] for _ in range(2)]
+    moved = holdfast(*words, "--json").data["workspace"]
+    assert dry == [moved, moved]
+    monkeypatch.setenv("HOLDFAST_URL", url)
+    monkeypatch.chdir(tmp_path / "ben")
+    assert "from ada" in holdfast("note").out
+
+
+def test_an_empty_journal_names_the_workspace_that_may_be_meant(
+    repository: Path,
+    holdfast: Holdfast,
+    empty_database: str,
+    git: Git,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The origin is mounted elsewhere on the colleague's machine, so the two names differ."""
+    git("commit", "--quiet", "--allow-empty", "-m", "first")
+    monkeypatch.setenv("HOLDFAST_URL", empty_database)
+    for person in ("ada", "ben"):
+        (tmp_path / person).mkdir()
+        git("clone", "--quiet", "--bare", str(repository), str(tmp_path / person / "p2.git"))
+        git("clone", "--quiet", str(tmp_path / person / "p2.git"), str(tmp_path / person / "p2"))
+    monkeypatch.chdir(tmp_path / "ada/p2")
+    assert holdfast("note", "from ada").err == ""
+    name = Path(".git/holdfast/workspace").read_text()
+    monkeypatch.chdir(tmp_path / "ben/p2")
+    join = f"export HOLDFAST_JOURNAL_WORKSPACE={name}"
+    for words in (("status",), ("note", "from ben")):
+        said = holdfast(*words)
+        assert said.code == 0, said
+        assert f"is new on this server, which also has {name}" in said.err
+        assert join in said.err
+    assert holdfast("note", "again").err == "", "it is said until there is a record"
+    [check] = [
+        one for one in holdfast("doctor", "--json").data["checks"] if one["id"] == "elsewhere"
+    ]
+    assert name in check["what"]
+    assert join in check["why"]
+    monkeypatch.setenv("HOLDFAST_JOURNAL_WORKSPACE", name)
+    assert "from ada" in holdfast("note").out

@@ -92,6 +92,8 @@ class PostgresJournal(Sessions):
         self._tips: dict[str, Tip] = {}
         self._bell = Bell()
         self._number = 0
+        # Whether the database had no such workspace when it was first asked.
+        self.is_new = False
         self._reads_only: bool | None = None
         self.session()
 
@@ -105,7 +107,16 @@ class PostgresJournal(Sessions):
                 "SELECT number FROM holdfast.workspaces WHERE id = %s", self.workspace
             )
             self._number = found[0][0] if found else 0
+            self.is_new = self.is_new or not found
         return self._number
+
+    def others(self) -> list[str]:
+        """The names of the other workspaces of this database that have records, and may be seen."""
+        rows = self._rows(
+            "SELECT id FROM holdfast.workspaces WHERE seq > 0 AND id <> %s ORDER BY id",
+            self.workspace,
+        )
+        return [id for (id,) in rows]
 
     def register(self) -> int:
         """Give the workspace its number, if it has none yet."""
