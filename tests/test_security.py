@@ -40,7 +40,7 @@ OPENED = {
     "processes/distribution.py": "the Python that runs us",
     "processes/agent_process.py": "the log of a process that we started",
     "remote/server_time.py": "/proc",
-    "maintenance/doctor.py": "/proc",
+    "maintenance/checks/journal.py": "/proc",
     "journal/migrate.py": "our own package",
     "journal/postgres/connect.py": "our own package",
     "journal/salvage.py": "a copy that we made",

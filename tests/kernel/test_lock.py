@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.kernel import lock
 from holdfast.kernel.errors import StoreAway
 from holdfast.kernel.lock import WorkspaceLock
 
@@ -49,7 +50,7 @@ def test_without_a_thread_the_writer_asks_again(
     holder.acquire()
     release = threading.Timer(0.05, holder.release)
     release.start()
-    monkeypatch.setattr("holdfast.kernel.lock.start_new_thread", refuse)
+    monkeypatch.setattr(lock, "start_new_thread", refuse)
     with WorkspaceLock(home):
         release.join()
     holder.acquire()

@@ -8,40 +8,19 @@ from holdfast.clients.settings.condition import conditions
 from holdfast.kernel import clock, failures
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.text import plural
+from holdfast.maintenance.checks.check import new_check
 from holdfast.processes.distribution import FOREIGN, NAME, find_foreign_package
 from holdfast.session.handover_text import how_long
 from holdfast.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Literal, TypedDict
+    from typing import Literal
 
     from holdfast.clients.hook_runs import HookRuns
     from holdfast.clients.settings.condition import Condition
     from holdfast.kernel.workspace import Workspace
-
-    class Check(TypedDict):
-        """One check. `fixed` says what `--fix` did about it."""
-
-        id: str
-        status: Literal["ok", "warning", "problem"]
-        what: str
-        why: str
-        fix: str
-        fixed: str
-
-
-def new_check(
-    id: str,
-    what: str,
-    *,
-    status: Literal["ok", "warning", "problem"] = "ok",
-    why: str = "",
-    fix: str = "",
-    fixed: str = "",
-) -> Check:
-    """A check that found nothing wrong, unless `status` says so."""
-    return {"id": id, "status": status, "what": what, "why": why, "fix": fix, "fixed": fixed}
+    from holdfast.maintenance.checks.check import Check
 
 
 def check_clients(

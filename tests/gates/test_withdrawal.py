@@ -1,4 +1,4 @@
-"""A question that is taken back: nobody is asked any more, and nobody has answered."""
+"""A question that its agent takes back: no person is asked any more, and none has answered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whoever waits is told, and nobody's commit waits for that."""
+"""A reader that waits is notified, and no commit waits for that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose a session is: the project's that it began in, wherever its agent goes since."""
+"""A session belongs to the project that it began in, wherever its agent goes later."""
 
 from __future__ import annotations
 

@@ -1,0 +1,282 @@
+"""What `doctor` checks of the work tree: the files that Holdfast reads and writes there."""
+
+from __future__ import annotations
+
+import os
+from glob import escape, iglob
+
+from holdfast.clients.installation import hide_from_git, made_settings
+from holdfast.git.repository import GitError
+from holdfast.git.run import git
+from holdfast.kernel import clock, inbox
+from holdfast.kernel.commit import REPAIR, Order, commit, take_in
+from holdfast.kernel.digest import new_id
+from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.git_index import tracked_below
+from holdfast.kernel.plain_file import is_nested_deeper, read_plain
+from holdfast.kernel.state import load
+from holdfast.kernel.text import plural
+from holdfast.kernel.views import quarantine
+from holdfast.kernel.views.exchange import is_supported
+from holdfast.kernel.views.files import content_digest, identity_of, target_of
+from holdfast.kernel.workspace import TOOL_FOLDER, worktrees
+from holdfast.maintenance import conflicts
+from holdfast.maintenance.checks.check import new_check
+from holdfast.streams import open_writer, rules_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.maintenance.checks.check import Check
+
+# The files of a work tree that Holdfast reads, as patterns.
+READ_FILES = (
+    *("holdfast.toml", ".ccc-state.json", ".ccc-progress.md", ".notes/*.md"),
+    *(".autopilot/config.yaml", ".autopilot/state/*.json", "agent_checkpoints/*.json"),
+    *("conductor/tracks/*/metadata.json", ".ohrfc/*/state.json", ".ohrfc/*/checkpoint.md"),
+    f"{TOOL_FOLDER}/inbox/*.json",
+)
+DEEPEST = 500
+
+
+def check_strange_files(workspace: Workspace, now: int, fix: bool) -> Check:
+    """What stands in the place of a file and is none that can be read. `fix` moves it aside."""
+    found = list(list_strange_files(workspace))
+    if not found:
+        return new_check("files", "Every file that Holdfast reads is a plain one")
+    if fix:
+        moved = [f"{path} is now {_move_aside(workspace, path, now)}" for path, _ in found]
+        return new_check("files", "Strange files were moved aside", fixed="; ".join(moved))
+    path, why = found[0]
+    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+    return new_check(
+        "files",
+        f"{path} cannot be read: {why}{more}",
+        status="problem",
+        why="What it should say is not known, and is not written there.",
+        fix="holdfast doctor --fix moves it aside",
+    )
+
+
+def list_strange_files(workspace: Workspace) -> Iterator[tuple[str, str]]:
+    """The places of files that hold something else, or more than a reader takes; and what it is."""
+    for root in worktrees(workspace):
+        for pattern in READ_FILES:
+            for path in sorted(iglob(os.path.join(escape(root), pattern))):
+                why = _why_strange(path)
+                if why:
+                    yield path, why
+
+
+def _why_strange(path: str) -> str:
+    try:
+        content = read_plain(path)
+    except FileNotFoundError:
+        return "it is a link to nothing" if os.path.islink(path) else ""
+    except PermissionError:
+        return ""  # a file like others, of another user
+    except OSError as error:
+        return error.strerror or str(error)
+    is_deep = is_nested_deeper(content.decode("utf-8", "replace"), DEEPEST)
+    return f"it is nested deeper than {DEEPEST} levels" if is_deep else ""
+
+
+def _move_aside(workspace: Workspace, path: str, now: int) -> str:
+    """Rename it: a copy of a pipe would wait for ever. Where it is now."""
+    stamp = clock.stamp(now).replace(":", "").replace("-", "")
+    name = f"{stamp}-{new_id()[:8]}-{os.path.basename(path)}"
+    folder = os.path.join(workspace.home, "aside")
+    try:
+        os.makedirs(folder, 0o700, exist_ok=True)
+        os.rename(path, os.path.join(folder, name))
+        return os.path.join(folder, name)
+    except OSError:  # on another disk
+        beside = os.path.join(os.path.dirname(path), f".{name}")
+        os.rename(path, beside)
+        return beside
+
+
+def check_views(workspace: Workspace, now: int, fix: bool) -> Check:
+    behind = [
+        (row["stream"], row["path"])
+        for row in workspace.journal.views(worktree=workspace.root)
+        if not row["removed"] and not _is_current(workspace, row["stream"], row["path"])
+    ]
+    if not behind:
+        return new_check("views", "Files say what the journal says")
+    fixed, refused = "", None
+    if fix and not workspace.journal.read_only:
+        writer = open_writer(workspace)
+        for stream in dict.fromkeys(stream for stream, _ in behind):
+            try:
+                commit(writer, [Order(stream, REPAIR)], actor="holdfast", now=now)
+            except HoldfastError as error:
+                refused = error  # a file that its protocol will not have written over
+        left = [path for stream, path in behind if not _is_current(workspace, stream, path)]
+        fixed = f"{len(behind) - len(left)} of {len(behind)} brought up to date"
+        if not left:
+            return new_check("views", "Files say what the journal says", fixed=fixed)
+    return new_check(
+        "views",
+        f"Not what the journal says: {', '.join(path for _, path in behind[:5])}",
+        status="warning",
+        why=refused.message
+        if refused
+        else "A crash came before the file was written, or it was edited since.",
+        fix=refused.hint if refused else "holdfast doctor --fix",
+        fixed=fixed,
+    )
+
+
+def _is_current(workspace: Workspace, stream: str, path: str) -> bool:
+    try:
+        subject = rules_of(stream)
+        state, _ = load(workspace.journal, subject, stream)
+        text = subject.render(state).get(path)
+        if text is None:
+            return True
+        target = target_of(workspace, path)
+        if identity_of(target) is None:
+            return False
+        return content_digest(read_plain(target)) == content_digest(text.encode())
+    except (HoldfastError, OSError):
+        return False
+
+
+def check_conflicts(workspace: Workspace) -> Check:
+    """Edits by hand that met a newer change. No repair: a person chooses."""
+    found = conflicts.list_all_conflicts(workspace)
+    if not found:
+        return new_check("conflicts", "No edit by hand met a newer change")
+    return new_check(
+        "conflicts",
+        "; ".join(conflicts.describe(one, 200) for one in found[:5]),
+        status="warning",
+        why="Both changed one value since the editor read the file. The file shows the newer one.",
+        fix=f"Choose: holdfast conflicts {found[0]['id'][:8]} --take edited, or --take kept",
+    )
+
+
+def check_inboxes(workspace: Workspace, now: int, fix: bool) -> Check:
+    roots = worktrees(workspace)
+    waiting = [path for root in roots for path in inbox.waiting(root)]
+    refused = [path for root in roots for path in inbox.refused(root)]
+    if waiting and fix and not workspace.journal.read_only:
+        taken = take_in(open_writer(workspace), roots)
+        return new_check("inbox", "No command waits", fixed=f"{taken} taken in")
+    if waiting:
+        return new_check(
+            "inbox",
+            f"{plural(len(waiting), 'command')} of sandboxed agents {'waits' if len(waiting) == 1 else 'wait'}.",
+            status="warning",
+            why="They could not write the journal; any next command here takes them in.",
+            fix="holdfast doctor --fix",
+        )
+    if refused:
+        return new_check(
+            "inbox",
+            f"{plural(len(refused), 'command was', 'commands were')} refused: {refused[0]}",
+            status="warning",
+            why="Their life was taken over, or their text is damaged.",
+            fix="Read them, and remove the files when they are of no more use.",
+        )
+    return new_check("inbox", "No command waits")
+
+
+def check_committed(workspace: Workspace) -> Check:
+    """Files of ours that came with the repository: they do not count."""
+    found = [
+        os.path.join(root, path)
+        for root in worktrees(workspace)
+        for path in sorted(tracked_below(root, TOOL_FOLDER))
+        if os.path.basename(path) != ".gitignore"
+    ]
+    if not found:
+        return new_check("committed", "No file of ours came with the repository")
+    return new_check(
+        "committed",
+        f"{plural(len(found), 'file')} of {TOOL_FOLDER}/ came with the repository and {'is' if len(found) == 1 else 'are'} ignored: {found[0]}",
+        status="warning",
+        why="They would be commands, or a journal, of the author of that repository.",
+        fix=f"Read them. To remove them: git rm -r --cached {TOOL_FOLDER}",
+    )
+
+
+def check_ignored(workspace: Workspace, fix: bool) -> Check:
+    ignore = os.path.join(workspace.tool_folder, ".gitignore")
+    seen = _settings_seen(workspace)
+    if seen and fix:
+        hide_from_git(workspace)
+        seen = _settings_seen(workspace)
+        if not seen:
+            return new_check("ignored", "Git does not see our own files", fixed="hidden from git")
+    if seen:
+        return new_check(
+            "ignored",
+            f"Git sees {', '.join(seen)}, which `holdfast init` made.",
+            status="warning",
+            why="These settings name paths of this machine; `git add -A` would take them along.",
+            fix="holdfast doctor --fix",
+        )
+    if not os.path.isdir(workspace.tool_folder) or os.path.exists(ignore):
+        return new_check("ignored", "Git does not see our own files")
+    if fix:
+        workspace.prepare_tool_folder()
+        return new_check("ignored", "Git does not see our own files", fixed=".gitignore written")
+    return new_check(
+        "ignored",
+        f"{ignore} is missing.",
+        status="warning",
+        why="Git would show our own files as new.",
+        fix="holdfast doctor --fix",
+    )
+
+
+def _settings_seen(workspace: Workspace) -> list[str]:
+    """The clients' settings that `init` made in this worktree, and that git shows as new files."""
+    root = os.path.realpath(workspace.root)
+    made = [path for path in made_settings(workspace) if path.startswith(root + os.sep)]
+    if not workspace.git_dir or not made:
+        return []
+    words = ("ls-files", "-z", "--others", "--exclude-standard", "--", *made)
+    try:
+        return [name for name in git(root, *words).decode(errors="replace").split("\0") if name]
+    except GitError:
+        return []  # the check of git itself says it
+
+
+def check_exchange(workspace: Workspace) -> Check:
+    try:
+        supported = is_supported(workspace.prepare_tool_folder())
+    except OSError as error:
+        return new_check(
+            "exchange",
+            f"{workspace.tool_folder} cannot be written: {error.strerror}.",
+            status="warning",
+            why="No view can be written in this worktree.",
+            fix="Make the folder writable for this user.",
+        )
+    if supported:
+        return new_check("exchange", "Edits that race with us are kept")
+    return new_check(
+        "exchange",
+        "This file system cannot exchange two files in one step.",
+        status="warning",
+        why="An edit at the very moment of a capture can be lost from the file.",
+        fix="Keep the worktree on ext4, xfs, btrfs, tmpfs or APFS.",
+    )
+
+
+def check_quarantine(workspace: Workspace) -> Check:
+    kept = quarantine.listing(workspace)
+    if not kept:
+        return new_check("quarantine", "Quarantine is empty")
+    return new_check(
+        "quarantine",
+        f"{plural(len(kept), 'file')} in {workspace.quarantine}",
+        status="warning",
+        why="An edit could not be read; the file is kept there as it was, unredacted.",
+        fix="Take what you need. `holdfast gc` removes old ones.",
+    )
