@@ -115,10 +115,11 @@ def is_alike(name: str, other: str) -> bool:
 
 def _parts(name: str) -> tuple[str, str]:
     """The last word of a name, and the first commit that a folder's name holds."""
-    label, first, path = (name.rpartition("/")[2].rsplit("-", 2) + ["", ""])[:3]
-    if not _is_hex(first, COMMIT_LETTERS) or not _is_hex(path, PATH_LETTERS):
-        return name.rpartition("/")[2].lower(), ""
-    return label.lower(), first
+    last = name.rpartition("/")[2].lower()
+    rest, _, path = last.rpartition("-")
+    label, _, first = rest.rpartition("-")
+    is_folder = _is_hex(first, COMMIT_LETTERS) and _is_hex(path, PATH_LETTERS)
+    return (label, first) if is_folder else (last, "")
 
 
 def _is_hex(text: str, length: int) -> bool:

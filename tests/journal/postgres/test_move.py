@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from holdfast.journal.interface import Journal
     from holdfast.journal.postgres.journal import PostgresJournal
-
     from tests.conftest import Git
 
     Open = Callable[..., PostgresJournal]
