@@ -63,7 +63,8 @@ def test_a_document_fills_every_field(project: Path, document: Document) -> None
     assert [one["rationale"] for one in read["decisions"]] == ["b", "d", "not given"]
     assert [one["until"] for one in read["blockers"]] == ["g", "i"]
     assert read["prompt"] == (
-        "Resume CIA-1. Current task: task 3 of 4. Key files: a.py.\nNext action: go on."
+        "Resume CIA-1. Current task: task 3 of 4. Key files: a.py.\nNext action: go on.\n"
+        "The task: parse."
     )
     assert "- [verified] it is there (" in text()
     assert progress.shortcomings(text()) == []

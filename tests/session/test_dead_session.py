@@ -119,3 +119,15 @@ def test_costs_and_lists_name_a_session_by_the_same_request(
     sources = spending.sources_at(transcript)
     (costs,) = spending.costs_over_time(discover(str(project)), [sources], now=clock.now())
     assert costs["request"].startswith(listed.removesuffix("...")[:60])
+
+
+def test_the_pack_and_the_prompt_say_one_next_step(project: Path, holdfast: Holdfast) -> None:
+    """The session left a failing test and a task in progress: the task is next in both."""
+    for name in EDITED:
+        (project / name).write_text("as edited\n")
+    found = holdfast("resume", "--json").data
+    assert "## Still failing\n- python3 -m unittest tests.test_export" in found["pack"]
+    assert "\n## Next step\n" in found["pack"]
+    step = found["pack"].partition("\n## Next step\n- ")[2].partition(" (")[0]
+    assert f"\nNext action: {step.rstrip('.')}.\n" in f"{found['prompt']}\n"
+    assert DONE in found["prompt"], "the task in progress is named"

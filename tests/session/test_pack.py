@@ -243,3 +243,36 @@ def test_a_capture_from_the_future_says_that_its_clock_is_ahead() -> None:
     assert handover_text.age_of(now + 30_000, now) == "less than a minute ago"
     ahead = handover_text.age_of(now + 9 * clock.HOUR, now)
     assert ahead == "at 2026-11-17T21:00:00Z, by a clock that is 9 h ahead"
+
+
+# Nothing that a person wrote vanishes
+
+
+def test_a_very_long_note_is_cut_and_says_where_it_is_whole(
+    repository: Path, holdfast: Holdfast
+) -> None:
+    holdfast("checkpoint", *WORK)
+    holdfast("note", "first")
+    id = holdfast("note", "long " * 20_000, "--json").data["id"][:8]
+    holdfast("note", "third")
+    for budget in (1_000, 2_500, 6_000):
+        text = holdfast("resume", "--json", "--budget", str(budget)).data["pack"]
+        notes = text.partition("\n## Notes, latest first\n")[2].partition("\n```")[0].split("\n")
+        assert [note.partition(": ")[2] for note in (notes[0], notes[2])] == ["third", "first"]
+        assert ": long long long" in notes[1]
+        assert notes[1].endswith(f"… (cut; all of it: `holdfast show {id}`)")
+        assert "Left out" not in text
+        assert len(text) <= budget
+    whole = holdfast("show", id, "--json").data["record"]["body"]["text"]
+    assert whole == ("long " * 20_000).strip()
+
+
+def test_a_very_long_statement_hides_no_other(repository: Path, holdfast: Holdfast) -> None:
+    long = "because of " * 150
+    holdfast("checkpoint", *WORK, "--decision", f"one: {long}", "--decision", "two: short")
+    holdfast("checkpoint", "--blocker", f"{long} (unblocked by: Ann)")
+    text = holdfast("resume", "--json", "--budget", "2500").data["pack"]
+    assert "- Blocker: because of because of" in text
+    assert "- Decision: two: short" in text
+    assert "- Decision: one: because" in text
+    assert "the end of 2 statements; all that was stated is in .ccc-progress.md" in text

@@ -54,7 +54,7 @@ def test_a_pack_tells_the_session_in_its_order() -> None:
             **seen(*SESSION),
             "verdict": ["Holdfast: CLEAN."],
             "stated": {"age": "3 h ago", "lines": ["Use Decimal everywhere"]},
-            "notes": ["the staging database is old"],
+            "notes": [("the staging database is old", "46bd357c")],
             "beside": [("Waiting for a person", ["approve the migration?"])],
         },
         6000,
@@ -79,7 +79,7 @@ def test_a_pack_tells_the_session_in_its_order() -> None:
         "Commits, latest first",
         "Earlier requests",
         "Subagents still out",
-        "Notes",
+        "Notes, latest first",
     ]
     for line in (
         "  Now round to cents.",
@@ -249,7 +249,7 @@ def test_foreign_text_cannot_close_the_fence_or_forge_a_heading(words: str) -> N
     parts: Parts = {
         **seen(*events),
         "stated": {"age": "now", "lines": [words]},
-        "notes": [words],
+        "notes": [(words, "46bd357c")],
         "beside": [("Waiting for a person", [words])],
     }
     text = render(parts, 9000)
@@ -274,7 +274,7 @@ def test_foreign_text_cannot_close_the_fence_or_forge_a_heading(words: str) -> N
         "## Commits, latest first",
         "## Earlier requests",
         "## Subagents still out",
-        "## Notes",
+        "## Notes, latest first",
         "## Waiting for a person",
     }
     assert len([line for line in lines if line.startswith("## ")]) == len(ours)
@@ -432,5 +432,6 @@ def test_a_failure_is_told_by_the_line_that_says_what_is_wrong() -> None:
     failed = seen(ASKED, *run("1", "python3 -m unittest", failed=True, output=output))
     assert "    AssertionError: 3 != 4\n" in render(failed, 6000)
     assert "FAILED (" not in render(failed, 6000)
-    step = next_of({**failed["seen"]})
+    step, where = next_of(failed["seen"])
+    assert where == "what fails"
     assert step == "make `python3 -m unittest` pass: AssertionError: 3 != 4"

@@ -52,6 +52,7 @@ LAYOUT = """# Session Progress
 ## Continuation Prompt
 Resume CIA-42. Current task: task 3 of 5. Key files: a.py, b.py.
 Next action: parse the month in a.py.
+The task: Write the parser.
 """
 EMPTY = """# Session Progress
 
@@ -228,11 +229,12 @@ def test_a_blocker_says_what_would_unblock_it(
 @pytest.mark.clause("CCC-22")
 def test_the_two_lines_of_the_prompt(project: Path, holdfast: Holdfast) -> None:
     holdfast("checkpoint", *FULL)
-    first, second = section("Continuation Prompt")
+    first, second, ours = section("Continuation Prompt")
     assert re.fullmatch(
         r"Resume [A-Z]+-\d+\. Current task: task \d+ of \d+\. Key files: .+\.", first
     )
     assert re.fullmatch(r"Next action: .+\.", second)
+    assert ours == "The task: Write the parser.", "the number alone says nothing"
 
 
 @pytest.mark.clause("CCC-22", "CCC-24")
@@ -242,11 +244,13 @@ def test_the_prompt_follows_the_tasks(project: Path, holdfast: Holdfast) -> None
     assert section("Continuation Prompt") == [
         "Resume CIA-42. Current task: task 4 of 5. Key files: a.py, b.py.",
         "Next action: parse the month in a.py.",
+        "The task: Write the docs.",
     ]
     holdfast("checkpoint", "--next", "write docs/dates.md", "--file", "docs/dates.md")
     assert section("Continuation Prompt") == [
         "Resume CIA-42. Current task: task 4 of 5. Key files: docs/dates.md.",
         "Next action: write docs/dates.md.",
+        "The task: Write the docs.",
     ]
     holdfast("checkpoint", "--issue", "CIA-43")
     assert section("Continuation Prompt")[0].startswith("Resume CIA-43. Current task: task 4 of 5.")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.session.rules.prompt import weaknesses
+from holdfast.session.rules.prompt import is_composed, weaknesses
 from tests.session import world
 from tests.session.conftest import Break
 from tests.session.world import PROGRESS, PROMPT, WORK, Holdfast, set_state
@@ -160,3 +160,45 @@ def test_strict_refuses_a_vague_prompt_before_anything_is_written(
     assert holdfast("checkpoint", *whole, "--strict").code == 0
     vague = holdfast("checkpoint", "--auto", "--session", "x", "--strict")
     assert vague.code == 0, "the automated profile only warns"
+
+
+# The task in words, and one next step
+
+
+def test_a_prompt_names_its_task_once(project: Path, holdfast: Holdfast) -> None:
+    tasks = (
+        "--done",
+        "Read the issue",
+        "--task",
+        "Round to cents",
+        "--remaining",
+        "Write the docs",
+    )
+    holdfast("checkpoint", *tasks, "--file", "src/cart.py")
+    assert holdfast("resume", "--prompt-only").out == (
+        "Resume the work here. Current task: task 2 of 3. Key files: src/cart.py.\n"
+        "Next action: Round to cents.\n"
+    )
+    holdfast("checkpoint", "--next", "use quantize in total_of")
+    assert holdfast("resume", "--prompt-only").out == (
+        "Resume the work here. Current task: task 2 of 3. Key files: src/cart.py.\n"
+        "Next action: use quantize in total_of.\n"
+        "The task: Round to cents.\n"
+    )
+
+
+def test_the_first_remaining_task_is_named_and_not_kept_when_it_is_done(
+    project: Path, holdfast: Holdfast
+) -> None:
+    holdfast("checkpoint", "--remaining", "Write the docs", "--remaining", "Ask for a review")
+    assert "Next action: Write the docs.\n" in holdfast("resume", "--prompt-only").out
+    holdfast("checkpoint", "--done", "Write the docs")
+    assert "Next action: Ask for a review.\n" in holdfast("resume", "--prompt-only").out
+
+
+def test_a_prompt_of_an_earlier_version_is_composed_anew() -> None:
+    assert is_composed(GOOD)
+    assert is_composed(f"{GOOD}\nThe task: Write the parser.")
+    assert not is_composed(f"{GOOD}\nThen tell Ann.")
+    assert not is_composed(f"{GOOD}\nThe task: Write the parser.\nThen tell Ann.")
+    assert weaknesses(f"{GOOD}\nThe task: Write the parser.") == []

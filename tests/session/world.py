@@ -45,7 +45,8 @@ WORK = (
 )
 PROMPT = (
     "Resume ENG-12. Current task: task 2 of 3. Key files: src/dates.py.\n"
-    "Next action: finish parse_date."
+    "Next action: finish parse_date.\n"
+    "The task: Write the parser."
 )
 
 
@@ -164,5 +165,5 @@ def holdfast_process(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def stated(prompt: str) -> str:
-    """A continuation prompt as a pack shows it."""
-    return "\n".join(f"- {line}" for line in prompt.split("\n"))
+    """A continuation prompt as a pack shows it: the current task has a line of its own there."""
+    return "\n".join(f"- {line}" for line in prompt.split("\n")[:2])

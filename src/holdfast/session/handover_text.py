@@ -14,7 +14,14 @@ from holdfast.session.rules.handover import (
 )
 from holdfast.session.rules.model import UNKNOWN_ISSUE, empty_progress
 from holdfast.session.rules.progress import claim_line, one_line
-from holdfast.session.rules.prompt import files_in, is_composed, next_action_of
+from holdfast.session.rules.prompt import (
+    CONTINUE,
+    files_in,
+    is_composed,
+    next_action_of,
+    planned_action,
+    protocol_lines,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -156,11 +163,13 @@ def _stated_lines(
     if prompt and not is_composed(prompt):
         yield from (line for line in prompt.split("\n") if line.strip())
     elif progress["issue"] != UNKNOWN_ISSUE and prompt and not went_on:
-        yield from prompt.split("\n")
+        # A task that is next because it is the current one has its own line below.
+        is_planned = next_action_of(prompt) == planned_action(progress).rstrip(".")
+        yield from protocol_lines(prompt)[: 1 if is_planned else None]
     elif prompt:
         if progress["issue"] != UNKNOWN_ISSUE:
             yield f"Issue: {progress['issue']}"
-        yield from _known_of(prompt, progress["current"], known, went_on=went_on, done=done)
+        yield from _known_of(prompt, planned_action(progress), known, went_on=went_on, done=done)
     if progress["title"]:
         yield f"Title: {progress['title']}"
     if progress["current"]:
@@ -187,12 +196,12 @@ def _fails_now(claim: Claim, failing: set[str]) -> bool:
 
 
 def _known_of(
-    prompt: str, current: str, known: set[str], *, went_on: bool, done: str
+    prompt: str, planned: str, known: set[str], *, went_on: bool, done: str
 ) -> Iterator[str]:
     """What a composed prompt does say: the next action, or that it was done, and the files."""
     action = next_action_of(prompt)
     files = [name for name in files_in(prompt) if name not in known]
-    if action and action not in ("continue with the first remaining task", current.rstrip(".")):
+    if action and action not in (CONTINUE, planned.rstrip(".")):
         yield done or f"Next action{' then' if went_on else ''}: {action}"
     if files:
         yield f"Key files: {', '.join(files)}"

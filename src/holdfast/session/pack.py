@@ -11,7 +11,14 @@ from holdfast.kernel import clock
 from holdfast.kernel.patterns import compile_later
 from holdfast.kernel.text import harmless
 from holdfast.session.observed_state import HALF_LIFE, flattened, is_empty, weight_now
-from holdfast.session.rules.handover import announced_step
+from holdfast.session.rules.handover import (
+    ANNOUNCED,
+    FIRST_OPEN,
+    IN_PROGRESS,
+    LONGEST_ACTION,
+    next_step,
+    spoke_before_request,
+)
 from holdfast.session.rules.observed import edits_since, is_stale, telling_lines
 from holdfast.session.rules.prompt import NEXT as STATED_STEP
 
@@ -34,7 +41,8 @@ if TYPE_CHECKING:
 
         `verdict` and `first` (commands to run first) are our own words and stand above the fence.
         `changes` says what is not as it was, `tree` what git says now, `beside` what waits around the session, with titles.
-        `transcript` is where the client wrote its own summary, if it wrote one.
+        `transcript` is where the client wrote its own summary, if it wrote one. `notes` are texts with the
+        ids of their records, latest first.
         """
 
         verdict: list[str]
@@ -44,7 +52,7 @@ if TYPE_CHECKING:
         seen: Observation
         transcript: str
         stated: StatedPart
-        notes: list[str]
+        notes: list[tuple[str, str]]
         beside: list[Section]
 
     Section = tuple[str, list[str]]
@@ -89,6 +97,8 @@ SHARES = {
 # Without an observation, what was stated and what waits around may take this much.
 SHARE_ALONE = 0.85
 MOST_CHANGES = 12
+# A line that is longer than its section is cut to no less than this, and a statement to a share of its section.
+SHORTEST_CUT, LONGEST_STATED = 110, 0.5
 MOST_TREE_NAMES, MOST_OF_TREE = 12, 700
 LONGEST_BRANCH, LONGEST_TREE_NAME = 80, 90
 LONGEST_STEP = 160
@@ -177,9 +187,14 @@ def _sections(parts: Parts, seen: Observation | None, room: int) -> tuple[list[S
         nonlocal room
         share = SHARES[part.partition(" ")[0]] if seen is not None else SHARE_ALONE
         most = min(room, int(total * share)) - len(title) - 4
-        kept, used = [], 0
+        kept: list[str] = []
+        used = 0
         for line in lines:
             if used + len(line) + 1 > most:
+                if not kept and most > SHORTEST_CUT:
+                    # Its beginning says more than a number of lines that were left out.
+                    kept.append(_short(line, most - 1))
+                    used = most
                 break
             kept.append(line)
             used += len(line) + 1
@@ -202,10 +217,13 @@ def _sections(parts: Parts, seen: Observation | None, room: int) -> tuple[list[S
         if step and stated:
             said_there.remove(step)
             step = f"{step.rstrip('.')} (stated {stated['age']})"
-        elif not _spoke_before(seen) and (announced := announced_step(seen)):
-            step = f"{announced} (the agent's last words)"
         else:
-            step = _next_task(seen)
+            found, where = next_step(seen)
+            announced = found if where == ANNOUNCED else ""
+            # What fails, and the request, have sections of their own.
+            is_told = where in (ANNOUNCED, IN_PROGRESS, FIRST_OPEN)
+            longest = LONGEST_ACTION if announced else LONGEST_STEP
+            step = f"{_short(found, longest)} ({where})" if is_told else ""
         take("next", "Next step", [f"- {_line(step)}"] if step else [], "")
     if seen is not None:
         request = _request(seen, int(total * SHARES["request"]) - 40)
@@ -224,13 +242,17 @@ def _sections(parts: Parts, seen: Observation | None, room: int) -> tuple[list[S
             lines = _failures(seen, 1 if tight else 5, 90 if tight else 140, stale=part == "stale")
             take(part, title, lines, "error line")
     if stated:
-        lines = [f"- {_line(line)}" for line in said_there]
+        # One long statement leaves room for the others: all of them are in the file.
+        longest = max(SHORTEST_CUT, int(total * SHARES["stated"] * LONGEST_STATED))
+        lines = [_short(f"- {_line(line)}", longest) for line in said_there]
         take("stated", f"Stated in a checkpoint, {stated['age']}", lines, "statement")
+        ends = sum(line.endswith("…") for line in made.get("stated", ("", []))[1])
+        left_out += [f"the end of {_count(ends, 'statement')}"] if ends else []
     if seen is not None:
         share = SAID_TIGHT if total < TIGHT else SHARES["said"]
         said = _last_words(seen, int(total * share) - 40, without=announced)
         title = "Last words of the agent"
-        before = _spoke_before(seen)
+        before = spoke_before_request(seen)
         if not (before and any(REPLY_TO in line for line in request)):
             take("said", f"{title}, before this request" if before else title, said, "")
         out = [f"- {_short(_line(text), 80)}" for text in seen["agents"].values()]
@@ -246,7 +268,10 @@ def _sections(parts: Parts, seen: Observation | None, room: int) -> tuple[list[S
             take("commits", "Commits, latest first", commits, "commit")
             summary = _summary(seen, parts.get("transcript", ""))
             take("summary", "The client's own summary", summary, "")
-    take("notes", "Notes", [f"- {_line(note)}" for note in parts.get("notes") or []], "note")
+    notes = parts.get("notes") or []
+    share = SHARES["notes"] if seen is not None else SHARE_ALONE
+    lines = _note_lines(notes, min(room, int(total * share)) - ROOM_FOR_CLOSING)
+    take("notes", "Notes, latest first", lines, "note")
     beside = [f"beside {number}" for number in range(len(parts.get("beside") or []))]
     for part, (title, texts) in zip(beside, parts.get("beside") or [], strict=True):
         take(part, _line(title), [_listed(text) for text in texts], "line")
@@ -344,6 +369,19 @@ def _tree(tree: WorkTree | None, room: int) -> list[str]:
 # What is carried over word for word
 
 
+def _note_lines(notes: Sequence[tuple[str, str]], room: int) -> list[str]:
+    """Each note on a line. Where they are too long together, long ones are cut, with how to read them."""
+    lines = [f"- {_line(text)}" for text, _ in notes]
+    if sum(len(line) + 1 for line in lines) <= room:
+        return lines
+    longest = max(SHORTEST_CUT, room // max(1, len(notes)) - 1)
+    cut = []
+    for line, (_, id) in zip(lines, notes, strict=True):
+        rest = f" (cut; all of it: `holdfast show {id}`)"
+        cut.append(line if len(line) <= longest else _short(line, longest - len(rest)) + rest)
+    return cut
+
+
 def _request(seen: Observation, most: int) -> list[str]:
     request = seen["request"]
     if request is None:
@@ -355,15 +393,6 @@ def _request(seen: Observation, most: int) -> list[str]:
     before = _line(request.get("after", ""))
     room = most - len(text) - len(REPLY_TO)
     return [*lines, f"  {REPLY_TO}{before[-room:]}"] if before and room > 60 else lines
-
-
-def _next_task(seen: Observation) -> str:
-    """The task that comes next, with where that is said."""
-    for state, where in (("active", "its task in progress"), ("open", "its first open task")):
-        for task in seen["tasks"]:
-            if task["state"] == state:
-                return f"{_short(task['text'], LONGEST_STEP)} ({where})"
-    return ""
 
 
 def _rulings(seen: Observation, shown: str, most: int) -> list[str]:
@@ -432,14 +461,6 @@ def _last_words(seen: Observation, most: int, *, without: str) -> list[str]:
         # From a whole word on.
         text = "… " + text[len(text) - max(0, most - 2) :].partition(" ")[2].lstrip()
     return [f"  {line.rstrip()}" for line in text.split("\n") if line.strip()]
-
-
-def _spoke_before(seen: Observation) -> bool:
-    """Whether the agent has said nothing since the request under way."""
-    request, said = seen["request"], seen["said"]
-    if request is None or not said:
-        return False
-    return (said[-1]["call"], said[-1]["at"]) < (request["call"], request["at"])
 
 
 def _earlier(seen: Observation) -> list[str]:

@@ -98,6 +98,7 @@ INTERRUPTED = "holdfast.maintenance.interrupted"
 DEFAULT_BUDGET = 9_000
 MOST_PREDECESSORS = 5
 MOST_NOTES = 8
+SHORT_ID = 8
 
 
 @reads_offline
@@ -556,8 +557,8 @@ def _reasoning(workspace: Workspace) -> tuple[list[str], list[tuple[str, list[st
     return [f"holdfast rfc bootstrap {id}" for id in waiting], notes
 
 
-def _notes(workspace: Workspace) -> list[str]:
-    """The notes that were left last, the oldest of them first."""
+def _notes(workspace: Workspace) -> list[tuple[str, str]]:
+    """The notes that were left last, the latest first, with the ids of their records."""
     if not workspace.exists():
         return []
     found = []
@@ -565,8 +566,8 @@ def _notes(workspace: Workspace) -> list[str]:
         body = record["body"]
         if isinstance(body, dict) and body.get("text"):
             when = clock.minute(str(body.get("at") or record["at"]))
-            found.append(f"{when} {body.get('by', '')}: {body['text']}")
-    return found[::-1]
+            found.append((f"{when} {body.get('by', '')}: {body['text']}", record["id"][:SHORT_ID]))
+    return found
 
 
 def _from_file(workspace: Workspace, around: _Around | None) -> SessionState:

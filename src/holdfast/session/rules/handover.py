@@ -11,11 +11,13 @@ from holdfast.session.rules.model import UNKNOWN_ISSUE
 from holdfast.session.rules.observed import is_stale, telling_lines
 from holdfast.session.rules.progress import one_line
 from holdfast.session.rules.prompt import (
+    CONTINUE,
     NO_ISSUE,
     compose,
     files_in,
     is_composed,
     next_action_of,
+    planned_action,
     position_in,
     position_of,
 )
@@ -43,6 +45,10 @@ _OFFERS = (
     "i'll wait",
     "i will wait",
 )
+# Where a next step is said.
+ANNOUNCED = "the agent's last words"
+IN_PROGRESS, FIRST_OPEN = "its task in progress", "its first open task"
+FAILING, REQUESTED = "what fails", "the request under way"
 # A step that was announced more calls ago may be done.
 MOST_CALLS_SINCE = 2
 _TRUNKS = ("main", "master", "trunk", "")
@@ -160,8 +166,8 @@ def _prompt(state: SessionState, after: Progress, seen: dict[str, Any], *, went_
     if kept and not is_composed(kept):
         return kept
     action = "" if went_on else next_action_of(kept)
-    if action == "continue with the first remaining task":
-        action = ""
+    if action in (CONTINUE, planned_action(state["progress"]).rstrip(".")):
+        action = ""  # no statement, but what the lists of tasks said
     files = list(dict.fromkeys([*key_files(seen), *files_in(kept)]))[:MOST_FILES]
     # Without a list of tasks, the work that went on says nothing of the position, which a loop may have given.
     said = None if went_on and seen["tasks"] else position_in(kept)
@@ -169,7 +175,8 @@ def _prompt(state: SessionState, after: Progress, seen: dict[str, Any], *, went_
         subject_of(state, after),
         said or position_of(after),
         files,
-        action or next_step(seen) or after["current"],
+        action or next_step(seen)[0] or after["current"],
+        after["current"],
     )
 
 
@@ -189,29 +196,31 @@ def key_files(seen: dict[str, Any]) -> list[str]:
     return sorted(edited, key=lambda name: (-files[name]["call"], name))[:MOST_FILES]
 
 
-def next_step(seen: dict[str, Any]) -> str:
-    """What can be begun at once: what the agent said it would do, what fails, what is open."""
+def next_step(seen: Any) -> tuple[str, str]:
+    """What can be begun at once, and where the session says so: what the agent announced, its task in
+    progress, its first open task, what fails, the request under way."""
     announced = announced_step(seen)
     if announced:
-        return announced
-    if seen["failures"]:
-        failure = seen["failures"][-1]
-        if is_stale(seen, failure):
-            return (
-                f"run `{one_line(failure['text'])[:120]}` again: it failed before the last changes"
-            )
-        return f"make `{one_line(failure['text'])[:120]}` pass{_error(failure)}"
-    for state in ("active", "open"):
+        return announced, ANNOUNCED
+    for state, where in (("active", IN_PROGRESS), ("open", FIRST_OPEN)):
         for task in seen["tasks"]:
             if task["state"] == state:
-                return one_line(task["text"])[:LONGEST_ACTION]
-    return _request_line(seen)
+                return one_line(task["text"])[:LONGEST_ACTION], where
+    if seen["failures"]:
+        failure = seen["failures"][-1]
+        command = f"`{one_line(failure['text'])[:120]}`"
+        if is_stale(seen, failure):
+            return f"run {command} again: it failed before the last changes", FAILING
+        return f"make {command} pass{_error(failure)}", FAILING
+    return _request_line(seen), REQUESTED
 
 
 def announced_step(seen: Any) -> str:
-    """The last sentence in which the agent said what comes next; empty where it has gone on since, and
-    may have done it."""
+    """The last sentence in which the agent said what comes next; empty where it has gone on since and may
+    have done it, or where the person has asked for something since."""
     if not seen["said"] or seen["calls"] - seen["said"][-1]["call"] > MOST_CALLS_SINCE:
+        return ""
+    if spoke_before_request(seen):
         return ""
     text = seen["said"][-1]["text"].replace("\n", ". ")
     for sentence in reversed(text.split(". ")):
@@ -221,3 +230,11 @@ def announced_step(seen: Any) -> str:
         if any(word in lowered for word in _NEXT) and 12 <= len(sentence) <= 400:
             return one_line(sentence.strip(" -*#>"))[:LONGEST_ACTION]
     return ""
+
+
+def spoke_before_request(seen: Any) -> bool:
+    """Whether the agent has said nothing since the request under way."""
+    request, said = seen["request"], seen["said"]
+    if request is None or not said:
+        return False
+    return bool((said[-1]["call"], said[-1]["at"]) < (request["call"], request["at"]))

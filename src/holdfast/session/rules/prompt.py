@@ -1,4 +1,5 @@
-"""The continuation prompt: its two lines, whether it is good enough, and the box around it."""
+"""The continuation prompt: the two lines of the protocol and one of ours that names the task, whether it is
+good enough, and the box around it."""
 
 from __future__ import annotations
 
@@ -15,6 +16,11 @@ BOX_WIDTH = 50
 CLOSING = "Copy this prompt into your next session's first message."
 NEXT = "Next action: "
 TASK, FILES = "Current task: ", "Key files: "
+# Our own line: the protocol's lines have a number for the task, and no words.
+NAMED_TASK = "The task: "
+LONGEST_TASK = 240
+# What is next where no task is known.
+CONTINUE = "continue with the first remaining task"
 NO_FILES = "see git status"
 # What is resumed where neither an issue nor a branch has a name.
 NO_ISSUE = "the work here"
@@ -25,13 +31,27 @@ NAMES_NO_ACTION = "it names no next action"
 
 
 def compose(
-    issue: str, position: tuple[int, int] | None, files: Sequence[str], next_action: str
+    issue: str,
+    position: tuple[int, int] | None,
+    files: Sequence[str],
+    next_action: str,
+    current: str = "",
 ) -> str:
-    """The two lines of the protocol."""
+    """The two lines of the protocol, and the current task in words unless it is the next action."""
     issue = NO_ISSUE if issue == UNKNOWN_ISSUE else issue
     task = f"task {position[0]} of {position[1]}" if position else "unknown"
     named = ", ".join(one_line(file) for file in files) or NO_FILES
-    return f"Resume {issue}. {TASK}{task}. {FILES}{named}.\n{NEXT}{_sentence(next_action)}"
+    lines = [f"Resume {issue}. {TASK}{task}. {FILES}{named}.", NEXT + _sentence(next_action)]
+    words = one_line(current).rstrip(".")
+    if words and not next_action.startswith(words):
+        cut = words if len(words) <= LONGEST_TASK else words[: LONGEST_TASK - 1].rstrip() + "…"
+        lines.append(NAMED_TASK + _sentence(cut))
+    return "\n".join(lines)
+
+
+def planned_action(progress: Progress) -> str:
+    """What is next as far as the lists of tasks say."""
+    return progress["current"] or next(iter(progress["remaining"]), "") or CONTINUE
 
 
 def generic(issue: str) -> str:
@@ -49,15 +69,23 @@ def position_of(progress: Progress) -> tuple[int, int] | None:
 
 
 def is_composed(prompt: str) -> bool:
-    """Whether it is the protocol's two lines and nothing that a person put in their place."""
-    first, _, second = prompt.partition("\n")
+    """Whether it is the lines that `compose` writes and nothing that a person put in their place. A prompt
+    of an earlier version has no line for the task."""
+    first, *rest = prompt.split("\n")
     return (
         first.startswith("Resume ")
         and f". {TASK}" in first
         and f". {FILES}" in first
-        and second.startswith(NEXT)
-        and "\n" not in second
+        and len(rest) in (1, 2)
+        and all(
+            line.startswith(start) for line, start in zip(rest, (NEXT, NAMED_TASK), strict=False)
+        )
     )
+
+
+def protocol_lines(prompt: str) -> list[str]:
+    """The lines of a prompt without the one that names the task."""
+    return [line for line in prompt.split("\n") if not line.startswith(NAMED_TASK)]
 
 
 def position_in(prompt: str) -> tuple[int, int] | None:

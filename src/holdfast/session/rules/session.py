@@ -19,6 +19,7 @@ from holdfast.session.rules.prompt import (
     files_in,
     is_composed,
     next_action_of,
+    planned_action,
     position_in,
     position_of,
 )
@@ -194,7 +195,7 @@ def _prompt(before: Progress, after: Progress, command: Any) -> str:
     if kept and not given and not is_composed(kept):
         return kept
     action = one_line(given or "")
-    if not action and next_action_of(kept) != before["current"].rstrip("."):
+    if not action and next_action_of(kept) != planned_action(before).rstrip("."):
         action = next_action_of(kept)
     tasks = ("completed", "current", "remaining")
     moved = any(before[name] != after[name] for name in tasks)  # type: ignore[literal-required]
@@ -203,7 +204,8 @@ def _prompt(before: Progress, after: Progress, command: Any) -> str:
         after["issue"],
         command.get("position") or said or position_of(after),
         command.get("files") or files_in(kept) or command["world"]["dirty_files"][:MOST_FILES],
-        action or after["current"] or "continue with the first remaining task",
+        action or planned_action(after),
+        after["current"],
     )
 
 
