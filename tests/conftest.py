@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import functools
 import gc
+import itertools
 import os
 import shutil
 import signal
@@ -36,7 +37,7 @@ IDENTITY = (
 
 # A loaded machine is slow, not wrong. `make proof` looks at many more examples.
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("usual", UNHURRIED, max_examples=20)
+settings.register_profile("usual", UNHURRIED, max_examples=10)
 settings.register_profile("thorough", UNHURRIED, max_examples=1000)
 settings.load_profile("usual")
 # What one test may take of `make proof`. What is slow for a thousand examples gets as many as fit.
@@ -101,14 +102,35 @@ def _leave_the_machine_behind() -> None:
 _leave_the_machine_behind()
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The tests in a browser come first. One worker then takes them all, and starts one Chromium:
     idle workers take over tests from the end."""
+    for _, cases in itertools.groupby(items, lambda item: item.nodeid.partition("[")[0]):
+        leave_combinations_to_the_proof(list(cases))
     items.sort(key=lambda item: "browser" not in getattr(item, "fixturenames", ()))
     if config.getoption("--hypothesis-profile") == "thorough":
         for test in {getattr(item, "function", None) for item in items}:
             if (handle := getattr(test, "hypothesis", None)) is not None:
                 handle.inner_test = _bounded(handle.inner_test)
+
+
+def leave_combinations_to_the_proof(cases: list[pytest.Item]) -> None:
+    """Of a test that is marked as a `matrix`, `make test` runs as many cases as it takes to have each
+    value of each parameter once. `make proof` runs each combination of them."""
+    cases = [case for case in cases if case.get_closest_marker("matrix") and not _is_proof(case)]
+    values = {case: set(map(repr, case.callspec.params.items())) for case in cases}  # type: ignore[attr-defined]
+    missing = set().union(*values.values())
+    while missing:
+        best = max(cases, key=lambda case: len(values[case] & missing))
+        missing -= values[best]
+        cases.remove(best)
+    for case in cases:
+        case.add_marker(pytest.mark.proof)
+
+
+def _is_proof(case: pytest.Item) -> bool:
+    return case.get_closest_marker("proof") is not None
 
 
 def _bounded(test: Callable[..., None]) -> Callable[..., None]:
@@ -150,6 +172,8 @@ def pytest_collection_finish() -> None:
     keeper of a program is, would otherwise get its own copy of nearly every page."""
     gc.collect()
     gc.freeze()
+    # Each test's own garbage is small; to look for it after each 700 objects was a fiftieth of the time.
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(autouse=True)

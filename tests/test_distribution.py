@@ -73,6 +73,7 @@ def test_the_package_of_the_other_project_is_noticed(tmp_path: Path) -> None:
     assert find([str(tmp_path / "other")]).startswith("1.2 in ")
 
 
+@pytest.mark.proof  # `make dist` and `make test-pythons` compare two builds, too
 def test_two_builds_of_the_same_commit_have_the_same_bytes(tmp_path: Path) -> None:
     """From this tree, and from a copy of it with other times and rights."""
     dist.copy_tracked_files(tmp_path / "source")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
@@ -41,13 +42,15 @@ class Hidden:
 
 sys.meta_path.insert(0, Hidden())
 """
-# The mirror follows a server, so it is only loaded beside one.
+# Import the modules of an extra, or those of no extra. The mirror follows a server, so it is only loaded
+# beside one.
 IMPORT_ALL = """
 import importlib, pkgutil, sys
 import holdfast
+prefix, *others = sys.argv[1:]
 for found in pkgutil.walk_packages(holdfast.__path__, "holdfast.", onerror=lambda name: None):
     if found.name not in ("holdfast.__main__", "holdfast.hooks.entry", "holdfast.remote.mirror"):
-        if not found.name.startswith(tuple(sys.argv[1:])):
+        if found.name.startswith(prefix) and not found.name.startswith(tuple(others)):
             importlib.import_module(found.name)
 """
 HELLO = (
@@ -79,15 +82,19 @@ def closure(needs: list[str]) -> set[str]:
     return found
 
 
+@functools.cache
+def provided() -> dict[str, set[str]]:
+    """The distributions that each module of this environment comes from."""
+    found = packages_distributions().items()
+    return {module: {canonicalize_name(one) for one in names} for module, names in found}
+
+
+@functools.cache
 def hidden_by(extra: str) -> set[str]:
     """The modules that are not there when only this extra was installed."""
     base = closure(PROJECT["dependencies"]) | closure(EXTRAS[extra])
     others = {one for needs in EXTRAS.values() for one in closure(needs)} - base
-    return {
-        module
-        for module, distributions in packages_distributions().items()
-        if {canonicalize_name(one) for one in distributions} & others
-    }
+    return {module for module, distributions in provided().items() if distributions & others}
 
 
 @pytest.fixture
@@ -128,11 +135,12 @@ def test_an_extra_hides_what_the_others_bring() -> None:
     assert "starlette" not in hidden_by("mcp"), "the SDK brings it"
 
 
-@pytest.mark.parametrize("extra", EXTRAS)
+@pytest.mark.parametrize("extra", ["", *ITS_MODULES])
 def test_only_an_extras_own_modules_need_it(with_extra: WithExtra, extra: str) -> None:
+    """Without an extra: all modules but theirs. With one: its own."""
     with_extra(extra)
     others = [prefix for name, prefix in ITS_MODULES.items() if name != extra]
-    done = run("-c", IMPORT_ALL, *others)
+    done = run("-c", IMPORT_ALL, ITS_MODULES.get(extra, "holdfast."), *others)
     assert done.returncode == 0, done.stderr
 
 

@@ -160,6 +160,7 @@ def write_too_deep(path: Path) -> None:
 STRANGE = {**BAD, "too large": write_too_large, "too deep": write_too_deep}
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("kind", STRANGE)
 def test_doctor_moves_a_strange_file_aside_and_says_where(

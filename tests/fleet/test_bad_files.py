@@ -39,6 +39,7 @@ def test_in_the_place_of_a_checkpoint(
     assert quick("agent", "takeover", A, "--by", "Secondary-C", "--yes").code == 0
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("name", ["agent_comms", "agent_comms/primary_to_secondary_a.md"])
 def test_in_the_place_of_messages(
     fleet: Scene, quick: Holdfast, spoil: Callable[[Path], None], name: str

@@ -55,6 +55,7 @@ def programs() -> Iterator[list[str]]:
         other.kill()
 
 
+@pytest.mark.matrix
 @pytest.mark.clause("FLEET-66", "FLEET-71")
 @pytest.mark.parametrize("how", ["handoff", "resume", "start"])
 @pytest.mark.parametrize("decision", ["takeover", "restart"])

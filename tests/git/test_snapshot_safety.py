@@ -110,6 +110,7 @@ def test_a_lock_on_our_own_is_a_dead_ones(repository: Path) -> None:
     assert shadow(repository) != old
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("damage", [b"", b"DIRC nonsense", b"\0" * 4096, None])
 @pytest.mark.parametrize("what", ["index", "facts.json"])
 def test_a_broken_shadow_is_thrown_away(repository: Path, what: str, damage: bytes | None) -> None:

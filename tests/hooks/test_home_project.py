@@ -41,6 +41,7 @@ def vendor(repository: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("client", GOES)
 @pytest.mark.parametrize("place", ["vendor", "outside", "subfolder"])
 def test_a_stop_holds_an_agent_that_went_elsewhere(

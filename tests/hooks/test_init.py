@@ -216,6 +216,7 @@ def test_without_a_file_before_there_is_none_afterwards(
     assert "Nothing of ours is installed." in holdfast("uninstall").out
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("before", ODD, ids=range(len(ODD)))
 @pytest.mark.parametrize(("client", "path"), JSON_FILES)
 def test_a_file_is_restored_byte_for_byte_also_after_an_edit(

@@ -57,6 +57,7 @@ def test_whatever_is_missing_or_of_another_kind_the_answer_can_be_read(
             refuse_unreadable(client, event, answer)
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize(
     "payload", [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"a":' * 5_000, b"[" * 200_000]

@@ -83,6 +83,7 @@ def clients(repository: Path) -> Iterator[list[Running]]:
         one.kill()
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize("source", ["startup", "resume", "compact", "clear"])
 def test_the_pack_stands_in_the_context_as_data_between_fences(

@@ -126,6 +126,7 @@ def append_until_told(path: str, stream: str, size: str) -> None:
 
 def open_at(path: str, instant: str) -> None:
     """Open (and so migrate) a journal at an agreed instant, to meet the others there."""
+    time.sleep(max(0, float(instant) - time.time() - 0.02))
     while time.time() < float(instant):
         pass
     append(path, "note:plan", "1", f"process-{os.getpid()}")

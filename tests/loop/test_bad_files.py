@@ -51,6 +51,7 @@ def test_in_the_place_of_a_tracks_file(
     assert quick("loop", "show", "--track", "other").code == 0
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("name", ["state.json", "evidence.json", "rfc.md"])
 def test_in_the_place_of_an_rfcs_file(
     world: World, quick: Holdfast, spoil: Callable[[Path], None], name: str

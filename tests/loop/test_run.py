@@ -15,6 +15,8 @@ import pytest
 
 from holdfast.kernel import latch
 from holdfast.kernel.views import projection
+from holdfast.loop import runner
+from holdfast.loop.rules.model import MAX_ROUNDS
 from holdfast.maintenance import purge
 from tests.cli.conftest import Holdfast
 from tests.conftest import Git
@@ -151,15 +153,18 @@ def test_a_fix_that_helps_ends_the_loop(world: World, holdfast: Holdfast) -> Non
     assert world.checkpoint("FIX")["notes"] == "mended it"
 
 
+@pytest.mark.parametrize("rounds", [4, pytest.param(50, marks=pytest.mark.proof)])
 def test_a_plan_that_is_judged_bad_is_made_again_up_to_fifty_rounds(
-    world: World, holdfast: Holdfast
+    world: World, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch, rounds: int
 ) -> None:
+    assert MAX_ROUNDS == 50
+    monkeypatch.setattr(runner, "MAX_ROUNDS", rounds)
     write(world, good(EVALUATE_PLAN=shell("exit 1")))
     answer = holdfast(*RUN, "--json")
     data = json.loads(answer.out.splitlines()[-1])["data"]
     assert answer.code == 8
-    assert (data["rounds"], data["attempts"]) == (50, 50)
-    assert data["reason"] == "Stopped after 50 rounds without an end"
+    assert (data["rounds"], data["attempts"]) == (rounds, rounds)
+    assert data["reason"] == f"Stopped after {rounds} rounds without an end"
 
 
 def test_a_superpower_is_called_with_its_parameters(world: World, holdfast: Holdfast) -> None:

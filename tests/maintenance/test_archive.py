@@ -128,6 +128,7 @@ QUESTION = ("gate", "decide", "Deploy?", "--option", "yes", "Yes", "p", "c", "--
 ASKED = (*QUESTION, "p", "c", "--name", "deploy", "--context", "why")
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("path_is_guessed", [False, True])
 @pytest.mark.parametrize("number_is_removed", [False, True])
 @pytest.mark.parametrize("is_set_up", [False, True])

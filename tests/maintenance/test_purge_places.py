@@ -265,6 +265,7 @@ POINTS = [
 ]
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("by", ["purge", "doctor"])
 def test_a_purge_that_was_killed_goes_on(

@@ -64,7 +64,14 @@ def test_the_work_goes_on_after_one_damaged_page(holdfast: Holdfast) -> None:
     assert holdfast("doctor").code == 0
 
 
-@pytest.mark.parametrize("page", range(1, 18))
+# The tables' and indexes' own pages come first, the records' pages after them.
+PAGES = [
+    pytest.param(page, marks=[] if page in (1, 2, 4, 8, 12, 17) else pytest.mark.proof)
+    for page in range(1, 18)
+]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_each_page_may_be_the_damaged_one(holdfast: Holdfast, page: int) -> None:
     fill(holdfast, 12)
     assert page * PAGE < JOURNAL.stat().st_size, "the journal has this page"

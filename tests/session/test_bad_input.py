@@ -266,6 +266,7 @@ PEM_BODY = "MIIEpAIBAAKCAQEA7bq" + "x9Yw" * 20
 PEM = f"-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n{PEM_BODY}\n-----END RSA PRIVATE KEY-----"
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(
     ("pasted", "secret"),
     [

@@ -284,6 +284,7 @@ def named_in_status(holdfast: Holdfast, text: str) -> None:
     assert text in shown
 
 
+@pytest.mark.matrix
 @pytest.mark.clause("AMB-CCC-18")
 @pytest.mark.parametrize(
     "payload",
@@ -402,6 +403,7 @@ def test_a_read_only_progress_file_does_not_matter(repository: Path, holdfast: H
 # The light path
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("event", ["Stop", "PreCompact", "SessionEnd", "SessionStart"])
 @pytest.mark.parametrize("gate", [None, 2])
 def test_without_a_tracker_only_modules_of_the_list_are_loaded(

@@ -483,6 +483,7 @@ def test_a_file_that_was_there_before_us(project: Path, holdfast: Holdfast) -> N
     assert text().endswith("\n## Goal\nDates.\n")
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("profile", [[], ["--auto"]], ids=["manual", "automated"])
 @pytest.mark.parametrize(
     "broken", [b"# Something else\n\nMy thoughts.\n", b"\xff\xfe\x00", b""], ids=repr

@@ -102,6 +102,7 @@ ANSWERS: list[tuple[str, Fault, str, str, bool]] = [
 ]
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(
     ("fault", "kind", "cause", "retryable"),
     [one[1:] for one in ANSWERS],
@@ -134,6 +135,7 @@ ENDLESS: list[tuple[str, Callable[[], Fault]]] = [
 ]
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("make", [one[1] for one in ENDLESS], ids=[one[0] for one in ENDLESS])
 @pytest.mark.clause("CCC-51")
 def test_what_never_ends_is_given_up_at_the_deadline(

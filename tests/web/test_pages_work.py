@@ -191,6 +191,7 @@ def test_what_agents_write_is_text_on_every_page(world: World, visitor: Visitor)
         assert "\u202e" not in answer.text, path
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("kind", ["sessions", "tracks", "runs", "rfcs", "records"])
 @pytest.mark.parametrize("begun", [True, False])
 def test_a_wrong_id_is_said_helpfully(world: World, visitor: Visitor, kind: str, begun: bool) -> None:  # fmt: skip

@@ -249,6 +249,7 @@ def test_no_more_than_enough_of_each_client(clients: Home, project: Path) -> Non
     assert names(project, enough=0) == []
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("client", ["claude", "codex", "gemini", "opencode", "opencode-files"])
 def test_what_is_no_transcript_is_passed_over(
     clients: Home, project: Path, home: Path, hostile: Hostile, client: str
@@ -270,6 +271,7 @@ def test_what_is_no_transcript_is_passed_over(
     assert session_at(str(path)) is None
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("at", [".claude/projects", ".codex/sessions", ".gemini/tmp", ".local"])
 def test_a_home_that_is_none_is_no_error(
     home: Path, project: Path, hostile: Hostile, at: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import subprocess
 import sys
@@ -20,8 +19,7 @@ from holdfast.clients.usage import prices
 from holdfast.clients.usage.reader import refresh
 from holdfast.clients.usage.tally import FORGOTTEN_AFTER
 from holdfast.clients.usage.tally_file import open_tally
-from holdfast.kernel.workspace import discover
-from holdfast.session import spending
+from tests import warm
 from tests.clients.usage.conftest import NOW, ONE_ANSWER, Home, answer, close_to
 from tests.privileges import modes_count
 
@@ -172,22 +170,27 @@ def test_cut_anywhere_the_sum_is_that_of_one_reading(
         tally.close()
 
 
-def _look(root: str, queue: multiprocessing.Queue[float | None]) -> None:
-    queue.put(spending.measured(discover(root), session="s", now=NOW)["cost"])
+LOOK = """
+import sys
+from holdfast.kernel.workspace import discover
+from holdfast.session import spending
+sys.stdin.readline()
+print(spending.measured(discover(), session="s", now=int(sys.argv[1]))["cost"])
+"""
 
 
 def test_several_processes_that_read_at_once_count_once(home: Home) -> None:
     home.claude("".join(answer(number) for number in range(300)))
-    context = multiprocessing.get_context("spawn")
-    queue = context.Queue()
+    words = [sys.executable, "-c", LOOK, NOW]
     processes = [
-        context.Process(target=_look, args=(str(home.repository), queue)) for _ in range(4)
+        warm.start(words, cwd=home.repository, text=True, stdin=warm.PIPE, stdout=warm.PIPE)
+        for _ in range(4)
     ]
     for process in processes:
-        process.start()
-    costs = [queue.get(timeout=120) for _ in processes]
-    for process in processes:
-        process.join()
+        assert process.stdin is not None
+        process.stdin.write("now\n")
+        process.stdin.flush()
+    costs = [float(process.communicate(timeout=120)[0]) for process in processes]
     assert costs == [close_to(300 * ONE_ANSWER)] * 4
     assert home.spent()["cost"] == close_to(300 * ONE_ANSWER)
 
