@@ -15,14 +15,13 @@ from typing import Any
 
 from bench.continuity.report import write_page
 from holdfast.cli.terminal import table
-from holdfast.maintenance.continuity import (
+from holdfast.maintenance.continuity.comparison import (
     Comparison,
-    Recording,
     cells_of,
     comparisons_of,
     measure,
-    recordings_in,
 )
+from holdfast.maintenance.continuity.recordings import Recording, recordings_in
 
 HERE = Path(__file__).parent
 RECORDINGS = HERE / "recordings"

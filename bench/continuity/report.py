@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from holdfast.maintenance.continuity import COLUMNS, OURS
+from holdfast.maintenance.continuity.comparison import COLUMNS, OURS
 
 INTRODUCTION = """\
 # Continuity

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bench.continuity.record import RECORDINGS
 
-from holdfast.maintenance.continuity import Recording, recordings_in
+from holdfast.maintenance.continuity.recordings import Recording, recordings_in
 
 
 @pytest.fixture(scope="session")

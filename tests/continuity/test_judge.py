@@ -9,26 +9,26 @@ from collections.abc import Iterable
 import pytest
 
 from holdfast.clients.conversation import SessionEvent
-from holdfast.maintenance import continuity
-from holdfast.maintenance.continuity import (
-    CARRIED,
-    FUTURE,
+from holdfast.maintenance.continuity import comparison as texts
+from holdfast.maintenance.continuity import judge, recordings
+from holdfast.maintenance.continuity.comparison import (
     OURS,
-    Cut,
-    Needs,
-    Recording,
-    before,
     cells_of,
     comparisons_of,
-    cuts_of,
-    false_claims,
-    gone_files,
     holdfast_pack,
     measure,
-    needs_at,
-    score,
     tail,
 )
+from holdfast.maintenance.continuity.judge import (
+    CARRIED,
+    FUTURE,
+    Needs,
+    false_claims,
+    gone_files,
+    needs_at,
+    score,
+)
+from holdfast.maintenance.continuity.recordings import Cut, Recording, before, cuts_of
 
 BUDGET = 6000
 
@@ -229,26 +229,26 @@ def test_the_recordings_hold_facts_that_can_be_stated_falsely(
 def test_an_own_summary_stands_at_compactions_only(recordings: dict[str, Recording]) -> None:
     recording = recordings["claude-compacted"]
     for cut in cuts_of(recording):
-        text = continuity.own_summary(recording, cut, BUDGET)
+        text = texts.own_summary(recording, cut, BUDGET)
         assert (text is not None) is (cut.kind == "compaction")
 
 
 def test_what_a_compaction_with_our_mod_leaves(recordings: dict[str, Recording]) -> None:
     recording = recordings["claude-compacted"]
     for cut in cuts_of(recording):
-        instant = continuity.instant_compaction(recording, cut, BUDGET)
-        assisted = continuity.assisted_compaction(recording, cut, BUDGET)
+        instant = texts.instant_compaction(recording, cut, BUDGET)
+        assisted = texts.assisted_compaction(recording, cut, BUDGET)
         if cut.kind != "compaction":
             assert instant is assisted is None
             continue
-        pack = continuity.holdfast_pack(recording, cut, BUDGET)
-        own = continuity.own_summary(recording, cut, BUDGET)
+        pack = holdfast_pack(recording, cut, BUDGET)
+        own = texts.own_summary(recording, cut, BUDGET)
         assert instant is not None
         assert assisted == f"{own}\n{pack}"
         assert instant.startswith(pack)
-        last = continuity.before(recording, cut)[-1]
+        last = before(recording, cut)[-1]
         assert last.text in instant[len(pack) :], "the last message stands there word for word"
-        room = 8000 * continuity.CHARACTERS_PER_TOKEN
+        room = 8000 * texts.CHARACTERS_PER_TOKEN
         assert 0 < len(instant) - len(pack) < 1.5 * room
 
 
@@ -260,11 +260,14 @@ def test_the_table_has_a_cell_for_every_column(short: Recording) -> None:
 
 def test_the_judge_takes_only_the_finished_pack_from_the_product() -> None:
     """It would not notice a mistake in what it shares with the code that it judges."""
-    tree = ast.parse(inspect.getsource(continuity))
-    taken = {
-        name.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("holdfast.session")
-        for name in node.names
-    }
-    assert taken == {"observe", "render"}
+    taken = {}
+    for module in (recordings, judge, texts):
+        tree = ast.parse(inspect.getsource(module))
+        taken[module] = {
+            name.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom)
+            and (node.module or "").startswith("holdfast.session")
+            for name in node.names
+        }
+    assert taken == {recordings: set(), judge: set(), texts: {"observe", "render"}}

@@ -15,7 +15,7 @@ from bench.continuity.author import Author, Turn
 from bench.continuity.jobs import JOBS
 from bench.continuity.record import RECORDINGS, SESSIONS
 
-from holdfast.maintenance.continuity import Recording
+from holdfast.maintenance.continuity.recordings import Recording
 
 # Folders of the machine that recorded; inside, the client saw a home of its own.
 ELSEWHERE = re.compile(rb"/(?:root|work|wt|workspace|opt|mnt|Users|home/(?!dev\b))[/\"]")

@@ -13,14 +13,13 @@ from holdfast.cli.terminal import safe, table
 from holdfast.clients.table import NAMES
 from holdfast.kernel.errors import NotFound
 from holdfast.kernel.text import plural
-from holdfast.maintenance.continuity import (
+from holdfast.maintenance.continuity.comparison import (
     Comparison,
     cells_of,
     comparisons_of,
     measure,
-    recordings_in,
-    recordings_of,
 )
+from holdfast.maintenance.continuity.recordings import recordings_in, recordings_of
 
 
 @click.command()

@@ -1,61 +1,32 @@
-"""Continuity: how much of what comes next does a text for the next session name?
-
-A recorded session is cut where its client compacted it, and in the middle of turns. What the session
-did after the cut is the judge:
-
-- FUTURE: the files, code names and commands of its next 25 tool calls, as far as they had occurred
-  before the cut. Which share of them does the text name?
-- CARRIED: the request under way, the person's rulings and answers, the headings of the plan, the open
-  tasks. Which share of them is in the text?
-- FALSE: tasks shown open that are done, commands shown failing that passed since, files shown that
-  are gone. How many are in the text?
-
-It needs no model and no labels. It does not measure reasoning or prose.
-
-The judge reads sessions with the product's transcript readers. It finds everything else by its own
-rules, on purpose: rulings, tasks, failures, names and deleted files. If it shared these with
-`session.observe`, a mistake there would be a mistake here too, and the product could not fail.
-"""
+"""What the rest of a session needed, and whether a text at the cut says it. The judge has its own rules."""
 
 from __future__ import annotations
 
-import gzip
-import os
 import re
 import shlex
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import mean
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING
 
-from holdfast.clients.conversation import TOOL_CALLS, SessionEvent, decode, flat
-from holdfast.clients.discovery import session_at, sessions_in
-from holdfast.clients.lines import Unread
-from holdfast.clients.transcripts import read_new
-from holdfast.kernel import config
-from holdfast.kernel.canonical_json import table_of, text_of
-from holdfast.session.observe import observe
-from holdfast.session.pack import render
+from holdfast.clients.conversation import TOOL_CALLS, SessionEvent
+from holdfast.maintenance.continuity.recordings import (
+    Cut,
+    Recording,
+    before,
+    is_call,
+)
 
 if TYPE_CHECKING:
-    from holdfast.clients.folders import FoundSession
+    pass
 
 CALLS_AHEAD = 25
-FEWEST_CALLS_AHEAD = 10
-FEWEST_CALLS = 40
-FEWEST_EVENTS_BEFORE = 30
-MID_TURN_SHARES = (0.2, 0.35, 0.5, 0.65, 0.8)
 MOST_NAMES = 60
-# As the mod counts them (plugins/holdfast/hooks/register.js).
-CHARACTERS_PER_TOKEN = 4
 MOST_RULINGS, MOST_ANSWERS, MOST_HEADINGS = 12, 8, 8
 # A name that so large a share of many sessions uses says nothing about one of them.
 COMMON_SHARE, ENOUGH_SESSIONS = 0.3, 20
-ENDINGS = (".jsonl", ".json", ".db")
 
-Kind = Literal["compaction", "mid-turn"]
 FUTURE = ("files", "names", "commands")
 CARRIED = ("request", "rulings", "answers", "plan", "tasks")
 
@@ -89,33 +60,6 @@ _PASSED_NAME = re.compile(
     re.MULTILINE,
 )
 _ELSEWHERE = ("/tmp/", "/private/", "/var/", "/dev/")  # noqa: S108
-
-
-@dataclass
-class Recording:
-    """One session: what happened, and whose it is."""
-
-    name: str
-    client: str
-    events: list[SessionEvent]
-    # The client's own summaries, whole: the readers shorten them.
-    summaries: list[str] = field(default_factory=list)
-
-    @property
-    def folder(self) -> str:
-        return next((event.path for event in self.events if event.kind == "place"), "")
-
-    @property
-    def calls(self) -> list[int]:
-        """The places of the tool calls among the events."""
-        return [number for number, event in enumerate(self.events) if is_call(event)]
-
-
-class Cut(NamedTuple):
-    """A place in a recording; the events before it are known, those from it on are not."""
-
-    kind: Kind
-    place: int
 
 
 @dataclass
@@ -164,105 +108,6 @@ class Scores:
             "characters": round(mean(self.lengths)),
             "cuts": len(self.lengths),
         }
-
-
-# The text at a cut within a budget; None where the candidate has none by its nature.
-Candidate = Callable[[Recording, Cut, int], str | None]
-# Candidates by client and kind of cut, then by name.
-Table = dict[tuple[str, Kind], dict[str, Scores]]
-
-
-# Reading sessions
-
-
-def recordings_in(folder: str, client: str = "") -> Iterator[Recording]:
-    """The sessions of the transcripts in a folder and below; `.gz` is unpacked on the way."""
-    for root, folders, names in os.walk(folder):
-        folders.sort()
-        for name in sorted(names):
-            if name.removesuffix(".gz").endswith(ENDINGS):
-                recording = _recording_at(os.path.join(root, name))
-                if recording and client in ("", recording.client):
-                    yield recording
-
-
-def recordings_of(folder: str, client: str = "") -> Iterator[Recording]:
-    """The sessions that any client had in a working folder of this user."""
-    for found in sessions_in(folder):
-        if client in ("", found["client"]):
-            recording = _read(found, found["session"])
-            if recording:
-                yield recording
-
-
-def _recording_at(path: str) -> Recording | None:
-    name = os.path.basename(path).removesuffix(".gz")
-    if not path.endswith(".gz"):
-        found = session_at(path)
-        return _read(found, name) if found else None
-    with tempfile.TemporaryDirectory() as folder:
-        unpacked = os.path.join(folder, name)
-        try:
-            with gzip.open(path) as packed, open(unpacked, "wb") as file:
-                file.write(packed.read())
-        except (OSError, EOFError):
-            return None
-        found = session_at(unpacked)
-        return _read(found, name) if found else None
-
-
-def _read(found: FoundSession, name: str) -> Recording | None:
-    try:
-        events = read_new(found)["events"]
-    except Unread:
-        return None
-    return Recording(name, found["client"], events, list(_summaries_in(found["path"])))
-
-
-def _summaries_in(path: str) -> Iterator[str]:
-    """The summaries that Claude Code and Codex wrote at their compactions, in order."""
-    if not os.path.isfile(path):
-        return
-    with open(path, "rb") as file:
-        for line in file:
-            if b'"isCompactSummary"' not in line and b'"compacted"' not in line:
-                continue
-            for record in decode(line):
-                if record.get("isCompactSummary"):
-                    content = table_of(record.get("message")).get("content")
-                    yield flat(content, len(line))
-                elif record.get("type") == "compacted":
-                    yield text_of(table_of(record.get("payload")).get("message"))
-
-
-# Cutting
-
-
-def is_call(event: SessionEvent) -> bool:
-    return event.kind in TOOL_CALLS and not event.again
-
-
-def cuts_of(recording: Recording) -> list[Cut]:
-    """Every compaction, and five places in the middle of turns."""
-    events, calls = recording.events, recording.calls
-    if len(calls) < FEWEST_CALLS:
-        return []
-    cuts = [Cut("compaction", n) for n, event in enumerate(events) if event.kind == "compact"]
-    cuts += [Cut("mid-turn", calls[int(len(calls) * share)]) for share in MID_TURN_SHARES]
-    return [cut for cut in cuts if _is_fair(cut, calls)]
-
-
-def _is_fair(cut: Cut, calls: Sequence[int]) -> bool:
-    ahead = sum(1 for place in calls if place >= cut.place)
-    return ahead >= FEWEST_CALLS_AHEAD and cut.place >= FEWEST_EVENTS_BEFORE
-
-
-def before(recording: Recording, cut: Cut) -> list[SessionEvent]:
-    """What was known at the cut, without the client's own summaries."""
-    return [event for event in recording.events[: cut.place] if event.kind != "summary"]
-
-
-# What the rest of the session needed
 
 
 def needs_at(recording: Recording, cut: Cut, common: frozenset[str] = frozenset()) -> Needs:
@@ -450,7 +295,21 @@ def _removed_by(command: str) -> Iterator[str]:
             yield words[1]
 
 
-# Judging a text
+def common_names(recordings: Sequence[Recording]) -> frozenset[str]:
+    """Names that many sessions use, such as the keys of a tool's input. Few sessions tell nothing."""
+    if len(recordings) < ENOUGH_SESSIONS:
+        return frozenset()
+    used = Counter(
+        name
+        for recording in recordings
+        for name in {
+            name for event in recording.events if is_call(event) for name in names_in(event.text)
+        }
+    )
+    return frozenset(n for n, count in used.items() if count > COMMON_SHARE * len(recordings))
+
+
+# What a text says
 
 
 def score(text: str, needs: Needs) -> dict[str, float]:
@@ -517,189 +376,3 @@ def _after(content: str, start: str) -> str | None:
         return None
     rest = content[len(start) :]
     return None if re.match(r"[\w./-]", rest) else rest
-
-
-# Candidates
-
-
-def holdfast_pack(recording: Recording, cut: Cut, budget: int) -> str:
-    """What the next session gets from us."""
-    return render({"seen": observe(None, recording.events[: cut.place])}, budget)
-
-
-def tail(recording: Recording, cut: Cut, budget: int) -> str:
-    """The end of the conversation as it is."""
-    parts: list[str] = []
-    room = budget
-    for event in reversed(before(recording, cut)):
-        if event.kind == "prompt":
-            part = f"User: {event.text}"
-        elif event.kind == "said":
-            part = f"Assistant: {event.text}"
-        elif event.kind in TOOL_CALLS or event.kind == "result":
-            part = f"{event.kind} {event.path} {event.text[:300]}"
-        else:
-            continue
-        parts.append(part)
-        room -= len(part) + 1
-        if room <= 0:
-            break
-    return "\n".join(reversed(parts))[-budget:]
-
-
-def requests_only(recording: Recording, cut: Cut, budget: int) -> str:
-    """What the person asked for, the newest first."""
-    prompts = [event.text[:2000] for event in before(recording, cut) if event.kind == "prompt"]
-    return "\n---\n".join(reversed(prompts))[:budget]
-
-
-def git_note(recording: Recording, cut: Cut, budget: int) -> str:
-    """What git shows: files changed in the session, and its commits, the newest first."""
-    history = before(recording, cut)
-    changed = [
-        path
-        for event in history
-        if event.kind == "edit"
-        for path in files_of(event, recording.folder)
-    ]
-    commits = [
-        event.text for event in history if event.kind == "run" and "git commit" in event.text
-    ]
-    lines = [*dict.fromkeys(reversed(changed)), *(text[:300] for text in reversed(commits))]
-    return "\n".join(lines)[:budget]
-
-
-def own_summary(recording: Recording, cut: Cut, _budget: int) -> str | None:
-    """What the client's model wrote at a compaction, whole."""
-    if cut.kind != "compaction":
-        return None
-    number = sum(event.kind == "compact" for event in recording.events[: cut.place])
-    # Empty where the vendor's server keeps the summary to itself.
-    return "".join(recording.summaries[number : number + 1]) or None
-
-
-def own_summary_cut(recording: Recording, cut: Cut, budget: int) -> str | None:
-    """The same, within the budget."""
-    summary = own_summary(recording, cut, budget)
-    return None if summary is None else summary[:budget]
-
-
-def instant_compaction(recording: Recording, cut: Cut, budget: int) -> str | None:
-    """What stands in the conversation's place after our mod's `instant`: the pack, and the last messages
-    word for word, whole ones alone."""
-    if not _is_ours_to_compact(recording, cut):
-        return None
-    room = int(config.SETTINGS["claude.compaction_tokens"][0]) * CHARACTERS_PER_TOKEN
-    kept: list[SessionEvent] = []
-    for event in reversed(before(recording, cut)):
-        room -= len(event.text) + len(event.path)
-        if room < 0:
-            break
-        kept.append(event)
-    while kept and kept[-1].kind == "result":  # a result whose call is gone does not stand alone
-        kept.pop()
-    last = [f"{event.kind} {event.path} {event.text}" for event in reversed(kept)]
-    return "\n".join([holdfast_pack(recording, cut, budget), *last])
-
-
-def assisted_compaction(recording: Recording, cut: Cut, budget: int) -> str | None:
-    """What stands there after `assist`: the client's own summary, and the pack in the context after it. A
-    recorded summary was written without our instructions, so this is the least that it says."""
-    summary = own_summary(recording, cut, budget)
-    if summary is None or not _is_ours_to_compact(recording, cut):
-        return None
-    return f"{summary}\n{holdfast_pack(recording, cut, budget)}"
-
-
-def _is_ours_to_compact(recording: Recording, cut: Cut) -> bool:
-    return cut.kind == "compaction" and recording.client == "claude"
-
-
-OURS = "holdfast"
-CANDIDATES: dict[str, Candidate] = {
-    OURS: holdfast_pack,
-    "end of the conversation": tail,
-    "requests only": requests_only,
-    "git note": git_note,
-    "instant compaction": instant_compaction,
-    "assisted compaction": assisted_compaction,
-    "client's own summary, whole": own_summary,
-    "client's own summary, cut": own_summary_cut,
-}
-
-
-def measure(
-    recordings: Iterable[Recording],
-    budget: int,
-    candidates: Mapping[str, Candidate] = CANDIDATES,
-    progress: Callable[[str], None] = lambda _: None,
-) -> Table:
-    """Cut every recording and judge every candidate at every cut."""
-    long_enough = [one for one in recordings if len(one.calls) >= FEWEST_CALLS]
-    common = common_names(long_enough)
-    table: Table = {}
-    for number, recording in enumerate(long_enough, start=1):
-        progress(f"{number} of {len(long_enough)}: {recording.name}")
-        for cut in cuts_of(recording):
-            needs = needs_at(recording, cut, common)
-            tallies = table.setdefault((recording.client, cut.kind), {})
-            for name, candidate in candidates.items():
-                text = candidate(recording, cut, budget)
-                if text is not None:
-                    tallies.setdefault(name, Scores()).add(text, needs)
-    return table
-
-
-def common_names(recordings: Sequence[Recording]) -> frozenset[str]:
-    """Names that many sessions use, such as the keys of a tool's input. Few sessions tell nothing."""
-    if len(recordings) < ENOUGH_SESSIONS:
-        return frozenset()
-    used = Counter(
-        name
-        for recording in recordings
-        for name in {
-            name for event in recording.events if is_call(event) for name in names_in(event.text)
-        }
-    )
-    return frozenset(n for n, count in used.items() if count > COMMON_SHARE * len(recordings))
-
-
-# Showing
-
-
-COLUMNS = ("FUTURE", "CARRIED", *FUTURE, *CARRIED)
-
-
-class Comparison(NamedTuple):
-    """The figures at one client's cuts of one kind, the best FUTURE first."""
-
-    client: str
-    kind: Kind
-    cuts: int
-    rows: dict[str, dict[str, float | int]]
-
-
-def comparisons_of(table: Table) -> list[Comparison]:
-    """The table for people and programs: plain figures, in a fixed order."""
-    comparisons = []
-    for (client, kind), tallies in sorted(table.items()):
-        figures = {name: tally.figures() for name, tally in tallies.items()}
-        ranked = sorted(figures.items(), key=lambda row: (-row[1].get("FUTURE", 0), row[0]))
-        cuts = max(int(row["cuts"]) for row in figures.values())
-        comparisons.append(Comparison(client, kind, cuts, dict(ranked)))
-    return comparisons
-
-
-def cells_of(comparison: Comparison) -> list[list[str]]:
-    """A comparison as rows of text, with its head."""
-    head = ["", *COLUMNS, "false", "characters"]
-    rows = [
-        [
-            name,
-            *(f"{figures[column]:.2f}" if column in figures else "-" for column in COLUMNS),
-            f"{figures['false']} of {figures['checked']}",
-            f"{figures['characters']:,}",
-        ]
-        for name, figures in comparison.rows.items()
-    ]
-    return [head, *rows]
