@@ -77,6 +77,30 @@ def test_a_snapshot_goes_to_another_machine_and_nothing_else_does(
     assert (other / "draft.txt").read_text() == "not committed\n"
 
 
+def test_a_fetched_snapshot_is_in_the_list_with_whose_it_is(
+    repository: Path,
+    hub: Path,
+    other: Path,
+    holdfast: Holdfast,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (repository / "draft.txt").write_text("not committed\n")
+    assert "of machine" not in holdfast("snapshot", "list").out
+    pushed = holdfast("snapshot", "push", "--json").data["snapshots"][0]
+    monkeypatch.chdir(other)
+    assert holdfast("snapshot", "list").out == "There is no snapshot yet.\n"
+    fetched = holdfast("snapshot", "fetch")
+    assert f"main of machine {pushed['machine'][:8]}" in fetched.out
+    (line,) = holdfast("snapshot", "list").out.splitlines()
+    assert line.startswith(pushed["id"][:12])
+    assert f"main of machine {pushed['machine'][:8]}" in line
+    (other / "mine.txt").write_text("mine\n")
+    mine = holdfast("snapshot", "create", "--json").data["id"]
+    ids = [one["id"] for one in holdfast("snapshot", "list", "--json").data["snapshots"]]
+    assert ids == [mine, pushed["id"]], "its own first"
+    assert holdfast("snapshot", "restore", pushed["id"]).code == 0
+
+
 def test_twice_is_once(repository: Path, hub: Path, other: Path) -> None:
     made = taken(repository)
     for status in ("pushed", "there"):
@@ -320,7 +344,7 @@ def test_push_and_fetch(
     assert one["id"][:12] in fetched.out
     assert holdfast("snapshot", "fetch").out == "Nothing new on origin.\n"
     assert len(holdfast("snapshot", "list", "--all", "--json").data["snapshots"]) == 2
-    assert "of " + one["machine"][:8] in holdfast("snapshot", "list", "--all").out
+    assert "of machine " + one["machine"][:8] in holdfast("snapshot", "list", "--all").out
     assert holdfast("snapshot", "restore", one["id"]).code == 0
     assert Path("draft.txt").read_text() == "not committed\n"
     assert holdfast("snapshot", "push", "nowhere").code == 3

@@ -210,7 +210,9 @@ def test_without_a_file_before_there_is_none_afterwards(
     before = everything(repository)
     holdfast("init", "--client", client)
     assert everything(repository) != before
-    assert "Restored as it was" in holdfast("uninstall", "--client", client).out
+    said = holdfast("uninstall", "--client", client).out
+    assert "Removed, because holdfast made it" in said
+    assert "Restored" not in said
     assert everything(repository) == before
     assert "Nothing of ours" in holdfast("uninstall", "--client", client).out
     assert "Nothing of ours is installed." in holdfast("uninstall").out
@@ -361,7 +363,9 @@ def test_a_dry_run_changes_nothing(repository: Path, holdfast: Holdfast) -> None
     assert not SETTINGS.parent.exists()
     holdfast("init", "--client", "claude")
     installed = everything(repository)
-    assert "Would be: Restored as it was" in holdfast("uninstall", "--dry-run").out
+    said = holdfast("uninstall", "--dry-run").out
+    assert f"Would remove, because holdfast made it: {SETTINGS.resolve()}" in said
+    assert "Restored" not in said
     assert everything(repository) == installed
 
 

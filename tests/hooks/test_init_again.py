@@ -209,7 +209,7 @@ def test_a_file_that_init_made_goes_also_after_an_edit_and_another_init(
     for name in FILES[client]:
         path = Path(name)
         path.write_text(path.read_text() + "\n")
-    assert "Restored as it was" in holdfast("uninstall").out
+    assert "Removed, because holdfast made it" in holdfast("uninstall").out
     assert everything(repository) == before
 
 

@@ -154,3 +154,41 @@ def test_what_other_projects_use_stays(holdfast: Holdfast, git: Git, tmp_path: P
     terminal.type_back()
     assert terminal.leave().code == 0
     assert (Path(os.environ["HOME"]) / ".local/share/holdfast/hook.sh").exists()
+
+
+def test_snapshots_on_a_remote_are_named_with_the_command_that_removes_them(
+    holdfast: Holdfast, git: Git, tmp_path: Path, repository: Path
+) -> None:
+    hub = tmp_path / "hub.git"
+    git("clone", "--quiet", "--bare", str(repository), str(hub))
+    git("remote", "add", "origin", str(hub))
+    branches = git("for-each-ref", at=hub)
+    for text in ("a secret", "another"):
+        Path("untracked").write_text(text)
+        assert holdfast("snapshot", "push").code == 0
+    # No remote is asked: it may be away, or no longer be ours.
+    hub.rename(tmp_path / "away")
+    terminal = Terminal("uninstall", "--everything")
+    terminal.type_back()
+    answer = terminal.leave()
+    assert answer.code == 0, answer.screen
+    said = " ".join(answer.screen.split())
+    assert "snapshots that were pushed to origin (2); all who can read it can read them" in said
+    (tmp_path / "away").rename(hub)
+    assert git("for-each-ref", at=hub) != branches
+    start = said.index("git push origin --delete")
+    command = said[start:].split("  ")[0]
+    names = [word for word in command.split() if word.startswith("refs/holdfast/")]
+    subprocess.run(["git", "push", "--quiet", "origin", "--delete", *names], check=True)
+    assert git("for-each-ref", at=hub) == branches
+
+
+def test_a_removed_file_of_a_person_is_not_offered_again(holdfast: Holdfast) -> None:
+    """What is left is the author's: no command of ours removes it."""
+    holdfast("rfc", "init", "rfc-1")
+    assert "holdfast uninstall --everything" in holdfast("uninstall").out
+    terminal = Terminal("uninstall", "--everything")
+    terminal.type_back()
+    answer = terminal.leave()
+    assert answer.code == 0, answer.screen
+    assert "To remove all that holdfast wrote" not in answer.screen

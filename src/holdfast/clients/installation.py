@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
 
     class FileDone(TypedDict):
-        """What `init` or `uninstall` did to one file."""
+        """What `init` or `uninstall` did to one file. `deleted`: holdfast made it, and nothing is left."""
 
         path: str
         status: Status
+        deleted: bool
 
     class Done(TypedDict):
         """What they did for one client. `notes` are for its user to read."""
@@ -266,4 +267,11 @@ def _change(
 
 
 def _shown(changes: list[SettingsChange]) -> list[FileDone]:
-    return [{"path": change["path"], "status": change["status"]} for change in changes]
+    return [
+        {
+            "path": change["path"],
+            "status": change["status"],
+            "deleted": change["status"] == "restored" and change["after"] is None,
+        }
+        for change in changes
+    ]

@@ -7,6 +7,7 @@ or agent asks for it, or when the user's own environment names a remote (`snapsh
 
 from __future__ import annotations
 
+import json
 import os
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from holdfast.git import remote as remotes
 from holdfast.git import snapshot
 from holdfast.kernel import clock, config
 from holdfast.kernel.errors import HoldfastError, NotFound, from_os_error
-from holdfast.kernel.plain_file import write_synced
+from holdfast.kernel.plain_file import read_plain, write_synced
 from holdfast.kernel.views.files import target_of
 from holdfast.remote import server_time
 from holdfast.remote.identity import own_machine
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
     from holdfast.git.remote import Exchange
     from holdfast.git.snapshot import Snapshot
     from holdfast.kernel.workspace import Workspace
+
+
+# In the journal's home: the refs of snapshots that this clone pushed, by remote.
+PUSHED_FILE = "pushed.json"
 
 
 def write_archive(epic: Epic, saved: dict[str, Any], archive: str) -> str:
@@ -141,9 +146,10 @@ def push(
         raise NotFound("There is no snapshot yet.", hint="holdfast snapshot create")
     wanted = found if everything else found[:1]
     done = remotes.push(workspace.root, wanted, _machine(workspace), remote, dry_run=dry_run)
+    problems = [] if dry_run else _remember_pushed(workspace, done)
     newest = done["snapshots"][0]
     if dry_run or newest["status"] not in ("pushed", "there"):
-        return done, []
+        return done, problems
     try:
         now = server_time.now(workspace)
         pushed: Pushed = {
@@ -152,9 +158,35 @@ def push(
             "remote": remote,
             "at": clock.stamp(now),
         }
-        return done, _record_push(workspace, pushed, actor=actor, now=now)
+        return done, [*problems, *_record_push(workspace, pushed, actor=actor, now=now)]
     except HoldfastError as error:
-        return done, [error.message]
+        return done, [*problems, error.message]
+
+
+def pushed_refs(workspace: Workspace) -> dict[str, list[str]]:
+    """The refs that this clone pushed and has not removed, by remote. No remote is asked."""
+    try:
+        known = json.loads(read_plain(os.path.join(workspace.home, PUSHED_FILE)))
+        return {str(remote): [str(ref) for ref in refs] for remote, refs in known.items()}
+    except (OSError, ValueError, AttributeError, TypeError):
+        return {}
+
+
+def _remember_pushed(workspace: Workspace, done: Exchange) -> list[str]:
+    known = pushed_refs(workspace)
+    refs = set(known.get(done["remote"], ()))
+    for one in done["snapshots"]:
+        ref = remotes.ref_of(one)
+        if one["status"] in ("pushed", "there"):
+            refs.add(ref)
+        elif one["status"] == "removed":
+            refs.discard(ref)
+    known[done["remote"]] = sorted(refs)
+    try:
+        write_synced(os.path.join(workspace.home, PUSHED_FILE), json.dumps(known).encode())
+    except OSError as error:
+        return [from_os_error(error, PUSHED_FILE).message]
+    return []
 
 
 def _record_push(workspace: Workspace, pushed: Pushed, *, actor: str, now: int) -> list[str]:

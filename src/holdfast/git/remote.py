@@ -13,11 +13,10 @@ from typing import TypedDict
 
 from holdfast.git.repository import GitError, Place, locate
 from holdfast.git.run import Finished, git, run
-from holdfast.git.snapshot import FIELDS, REFS, Snapshot, parse
+from holdfast.git.snapshot import FIELDS, MACHINE, REFS, Snapshot, parse
 from holdfast.kernel import crash
 from holdfast.kernel.errors import Conflict, HoldfastError, NotAllowed, NotFound, StoreAway, Usage
 
-MACHINE = "machine-"
 # Names that we give. Whatever else a remote has there is no snapshot.
 _OURS = re.compile(
     rf"{REFS}/{MACHINE}([0-9a-f]{{1,64}})/([A-Za-z0-9_-]{{1,100}})/([A-Za-z0-9_-]{{1,128}})"
@@ -66,6 +65,11 @@ class Exchange(TypedDict):
     dry_run: bool
 
 
+def ref_of(one: Shared) -> str:
+    """The name that a snapshot has on the remote."""
+    return f"{REFS}/{MACHINE}{one['machine']}/{one['worktree']}/{one['id']}"
+
+
 def remote_of(root: str, named: str = "") -> str:
     """A remote of this repository: the one that is named, `origin`, or the only one."""
     names = git(locate(root).top, "remote").decode("utf-8", "replace").split()
@@ -95,7 +99,7 @@ def push(
     row = f"{REFS}/{MACHINE}{machine}"
     present, _ = _asked(place, remote, f"{row}/*")
     shared = [_shared(one, machine) for one in snapshots]
-    names = {one["id"]: f"{row}/{one['worktree']}/{one['id']}" for one in shared}
+    names = {one["id"]: ref_of(one) for one in shared}
     missing = []
     for one in shared:
         there = present.get(names[one["id"]])

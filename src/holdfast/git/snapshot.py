@@ -22,6 +22,8 @@ FIELDS = "%(refname)%00%(objectname)%00%(tree)%00%(parent)%00%(contents)%00"
 COUNT = 5
 RAW = ("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames")
 REFS = "refs/holdfast/snapshots"
+# What the row of another machine begins with.
+MACHINE = "machine-"
 ID_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 
 
@@ -265,10 +267,17 @@ def listing(root: str, *, everywhere: bool = False) -> list[Snapshot]:
 
 
 def list_with_counts(root: str, *, everywhere: bool = False) -> list[CountedSnapshot]:
-    """The same, each with the number of paths that `show` lists."""
+    """The same, then those that were fetched, each with the number of paths that `show` lists."""
     found = listing(root, everywhere=everywhere)
+    if not everywhere:
+        found += filter(is_fetched, listing(root, everywhere=True))
     counts = count_against_parents(locate(root).top, [one["commit"] for one in found])
     return [{**one, "holds": counts[one["commit"]]} for one in found]
+
+
+def is_fetched(snapshot: Snapshot) -> bool:
+    """Whether another machine took it."""
+    return snapshot["worktree"].startswith(MACHINE)
 
 
 def find(root: str, prefix: str) -> Snapshot:

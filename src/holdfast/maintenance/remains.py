@@ -12,6 +12,7 @@ from holdfast.budgets.side_files import METRICS
 from holdfast.clients.installation import CLIENTS, uninstall
 from holdfast.clients.launcher import folder_of_user
 from holdfast.fleet.backups import list_copies
+from holdfast.fleet.transfer import pushed_refs
 from holdfast.gates import person
 from holdfast.git.repository import GitError
 from holdfast.git.run import git
@@ -74,6 +75,17 @@ def list_remains(workspace: Workspace) -> list[Remain]:
         command = f"{words} | git update-ref --stdin"
         what = f"snapshots of the work tree ({refs})"
         found.append({"what": what, "path": REFS, "files": [], "remove": command, "yours": False})
+    for remote, pushed in pushed_refs(workspace).items():
+        if pushed:
+            names = " ".join(map(shlex.quote, pushed))
+            command = f"git push {shlex.quote(remote)} --delete {names}"
+            what = (
+                f"snapshots that were pushed to {remote} ({len(pushed)}); all who can read it can read "
+                "them, untracked files too"
+            )
+            found.append(
+                {"what": what, "path": remote, "files": [], "remove": command, "yours": True}
+            )
     if workspace.url:
         what, hint = "the journal on the server", "Ask the people who run that database."
         path = without_password(workspace.url)

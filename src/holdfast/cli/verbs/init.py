@@ -35,9 +35,10 @@ if TYPE_CHECKING:
 INIT_SAID = {"installed": "Installed", "already": "Installed already", "left": "Left as it is"}
 WOULD = {"installed": "Would write", "already": "Written already", "left": "Would leave"}
 UNINSTALL_SAID = {
-    "restored": "Restored as it was",
-    "removed": "Took ours out, and left the rest",
-    "absent": "Nothing of ours",
+    "deleted": ("Removed, because holdfast made it", "Would remove, because holdfast made it"),
+    "restored": ("Restored as it was", "Would restore as it was"),
+    "removed": ("Took ours out, and left the rest", "Would take ours out, and leave the rest"),
+    "absent": ("Nothing of ours", "Nothing of ours"),
 }
 LONGEST_VALUE = 60
 
@@ -81,7 +82,8 @@ def init_command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
     following = ["holdfast doctor"]
     if not clients:
         lines = [*_detected(wanted, found), *_broken(call), *lines]
-        following = [f"holdfast init {chosen}"] if wanted else []
+        # The lines have it already.
+        following = [f"holdfast init {chosen}"] if wanted and call.as_json else []
     data = {
         "clients": done,
         "detected": found,
@@ -167,9 +169,8 @@ def uninstall_command(
             with contextlib.suppress(OSError, HoldfastError):  # the page looks whether it is there
                 registry.forget(call.workspace)
         removed, left = [], [] if clients else list_remains(call.workspace)
-    word = "Would be: " if dry_run else ""
     lines = [
-        f"{word}{UNINSTALL_SAID[file['status']]}: {safe(file['path'])}"
+        f"{UNINSTALL_SAID['deleted' if file['deleted'] else file['status']][dry_run]}: {safe(file['path'])}"
         for one in done
         for file in one["files"]
         if file["status"] != "absent" or clients
@@ -181,7 +182,7 @@ def uninstall_command(
     if left:
         lines += ["", "Left, because it is yours. To remove it:"]
         lines += [line for one in left for line in _remain(one)]
-        if not everything:
+        if any(not one["yours"] for one in left):
             lines += ["", "To remove all that holdfast wrote: holdfast uninstall --everything"]
     data = {"clients": done, "left": left, "removed": removed, "dry_run": dry_run}
     return Reply(data, lines)

@@ -98,7 +98,7 @@ def fetch(call: Call, remote: str, dry_run: bool) -> Reply:
     if not lines:
         lines = [f"Nothing new on {safe(done['remote'])}."]
     got = [one for one in fresh if one["status"] == "fetched"]
-    return Reply({**done}, lines, next=["holdfast snapshot list --all"] if got else [])
+    return Reply({**done}, lines, next=["holdfast snapshot list"] if got else [])
 
 
 def _shared(one: Shared) -> str:
@@ -108,18 +108,19 @@ def _shared(one: Shared) -> str:
 
 @command.command("list")
 @click.option(
-    "--all", "everywhere", is_flag=True, help="List those of all worktrees, and fetched ones."
+    "--all", "everywhere", is_flag=True, help="List those of all worktrees of this repository."
 )
 @verb
 def listing(call: Call, everywhere: bool) -> Reply:
-    """List the snapshots of this worktree, newest first.
+    """List the snapshots of this worktree, then those that were fetched, each newest first.
 
     The number is how many paths of a snapshot differ from its commit."""
     found = snapshot.list_with_counts(call.workspace.root, everywhere=everywhere)
+    has_rows = everywhere or any(map(snapshot.is_fetched, found))
     rows = [
         [
             style(one["id"][:12], "yellow"),
-            *([safe(_row_of(one))] if everywhere else []),
+            *([safe(_row_of(one))] if has_rows else []),
             ago(one["at"], call.now),
             safe(one["branch"] or "detached"),
             plural(one["holds"], "path"),
@@ -173,8 +174,8 @@ def _holds(shown: Shown) -> str:
 
 def _row_of(one: Snapshot) -> str:
     machine, _, worktree = one["worktree"].rpartition("/")
-    machine = machine.removeprefix(remotes.MACHINE)
-    return f"{worktree} of {machine[:8]}" if machine else worktree
+    machine = machine.removeprefix(snapshot.MACHINE)
+    return f"{worktree} of machine {machine[:8]}" if machine else worktree
 
 
 def _changes(changes: Sequence[Difference]) -> list[str]:
