@@ -560,6 +560,7 @@ ASKS_A_PERSON = {"release", "resume_at_reset", "acknowledge", "reset"}
 NO_OPERATION = {
     "root",
     "journal",
+    "away",
     "close",
     "fence",
     "checkpoint",
