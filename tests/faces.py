@@ -68,6 +68,15 @@ class Faces:
         """What each face left behind."""
         return {face: self._run(operation, face) for face in operation.faces}
 
+    def compare(self, operation: Operation) -> Trace:
+        """Assert that each face left the same; what that was."""
+        first, *others = self.traces(operation).values()
+        assert others, f"{operation.name} has one face"
+        for other in others:
+            assert other == first
+        assert first.records or operation.fails
+        return first
+
     def fresh(self, name: str) -> Path:
         """A fresh copy of the repository, which is the current folder."""
         root = Path(os.path.realpath(self._folder)) / name.replace(" ", "-") / "repository"

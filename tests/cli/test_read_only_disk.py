@@ -94,7 +94,7 @@ SAYS_WHY = ("Read-only file system", "read-only", "cannot be written")
 def found(repository: Path, holdfast: Holdfast) -> dict[str, Any]:
     """What each of them did."""
     if shutil.which("unshare") is None or subprocess.run(["unshare", "-m", "true"]).returncode:
-        pytest.skip("no right to make a mount namespace")
+        pytest.skip("No right to make a mount namespace: a read-only disk was NOT tried.")
     assert holdfast("note", "first").code == 0
     assert holdfast("checkpoint", "--task", "t", "--skip-git").code == 0
     assert holdfast("agent", "start", "Secondary-A", "--feature", "f1").code == 0

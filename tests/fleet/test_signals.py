@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from holdfast.fleet.rules.model import AgentLife, AgentState
     from holdfast.processes.agent_process import AgentProcess
 
-pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="there is no /proc here")
+pytestmark = pytest.mark.skipif(
+    not os.path.isdir("/proc/self"),
+    reason="There is no /proc: signs of life on Linux were NOT tried.",
+)
 
 # The command line of holdfast as far as the system sees it, saying which process it takes for its own.
 HOLDFAST = """#!{python}
@@ -104,7 +107,7 @@ def test_shells_that_run_one_command_and_launchers_are_passed_over(
 
 def test_make_is_passed_over(start: Start, holdfast: str, tmp_path: Path) -> None:
     if shutil.which("make") is None:
-        pytest.skip("make is not installed")
+        pytest.skip("There is no make: an agent behind it was NOT looked for.")
     (tmp_path / "Makefile").write_text(f"beat:\n\t@{holdfast}; true\n")
     agent = "import subprocess, sys; subprocess.run(sys.argv[1:])"
     process = start(sys.executable, "-c", agent, "make", "--silent", "beat", cwd=tmp_path)

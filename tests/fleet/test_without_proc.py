@@ -25,7 +25,9 @@ from holdfast.session import client_process, session_files
 if TYPE_CHECKING:
     from holdfast.processes.agent_process import AgentProcess
 
-pytestmark = pytest.mark.skipif(not os.path.exists(identity.PS), reason="there is no ps here")
+pytestmark = pytest.mark.skipif(
+    not os.path.exists(identity.PS), reason="There is no ps: a system without /proc was NOT tried."
+)
 
 # The command line of holdfast as far as the system sees it, saying which process it takes for its own.
 HOLDFAST = """#!{python}

@@ -22,7 +22,10 @@ from tests.cli.conftest import Holdfast
 from tests.gates.person import QUESTION, Seen, Terminal
 from tests.trusting import trust_settings
 
-pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="no ssh-keygen here")
+pytestmark = pytest.mark.skipif(
+    shutil.which("ssh-keygen") is None,
+    reason="There is no ssh-keygen: signed answers were NOT tried.",
+)
 LOOK = ("gate", "verify", "--built", "Dashboard", "--how", "Cards show data")
 PASSPHRASE = "correct horse"
 

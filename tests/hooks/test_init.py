@@ -22,6 +22,7 @@ from holdfast.clients.opencode import install as opencode
 from holdfast.clients.settings import files, text_edit
 from holdfast.kernel.workspace import discover
 from holdfast.processes.distribution import install_command
+from holdfast.session.world import OWN_FILES
 from tests.conftest import Git
 from tests.hooks import world
 from tests.session import world as session_world
@@ -457,6 +458,13 @@ def test_ours_goes_although_the_user_set_one_elsewhere_since(
     SETTINGS.write_text(json.dumps({**settings(), "model": "opus"}))
     holdfast("uninstall")
     assert settings() == {"model": "opus"}
+
+
+def test_the_files_that_count_as_ours_are_those_that_init_writes() -> None:
+    """A change of any other settings is a change of the work, and a resume names it."""
+    folders = (*(f".{client}/" for client in CLIENTS), ".github/")
+    ours = {path for path in OWN_FILES if path.startswith(folders)}
+    assert ours == {path for paths in FILES.values() for path in paths if path.startswith(folders)}
 
 
 def test_git_does_not_see_the_settings_that_init_made(

@@ -56,7 +56,9 @@ LEFT_TO_THE_HOOK = {'sh -c "holdfast release"', "make && holdfast release"}
 def node() -> str:
     found = shutil.which("node")
     if found is None:
-        pytest.skip("Node is not installed here; Claude Code brings its own.")
+        pytest.skip(
+            "Node is not installed here: the mod was NOT run. Claude Code brings its own Node."
+        )
     return found
 
 

@@ -15,32 +15,20 @@ from holdfast.hooks.after_turn import after_turn
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
 from holdfast.maintenance import status_line
-from holdfast.processes import relaunch
 from holdfast.session import quotas, usage_limits
 from holdfast.session.usage_limits import local_time
 from holdfast.web import page_cache
 from tests.budgets.world import configure
+from tests.hooks import world as hooks_world
 from tests.hooks.world import ask
 from tests.session import world as session_world
 from tests.session.world import Holdfast
 from tests.web import conftest as web
 from tests.web.world import Visitor, World
 
-holdfast = session_world.holdfast
+holdfast, left = session_world.holdfast, hooks_world.left
+pytestmark = pytest.mark.usefixtures("left")
 world, stranger, visitor = web.world, web.stranger, web.visitor
-
-
-@pytest.fixture(autouse=True)
-def left(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """What a hook would leave to other processes."""
-    found: list[list[str]] = []
-
-    def leave(words: list[str]) -> bool:
-        found.append(words)
-        return True
-
-    monkeypatch.setattr(relaunch, "leave", leave)
-    return found
 
 
 @pytest.fixture

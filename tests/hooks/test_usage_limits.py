@@ -18,37 +18,25 @@ from holdfast.hooks.run import respond
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
-from holdfast.processes import relaunch
 from holdfast.session import session_files, usage_limits
 from holdfast.web import page_cache
 from holdfast.web.background import tell_of_resets
 from holdfast.web.workspaces import Site
 from tests.gates.person import Terminal
+from tests.hooks import world as hooks_world
 from tests.hooks.world import ask
 from tests.session import world as session_world
 from tests.session.world import Holdfast
 from tests.web import conftest as web
 from tests.web.world import Visitor, World
 
-holdfast = session_world.holdfast
+holdfast, left = session_world.holdfast, hooks_world.left
+pytestmark = pytest.mark.usefixtures("left")
 world, stranger, visitor = web.world, web.stranger, web.visitor
 AT = "2026-11-17T06:50:14.945Z"
 RESETS = 1794909012
 HIT = "You've hit your limit · resets 9:50am (UTC)"
 CODEX = "You’ve hit your usage limit. Upgrade to Pro, or try again later."
-
-
-@pytest.fixture(autouse=True)
-def left(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """What a hook would leave to other processes."""
-    found: list[list[str]] = []
-
-    def leave(words: list[str]) -> bool:
-        found.append(words)
-        return True
-
-    monkeypatch.setattr(relaunch, "leave", leave)
-    return found
 
 
 def codex_line(**payload: Any) -> dict[str, Any]:

@@ -7,8 +7,11 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from holdfast.clients.table import NAMES, part
 from holdfast.hooks.run import command, respond_to
+from holdfast.processes import relaunch
 from tests import warm
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -176,3 +179,16 @@ def context(client: str, answer: dict[str, Any]) -> str:
     if client == "opencode":
         return str(answer.get("context", ""))
     return str(answer.get("hookSpecificOutput", {}).get("additionalContext", ""))
+
+
+@pytest.fixture
+def left(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The words of the processes that hooks would leave behind; none is started."""
+    found: list[list[str]] = []
+
+    def leave(words: list[str]) -> bool:
+        found.append(words)
+        return True
+
+    monkeypatch.setattr(relaunch, "leave", leave)
+    return found

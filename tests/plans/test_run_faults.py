@@ -23,7 +23,7 @@ SMALL = "3m"
 
 def _mount(*words: str) -> None:
     if os.geteuid() or subprocess.run(["mount", *words], capture_output=True).returncode:
-        pytest.skip("nothing can be mounted here")
+        pytest.skip("Nothing can be mounted here: a run on a full disk was NOT tried.")
 
 
 # A full disk

@@ -211,6 +211,8 @@ class SessionEvent:
 
 # A tool call of which only that matters; no code changes an event, so one serves all.
 COUNTED_CALL = SessionEvent("call")
+# What matters for a whole session, however long it is.
+LASTING = frozenset(("place", "prompt", "answer", "plan", "tasks", "task", "compact", "summary"))
 
 
 def new_state() -> ReaderState:
@@ -264,6 +266,16 @@ def read_line(
         for record in records:
             transcript.parse(record, state, events)
     return records
+
+
+def keep_lasting(found: Iterable[SessionEvent], events: list[SessionEvent]) -> None:
+    """Of the events of a line, keep what matters for a whole session; of other tool calls only that
+    there was one."""
+    for event in found:
+        if event.kind in LASTING:
+            events.append(event)
+        elif event.kind in TOOL_CALLS:
+            events.append(COUNTED_CALL)
 
 
 def decode(line: bytes) -> list[dict[str, Any]]:

@@ -306,11 +306,7 @@ def _parse(path: str) -> dict[str, Any]:
             f"{path} is not TOML: {why}.", hint="Correct that line.", kind="bad_config"
         ) from error
     except OSError as error:
-        raise HoldfastError(
-            f"{path} cannot be read: {error.strerror}.",
-            hint="Put a file with settings in its place, or remove it.",
-            kind="bad_config",
-        ) from error
+        raise unreadable(path, error) from error
     if os.path.basename(path) == "pyproject.toml":
         for key in ("tool", "holdfast"):
             document = document.get(key, {})
@@ -322,6 +318,15 @@ def _parse(path: str) -> dict[str, Any]:
         raise HoldfastError(
             f"{path} is nested too deeply.", hint="No setting needs that.", kind="bad_config"
         ) from None
+
+
+def unreadable(path: str, error: OSError) -> HoldfastError:
+    """The error for a file with settings that cannot be read."""
+    return HoldfastError(
+        f"{path} cannot be read: {error.strerror}.",
+        hint="Put a file with settings in its place, or remove it.",
+        kind="bad_config",
+    )
 
 
 def _flatten(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

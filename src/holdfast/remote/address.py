@@ -76,7 +76,13 @@ def _refuse_untrusted(workspace: Workspace, url: str) -> None:
 
 def setting(workspace: Workspace, name: str) -> str:
     """One setting that is needed before the journal is open, with nothing else looked at."""
-    from holdfast.kernel.config import config_file, from_file, untrusted_in, variable_of
+    from holdfast.kernel.config import (
+        config_file,
+        from_file,
+        unreadable,
+        untrusted_in,
+        variable_of,
+    )
 
     given = os.environ.get(variable_of(name))
     if given is not None:
@@ -88,11 +94,7 @@ def setting(workspace: Workspace, name: str) -> str:
     try:
         text = read_plain(path)
     except OSError as error:
-        raise HoldfastError(
-            f"{path} cannot be read: {error.strerror}.",
-            hint="Put a file with settings in its place, or remove it.",
-            kind="bad_config",
-        ) from error
+        raise unreadable(path, error) from error
     if b"journal" not in text or name.partition(".")[2].encode() not in text:
         return ""
     found = from_file(workspace, None)

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 LARGEST_FILE = 2 << 20
 MOST_FILES = 200
+# Settings that can start programs, and that Holdfast does not write itself.
+CLIENT_SETTINGS = (".claude/settings.json",)
 # So many sessions are looked through for one that edited files.
 MOST_SESSIONS = 8
 # `splitlines` would cut at a form feed, too.
@@ -336,7 +338,7 @@ def _refusal(path: str, root: str) -> str:
         return "it is git's own"
     if not path.isprintable():
         return "its name has control characters"
-    if is_own(path):
+    if is_own(path) or path in CLIENT_SETTINGS:
         return "settings, which can start programs, and the files that holdfast writes are edited by hand"
     for count in range(1, len(parts) + 1):
         if os.path.islink(os.path.join(root, *parts[:count])):

@@ -46,7 +46,7 @@ OWN_FILES = (
     *(".ccc-preferences.yaml", ".notes", "holdfast.toml", ".mcp.json"),
     *(".autopilot/state", ".autopilot/waypoints"),
     *(".autopilot/TRANSPONDER.md", ".autopilot/holding-pattern.md"),
-    *(".claude/settings.json", ".claude/settings.local.json", ".codex/hooks.json"),
+    *(".claude/settings.local.json", ".codex/hooks.json"),
     *(".codex/config.toml", ".gemini/settings.json", ".opencode/plugins/holdfast.js"),
     *("opencode.json", "opencode.jsonc", ".qwen/settings.json"),
     *(".github/copilot/settings.local.json", ".github/mcp.json"),

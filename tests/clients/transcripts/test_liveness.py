@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from holdfast.clients.folders import FoundSession
     from holdfast.clients.table import ClientName
 
-pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="needs /proc")
+pytestmark = pytest.mark.skipif(
+    not os.path.exists("/proc/self/stat"),
+    reason="There is no /proc: running clients were NOT searched for.",
+)
 
 # Opens the files it is given, says so, and waits for its input to end.
 WAITS = (

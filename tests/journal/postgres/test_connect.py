@@ -237,7 +237,10 @@ def test_a_server_that_takes_two_seconds_for_each_answer_is_waited_for(
         assert holdfast("note", "slowly").code == 0
 
 
-@pytest.mark.skipif(bool(GIVEN), reason="somebody's own server is not stopped")
+@pytest.mark.skipif(
+    bool(GIVEN),
+    reason="The server was given, and is not stopped: a server that ends was NOT tried.",
+)
 def test_a_restart_under_a_command_is_waited_for() -> None:
     import tempfile
     import threading

@@ -17,7 +17,9 @@ from tests.journal.postgres.proxy import Network
 
 Front = Callable[[str, str], str]
 
-pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl")
+pytestmark = pytest.mark.skipif(
+    shutil.which("openssl") is None, reason="There is no openssl: a server with TLS was NOT tried."
+)
 
 
 def openssl(*words: str, at: Path) -> None:

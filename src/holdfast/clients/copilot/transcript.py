@@ -7,12 +7,11 @@ that asked for it repeats the start. Events of a subagent name it in `agentId`.
 from __future__ import annotations
 
 from holdfast.clients.conversation import (
-    COUNTED_CALL,
     LONGEST_OUTPUT,
     LONGEST_TEXT,
-    TOOL_CALLS,
     SessionEvent,
     decode,
+    keep_lasting,
     recall,
     remember,
     replacement_of,
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     Reader = Callable[[dict[str, Any], str, ReaderState, list[SessionEvent]], None]
 
 READ_WHOLE = 6 << 20
-_LASTING = frozenset(("place", "prompt", "answer", "plan", "tasks", "task", "compact", "summary"))
 _TYPE = compile_later(rb'^\{"type":"([a-z_.A-Z]{1,60})"')
 _SHELL_END = compile_later(r"\n?<shellId: \S+ completed with exit code -?\d+>\s*\Z")
 _TODO = compile_later(r"^\s*[-*] \[([ xX>~-])\] (.+)$", MULTILINE)
@@ -60,17 +58,13 @@ def peek(line: bytes, state: ReaderState, events: list[SessionEvent]) -> bool:
 
 
 def skim(line: bytes, state: ReaderState, events: list[SessionEvent]) -> None:
-    """Keep what matters for a whole session; of other tool calls only that there was one."""
+    """Read a line of a long session: only what matters for the whole of it."""
     if not is_telling(line):
         return
     found: list[SessionEvent] = []
     for record in decode(line):
         parse(record, state, found)
-    for event in found:
-        if event.kind in _LASTING:
-            events.append(event)
-        elif event.kind in TOOL_CALLS:
-            events.append(COUNTED_CALL)
+    keep_lasting(found, events)
 
 
 def parse(record: dict[str, Any], state: ReaderState, events: list[SessionEvent]) -> None:

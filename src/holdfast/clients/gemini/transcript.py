@@ -14,14 +14,13 @@ import os
 from stat import S_ISREG
 
 from holdfast.clients.conversation import (
-    COUNTED_CALL,
     LONGEST_OUTPUT,
     LONGEST_TEXT,
-    TOOL_CALLS,
     SessionEvent,
     decode,
     flat,
     is_new,
+    keep_lasting,
     replacement_of,
     shortened,
     task_of,
@@ -54,7 +53,6 @@ _ONLY_TIMES = b'{"$set":{"lastUpdated":'
 _HISTORY = b'{"$set":{"messages":['
 _IS_MESSAGE = (b'"type":"user"', b'"type":"gemini"')
 _TOOL_ANSWER = b'"type":"user","content":[{"functionResponse":'
-_LASTING = frozenset(("place", "prompt", "answer", "plan", "tasks", "task", "compact", "summary"))
 _NO_WORDS = frozenset(("info", "warning", "error"))
 _ENDED = frozenset(("success", "error", "cancelled"))
 _GREETINGS = (
@@ -90,17 +88,13 @@ def is_quiet(line: bytes) -> bool:
 
 
 def skim(line: bytes, state: ReaderState, events: list[SessionEvent]) -> None:
-    """Keep what matters for a whole session; of other tool calls only that there was one."""
+    """Read a line of a long session: only what matters for the whole of it."""
     if not is_telling(line) or peek(line, state, events):
         return
     found: list[SessionEvent] = []
     for record in decode(line):
         parse(record, state, found)
-    for event in found:
-        if event.kind in _LASTING:
-            events.append(event)
-        elif event.kind in TOOL_CALLS:
-            events.append(COUNTED_CALL)
+    keep_lasting(found, events)
 
 
 def peek(line: bytes, state: ReaderState, events: list[SessionEvent]) -> bool:

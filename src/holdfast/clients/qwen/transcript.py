@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 
 from holdfast.clients.conversation import (
-    COUNTED_CALL,
     LONGEST_OUTPUT,
     LONGEST_TEXT,
-    TOOL_CALLS,
     SessionEvent,
     decode,
     flat,
+    keep_lasting,
     recall,
     remember,
     replacement_of,
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from holdfast.clients.conversation import Change, ReaderState
 
 READ_WHOLE = 6 << 20
-_LASTING = frozenset(("place", "prompt", "answer", "plan", "tasks", "task", "compact", "summary"))
 _KINDS = frozenset(("user", "assistant", "tool_result", "system"))
 _QUIET = b'"type":"system"'
 _COMPRESSED = b'"subtype":"chat_compression"'
@@ -54,17 +52,13 @@ def peek(line: bytes, state: ReaderState, events: list[SessionEvent]) -> bool:
 
 
 def skim(line: bytes, state: ReaderState, events: list[SessionEvent]) -> None:
-    """Keep what matters for a whole session; of other tool calls only that there was one."""
+    """Read a line of a long session: only what matters for the whole of it."""
     if not is_telling(line):
         return
     found: list[SessionEvent] = []
     for record in decode(line):
         parse(record, state, found)
-    for event in found:
-        if event.kind in _LASTING:
-            events.append(event)
-        elif event.kind in TOOL_CALLS:
-            events.append(COUNTED_CALL)
+    keep_lasting(found, events)
 
 
 def parse(record: dict[str, Any], state: ReaderState, events: list[SessionEvent]) -> None:
