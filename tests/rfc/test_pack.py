@@ -98,6 +98,7 @@ def test_without_a_session_an_open_rfc_is_enough(failed: Rfc, holdfast: Holdfast
     )
     assert f"Before you go on, run `{BOOTSTRAP}`." in text
     assert re.findall("^## (.*)$", text, re.MULTILINE) == [
+        "Work tree now",
         f"RFC {ID} is in design after round 1 of 2 of Gate-B (Standard)",
     ]
     context = json.dumps(said(hook("SessionStart", "SessionStart.startup")))

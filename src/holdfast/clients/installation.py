@@ -6,6 +6,7 @@ Only settings of the project are touched: a hook for all projects would make a j
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 
@@ -66,9 +67,7 @@ def modules() -> dict[str, Any]:
 
 def server() -> list[str]:
     """How our MCP server is started; nothing where its library is not installed."""
-    from importlib.util import find_spec
-
-    return relaunch.command("mcp") if find_spec("mcp") else []
+    return relaunch.command("mcp") if importlib.util.find_spec("mcp") else []
 
 
 def _no_server() -> str:

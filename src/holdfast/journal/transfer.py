@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from holdfast.journal import chain
 from holdfast.journal.sqlite import SqliteJournal
+from holdfast.journal.sqlite_mover import SqliteMover
 from holdfast.kernel.errors import Conflict, HoldfastError
 
 TYPE_CHECKING = False
@@ -52,8 +53,6 @@ EVERYTHING = 1 << 30
 
 def mover_of(journal: Journal) -> Mover:
     if isinstance(journal, SqliteJournal):
-        from holdfast.journal.sqlite_mover import SqliteMover
-
         return SqliteMover(journal)
     from holdfast.journal.postgres.journal import PostgresJournal
     from holdfast.journal.postgres.mover import PostgresMover

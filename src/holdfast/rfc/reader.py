@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel import canonical_json
 from holdfast.kernel.digest import digest
 from holdfast.kernel.errors import HoldfastError, NotFound
@@ -69,8 +70,6 @@ class Reader:
         if self.workspace.url:
             return self.workspace.journal
         if self._journal is None and self.workspace.exists():
-            from holdfast.journal.sqlite import SqliteJournal
-
             try:
                 self._journal = SqliteJournal(self.workspace.journal_path, read_only=True)
             except NotFound:

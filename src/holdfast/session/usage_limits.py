@@ -8,6 +8,7 @@ The file holds until the session's next request, or until another session goes o
 from __future__ import annotations
 
 import os
+import time
 
 from holdfast.clients.limits import find_limit, read_reset
 from holdfast.kernel import canonical_json, clock
@@ -192,8 +193,6 @@ def span(milliseconds: int) -> str:
 
 def local_time(instant: str) -> str:
     """`15:00` of this day, `2026-11-18 15:00` of another one; of this machine's clock."""
-    import time
-
     then, now = time.localtime(clock.parse(instant) / 1000), time.localtime()
     form = "%H:%M" if then[:3] == now[:3] else "%Y-%m-%d %H:%M"
     return time.strftime(form, then)

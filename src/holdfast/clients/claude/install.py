@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from glob import glob
 
 from holdfast.clients import launcher
 from holdfast.clients.settings.json_part import JsonPart, hook_group, is_ours
@@ -106,8 +107,6 @@ def notes(workspace: Workspace) -> list[str]:
 
 
 def _settings_files(workspace: Workspace) -> list[str]:
-    from glob import glob
-
     project = os.path.join(workspace.root, ".claude")
     folders = [
         (home(), "settings.json"),

@@ -6,12 +6,14 @@ import json
 import os
 
 from holdfast.clients import launcher
+from holdfast.clients.settings.files import not_settings
 from holdfast.clients.settings.json_part import JsonPart, programs_of
-from holdfast.clients.settings.whole_part import WholePart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.clients.settings.files import Part
+    from collections.abc import Callable
+
+    from holdfast.clients.settings.files import Part, Put
     from holdfast.kernel.workspace import Workspace
 
 PROGRAM = "opencode"
@@ -29,6 +31,32 @@ MARK = "// Holdfast in opencode"
 # The line of the shim that says how to start a hook, wherever holdfast is on the path.
 _BEGIN = "const COMMAND = "
 _COMMAND = f'{_BEGIN}["holdfast", "hook"]'
+
+
+class WholePart:
+    """A file that is ours altogether. `mark` stands in every version of it; a file without it is not ours."""
+
+    def __init__(
+        self, path: str, content: str, mark: str, programs: Callable[[str], list[str]]
+    ) -> None:
+        self.path = path
+        self._content = content
+        self._mark = mark
+        self._programs = programs
+
+    def put(self, text: str) -> Put:
+        if text and self._mark not in text:
+            raise not_settings(self.path, "is there already, and not ours")
+        return {"text": self._content, "pieces": [], "notes": []}
+
+    def has_ours(self, text: str) -> bool:
+        return self._mark in text
+
+    def take(self, text: str) -> str:
+        return "" if self._mark in text else text
+
+    def programs(self, text: str) -> list[str]:
+        return self._programs(text) if self._mark in text else []
 
 
 def home() -> str:
