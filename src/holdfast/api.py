@@ -168,6 +168,7 @@ class Workspace:
                 "issue": issue,
                 "budget": budget,
                 "recheck": recheck,
+                "accept_foreign": accept_foreign,
             },
             now=clock.now(),
         )

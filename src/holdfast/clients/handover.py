@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import os
+import shutil
 
-from holdfast.clients.table import CLIENTS
+from holdfast.clients.table import CLIENTS, NAMES
 from holdfast.kernel.errors import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Literal
+
     from holdfast.clients.table import ClientName
 
 # Linux takes at most 128 KiB for one argument, with the byte that ends it.
 LONGEST_PROMPT = 128 * 1024 - 1
+
+
+def startable(preferred: str) -> ClientName | Literal[""]:
+    """A client whose program is on the PATH: the preferred one, else the first; empty if none is."""
+    for name in sorted(NAMES, key=lambda each: each != preferred):
+        if shutil.which(CLIENTS[name].start[0]):
+            return name
+    return ""
 
 
 def command_for(client: ClientName, prompt: str) -> list[str]:

@@ -18,6 +18,7 @@ from holdfast.kernel.views.reconcile import CONFLICTS_FILE
 from holdfast.kernel.workspace import MOVED_FILE, worktrees
 from holdfast.session import client_questions, quotas, usage_limits
 from holdfast.session.ccc_files import broken_progress
+from holdfast.session.session_files import FOLDER as SLOTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,6 +58,18 @@ if TYPE_CHECKING:
         streams: list[Head]
         attention: list[Attention]
         quotas: list[ClientQuota]
+        at_work: list[SessionAtWork]
+
+    class SessionAtWork(TypedDict):
+        """A session that runs now. `since`: when it began, `age`: how long ago its client last wrote."""
+
+        session: str
+        client: str
+        since: str
+        age: int
+        worktree: str
+        request: str
+        edits: int
 
 
 SHOWN_STREAMS = 10
@@ -98,7 +111,29 @@ def gather(workspace: Workspace, *, streams: int = SHOWN_STREAMS) -> Status:
         "streams": heads[:streams],
         "attention": [*_away(server), *_lost_on_server(workspace), *attention(workspace)],
         "quotas": quotas.list_quotas(workspace, clock.now()),
+        "at_work": _at_work(workspace),
     }
+
+
+def _at_work(workspace: Workspace) -> list[SessionAtWork]:
+    """The sessions of all worktrees that run now, as their hooks told."""
+    folder = os.path.join(os.path.relpath(workspace.tool_folder, workspace.root), SLOTS)
+    if not any(os.path.isdir(os.path.join(root, folder)) for root in worktrees(workspace)):
+        return []
+    from holdfast.session.session_list import list_at_work
+
+    return [
+        {
+            "session": one["session"],
+            "client": one["client"],
+            "since": one["since"],
+            "age": one["age"],
+            "worktree": one["worktree"],
+            "request": one["request"],
+            "edits": one["edits"],
+        }
+        for one in list_at_work(workspace, clock.now())
+    ]
 
 
 def _server(workspace: Workspace) -> ServerFacts | None:

@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from holdfast.clients.liveness import Liveness
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.rules.model import SessionState
 
@@ -58,22 +59,40 @@ def at_work(workspace: Workspace) -> str:
 
 def lives(workspace: Workspace, session: str, now: int) -> bool:
     """Whether a session is at work in another process than ours."""
+    return liveness_of(workspace, session, now) != "ended"
+
+
+def liveness_of(workspace: Workspace, session: str, now: int) -> Liveness:
+    """Whether a session is at work in another process than ours: `alive` if its process says so,
+    `unknown` if only its hooks do, which fired lately."""
     kept = session_files.read(workspace, session, NAME)
     if not kept:
-        return False
+        return "ended"
     process, server = kept.get("process"), kept.get("server")
+    was_seen: Liveness = "unknown" if _was_seen(workspace, session, now) else "ended"
     if not isinstance(process, dict):
         # That a server lives says nothing of this one of its sessions; that it ended does.
         is_over = isinstance(server, dict) and _state_of(server) == "gone"
-        return not is_over and _was_seen(workspace, session, now)
+        return "ended" if is_over else was_seen
     from holdfast.processes.agent_process import own_process
 
     state = _state_of(process)
     if state == "unknown":
-        return _was_seen(workspace, session, now)
+        return was_seen
     is_ours = state == "alive" and process == own_process()
     # The same client runs one session after the other: what was before ours there is over.
-    return state == "alive" and not is_ours
+    return "alive" if state == "alive" and not is_ours else "ended"
+
+
+def has_slot(workspace: Workspace, session: str) -> bool:
+    """Whether hooks of the session's client told of it here."""
+    return bool(session_files.read(workspace, session, NAME))
+
+
+def began_at(workspace: Workspace, session: str) -> str:
+    """When a hook saw the session begin; empty if none did."""
+    at = session_files.seen_at(workspace, session, NAME)
+    return clock.stamp(at) if at is not None else ""
 
 
 def standing(workspace: Workspace, state: SessionState, now: int) -> str:

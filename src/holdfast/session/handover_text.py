@@ -37,6 +37,7 @@ MOST_COMPLETED, MOST_SINCE = 8, 4
 # A file that is read to see whether what was to be done stands in it by now.
 LARGEST_FILE = 400_000
 SHORTEST_TERM = 5
+STILL_AT_WORK = "That session is at work at this moment. Do not continue its work beside it without being asked."
 
 
 def how_long(milliseconds: int) -> str:
@@ -55,10 +56,16 @@ def age_of(instant: int, now: int) -> str:
 
 
 def verdict_lines(
-    state: SessionState, verdict: str, *, why: str = "", lacks_edits: bool = False, now: int
+    state: SessionState,
+    verdict: str,
+    *,
+    why: str = "",
+    lacks_edits: bool = False,
+    at_work: bool = False,
+    now: int,
 ) -> list[str]:
     """The verdict, and which session it is about, in our own words. `lacks_edits`: files that the
-    session edited are not as it left them."""
+    session edited are not as it left them. `at_work`: it runs at this moment."""
     last, observed = state["last"], state.get("observed")
     about = "A progress file that no record knows."
     if state["last"] is None and state["progress"] == empty_progress() and not observed:
@@ -68,6 +75,8 @@ def verdict_lines(
         about = f"Session {one_line(state['session'])[:12]}{f' of {client}' if client else ''}"
         about += _when(last["at"] if last else "", now)
     lines = [f"Holdfast: {verdict}{f' ({why})' if why else ''}. {about}"]
+    if at_work:
+        lines.append(STILL_AT_WORK)
     if verdict == "FOREIGN":
         lines.append("This work is of another place. Do not continue it here without being asked.")
     elif verdict == "DRIFTED":
@@ -84,13 +93,14 @@ def _when(at: str, now: int) -> str:
     return f", captured {age_of(clock.parse(at), now)}." if at else "."
 
 
-def transcript_lines(found: FoundSession, *, now: int) -> list[str]:
+def transcript_lines(found: FoundSession, *, at_work: bool = False, now: int) -> list[str]:
     """The same for a session that only its transcript tells of."""
     client = title_of(found["client"])
     age = age_of(found["modified"], now) if found["modified"] else ""
     return [
         f"Holdfast: session {found['session'][:12]} of {client}"
-        + (f", last written {age}." if age else ".")
+        + (f", last written {age}." if age else "."),
+        *([STILL_AT_WORK] if at_work else []),
     ]
 
 

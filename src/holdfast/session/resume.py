@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients.table import clients_at_home, own_id, titles
+from holdfast.clients.table import clients_at_home, own_id, title_of, titles
 from holdfast.kernel import clock, config
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
 from holdfast.remote.offline import reads_offline
-from holdfast.session import handover_text, pack, session_files, sessions
+from holdfast.session import client_process, handover_text, pack, session_files, sessions
 from holdfast.session.ccc_files import broken_progress, folder_of, read_state
 from holdfast.session.rules import progress
 from holdfast.session.rules import session as rules
@@ -40,6 +40,7 @@ from holdfast.session.world import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Container
     from typing import Any, TypedDict
 
     from holdfast.clients.folders import FoundSession
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
         are known to be the user's own, `discover` looks through the clients' own stores. `begin` says
         that the caller goes on with the session: its next checkpoint is one of a resumed session.
         `quick` finds lost edits through git alone, as a session's start does; otherwise the texts of
-        the edits are compared too.
+        the edits are compared too. `accept_foreign`: the person wants to continue work of another place.
         """
 
         session: str
@@ -71,10 +72,12 @@ if TYPE_CHECKING:
         begin: bool
         discover: bool
         quick: bool
+        accept_foreign: bool
 
     class Resumption(TypedDict):
         """What a new session is told. `client` and `transcript` are empty where none was read,
-        `work_tree` is None without git and for a transcript that no record knows."""
+        `work_tree` is None without git and for a transcript that no record knows. `at_work`: the
+        session runs at this moment."""
 
         verdict: Word
         reasons: list[Reason]
@@ -85,6 +88,7 @@ if TYPE_CHECKING:
         session: str
         client: str
         transcript: str
+        at_work: bool
         work_tree: WorkTree | None
 
     class _Chosen(TypedDict):
@@ -161,12 +165,20 @@ def _choose(workspace: Workspace, request: ResumeRequest, now: int) -> _Chosen:
     discovered = _discovered(workspace, request)
     if wanted:
         return _named(workspace, wanted, discovered)
+    busy = _busy(workspace, discovered, now)
+    discovered = [one for one in discovered if one["session"] not in busy]
     try:
-        state = _whose(workspace)
+        state = _whose(workspace, busy)
     except NotFound:
         if not discovered:
             raise
         state = None
+    if busy and state is None and not discovered:
+        shown = ", ".join(f"{title_of(client)} {id[:8]}".strip() for id, client in busy.items())
+        raise NotFound(
+            f"Every session here is at work: {shown}.",
+            hint=f"`holdfast resume --session {next(iter(busy))[:8]}` prints what it does all the same.",
+        )
     newest = discovered[0] if discovered else None
     if newest is not None and (state is None or newest["modified"] > _last_seen(state)):
         known = _known(workspace, newest["session"])
@@ -185,6 +197,31 @@ def _discovered(workspace: Workspace, request: ResumeRequest) -> list[FoundSessi
 
     own = own_id()
     return [one for one in sessions_in(workspace.root) if one["session"] != own]
+
+
+def _busy(workspace: Workspace, discovered: list[FoundSession], now: int) -> dict[str, str]:
+    """The sessions whose process runs at this moment, but ours, each with its client: none of them
+    waits to be continued."""
+    busy = {
+        kept["session"]: str(kept.get("client") or "")
+        for kept in session_files.every(workspace, client_process.NAME)
+        if isinstance(kept.get("session"), str)
+        and kept["session"] != own_id()
+        and client_process.liveness_of(workspace, kept["session"], now) == "alive"
+    }
+    for one in discovered:
+        if one["session"] not in busy and _runs(workspace, one, now):
+            busy[one["session"]] = one["client"]
+    return busy
+
+
+def _runs(workspace: Workspace | None, found: FoundSession, now: int) -> bool:
+    """Whether the processes of this machine say that a session without hooks runs."""
+    if workspace is not None and client_process.has_slot(workspace, found["session"]):
+        return False  # its hooks told better
+    from holdfast.clients.liveness import liveness, running_clients
+
+    return liveness(found, running_clients(), now=now) == "alive"
 
 
 def _named(workspace: Workspace, wanted: str, discovered: list[FoundSession]) -> _Chosen:
@@ -216,14 +253,18 @@ def _is_bare(state: SessionState | None) -> bool:
     return state is not None and not state.get("observed")
 
 
-def _whose(workspace: Workspace) -> SessionState | None:
-    """The session at work here, or the one to take over, or nothing that any record knows."""
-    found = sessions.at_work(workspace) or sessions.predecessor(workspace, own_id())
+def _whose(workspace: Workspace, busy: Container[str]) -> SessionState | None:
+    """The session that this process belongs to, else one to take over that is not busy, or nothing
+    that any record knows."""
+    found = sessions.at_work(workspace, busy) or sessions.predecessor(workspace, own_id())
     if found is not None:
         return found
-    taken_over = sessions.here(workspace)
+    known = sessions.here(workspace)
+    taken_over = [state for state in known if state["session"] not in busy]
     if taken_over:
         return taken_over[0]
+    if known:
+        return None
     elsewhere = sessions.latest(workspace)
     if elsewhere and not _has_file(workspace):
         raise NotFound(
@@ -348,6 +389,7 @@ def _resumed(
         state = {**state, "last": {**last, "claims": claims}}
     if request.get("begin") and last is not None and workspace.exists():
         _begin(workspace, state["session"], now)
+    at_work = not request.get("quick") and _is_at_work(workspace, state["session"], source, now)
     budget = request.get("budget") or int(settings["session.pack_characters"])
     edited = {name for name, file in seen["files"].items() if file["edits"]} if seen else set()
     parts: pack.Parts = {
@@ -356,6 +398,7 @@ def _resumed(
             verdict,
             why=_why_unknown(reasons),
             lacks_edits=bool(lost) or not edited.isdisjoint(changed or ()),
+            at_work=at_work,
             now=now,
         ),
         "changes": [one["what"] for one in reasons if one["verdict"] not in ("CLEAN", "UNKNOWN")],
@@ -384,8 +427,28 @@ def _resumed(
         "session": state["session"],
         "client": source[0],
         "transcript": source[1],
+        "at_work": at_work,
         "work_tree": tree,
     }
+
+
+def _is_at_work(workspace: Workspace, session: str, source: tuple[str, str], now: int) -> bool:
+    """Whether the session runs at this moment, beside the process that asks."""
+    if not session or session == own_id():
+        return False
+    if client_process.has_slot(workspace, session):
+        return client_process.lives(workspace, session, now)
+    client: Any = source[0]
+    if not client:
+        return False
+    found: FoundSession = {
+        "client": client,
+        "session": session,
+        "path": source[1],
+        "modified": 0,
+        "cwd": workspace.root,
+    }
+    return _runs(workspace, found, now)
 
 
 def _lost(
@@ -488,9 +551,10 @@ def _of_found(found: FoundSession, request: ResumeRequest, now: int) -> Resumpti
             f"{found['path']} holds no request and no work yet.",
             hint="`holdfast resume --list` shows other sessions.",
         )
+    at_work = found["session"] != own_id() and _runs(None, found, now)
     reasons: list[Reason] = [{"verdict": "UNKNOWN", "what": NOTHING_TO_COMPARE}]
     parts: pack.Parts = {
-        "verdict": handover_text.transcript_lines(found, now=now),
+        "verdict": handover_text.transcript_lines(found, at_work=at_work, now=now),
         "seen": handover_text.as_it_is(seen, seen["cwd"] or found["cwd"]),
         "transcript": found["path"],
     }
@@ -509,6 +573,7 @@ def _of_found(found: FoundSession, request: ResumeRequest, now: int) -> Resumpti
         "session": found["session"],
         "client": found["client"],
         "transcript": found["path"],
+        "at_work": at_work,
         "work_tree": None,
     }
 

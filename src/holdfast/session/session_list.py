@@ -1,19 +1,26 @@
-"""The sessions that can be resumed in a folder: those of all clients, and those of the journal."""
+"""The sessions of a folder: those of all clients, those of the journal, and those at work now."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, TypedDict
 
-from holdfast.clients.discovery import sessions_in
+from holdfast.clients.discovery import session_at, sessions_in
 from holdfast.clients.liveness import running_clients
 from holdfast.clients.transcripts import describe
 from holdfast.kernel import clock
+from holdfast.kernel.workspace import discover, worktrees
 from holdfast.remote.offline import reads_offline
-from holdfast.session import sessions
-from holdfast.session.client_process import standing
+from holdfast.session import client_process, session_files, sessions
+from holdfast.session.client_process import AT_WORK, standing
 from holdfast.session.rules.handover import progress_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from holdfast.clients.folders import FoundSession
+    from holdfast.clients.liveness import ClientProcess
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.rules.model import SessionState
 
@@ -23,14 +30,18 @@ USUAL_DRIFT = clock.MINUTE
 
 
 class ListedSession(TypedDict):
-    """One session of the list. `alive` is alive, ended or unknown; `checkpoint` says what the journal
-    knows of it: at work, saved, ended, taken over, or nothing; `state` is all that it knows. `ahead` says by
-    how much the clock of its last checkpoint was ahead of this machine's; 0 if it was not."""
+    """One session of the list. `at_work` says whether it runs now, as far as its process or its hooks
+    tell, `since` when its client was seen to begin it; `alive` is what its process tells: alive, ended or
+    unknown. `checkpoint` is what the journal knows of it: at work, saved, ended, taken over, or nothing;
+    `state` is all that it knows. `ahead` says by how much the clock of its last checkpoint was ahead of this
+    machine's; 0 if it was not."""
 
     session: str
     client: str
     age: int
     ahead: int
+    at_work: bool
+    since: str
     alive: str
     request: str
     edits: int
@@ -50,25 +61,11 @@ def list_sessions(
     known = {state["session"]: state for state in _known(workspace)}
     running = running_clients()
     listed: list[ListedSession] = []
+    slots = _slots(workspace, now) if workspace is not None else {}
     for found in sessions_in(folder, enough=most)[:most] if reads else []:
-        about = describe(found, running, now=now)
         state = known.pop(found["session"], None)
-        listed.append(
-            {
-                "session": found["session"],
-                "client": found["client"],
-                "age": about["age"],
-                "ahead": _ahead(state, now),
-                "alive": about["alive"],
-                "request": about["request"],
-                "edits": about["edits"],
-                "open_tasks": about["open_tasks"],
-                "checkpoint": standing(workspace, state, now) if workspace and state else "",
-                "worktree": found["cwd"],
-                "transcript": found["path"],
-                "state": state,
-            }
-        )
+        told = slots.pop(found["session"], None)
+        listed.append(_of_transcript(workspace, found, running, state, told, now))
     if workspace is not None:
         age = 0
         for state in known.values():
@@ -77,7 +74,96 @@ def list_sessions(
                 entry = _of_journal(workspace, state, now)
                 age = entry["age"] = max(age, entry["age"])
                 listed.append(entry)
+                slots.pop(state["session"], None)
+        listed += [_of_slot(workspace, told, None, now) for told in slots.values()]
     return sorted(listed, key=lambda one: one["age"])[:most]
+
+
+def list_at_work(workspace: Workspace, now: int) -> list[ListedSession]:
+    """The sessions at work in all worktrees that hooks told of, the newest first. Nothing is written."""
+    listed: list[ListedSession] = []
+    reads = sessions.reads_transcripts(workspace)
+    for root in filter(os.path.isdir, worktrees(workspace)):
+        tree = workspace if root == workspace.root else discover(root, local=True)
+        for session, told in _slots(tree, now).items():
+            path = session_files.read(tree, session, session_files.TRANSCRIPT).get("path")
+            is_known = reads and isinstance(path, str) and not path.endswith(".db")
+            found = session_at(path) if is_known and isinstance(path, str) else None
+            if found is not None and found["session"] == session:
+                listed.append(_of_transcript(tree, found, None, None, told, now))
+            else:
+                listed.append(_of_slot(tree, told, None, now))
+    return sorted(listed, key=lambda one: one["age"])
+
+
+def first_to_resume(listed: Sequence[ListedSession]) -> ListedSession | None:
+    """The newest session whose work another one can continue: it does not run."""
+    return next((one for one in listed if not one["at_work"]), None)
+
+
+def _slots(workspace: Workspace, now: int) -> dict[str, dict[str, Any]]:
+    """What hooks told of the sessions at work in this worktree."""
+    return {
+        kept["session"]: kept
+        for kept in session_files.every(workspace, client_process.NAME)
+        if isinstance(kept.get("session"), str)
+        and client_process.lives(workspace, kept["session"], now)
+    }
+
+
+def _of_transcript(
+    workspace: Workspace | None,
+    found: FoundSession,
+    running: Sequence[ClientProcess] | None,
+    state: SessionState | None,
+    told: dict[str, Any] | None,
+    now: int,
+) -> ListedSession:
+    about = describe(found, running, now=now)
+    stands = standing(workspace, state, now) if workspace and state else ""
+    alive = about["alive"]
+    if told is not None and workspace is not None:
+        alive = client_process.liveness_of(workspace, found["session"], now)
+    return {
+        "session": found["session"],
+        "client": found["client"],
+        "age": about["age"],
+        "ahead": _ahead(state, now),
+        "at_work": told is not None or alive == "alive" or stands == AT_WORK,
+        "since": client_process.began_at(workspace, found["session"]) if workspace else "",
+        "alive": alive,
+        "request": about["request"],
+        "edits": about["edits"],
+        "open_tasks": about["open_tasks"],
+        "checkpoint": stands,
+        "worktree": found["cwd"],
+        "transcript": found["path"],
+        "state": state,
+    }
+
+
+def _of_slot(
+    workspace: Workspace, told: dict[str, Any], state: SessionState | None, now: int
+) -> ListedSession:
+    """A session of which only hooks told: its client has written nothing yet."""
+    session = str(told["session"])
+    since = client_process.began_at(workspace, session)
+    return {
+        "session": session,
+        "client": str(told.get("client") or ""),
+        "age": max(0, now - clock.parse(since)) if since else 0,
+        "ahead": 0,
+        "at_work": True,
+        "since": since,
+        "alive": client_process.liveness_of(workspace, session, now),
+        "request": "",
+        "edits": 0,
+        "open_tasks": [],
+        "checkpoint": "",
+        "worktree": workspace.root,
+        "transcript": "",
+        "state": state,
+    }
 
 
 def _ahead(state: SessionState | None, now: int) -> int:
@@ -101,7 +187,9 @@ def _of_journal(workspace: Workspace, state: SessionState, now: int) -> ListedSe
         "client": observed["client"] if observed else "",
         "age": max(0, now - clock.parse(last["at"])),
         "ahead": _ahead(state, now),
-        "alive": "unknown" if stands == "at work" else "ended",
+        "at_work": stands == AT_WORK,
+        "since": client_process.began_at(workspace, state["session"]),
+        "alive": _alive(workspace, state["session"], now) if stands == AT_WORK else "ended",
         "request": progress["current"] or progress["title"],
         "edits": int(observed["seen"]["edits"]) if observed else 0,
         "open_tasks": progress["remaining"],
@@ -110,3 +198,9 @@ def _of_journal(workspace: Workspace, state: SessionState, now: int) -> ListedSe
         "transcript": observed["path"] if observed else "",
         "state": state,
     }
+
+
+def _alive(workspace: Workspace, session: str, now: int) -> str:
+    """A session that the journal calls at work may be ours, or another machine's."""
+    told = client_process.liveness_of(workspace, session, now)
+    return "unknown" if told == "ended" else told

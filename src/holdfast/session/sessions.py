@@ -12,6 +12,7 @@ from holdfast.session.rules.model import same_machine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Container
     from typing import Any
 
     from holdfast.kernel.workspace import Workspace
@@ -88,18 +89,19 @@ def find_session(workspace: Workspace, prefix: str) -> SessionState:
     return (exact or found)[0]
 
 
-def at_work(workspace: Workspace) -> SessionState | None:
-    """The session that a command without a name belongs to: the newest here that has not ended."""
+def at_work(workspace: Workspace, but: Container[str] = ()) -> SessionState | None:
+    """The session that a command without a name belongs to: the newest here that has not ended, `but`
+    for these."""
     own = own_id()
     if not own:
-        return unended(workspace)
+        return unended(workspace, but)
     return next((state for state in here(workspace) if state["session"] == own), None)
 
 
-def unended(workspace: Workspace) -> SessionState | None:
-    """The newest session here without an end: at work, or killed."""
+def unended(workspace: Workspace, but: Container[str] = ()) -> SessionState | None:
+    """The newest session here without an end, at work or killed, `but` for these."""
     for state in here(workspace):
-        if not state["ended_at"] and not state["adopted_by"]:
+        if not state["ended_at"] and not state["adopted_by"] and state["session"] not in but:
             return state
     return None
 

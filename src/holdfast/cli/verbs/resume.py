@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import os
 import shutil
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
 
-from holdfast.cli.frame import Call, Reply
+from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ProgressLine, one_line, safe, style
 from holdfast.cli.verbs.overview import describe_age
-from holdfast.clients.handover import command_for
-from holdfast.clients.table import NAMES, titles
+from holdfast.clients.handover import command_for, startable
+from holdfast.clients.table import NAMES, title_of, titles
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotFound, Usage
 from holdfast.maintenance.reset_wait import MOST_HOURS, ResetRequest, wait_for_reset
 from holdfast.session.resume import refuse_foreign, resume, resume_without_workspace
 from holdfast.session.rules.model import UNKNOWN_ISSUE
-from holdfast.session.session_list import list_sessions
+from holdfast.session.session_list import first_to_resume, list_sessions
 
 if TYPE_CHECKING:
     from holdfast.clients.table import ClientName
@@ -36,6 +37,10 @@ COLOURS = {
     "FOREIGN": "red",
 }
 WIDTH = 78
+# The fields of a session's state that `--list --json` shows; the others are the journal's own.
+OF_JOURNAL = (
+    *("begun_at", "progress", "last", "captures", "stated", "ended_at", "adopts", "adopted_by"),
+)
 
 
 @click.command()
@@ -115,6 +120,7 @@ def resume_command(
     request: ResumeRequest = {"session": session, "issue": issue, "budget": budget or 0}
     request["recheck"] = recheck
     request["begin"] = True
+    request["accept_foreign"] = accept_foreign
     if transcript:
         request["transcript"] = os.path.join(call.folder, transcript)
     with ProgressLine("Reading the session", is_shown=not call.as_json):
@@ -124,6 +130,11 @@ def resume_command(
             found = resume(workspace, request, now=call.now)
     if not accept_foreign:
         refuse_foreign(found)
+    if found["at_work"]:
+        warn(
+            f"Session {found['session'][:8]}{_of(found['client'])} is at work at this moment. "
+            "Another session that continues its work edits the same files."
+        )
     if client:
         return _start(call, client, found)
     data = {**found}
@@ -132,8 +143,24 @@ def resume_command(
     verdict = style(found["verdict"], COLOURS[found["verdict"]], bold=True)
     lines = [verdict, *(f"  {safe(reason['what'])}" for reason in found["reasons"])]
     lines += [*(_claim(one) for one in found["claims"] if recheck), ""]
-    following = [f"holdfast resume --session {found['session'][:8]} --in claude"]
+    following = _following(found, transcript, accept_foreign=accept_foreign)
     return Reply(data, [*lines, *safe(found["pack"]).split("\n")], next=following)
+
+
+def _of(client: str) -> str:
+    return f" of {title_of(client)}" if client else ""
+
+
+def _following(found: Resumption, transcript: str | None, *, accept_foreign: bool) -> list[str]:
+    """The command that starts a client with this text: the session's own, else one that is installed."""
+    client = "" if found["at_work"] else startable(found["client"])
+    if not client:
+        return []
+    which = f"--session {found['session'][:8]}" if found["session"] else ""
+    if transcript:
+        which = f"--transcript {quote(transcript)}"
+    accept = "--accept-foreign" if accept_foreign and found["verdict"] == "FOREIGN" else ""
+    return [" ".join(filter(None, ("holdfast resume", which, accept, f"--in {client}")))]
 
 
 # The name that users of the CCC protocol know.
@@ -157,27 +184,27 @@ def _listing(call: Call, workspace: Workspace | None) -> Reply:
         f"No session of {titles()} was found in this folder,",
         "and no checkpoint.",
     ]
-    following = [f"holdfast resume --session {listed[0]['session'][:8]}"] if listed else []
+    first = first_to_resume(listed)
+    following = [f"holdfast resume --session {first['session'][:8]}"] if first else []
     return Reply({"sessions": [_data(one) for one in listed]}, lines or empty, next=following)
 
 
 def _data(one: ListedSession) -> dict[str, object]:
     """The entry for programs: what the journal knows of the session stands beside it."""
-    known: dict[str, object] = {**one["state"]} if one["state"] else {}
+    state: dict[str, object] = {**one["state"]} if one["state"] else {}
+    known = {name: state[name] for name in OF_JOURNAL if name in state}
     return {**known, **{name: value for name, value in one.items() if name != "state"}}
 
 
 def _entry(one: ListedSession) -> list[str]:
     """Two lines: the session and its state; its first request."""
-    state = "running" if one["alive"] == "alive" else ""
     issue = one["state"]["progress"]["issue"] if one["state"] else UNKNOWN_ISSUE
     facts = [
         "" if issue == UNKNOWN_ISSUE else safe(issue),
         describe_age(one),
         _count(one["edits"], "edit"),
         _count(len(one["open_tasks"]), "open task") if one["open_tasks"] else "",
-        one["checkpoint"],
-        state,
+        "at work" if one["at_work"] else one["checkpoint"],
     ]
     name = style(f"{safe(one['session'])[:12]:<12}", "yellow")
     head = f"{name}  {one['client'] or 'no client':<9} {', '.join(filter(None, facts))}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from holdfast.cli.frame import Call, Reply
-from holdfast.cli.terminal import ago, safe, size, style, table
+from holdfast.cli.terminal import ago, one_line, safe, size, style, table
+from holdfast.clients.table import title_of
 from holdfast.kernel.text import plural
 from holdfast.maintenance.status import gather
 from holdfast.session.quotas import describe_all
@@ -12,7 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.maintenance.status import ServerFacts, Status
+    from holdfast.maintenance.status import ServerFacts, SessionAtWork, Status
+
+LONGEST_REQUEST = 48
 
 
 def answer(call: Call) -> Reply:
@@ -56,6 +59,12 @@ def _lines(status: Status, now: int) -> Iterator[str]:
         hidden = journal["streams"] - len(rows)
         if hidden > 0:
             yield f"  and {plural(hidden, 'more stream')}"
+    if status["at_work"]:
+        yield ""
+        yield style("At work", bold=True)
+        yield from table(
+            [_at_work(one, status["workspace"], now) for one in status["at_work"]], indent="  "
+        )
     if status["quotas"]:
         yield ""
         yield style("Usage limits of your clients", bold=True)
@@ -68,7 +77,16 @@ def _lines(status: Status, now: int) -> Iterator[str]:
             indent="  ",
         )
     else:
-        yield style("All quiet.", "green")
+        yield style("Nothing waits for you." if status["at_work"] else "All quiet.", "green")
+
+
+def _at_work(one: SessionAtWork, root: str, now: int) -> list[str]:
+    """The session, since when it runs, and on what."""
+    where = "" if one["worktree"] == root else f"in {safe(one['worktree'])}"
+    since = f"began {ago(one['since'], now)}" if one["since"] else ""
+    doing = one_line(one["request"], LONGEST_REQUEST) if one["request"] else "no request yet"
+    name = style(safe(one["session"])[:8], "yellow")
+    return [name, title_of(one["client"]), since, doing, where]
 
 
 def _server_lines(server: ServerFacts, now: int) -> Iterator[str]:

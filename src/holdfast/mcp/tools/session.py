@@ -111,6 +111,7 @@ def resume(
             "session": session or "",
             "issue": issue or "",
             "budget": characters or 0,
+            "accept_foreign": accept_foreign,
         },
         now=call.now,
     )
