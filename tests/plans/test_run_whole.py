@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,10 +78,10 @@ def test_a_run_that_could_not_be_begun_is_never_begun_later(
     world.plan("1/01", auto(world.note("ran")))
     acquire = WorkspaceLock.acquire
 
-    def refuse(lock: WorkspaceLock) -> None:
+    def refuse(lock: WorkspaceLock, *meanwhile: Any) -> None:
         if lock._home == world.workspace.home:
             raise PermissionError(13, "Permission denied")
-        acquire(lock)
+        acquire(lock, *meanwhile)
 
     with monkeypatch.context() as read_only:
         read_only.setattr(WorkspaceLock, "acquire", refuse)

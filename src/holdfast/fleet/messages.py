@@ -260,9 +260,8 @@ def inbox_files(epic: Epic, agent: str) -> list[str]:
         found = os.listdir(epic.file(COMMS))
     except (FileNotFoundError, NotADirectoryError):
         return []
-    return sorted(
-        name for name in found if name.endswith(ending) and _is_stem(name.removesuffix(ending))
-    )
+    received = [name for name in found if name.endswith(ending)]
+    return sorted(name for name in received if _is_stem(name.removesuffix(ending)))
 
 
 def _is_stem(stem: str) -> bool:

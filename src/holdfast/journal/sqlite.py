@@ -482,10 +482,12 @@ class SqliteJournal:
                 yield sealed_of(row)
 
     def views(self, *, worktree: str = "", stream: str = "", path: str = "") -> list[ViewRow]:
+        # Only what is asked for, so that an index serves: the fleet has a few files for each of its agents.
+        given = {"worktree": worktree, "stream": stream, "path": path}
+        wanted = "".join(f" AND {field} = ?" for field, value in given.items() if value)
         rows = self._rows(
-            f"SELECT {', '.join(VIEW_FIELDS)} FROM views WHERE (?1 = '' OR worktree = ?1)"
-            " AND (?2 = '' OR stream = ?2) AND (?3 = '' OR path = ?3) ORDER BY worktree, path",
-            (worktree, stream, path),
+            f"SELECT {', '.join(VIEW_FIELDS)} FROM views WHERE 1{wanted} ORDER BY worktree, path",
+            [value for value in given.values() if value],
         )
         return [as_dict(VIEW_FIELDS, (*row[:-1], bool(row[-1]))) for row in rows]
 

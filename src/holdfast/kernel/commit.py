@@ -30,11 +30,18 @@ from holdfast.kernel.stream_write import (
     effects_of,
     load,
     load_rows,
+    read_rows,
     row_of,
 )
 from holdfast.kernel.views import exchange
 from holdfast.kernel.views.projection import put_view_in_place, stage_views, unstage
-from holdfast.kernel.views.reconcile import absorb_unseen, look_at, reconcile
+from holdfast.kernel.views.reconcile import (
+    absorb_unseen,
+    is_as_seen,
+    look_ahead,
+    look_at,
+    reconcile,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,17 +113,27 @@ ATTEST = Decision(attests=True)
 
 class Remembered:
     """A stream as its writer last saw it. `hash` is that of its last record, "" when unknown.
-    `has_views` says that files must be looked at before the stream is written again."""
+    `has_views` says that files must be looked at before the stream is written again; `paths` are those of its
+    views, None when unknown."""
 
     # What is remembered was loaded before, and its snapshot attested then if that was due.
     folded = 0
-    __slots__ = ("has_views", "hash", "state", "version")
+    __slots__ = ("has_views", "hash", "paths", "state", "version")
 
-    def __init__(self, state: Any, version: int, hash: str, *, has_views: bool) -> None:
+    def __init__(
+        self,
+        state: Any,
+        version: int,
+        hash: str,
+        *,
+        has_views: bool,
+        paths: frozenset[str] | None = None,
+    ) -> None:
         self.state = state
         self.version = version
         self.hash = hash
         self.has_views = has_views
+        self.paths = paths
 
 
 def commit(
@@ -142,22 +159,26 @@ def commit(
             return [outcome]
     if writer.workspace.spools and must_ask_server(writer, orders, can_wait):
         return [leave_in_inbox(writer, order, id, actor, now) for order in orders]
+    writes = [
+        StreamWrite(writer, order, part_id(id, position), actor, now)
+        for position, order in enumerate(orders)
+    ]
+    recall(writes)
     try:
-        with Hold(writer, can_wait) as is_outermost:
+        with Hold(writer, can_wait, writes) as is_outermost:
+            journal = writer.workspace.journal
             if is_outermost:
                 writer.locked_at = now
-                take_in(writer, [writer.workspace.root])
-            journal = writer.workspace.journal
-            writes = [
-                StreamWrite(writer, order, part_id(id, position), actor, now)
-                for position, order in enumerate(orders)
-            ]
-            recall(writes)
+                if take_in(writer, [writer.workspace.root]):
+                    unstage(writes)
+                    start_over(writes)
+            can_begin = keep_ahead(writes)
             for attempt in range(TRIES):
                 receipts = None
                 try:
                     with journal.alone(attempt):
-                        if prepare(writes):
+                        if can_begin or prepare(writes):
+                            can_begin = False
                             appends, rows, effects = join(writes)
                             reached("before append")
                             receipts = (
@@ -194,14 +215,17 @@ class Hold:
     """The workspace's lock, held once by each thread of a writer; True for the outermost.
 
     System errors come out as `StoreAway`; `CannotWriteHere` replaces those that an order survives
-    in the inbox.
+    in the inbox. If another process has the lock, the `writes` are prepared before this one waits.
     """
 
-    __slots__ = ("_can_wait", "_lock", "_writer")
+    __slots__ = ("_can_wait", "_lock", "_writer", "_writes")
 
-    def __init__(self, writer: Writer, can_wait: bool = False) -> None:
+    def __init__(
+        self, writer: Writer, can_wait: bool = False, writes: Sequence[StreamWrite] = ()
+    ) -> None:
         self._writer = writer
         self._can_wait = can_wait
+        self._writes = writes
         self._lock: WorkspaceLock | None = None
 
     def __enter__(self) -> bool:
@@ -210,12 +234,14 @@ class Hold:
         workspace = self._writer.workspace
         lock = workspace.lock()
         try:
-            lock.acquire()
+            lock.acquire(lambda: prepare_ahead(self._writes))
         except OSError as error:
+            unstage(self._writes)
             if self._can_wait and error.errno in _NO_PERMISSION:
                 raise CannotWriteHere from error
             raise from_os_error(error, "taking the workspace's lock") from error
         except StoreAway as busy:
+            unstage(self._writes)
             # A hook must not keep its client waiting.
             if self._can_wait and workspace.local:
                 raise CannotWriteHere from busy
@@ -255,7 +281,7 @@ def recall(writes: Sequence[StreamWrite]) -> None:
         known = write.writer.remembered.pop(write.stream, None)
         if known is not None and not isinstance(write.order.command, Decision):
             write.state, write.version, write.after = known.state, known.version, known.hash
-            write.is_remembered = True
+            write.is_remembered, write.paths = True, known.paths
 
 
 def remember(write: StreamWrite, last: Record) -> None:
@@ -264,7 +290,11 @@ def remember(write: StreamWrite, last: Record) -> None:
         remembered.clear()
     has_views = bool(write.reports or write.sightings)
     remembered[write.stream] = Remembered(
-        write.new_state, last["version"], last["hash"], has_views=has_views
+        write.new_state,
+        last["version"],
+        last["hash"],
+        has_views=has_views,
+        paths=frozenset(write.texts),
     )
 
 
@@ -286,9 +316,35 @@ def prepare(writes: Sequence[StreamWrite]) -> bool:
     return True
 
 
-def decide(write: StreamWrite) -> bool:
+def prepare_ahead(writes: Sequence[StreamWrite]) -> None:
+    """While another process has the lock: decide on what is remembered, and stage the views. Under the lock
+    it is only looked at whether this still holds, so that the next process gets the lock sooner."""
+    if not writes or writes[0].workspace.url or not all(each.is_remembered for each in writes):
+        return
+    try:
+        if all(look_ahead(write) and decide(write, has_lock=False) for write in writes):
+            for write in writes:
+                stage_views(write, write.version + len(write.append.drafts if write.append else ()))
+                write.is_ahead = True
+    except (HoldfastError, OSError):
+        # Perhaps the remembered state is too old, or a file goes away. Under the lock it is looked at again.
+        unstage(writes)
+
+
+def keep_ahead(writes: Sequence[StreamWrite]) -> bool:
+    """Whether what was prepared before the lock can be committed. If not, it is removed. That no other writer
+    added to the streams is tested by the append."""
+    if not all(write.is_ahead for write in writes):
+        return False
+    if all(read_rows(write) == write.rows and is_as_seen(write) for write in writes):
+        return True
+    unstage(writes)
+    return False
+
+
+def decide(write: StreamWrite, *, has_lock: bool = True) -> bool:
     """Let the rules decide. False when it must be done again: nothing tests the remembered state,
-    or a file was taken in."""
+    or a file was taken in, or must be looked at under the lock."""
     order = write.order
     decision = (
         order.command
@@ -301,6 +357,8 @@ def decide(write: StreamWrite) -> bool:
         write.writer, write.rules, decision, write, write.id, write.actor, write.now
     )
     write.texts = write.rules.render(write.new_state)
+    if not has_lock and (decision.moves or write.texts.keys() != write.sightings.keys()):
+        return False
     if absorb_unseen(write):
         return False
     write.append, write.reports = None, {}
@@ -368,6 +426,7 @@ def start_over(writes: Sequence[StreamWrite]) -> None:
     may turn out to have happened, and needs them."""
     for write in writes:
         write.is_remembered, write.after = False, ""
+        write.is_ahead = False
         write.staged = []
 
 

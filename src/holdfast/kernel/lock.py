@@ -9,9 +9,13 @@ from _thread import allocate_lock, start_new_thread
 
 from holdfast.kernel.errors import StoreAway
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 PATIENCE_SECONDS = 10.0
-# How long a waiting process sleeps before it tries a second time, and between all tries where it can start
-# no thread.
+# How long a waiting process sleeps before it tries a second time, if it has nothing else to do, and between
+# all tries where it can start no thread.
 SHORT_PAUSE, LONG_PAUSE = 0.0005, 0.01
 FILE = "lock"
 
@@ -36,8 +40,9 @@ class WorkspaceLock:
     def release(self) -> None:
         os.close(self._descriptor)
 
-    def acquire(self) -> None:
-        """OSError where the lock's file cannot be opened, StoreAway where others hold it too long."""
+    def acquire(self, meanwhile: Callable[[], object] | None = None) -> None:
+        """OSError where the lock's file cannot be opened, StoreAway where others hold it too long. If
+        another process has it, `meanwhile` is called once before this one waits."""
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
         path = f"{self._home}/{self._file}"
         try:
@@ -46,19 +51,24 @@ class WorkspaceLock:
             os.makedirs(self._home, 0o700, exist_ok=True)
             self._descriptor = os.open(path, flags, 0o600)
         try:
-            wait_for_lock(self._descriptor, self._patience)
+            wait_for_lock(self._descriptor, self._patience, meanwhile)
         except BaseException:
             os.close(self._descriptor)
             raise
 
 
-def wait_for_lock(descriptor: int, patience: float) -> None:
+def wait_for_lock(
+    descriptor: int, patience: float, meanwhile: Callable[[], object] | None = None
+) -> None:
     """`flock` what is open; StoreAway where others hold it too long."""
     # The monotonic clock: a wall clock that steps must not make us wait for hours.
     end = time.monotonic() + patience
     if _try(descriptor):
         return
-    time.sleep(SHORT_PAUSE)
+    if meanwhile is None:
+        time.sleep(SHORT_PAUSE)
+    else:
+        meanwhile()
     if _try(descriptor) or _wait_in_kernel(descriptor, end - time.monotonic()):
         return
     while time.monotonic() < end:

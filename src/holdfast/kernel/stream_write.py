@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, Protocol, TypedDict
 
-    from holdfast.journal.interface import Append, Draft, Effect, ViewRow
+    from holdfast.journal.interface import Append, Draft, Effect, Journal, ViewRow
     from holdfast.kernel.commit import Order
     from holdfast.kernel.redact import Redactor
     from holdfast.kernel.rules import Decision, Rules, Wish
@@ -39,8 +39,8 @@ class StreamWrite:
     """One order of a commit, with what is known of its stream at each step."""
 
     __slots__ = (
-        *("actor", "after", "append", "displaced", "effects", "folded", "id", "is_remembered"),
-        *("journal", "new_rows"),
+        *("actor", "after", "append", "displaced", "effects", "folded", "id", "is_ahead"),
+        *("is_remembered", "new_rows", "paths"),
         *("new_state", "now", "order", "reports", "rows", "rules", "sightings", "staged", "state"),
         *("stream", "texts", "version", "workspace", "writer"),
     )
@@ -50,7 +50,6 @@ class StreamWrite:
         # Of the writer that holds the lock, which may be another worktree's.
         self.displaced = writer.displaced
         self.workspace = self.writer.workspace
-        self.journal = self.workspace.journal
         self.rules = self.writer.rules_of(order.stream)
         self.order = order
         self.stream = order.stream
@@ -63,6 +62,8 @@ class StreamWrite:
         self.folded = 0
         self.is_remembered = False
         self.after = ""
+        # The views that the state shows, as far as they are known without rendering it.
+        self.paths: frozenset[str] | None = None
         self.rows: dict[str, ViewRow] = {}
         # Reconciled.
         self.sightings: dict[str, Sighting] = {}
@@ -71,14 +72,20 @@ class StreamWrite:
         self.new_state: Any = None
         self.texts: Mapping[str, str] = {}
         self.effects: list[Effect] = []
+        # Decided and staged before the lock was had.
+        self.is_ahead = False
         # Staged and projected.
         self.new_rows: list[ViewRow] = []
         self.staged: list[Sighting] = []
         self.reports: dict[str, ViewReport] = {}
 
+    @property
+    def journal(self) -> Journal:
+        return self.workspace.journal
+
 
 def load(write: StreamWrite) -> None:
-    write.is_remembered, write.after = False, ""
+    write.is_remembered, write.after, write.paths = False, "", None
     write.state, head, records = load_folded(write.journal, write.rules, write.stream)
     write.folded = len(records)
     write.version = head["version"] if head else 0
@@ -88,8 +95,19 @@ def load(write: StreamWrite) -> None:
 def load_rows(write: StreamWrite) -> None:
     """What the journal knows of the stream's files in this worktree."""
     exchange.finish(write.workspace, write.stream)
+    write.rows = read_rows(write)
+
+
+def paths_of(write: StreamWrite) -> frozenset[str]:
+    """The views that the state shows."""
+    if write.paths is None:
+        write.paths = frozenset(write.rules.render(write.state))
+    return write.paths
+
+
+def read_rows(write: StreamWrite) -> dict[str, ViewRow]:
     rows = write.journal.views(worktree=write.workspace.root, stream=write.stream)
-    write.rows = {row["path"]: row for row in rows}
+    return {row["path"]: row for row in rows}
 
 
 def draft(

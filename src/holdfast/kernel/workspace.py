@@ -204,16 +204,19 @@ class Workspace:
     def prepare_tool_folder(self, name: str = "") -> str:
         """`.holdfast/` (or a folder in it), there and ignored by git."""
         self._refuse_links(name)
-        if not os.path.isdir(self.tool_folder):
-            os.makedirs(self.tool_folder, 0o700, exist_ok=True)
-        ignore = os.path.join(self.tool_folder, ".gitignore")
-        # Empty is what a crash between making and writing it leaves.
-        if not os.path.exists(ignore) or os.path.getsize(ignore) == 0:
-            with open(ignore, "w", encoding="ascii") as file:
-                file.write("*\n")
         folder = os.path.join(self.tool_folder, name) if name else self.tool_folder
         if not os.path.isdir(folder):
+            os.makedirs(self.tool_folder, 0o700, exist_ok=True)
             os.makedirs(folder, 0o700, exist_ok=True)
+        ignore = os.path.join(self.tool_folder, ".gitignore")
+        try:
+            # Empty is what a crash between making and writing it leaves.
+            is_ignored = os.path.getsize(ignore) > 0
+        except FileNotFoundError:
+            is_ignored = False
+        if not is_ignored:
+            with open(ignore, "w", encoding="ascii") as file:
+                file.write("*\n")
         return folder
 
     def _refuse_links(self, name: str = "") -> None:

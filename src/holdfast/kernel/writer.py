@@ -87,5 +87,8 @@ class Writer:
     def remember(self, stream: str, state: Any, head: Head | None) -> None:
         """Take a state that the caller has just read. The next commit to the stream does not read it
         again; if another writer comes in between, it does."""
+        known = self.remembered.get(stream)
+        if known is not None and known.state is state:
+            return
         if head is not None:
             self.remembered[stream] = Remembered(state, head["version"], "", has_views=True)

@@ -39,8 +39,12 @@ def waiting(stem: str) -> list[tuple[str, int]]:
         names = os.listdir(folder)
     except (FileNotFoundError, NotADirectoryError):
         return []
-    found = [each for each in names if each.startswith(f"{name}.") and each.endswith(ENDING)]
-    return [(os.path.join(folder, each), _base_of(each)) for each in sorted(found)]
+    found = [each for each in names if each.endswith(ENDING)]
+    return [
+        (os.path.join(folder, each), _base_of(each))
+        for each in sorted(found)
+        if each.startswith(f"{name}.")
+    ]
 
 
 def _base_of(name: str) -> int:

@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from holdfast.journal.interface import Effect
     from holdfast.kernel.rules import Wish
     from holdfast.kernel.workspace import Workspace
 
@@ -94,13 +95,20 @@ def wish(workspace: Workspace, path: str, archive: str) -> Wish:
     return {"kind": MOVE, "key": f"{workspace.root}\n{archive}", "body": body}
 
 
+def waiting(workspace: Workspace, stream: str) -> list[Effect]:
+    """What was decided to be moved, and was not seen to be moved yet."""
+    return [
+        effect
+        for effect in workspace.journal.effects(kinds=[MOVE])
+        if effect["stream"] == stream and effect["body"]["worktree"] == workspace.root
+    ]
+
+
 def finish(workspace: Workspace, stream: str) -> None:
     """Rename what was decided to be moved. A place that is empty, or an archive that is there
     already, means that it happened."""
-    for effect in workspace.journal.effects(kinds=[MOVE]):
+    for effect in waiting(workspace, stream):
         body = effect["body"]
-        if effect["stream"] != stream or body["worktree"] != workspace.root:
-            continue
         source, archive = target_of(workspace, body["from"]), target_of(workspace, body["to"])
         if os.path.lexists(source) and not os.path.lexists(archive):
             reached("before moving")

@@ -26,14 +26,13 @@ class Unreadable(Exception):
 def target_of(workspace: Workspace, path: str) -> str:
     """The absolute place of a view; a name that leaves the workspace is refused."""
     parts = path.split("/")
-    target = os.path.join(workspace.root, *parts)
-    inside = os.path.realpath(os.path.dirname(target))
     root = workspace.root
+    target = os.path.join(root, *parts)
     if (
         path.startswith("/")
         or any(part in ("", ".", "..") for part in parts)
         or "\0" in path
-        or not (inside == root or inside.startswith(root + os.sep))
+        or _leads_outside(root, parts[:-1])
     ):
         raise NotAllowed(
             f"{path!r} leaves the workspace {root}.",
@@ -41,6 +40,17 @@ def target_of(workspace: Workspace, path: str) -> str:
             kind="outside_workspace",
         )
     return target
+
+
+def _leads_outside(root: str, folders: list[str]) -> bool:
+    """Whether a link among the folders below the root leads out of it. The root itself is no link."""
+    place = root
+    for folder in folders:
+        place = f"{place}/{folder}"
+        if os.path.islink(place):
+            inside = os.path.realpath(os.path.join(root, *folders))
+            return not (inside == root or inside.startswith(root + os.sep))
+    return False
 
 
 def identity_of(place: str) -> str | None:

@@ -59,7 +59,8 @@ def stage(
     workspace: Workspace, target: str, stem: str, content: bytes, found: str | None = None
 ) -> str:
     """Write the new content aside; the identity it will have in place of what was `found` there."""
-    os.makedirs(os.path.dirname(target), exist_ok=True)
+    if found is None:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
     if stem.startswith(workspace.tool_folder):
         workspace.prepare_tool_folder("views")
     # The kernel's file times move in steps of milliseconds. A random remainder makes sure that an

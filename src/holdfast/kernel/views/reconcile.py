@@ -16,8 +16,8 @@ from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.rules import Unparsable
 from holdfast.kernel.state import at_version, fold
-from holdfast.kernel.stream_write import draft, load, row_of
-from holdfast.kernel.views import edits, quarantine
+from holdfast.kernel.stream_write import draft, load, paths_of, read_rows, row_of
+from holdfast.kernel.views import edits, exchange, quarantine
 from holdfast.kernel.views.files import (
     Unreadable,
     content_digest,
@@ -231,7 +231,7 @@ def _change(
 def reconcile(write: StreamWrite) -> None:
     """Look at every view, finish projections that a crash interrupted, take in outside changes."""
     write.sightings = {}
-    for path in sorted(write.rows.keys() | write.rules.render(write.state).keys()):
+    for path in sorted(write.rows.keys() | paths_of(write)):
         row = write.rows.get(path)
         sighting, changes = look_at(write, path, row)
         if changes and write.is_remembered:
@@ -242,6 +242,35 @@ def reconcile(write: StreamWrite) -> None:
         if was_removed or any(change["kind"] == "removed" for change in changes):
             sighting.blocked = "" if write.order.raise_removed else "removed"
         write.sightings[path] = sighting
+
+
+def look_ahead(write: StreamWrite) -> bool:
+    """See that every view stands as the journal says. Without the lock, so nothing is repaired or taken in:
+    False where that is due."""
+    write.rows, write.sightings = read_rows(write), {}
+    if exchange.waiting(write.workspace, write.stream):
+        return False
+    if write.rows.keys() != paths_of(write):
+        return False
+    for path, row in write.rows.items():
+        if row["placed"] is None or row["removed"]:
+            return False
+        target = target_of(write.workspace, path)
+        sighting = Sighting(path, target, stem_of(write.workspace, path, target))
+        sighting.displaced = aside_of(sighting.stem, row["placed"])
+        sighting.displaced_version, sighting.expected = row["found_version"], row["found"]
+        if identity_of(sighting.displaced) not in (None, row["found"]):
+            return False
+        sighting.found, sighting.digest = row["placed"], row["digest"]
+        write.sightings[path] = sighting
+    return not any(edits.waiting(each.stem) for each in write.sightings.values()) and is_as_seen(
+        write
+    )
+
+
+def is_as_seen(write: StreamWrite) -> bool:
+    """Whether the files that `look_ahead` saw stand there now."""
+    return all(identity_of(each.target) == each.found for each in write.sightings.values())
 
 
 def look_at(write: StreamWrite, path: str, row: ViewRow | None) -> tuple[Sighting, list[Change]]:
