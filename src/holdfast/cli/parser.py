@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from holdfast.cli.frame import INTERRUPTED, Call, Reply
 from holdfast.cli.plain_options import EVERYWHERE, arguments_of, options_of
@@ -34,6 +35,29 @@ transcript_option = click.option(
 )
 
 
+# Texts, which may be empty, and -C, which then means the current folder, as git's does. Every other value
+# names something, and an empty one is a variable that a script forgot to set.
+MAY_BE_EMPTY = frozenset(
+    (
+        *(
+            "folder",
+            "text",
+            "reason",
+            "refusal",
+            "decision",
+            "action",
+            "task",
+            "status",
+            "next",
+            "title",
+        ),
+        *("done", "remaining", "decisions", "blocker", "blockers", "step", "doing", "current_task"),
+        *("current_issue", "notes", "message", "details", "subject", "recovery", "built", "how"),
+        *("cause", "context", "why", "error", "issue", "mode", "stage", "phase", "file_note"),
+    )
+)
+
+
 def verb(function: Callable[..., Reply]) -> Callable[..., Parsed]:
     """Make a function that returns a Reply into a verb with `--json` and `-C`. Click only parses: the
     verb runs after click has returned."""
@@ -44,9 +68,27 @@ def verb(function: Callable[..., Reply]) -> Callable[..., Parsed]:
     @click.option(folder[0], folder[1], metavar="DIR", help=folder[3])
     @functools.wraps(function)
     def parsed(**arguments: Any) -> Parsed:
+        _refuse_empty(click.get_current_context(), arguments)
         return function, arguments
 
     return parsed
+
+
+def _refuse_empty(context: click.Context, arguments: dict[str, Any]) -> None:
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        value = arguments.get(name)
+        is_empty = value == "" or (isinstance(value, tuple) and "" in value)
+        source = context.get_parameter_source(name)
+        if is_empty and name not in MAY_BE_EMPTY and source is ParameterSource.COMMANDLINE:
+            label = parameter.human_readable_name
+            if isinstance(parameter, click.Option):
+                label = next((one for one in parameter.opts if one[:2] == "--"), parameter.opts[0])
+            raise Usage(
+                f"{label} is empty.",
+                hint=f"Give it a value{'' if parameter.required else ', or leave it out'}: "
+                f"`{context.command_path} --help`.",
+            )
 
 
 def from_table(name: str, module: ModuleType) -> click.Command:
@@ -160,8 +202,42 @@ def parse(arguments: list[str]) -> Parsed | int:
     except click.Abort:
         return INTERRUPTED
     except click.UsageError as error:
-        hint = f"See `{error.ctx.command_path} --help`." if error.ctx else ""
-        raise Usage(error.format_message(), hint=hint) from None
+        meant, path = _command_of(command, arguments)
+        if error.ctx is not None:
+            path = error.ctx.command_path
+        raise Usage(_in_plain_words(error, meant), hint=f"See `{path} --help`.") from None
+
+
+def _command_of(command: click.Command, arguments: list[str]) -> tuple[click.Command, str]:
+    """The command that the first words name, and these words. Click's parser does not always say it."""
+    path = "holdfast"
+    for word in arguments:
+        found = None
+        if isinstance(command, click.Group):
+            found = command.get_command(click.Context(command), word)
+        if found is None:
+            break
+        command, path = found, f"{path} {word}"
+    return command, path
+
+
+def _in_plain_words(error: click.UsageError, command: click.Command) -> str:
+    """Click's complaint, where its own words do not say what to give."""
+    said = error.format_message()
+    if isinstance(error, click.BadParameter):
+        for ours, theirs in (("a whole number", "integer"), ("a number", "float")):
+            said = said.replace(f"is not a valid {theirs} range", f"is not {ours}")
+            said = said.replace(f"is not a valid {theirs}", f"is not {ours}")
+        kind = error.param.type if error.param is not None else None
+        if isinstance(kind, click.IntRange | click.FloatRange) and said.endswith("number."):
+            limits = [f"from {kind.min}"] if kind.min is not None else []
+            limits += [f"to {kind.max}"] if kind.max is not None else []
+            said = " ".join([said.removesuffix("."), *limits]) + "."
+    if isinstance(error, click.BadOptionUsage):
+        for parameter in command.params:
+            if error.option_name in parameter.opts and parameter.nargs > 1 and parameter.metavar:
+                said = f"{said.removesuffix('.')}: {parameter.metavar}."
+    return said
 
 
 def confirmed(call: Call, yes: bool, act: Callable[[bool], Answer]) -> Answer:

@@ -55,7 +55,7 @@ def read(module: ModuleType, words: Sequence[str]) -> dict[str, Any] | None:
         word = words[position]
         position += 1
         if not word.startswith("-"):
-            if not wanted:
+            if not wanted or not word:
                 return None
             values[wanted.pop(0)] = word
             continue
@@ -83,6 +83,8 @@ def _empty(kind: str) -> Any:
 
 
 def _take(values: dict[str, Any], name: str, kind: str, value: str) -> bool:
+    if not value:
+        return False  # click knows which may be empty
     if kind == "many":
         values[name] = (*values[name], value)
     elif kind == "number":

@@ -125,12 +125,16 @@ def export_to_file(workspace: Workspace, file: str) -> int:
         raise HoldfastError(f"{file} exists already.", hint="Name a file that does not.")
     count = 0
     with open(f"{file}.unfinished", "w", encoding="utf-8") as unfinished:
-        for line in export(workspace):
-            unfinished.write(f"{line}\n")
-            count += 1
-        unfinished.flush()
-        os.fsync(unfinished.fileno())
-    os.rename(f"{file}.unfinished", file)
+        try:
+            for line in export(workspace):
+                unfinished.write(f"{line}\n")
+                count += 1
+            unfinished.flush()
+            os.fsync(unfinished.fileno())
+            os.rename(unfinished.name, file)
+        except BaseException:
+            os.unlink(unfinished.name)
+            raise
     return count
 
 
