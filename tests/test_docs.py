@@ -176,7 +176,7 @@ def test_the_first_command_of_the_readme_works_without_set_up(
     done = subprocess.run(
         [sys.executable, "-m", *command], capture_output=True, text=True, check=True
     )
-    assert done.stdout.startswith("UNKNOWN\n  nothing to compare")
+    assert done.stdout.startswith("Holdfast: UNKNOWN (nothing to compare")
     for fact in ("The CSV export breaks", "Write rows with csv.writer", "unexpectedly found in"):
         assert fact in done.stdout
         assert fact in readme.README.read_text(encoding="utf-8")

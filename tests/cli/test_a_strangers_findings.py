@@ -168,11 +168,17 @@ def test_interrupting_a_checkpoint_ends_its_probe(tmp_path: Path) -> None:
     mark = tmp_path / "alive"
     probe = f"run:{sys.executable} -c \"import time,pathlib; time.sleep(3); pathlib.Path('{mark}').touch()\""
     waiting = subprocess.Popen(
-        [sys.executable, "-m", "holdfast", "checkpoint", "--claim", "slow", probe]
+        [sys.executable, "-m", "holdfast", "checkpoint", "--claim", "slow", probe],
+        stderr=subprocess.PIPE,
+        text=True,
     )
     time.sleep(1.2)
     waiting.send_signal(signal.SIGINT)
-    assert waiting.wait(timeout=20) == 130
+    _, said = waiting.communicate(timeout=20)
+    assert waiting.returncode == 130
+    assert said.startswith("Interrupted in the probe `")
+    assert said.endswith("`: nothing was saved, and the probe was ended.\n")
+    assert not Path(".ccc-progress.md").exists()
     time.sleep(3)
     assert not mark.exists()
 

@@ -35,7 +35,7 @@ def test_a_run_whose_runner_is_gone_is_named_with_the_command_that_goes_on(
     assert holdfast("--json").data["next"] == command
     resumed = holdfast("resume")
     assert resumed.code == 0
-    assert resumed.out.startswith("UNKNOWN")
+    assert resumed.out.startswith("Holdfast: UNKNOWN")
     assert f"its runner is gone: `{command}`" in resumed.out
     world.run(begin=False)
     assert "All quiet." in holdfast("status").out

@@ -87,7 +87,7 @@ def test_a_checkpoint_is_what_the_next_one_resumes(either: Face, repository: Pat
     assert "**Issue:** ENG-12" in (repository / ".ccc-progress.md").read_text("utf-8")
     resumed = either.call("resume")
     assert resumed.data["verdict"] == "CLEAN"
-    assert resumed.text.startswith("CLEAN\n")
+    assert resumed.text.startswith("Holdfast: CLEAN. ")
     assert "ISO 8601" in resumed.text
     assert resumed.data["session"] == answer.data["session"]
 

@@ -34,8 +34,10 @@ def project(repository: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> Path
 
 def test_edits_that_are_not_in_the_work_tree_are_named(project: Path, holdfast: Holdfast) -> None:
     said = holdfast("resume").out
-    assert said.startswith("DRIFTED\n  edits of the session were undone or lost: ")
-    assert all(name in said.splitlines()[1] for name in EDITED)
+    assert said.startswith("Holdfast: DRIFTED. Session 022bdfed")
+    changes = said.partition("\n## What is not as it was\n")[2].partition("\n## ")[0]
+    assert changes.startswith("- edits of the session were undone or lost: ")
+    assert all(name in changes for name in EDITED)
     assert "Look at what changed before you continue." in said
     assert holdfast("resume", "--json").data["verdict"] == "DRIFTED"
 
@@ -45,7 +47,9 @@ def test_edits_that_are_in_the_work_tree_are_not_called_lost(
 ) -> None:
     for name in EDITED:
         (project / name).write_text("as edited\n")
-    assert holdfast("resume").out.startswith("UNKNOWN\n  nothing to compare: no checkpoint")
+    said = holdfast("resume").out
+    assert said.startswith("Holdfast: UNKNOWN (nothing to compare: no checkpoint")
+    assert said.count("nothing to compare") == 1, "one verdict"
 
 
 def test_edits_that_were_committed_since_are_not_called_lost(

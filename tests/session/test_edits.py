@@ -107,7 +107,8 @@ def test_edits_that_were_discarded_are_had_back(
 ) -> None:
     leave_session(project)
     said = holdfast("resume").out
-    assert said.startswith("DRIFTED\n  edits of the session were undone or lost")
+    assert said.startswith("Holdfast: DRIFTED. ")
+    assert "\n## What is not as it was\n- edits of the session were undone or lost" in said
     assert "`holdfast edits --session 022bdfed-56c` shows the edits of that session" in said
     shown = holdfast("edits").out
     assert "  missing    tally/export_csv.py       3 edits" in shown
@@ -120,7 +121,7 @@ def test_edits_that_were_discarded_are_had_back(
     assert "To undo it: holdfast snapshot restore " in done.out
     assert "csv.writer" in Path("tally/export_csv.py").read_text()
     assert not Path("scratch").exists()
-    assert holdfast("resume").out.startswith("UNKNOWN\n")
+    assert holdfast("resume").out.startswith("Holdfast: UNKNOWN (")
     again = holdfast("edits", "--apply").out
     assert "The work tree lacks no edit that can be brought back." in again
     assert "Nothing was written." in again
@@ -515,7 +516,10 @@ def test_a_commit_of_another_file_hides_no_lost_edit(
     git("commit", "--quiet", "--message", "A colleague's")
     assert agree(holdfast) == ["words.py"]
     said = holdfast("resume").out
-    assert said.startswith("DRIFTED\n  edits of the session were undone or lost: words.py\n")
+    assert said.startswith("Holdfast: DRIFTED. ")
+    assert (
+        "\n## What is not as it was\n- edits of the session were undone or lost: words.py\n" in said
+    )
     assert "`holdfast edits --session 01a1e7a6-a73` shows the edits of that session" in said
     at_start = resume(discover(str(repository)), {"quick": True}, now=clock.now())
     assert at_start["verdict"] == "DRIFTED", "a session's start asks git alone"

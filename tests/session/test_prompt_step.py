@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.session.rules.prompt import is_composed, weaknesses
+from tests.conftest import Git
 from tests.session import world
 from tests.session.conftest import Break
 from tests.session.world import PROGRESS, PROMPT, WORK, Holdfast, set_state
@@ -202,3 +203,40 @@ def test_a_prompt_of_an_earlier_version_is_composed_anew() -> None:
     assert not is_composed(f"{GOOD}\nThen tell Ann.")
     assert not is_composed(f"{GOOD}\nThe task: Write the parser.\nThen tell Ann.")
     assert weaknesses(f"{GOOD}\nThe task: Write the parser.") == []
+
+
+# What a checkpoint says of itself
+
+
+def test_an_empty_checkpoint_says_what_it_holds_and_what_it_lacks(
+    repository: Path, holdfast: Holdfast, git: Git
+) -> None:
+    Path("words.py").write_text("half of the work\n")
+    answer = holdfast("checkpoint")
+    assert answer.code == 0
+    lacks = "This checkpoint says nothing about the work: no task, no next action, and no session"
+    holds = f"It holds commit {git('rev-parse', 'HEAD')[:12]} and the work tree with 1 uncommitted"
+    assert f"warning: {lacks}" in answer.err
+    assert holds in answer.err
+    assert answer.err.endswith(" Give --task and --next\n")
+    assert "weak" not in answer.err, "one warning says all"
+    assert "says nothing" not in holdfast("checkpoint", "--next", "split the words").err
+    assert "says nothing" not in holdfast("checkpoint").err, "the next action is still there"
+
+
+def test_the_first_file_in_the_work_tree_is_announced_once(
+    repository: Path, holdfast: Holdfast
+) -> None:
+    new = "note: {} is new: holdfast keeps it up to date, and you can edit it. Git "
+    sees = "sees it: commit it, or name it in .gitignore or .git/info/exclude.\n"
+    answer = holdfast("checkpoint", *WORK, "--json")
+    assert answer.data["created"] == [".ccc-progress.md"]
+    assert answer.err.startswith(new.format(".ccc-progress.md") + sees)
+    assert holdfast("note", "one").err == new.format(".notes/default.md") + sees
+    PROGRESS.unlink()
+    assert "is new" not in holdfast("checkpoint", *WORK, "--session", "another").err
+    assert "is new" not in holdfast("note", "two").err
+    Path(".gitignore").write_text("/.notes/\n")
+    assert holdfast("note", "three", "--to", "other").err == (
+        new.format(".notes/other.md") + "leaves it out.\n"
+    )

@@ -183,9 +183,10 @@ def test_all_reasons_are_listed_and_the_gravest_is_the_verdict(
         "STALE",
     ]
     shown = holdfast("resume", "--issue", "ENG-99", "--accept-foreign").out
-    assert shown.startswith("FOREIGN\n  another issue: ENG-12, not ENG-99\n")
+    assert shown.startswith("Holdfast: FOREIGN. ")
+    assert "\n## What is not as it was\n- another issue: ENG-12, not ENG-99\n" in shown
     for what in reasons(found):
-        assert f"  {what}\n" in shown
+        assert shown.count(f"- {what}\n") == 1
         assert f"- {what}\n" in found["pack"]
     drifted = resumed(holdfast, "--recheck")
     assert drifted["verdict"] == "DRIFTED"

@@ -292,7 +292,9 @@ def test_without_a_tracker_no_issue_is_asked_for(
     asked = terminal("CIA-1")
     (project / "a.py").write_text("two\n")
     answer = holdfast("checkpoint", "--task", "It", "--next", "begin", "--file", "a.py", "--strict")
-    assert (answer.code, asked, answer.err) == (0, [], "")
+    assert (answer.code, asked) == (0, [])
+    assert answer.err.startswith("note: .ccc-progress.md is new"), "and no warning"
+    assert answer.err.count("\n") == 1
     assert git("log", "-1", "--format=%s") == "wip: checkpoint — task 1 of 1: It\n"
 
 

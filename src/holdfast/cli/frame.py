@@ -251,6 +251,19 @@ def warn(message: str) -> None:
     echo(style("warning: ", "yellow") + safe(message), error=True)
 
 
+def tell_of_new_file(workspace: Workspace, path: str) -> None:
+    """Say once that a file is there now, and whether git sees it: it stands in the person's work tree."""
+    said = f"{path} is new: holdfast keeps it up to date, and you can edit it."
+    if workspace.git_dir:
+        from holdfast.git.status import is_ignored
+
+        if is_ignored(workspace.root, path):
+            said += " Git leaves it out."
+        else:
+            said += " Git sees it: commit it, or name it in .gitignore or .git/info/exclude."
+    echo(style("note: ", "cyan") + safe(said), error=True)
+
+
 def warn_of_views(outcome: Outcome) -> None:
     """Warn of each file that could not be written. Its record is safe."""
     for view in outcome["views"]:
@@ -304,7 +317,9 @@ def run(arguments: Sequence[str]) -> int:
     except ReaderGone:
         _drop_output()
         return 0
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
+        if str(interrupt):
+            echo(safe(str(interrupt)), error=True)
         return INTERRUPTED
     except HoldfastError as error:
         return _fail(error, as_json)

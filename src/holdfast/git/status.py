@@ -6,7 +6,7 @@ import os
 import stat
 
 from holdfast.git.repository import GitError, Place, locate, read_head
-from holdfast.git.run import Running, git
+from holdfast.git.run import Running, git, run
 from holdfast.kernel import clock
 from holdfast.kernel.digest import digest
 from holdfast.kernel.plain_file import read_plain
@@ -100,6 +100,14 @@ def digest_of(root: str, changes: Sequence[StatusChange]) -> str:
 def content_of(root: str, name: str) -> str:
     """A digest of what a file holds now, or a word for what it is instead."""
     return digest(_contents(os.path.join(root, name))).hex()[:20]
+
+
+def is_ignored(root: str, name: str) -> bool:
+    """Whether git leaves an untracked file out; False where git cannot say."""
+    try:
+        return run(root, "check-ignore", "--quiet", "--", name).code == 0
+    except GitError:
+        return False
 
 
 def files_between(root: str, before: str, after: str) -> list[str]:

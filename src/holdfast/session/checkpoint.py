@@ -26,7 +26,14 @@ from holdfast.session.rules.model import (
     is_issue,
     issue_in,
 )
-from holdfast.session.rules.prompt import NAMES_NO_ISSUE, boxed, generic, weaknesses
+from holdfast.session.rules.prompt import (
+    CONTINUE,
+    NAMES_NO_ISSUE,
+    boxed,
+    generic,
+    next_action_of,
+    weaknesses,
+)
 from holdfast.session.world import CONTROL_FILES, head_now, look_at_work_tree, world_now
 from holdfast.streams import open_writer
 from holdfast.trackers import is_set_up
@@ -58,7 +65,8 @@ if TYPE_CHECKING:
         dry_run: bool
 
     class Result(TypedDict):
-        """What became of it. `lines` is what belongs on standard output, before the report."""
+        """What became of it. `created` are files that holdfast wrote into this work tree for the first
+        time. `lines` is what belongs on standard output, before the report."""
 
         id: str
         session: str
@@ -69,6 +77,7 @@ if TYPE_CHECKING:
         prompt: str
         snapshot: str
         recorded: bool
+        created: list[str]
         warnings: list[str]
         lines: list[str]
 
@@ -124,7 +133,19 @@ class CheckpointRun:
     """One checkpoint under way: what was asked for, what is known, and what was done so far."""
 
     __slots__ = (
-        *("actor", "adopted", "answer", "ask", "folder", "head", "id", "known", "lines", "now"),
+        *(
+            "actor",
+            "adopted",
+            "answer",
+            "ask",
+            "created",
+            "folder",
+            "head",
+            "id",
+            "known",
+            "lines",
+            "now",
+        ),
         *("profile", "prompt", "queued", "recorded", "request", "session", "settings", "snapshot"),
         *("_writer", "state_file", "state_problem", "steps", "warnings", "workspace"),
     )
@@ -144,6 +165,7 @@ class CheckpointRun:
         self.queued = False
         # The journal has the progress, whether or not its file could be written.
         self.recorded = False
+        self.created: list[str] = []
         self.steps: list[Step] = []
         self.lines: list[str] = []
         self.warnings: list[str] = []
@@ -194,6 +216,7 @@ def _result(run: CheckpointRun, prompt: str) -> Result:
         "prompt": prompt,
         "snapshot": run.snapshot,
         "recorded": run.recorded,
+        "created": run.created,
         "warnings": run.warnings,
         "lines": run.lines,
     }
@@ -397,6 +420,7 @@ def _persist(run: CheckpointRun, claims: list[Any]) -> Step:
         _adopt(run)
     command, stream = _command(run, claims), rules.stream_of(run.session)
     before = _version(run, stream)
+    is_first = not _has_file(run) and not _was_shown(run)
     # A checkpoint creates the file when it is absent, also after a person removed it; CCC-12.
     outcome = run.writer.execute(
         stream, command, actor=run.actor, now=run.now, id=run.id, raise_removed=True
@@ -411,6 +435,8 @@ def _persist(run: CheckpointRun, claims: list[Any]) -> Step:
         if view["status"] == "failed":
             not_written = f"{view['path']} was not written: {view['reason'].rstrip('.')}"
             return report.failed(report.PERSIST, f"{not_written}. The record is safe")
+        if is_first and view["status"] == "written":
+            run.created.append(view["path"])
     return report.done(report.PERSIST)
 
 
@@ -475,6 +501,13 @@ def _has_file(run: CheckpointRun) -> bool:
     return os.path.exists(os.path.join(run.workspace.root, run.folder, PROGRESS_FILE))
 
 
+def _was_shown(run: CheckpointRun) -> bool:
+    """Whether an earlier session wrote its progress into this work tree."""
+    path = os.path.join(run.folder, PROGRESS_FILE)
+    known = run.workspace.exists()
+    return known and bool(run.workspace.journal.views(worktree=run.workspace.root, path=path))
+
+
 def _adopt(run: CheckpointRun) -> None:
     """One record, one winner: another session may have been faster."""
     assert run.adopted is not None
@@ -516,8 +549,38 @@ def _weak(run: CheckpointRun, prompt: str) -> None:
     for name in run.request.get("files", []):
         if not os.path.lexists(os.path.join(run.workspace.root, name)):
             run.warnings.append(f"{name} is in scope, but there is no such file.")
+    if run.profile == "manual" and run.recorded and _says_nothing(run):
+        run.warnings.append(_what_it_holds(run))
+        return
     for weakness in _weaknesses(run, prompt):
         run.warnings.append(f"The continuation prompt is weak: {weakness}.")
+
+
+def _says_nothing(run: CheckpointRun) -> bool:
+    """Whether neither a statement nor a client's transcript tells anything of the work."""
+    state = _remembered(run)
+    known, last = state["progress"], state["last"]
+    if state.get("observed") or (last is not None and last["claims"]) or run.request.get("files"):
+        return False
+    empty = {**empty_progress(), **{name: known[name] for name in ("issue", "mode", "prompt")}}
+    return known == empty and next_action_of(known["prompt"]) in ("", CONTINUE)
+
+
+def _what_it_holds(run: CheckpointRun) -> str:
+    """What an empty checkpoint is good for all the same."""
+    last = _remembered(run)["last"]
+    world = last["world"] if last else None
+    held = []
+    if world is not None and world["commit"]:
+        held.append(f"commit {world['commit'][:12]}")
+    if world is not None and world["dirty_files"]:
+        files = len(world["dirty_files"])
+        held.append(f"the work tree with {files} uncommitted file{'s' if files > 1 else ''}")
+    holds = f"It holds {' and '.join(held)}. " if held else ""
+    return (
+        "This checkpoint says nothing about the work: no task, no next action, and no session of a "
+        f"client was found here. {holds}Give --task and --next"
+    )
 
 
 def _weaknesses(run: CheckpointRun, prompt: str) -> list[str]:

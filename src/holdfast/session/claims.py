@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 
 LONGEST_OUTPUT = 500
+# Probes run before anything is recorded.
+UNSAVED = "nothing was saved, and the probe was ended."
 FORMS = "run:COMMAND, file:PATH, commit:ID, clean, or tests"
 
 
@@ -186,7 +188,7 @@ def _command(command: str, root: str, seconds: float) -> tuple[bool, int | None,
     except KeyboardInterrupt:
         os.killpg(process.pid, 9)
         process.wait()
-        raise
+        raise KeyboardInterrupt(f"Interrupted in the probe `{command}`: {UNSAVED}") from None
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, 9)
         process.wait()

@@ -156,6 +156,14 @@ def refuse_foreign(found: Resumption) -> None:
         )
 
 
+def verdict_above(found: Resumption) -> list[str]:
+    """The verdict and its reasons, to be shown above a pack that does not begin with them; otherwise
+    nothing: one verdict is enough."""
+    if found["pack"].startswith(f"Holdfast: {found['verdict']}"):
+        return []
+    return [found["verdict"], *(f"  {reason['what']}" for reason in found["reasons"]), ""]
+
+
 # Which session
 
 

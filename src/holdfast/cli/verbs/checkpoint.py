@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from holdfast.cli.frame import Call, Reply, warn
+from holdfast.cli.frame import Call, Reply, tell_of_new_file, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe
 from holdfast.kernel.errors import HoldfastError, Usage
@@ -116,6 +116,8 @@ def command(call: Call, **options: Any) -> Reply:
     )
     shown = set(result["lines"])
     if not options["auto"]:
+        for path in result["created"]:
+            tell_of_new_file(workspace, path)
         for warning in result["warnings"]:
             if not any(warning in line for line in shown):
                 warn(_with_option(warning))

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from holdfast.cli.frame import Call, Reply, warn_of_views
+from holdfast.cli.frame import Call, Reply, tell_of_new_file, warn_of_views
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe
 from holdfast.kernel.errors import Usage
@@ -45,6 +45,10 @@ def command(call: Call, text: str | None, name: str, id: str | None) -> Reply:
                 "that can takes it in; until then `git clean -fdx` would remove it.",
             ],
         )
+    if outcome["version"] == 1 and not outcome["duplicate"]:
+        for view in outcome["views"]:
+            if view["status"] == "written":
+                tell_of_new_file(call.workspace, view["path"])
     said = "Noted already." if outcome["duplicate"] else f"Noted as {outcome['id'][:8]}"
     return Reply({**outcome}, [said], next=["holdfast history"])
 

@@ -18,7 +18,12 @@ from holdfast.clients.table import NAMES, title_of, titles
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotFound, Usage
 from holdfast.maintenance.reset_wait import MOST_HOURS, ResetRequest, wait_for_reset
-from holdfast.session.resume import refuse_foreign, resume, resume_without_workspace
+from holdfast.session.resume import (
+    refuse_foreign,
+    resume,
+    resume_without_workspace,
+    verdict_above,
+)
 from holdfast.session.rules.model import UNKNOWN_ISSUE
 from holdfast.session.session_list import first_to_resume, list_sessions
 
@@ -140,11 +145,15 @@ def resume_command(
     data = {**found}
     if prompt_only:
         return Reply(data, safe(found["prompt"]).split("\n"))
-    verdict = style(found["verdict"], COLOURS[found["verdict"]], bold=True)
-    lines = [verdict, *(f"  {safe(reason['what'])}" for reason in found["reasons"])]
-    lines += [*(_claim(one) for one in found["claims"] if recheck), ""]
+    checked = [_claim(one) for one in found["claims"] if recheck]
+    lines = [*checked, *([""] if checked else []), *map(safe, verdict_above(found))]
+    lines += safe(found["pack"]).split("\n")
+    verdict = found["verdict"]
+    at = next(number for number, line in enumerate(lines) if verdict in line)
+    coloured = style(verdict, COLOURS[verdict], bold=True)
+    lines[at] = lines[at].replace(verdict, coloured, 1)
     following = _following(found, transcript, accept_foreign=accept_foreign)
-    return Reply(data, [*lines, *safe(found["pack"]).split("\n")], next=following)
+    return Reply(data, lines, next=following)
 
 
 def _of(client: str) -> str:

@@ -117,5 +117,5 @@ def resume(
     )
     if not accept_foreign:
         resuming.refuse_foreign(found)
-    reasons = [f"  {reason['what']}" for reason in found["reasons"]]
-    return ToolAnswer([*call.stopped(), found["verdict"], *reasons, "", found["pack"]], {**found})
+    lines = [*call.stopped(), *resuming.verdict_above(found), found["pack"]]
+    return ToolAnswer(lines, {**found})
