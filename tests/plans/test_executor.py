@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.redact import Redactor
-from holdfast.processes import programs, supervisor, tree
+from holdfast.processes import identity, programs, supervisor, tree
 from holdfast.processes.output_file import HEAD_BYTES, TAIL_BYTES, Log
 from holdfast.processes.programs import Programs, end_leftovers
 from tests.plans.world import World, auto, wait_for
@@ -23,11 +23,13 @@ def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(params=["linux", "darwin"])
-def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With what the kernel of Linux does for a keeper, and without it, as on macOS."""
+def system(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what Linux does for a keeper and what it says in `/proc`, and without both, as on macOS."""
     kernel = tree.Kernel(request.param)
     monkeypatch.setattr(supervisor, "kernel", kernel)
     monkeypatch.setattr(programs, "kernel", kernel)
+    if request.param == "darwin":
+        monkeypatch.setattr(identity, "PROC", str(tmp_path / "no-proc"))
 
 
 class Bench:

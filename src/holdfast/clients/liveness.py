@@ -141,15 +141,9 @@ def _state_of(record: dict[str, Any]) -> Liveness | None:
 # Processes
 
 
-def running_clients() -> list[ClientProcess] | None:
-    """The clients that run on this machine; None where processes cannot be seen."""
-    if os.path.exists("/proc/self/stat"):
-        return list(_from_proc())
-    try:
-        import psutil  # type: ignore[import-untyped, unused-ignore]
-    except ImportError:
-        return None
-    return list(_from_psutil(psutil))
+def running_clients() -> list[ClientProcess]:
+    """The clients that run on this machine."""
+    return list(_from_proc() if identity.has_proc() else _from_psutil())
 
 
 def client_of(argv: Sequence[str]) -> ClientName | None:
@@ -174,16 +168,16 @@ def _program(path: str) -> str:
 def _from_proc() -> Iterator[ClientProcess]:
     booted = _boot_time()
     ticks = os.sysconf("SC_CLK_TCK")
-    for name in os.listdir("/proc"):
+    for name in os.listdir(identity.PROC):
         if not name.isdigit():
             continue
-        argv = _words(folders.head_of(f"/proc/{name}/cmdline"))
+        argv = _words(folders.head_of(f"{identity.PROC}/{name}/cmdline"))
         client = client_of(argv)
         entry = identity.entry(int(name)) if client else None
         if client is None or entry is None or entry.state in identity.ENDED:
             continue
         started = booted + int(entry.started) * 1000 // ticks if booted else None
-        cwd = _link(f"/proc/{name}/cwd")
+        cwd = _link(f"{identity.PROC}/{name}/cwd")
         yield ClientProcess(int(name), client, argv, cwd, started, _open_files(name))
 
 
@@ -193,14 +187,14 @@ def _words(line: bytes) -> list[str]:
 
 def _boot_time() -> int:
     """In milliseconds since the epoch; 0 when it is not known."""
-    for line in folders.head_of("/proc/stat", folders.MOST_BYTES).split(b"\n"):
+    for line in folders.head_of(f"{identity.PROC}/stat", folders.MOST_BYTES).split(b"\n"):
         if line.startswith(b"btime "):
             return int(line[6:]) * 1000
     return 0
 
 
 def _open_files(pid: str) -> set[str] | None:
-    folder = f"/proc/{pid}/fd"
+    folder = f"{identity.PROC}/{pid}/fd"
     try:
         names = os.listdir(folder)
     except OSError:
@@ -215,7 +209,9 @@ def _link(path: str) -> str | None:
         return None
 
 
-def _from_psutil(psutil: Any) -> Iterator[ClientProcess]:
+def _from_psutil() -> Iterator[ClientProcess]:
+    import psutil  # a session's start has no time for it where there is /proc
+
     for process in psutil.process_iter(["pid", "cmdline", "create_time"]):
         argv = process.info["cmdline"] or []
         client = client_of(argv)

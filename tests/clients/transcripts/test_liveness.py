@@ -32,6 +32,14 @@ WAITS = (
 HOUR = 3_600_000
 
 
+@pytest.fixture(params=["proc", "psutil"])
+def seen(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no `/proc`, as on macOS, psutil tells the same."""
+    if request.param == "psutil":
+        monkeypatch.setattr(processes, "PROC", str(tmp_path / "no-proc"))
+        assert not processes.has_proc()
+
+
 @contextmanager
 def running(client: str, cwd: Path, *files: Path, name: str = "-") -> Iterator[int]:
     """A real process that looks like a client's."""
@@ -71,6 +79,7 @@ def state(found: FoundSession, later: int = HOUR) -> str:
 
 
 @pytest.mark.parametrize("client", ["claude", "codex", "gemini", "opencode"])
+@pytest.mark.usefixtures("seen")
 def test_without_a_process_it_has_ended(client: ClientName, home: Path, tmp_path: Path) -> None:
     found = session(client, tmp_path)
     assert state(found) == "ended"
@@ -78,6 +87,7 @@ def test_without_a_process_it_has_ended(client: ClientName, home: Path, tmp_path
     assert liveness(found, None, now=found["modified"] + HOUR) == "unknown"
 
 
+@pytest.mark.usefixtures("seen")
 def test_a_transcript_that_is_held_open_is_at_work(home: Path, tmp_path: Path) -> None:
     found = session("codex", tmp_path)
     with running("codex", tmp_path, Path(found["path"])):
@@ -85,6 +95,7 @@ def test_a_transcript_that_is_held_open_is_at_work(home: Path, tmp_path: Path) -
     assert state(found) == "ended"
 
 
+@pytest.mark.usefixtures("seen")
 def test_a_codex_with_another_transcript_says_nothing_of_ours(home: Path, tmp_path: Path) -> None:
     found = session("codex", tmp_path)
     other = tmp_path / "other.jsonl"
@@ -93,12 +104,14 @@ def test_a_codex_with_another_transcript_says_nothing_of_ours(home: Path, tmp_pa
         assert state(found) == "ended"
 
 
+@pytest.mark.usefixtures("seen")
 def test_a_session_that_is_named_on_the_command_line_is_at_work(home: Path, tmp_path: Path) -> None:
     found = session("opencode", tmp_path)
     with running("opencode", tmp_path, name=found["session"]):
         assert state(found) == "alive"
 
 
+@pytest.mark.usefixtures("seen")
 def test_a_client_in_the_same_folder_may_run_it(home: Path, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     with running("gemini", tmp_path):
@@ -114,6 +127,7 @@ def test_a_client_in_the_same_folder_may_run_it(home: Path, tmp_path: Path) -> N
         assert state(before_it_began) == "unknown"  # type: ignore[arg-type]
 
 
+@pytest.mark.usefixtures("seen")
 def test_an_opencode_with_the_database_open_may_run_it(home: Path, tmp_path: Path) -> None:
     database = tmp_path / "opencode.db"
     database.touch()
