@@ -20,6 +20,7 @@ import pytest
 import holdfast
 from holdfast.cli import main
 from holdfast.hooks.run import respond_to
+from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel.workspace import discover
 from holdfast.streams import open_writer
 
@@ -144,3 +145,20 @@ def test_a_loaded_state_that_another_writer_made_old_is_read_again(watch: Watch)
     assert watch.loads == ["note:plan"]
     texts = [entry["text"] for entry in one.load("note:plan")["entries"]]
     assert texts == ["one", "two", "three"]
+
+
+def test_a_list_of_agents_reads_all_of_them_at_once(repository: Path) -> None:
+    with holdfast.open() as workspace:
+        for number in range(12):
+            workspace.agent(f"Secondary-{number}", feature=f"feature_{number}").__enter__()
+    journal = discover().journal
+    assert isinstance(journal, SqliteJournal)
+    read: list[str] = []
+
+    def note(_: object, sql: str, __: object) -> bool:
+        read.append(sql)
+        return True
+
+    journal.connection().exec_trace = note
+    assert len(journal.load_all("agent:")) == 12
+    assert len([sql for sql in read if sql.startswith("SELECT")]) == 3

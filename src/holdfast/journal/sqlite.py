@@ -39,6 +39,7 @@ from holdfast.journal.sqlite_rows import (
     TABLES,
     Reading,
     Transaction,
+    believed_fence,
     held_fence,
     patience,
     prefix_range,
@@ -87,6 +88,18 @@ WAIT_PAUSE = 0.05
 
 # The columns of a record after its stream's snapshot.
 _AFTER = "seq, id, version, at, actor, fence, kind, body, hash"
+_AFTER_OF_RECORD = ", ".join(f"r.{column}" for column in _AFTER.split(", "))
+# A stream's head and its snapshot.
+_LOADED = (
+    "s.number, s.version, s.fence, s.seen_at, s.closed_at, s.anchor_version, coalesce(n.version, 0), n.state"
+)
+_SNAPSHOTS = " FROM streams s LEFT JOIN snapshots n ON n.stream = s.number"
+# The fence that the newest of the moved records tells, as one more column.
+_FENCE = (
+    ", (SELECT fence FROM records WHERE stream = s.number AND fence IS NOT NULL"
+    " ORDER BY version DESC LIMIT 1)"
+)
+_BELOW = " WHERE s.name >= ? AND s.name < ? AND instr(substr(s.name, ?), '/') = 0"
 _NEWEST = "SELECT version, seen_at FROM recent WHERE stream = ? ORDER BY seq DESC LIMIT 1"
 
 
@@ -100,6 +113,24 @@ def is_journal(connection: apsw.Connection) -> bool:
     # A dump that was read in again has lost the number.
     columns = connection.execute("SELECT name FROM pragma_table_info('streams')").fetchall()
     return ("anchor_hash",) in columns
+
+
+def _loaded(
+    found: Sequence[Any], fence: int, rows: Sequence[Any], recent: Sequence[Any]
+) -> Loaded:
+    """A stream from its row (name, then the columns of `_LOADED`), its moved records after the snapshot, and
+    its newest ones."""
+    stream, _, version, _, seen_at, closed_at, anchor, start, state = found
+    rows = list(rows)
+    if recent:
+        version, seen_at = recent[-1][2], max(seen_at, recent[-1][-1])
+        rows += [row[:-1] for row in recent if row[2] > start]
+    return {
+        "head": head_of((stream, version, fence, seen_at, closed_at, anchor)),
+        "snapshot": canonical_json.loads(state) if state is not None else None,
+        "snapshot_version": start,
+        "records": [record_of((*row[:2], stream, *row[2:])) for row in rows],
+    }
 
 
 class SqliteJournal:
@@ -356,14 +387,11 @@ class SqliteJournal:
     def load(self, stream: str, *, known: int = 0) -> Loaded:
         with translate_errors("reading the journal", self.path), Reading(self.connection()) as at:
             found: Any = at.execute(
-                "SELECT s.number, s.version, s.fence, s.seen_at, s.closed_at, s.anchor_version,"
-                " coalesce(n.version, 0), n.state"
-                " FROM streams s LEFT JOIN snapshots n ON n.stream = s.number WHERE s.name = ?",
-                (stream,),
+                f"SELECT {_LOADED}{_SNAPSHOTS} WHERE s.name = ?", (stream,)
             ).fetchone()
             if found is None:
                 return {"head": None, "snapshot": None, "snapshot_version": 0, "records": []}
-            number, version, fence, seen_at, closed_at, anchor, start, state = found
+            number, version, fence, seen_at, closed_at, anchor, start, _ = found
             if known:
                 newest: Any = at.execute(_NEWEST, (number,)).fetchone() or (version, seen_at)
                 if newest[0] == known:
@@ -385,19 +413,39 @@ class SqliteJournal:
             ).fetchall()
             if fence:
                 fence = held_fence(at, number, stream, fence)
-        if recent:
-            version, seen_at = recent[-1][2], max(seen_at, recent[-1][-1])
-            rows += [row[:-1] for row in recent if row[2] > start]
-        return {
-            "head": head_of((stream, version, fence, seen_at, closed_at, anchor)),
-            "snapshot": canonical_json.loads(state) if state is not None else None,
-            "snapshot_version": start,
-            "records": [record_of((*row[:2], stream, *row[2:])) for row in rows],
-        }
+        return _loaded((stream, *found), fence, rows, recent)
 
     def load_all(self, prefix: str) -> list[Loaded]:
-        names = (head["stream"] for head in self.heads(prefix))
-        return [self.load(name) for name in names if "/" not in name[len(prefix) :]]
+        # Three statements for all streams together. Nothing in a folder below the prefix.
+        values = (*prefix_range(prefix), len(prefix) + 1)
+        filed: dict[int, list[Any]] = {}
+        recent: dict[int, list[Any]] = {}
+        with translate_errors("reading the journal", self.path), Reading(self.connection()) as at:
+            streams = at.execute(
+                f"SELECT s.name, {_LOADED}{_FENCE}{_SNAPSHOTS}{_BELOW} ORDER BY s.name", values
+            ).fetchall()
+            for number, *row in at.execute(
+                f"SELECT s.number, {_AFTER_OF_RECORD}{_SNAPSHOTS} JOIN records r ON r.stream = s.number"
+                f" AND r.version > coalesce(n.version, 0){_BELOW} ORDER BY s.number, r.version",
+                values,
+            ):
+                filed.setdefault(number, []).append(row)
+            for number, *row in at.execute(
+                f"SELECT stream, {_AFTER}, seen_at FROM recent ORDER BY seq"
+            ):
+                recent.setdefault(number, []).append(row)
+            loaded = []
+            for *found, told in streams:
+                name, number, fence = found[0], found[1], found[3]
+                if fence:
+                    told = next(
+                        (row[5] for row in reversed(recent.get(number, ())) if row[5] is not None),
+                        told,
+                    )
+                    fence = believed_fence(at, name, fence, told)
+                rows = filed.get(number, [])
+                loaded.append(_loaded(found, fence, rows, recent.get(number, [])))
+        return loaded
 
     def read(self, stream: str, *, after: int = 0, limit: int | None = None) -> list[Record]:
         return self._records("s.name = ? AND r.version > ?", (stream, after), "r.version", limit)

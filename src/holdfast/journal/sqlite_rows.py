@@ -94,12 +94,19 @@ def held_fence(connection: apsw.Connection, number: int, stream: str, stored: in
         row: Any = connection.execute(sql, (number,)).fetchone()
         if row is not None:
             break
-    if row is None or row[0] == stored:
+    return believed_fence(connection, stream, stored, None if row is None else int(row[0]))
+
+
+def believed_fence(
+    connection: apsw.Connection, stream: str, stored: int, told: int | None
+) -> int:
+    """The fence that holds a stream, from the one in its row and the one that its newest record tells."""
+    if told is None or told == stored:
         return stored
     ended: Any = connection.execute(
         "SELECT 1 FROM meta WHERE key = ? AND value = ?", (ENDED_BY + stream, str(stored))
     ).fetchone()
-    return stored if ended is not None else int(row[0])
+    return stored if ended is not None else told
 
 
 def next_fence(connection: apsw.Connection, held: int) -> int:

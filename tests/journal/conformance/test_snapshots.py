@@ -112,3 +112,20 @@ def test_many_streams_load_as_each_would(journal: Journal) -> None:
     assert loaded == [journal.load(name) for name in names]
     assert journal.load_all("note:below/") == [journal.load("note:below/plan")]
     assert journal.load_all("nothing:") == []
+
+
+def test_many_streams_load_with_their_fences(journal: Journal) -> None:
+    """Of a moved record, of one of the newest, of both, and of a stream whose row was changed alone."""
+    for name in ("note:a", "note:b"):
+        journal.commit([Append(name, drafts(1), expected=None, grant=True)])
+    journal.erase([])  # moves the newest records of a SQLite journal to the table that has indexes
+    journal.commit([Append("note:b", drafts(1), expected=None, grant=True)])
+    journal.commit([Append("note:c", drafts(1), expected=None, grant=True)])
+    write(journal, "note:c")
+    write(journal, "note:d")
+
+    loaded = journal.load_all("note:")
+
+    assert loaded == [journal.load(name) for name in ("note:a", "note:b", "note:c", "note:d")]
+    fences = [one["head"]["fence"] for one in loaded if one["head"] is not None]
+    assert fences == [1, 3, 4, 0]
