@@ -10,8 +10,6 @@ workspace.note("The parser is done; the renderer is next.")
 
 from __future__ import annotations
 
-from holdfast.version import __version__
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
         VersionConflict,
         Waiting,
     )
+    from holdfast.version import __version__
 
 __all__ = [
     "Conflict",
@@ -57,6 +56,10 @@ def __getattr__(name: str) -> Any:
         from holdfast import api
 
         return getattr(api, name)
+    if name == "__version__":
+        from holdfast import version
+
+        return version.__version__
     if name in __all__:
         from holdfast.kernel import errors
 

@@ -20,9 +20,9 @@ from holdfast.clients.settings import files
 from holdfast.clients.settings.json_part import JsonPart
 from holdfast.clients.table import CLIENTS as FACTS
 from holdfast.clients.table import NAMES as CLIENTS
-from holdfast.hooks import deferred_events
+from holdfast.hooks import deferred_events, marks
 from holdfast.hooks.run import command
-from holdfast.kernel import failures, latch
+from holdfast.kernel import clock, failures, latch
 from holdfast.kernel.workspace import discover
 from holdfast.session import session_files
 from tests.budgets.world import Scene, configure
@@ -698,3 +698,26 @@ def test_a_question_that_is_due_is_asked_by_python(hooks: Hooks) -> None:
     assert "The context is 70 % full" in driven("claude", hooks("claude", "Stop")).replace(
         "the context", "The context"
     )
+
+
+def test_marks_of_sessions_without_an_end_are_swept_once_a_day(
+    hooks: Hooks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(launcher.FOLDER_VARIABLE, str(hooks.folder))
+    old = hooks.folder / "sessions" / "claude.gone"
+    now = clock.now()
+
+    def sweep(days: int) -> bool:
+        old.touch()
+        os.utime(old, (1_700_000_000, 1_700_000_000))
+        marks.sweep(now + days * clock.DAY)
+        return not old.exists()
+
+    assert sweep(0)
+    assert not sweep(0), "it was swept on this day"
+    assert sweep(1)
+    stamp = hooks.folder / marks.SWEPT
+    stamp.unlink()
+    (stamp / "in the way").mkdir(parents=True)
+    os.utime(stamp, (1_700_000_000, 1_700_000_000))
+    assert not sweep(2), "a folder that cannot be written is left alone"

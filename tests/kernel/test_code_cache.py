@@ -70,14 +70,36 @@ def test_the_second_hook_has_its_modules_from_one_file(repository: Path, cache: 
     assert "collections" not in cached
 
 
-def test_a_command_uses_the_same_file(repository: Path, cache: Path) -> None:
+def test_one_block_holds_a_module_and_all_that_it_imports(repository: Path, cache: Path) -> None:
+    """The packages around a module and what it imports are there, as the interpreter leaves them."""
     note()
-    before = one_file(cache).stat().st_size
+    script = (
+        f"sys.path[0:0] = [{str(PACKAGE.parent)!r}, {command()[4]!r}]\n"
+        "from holdfast.kernel import code_cache\n"
+        "found = code_cache.use_code_cache('hooks')\n"
+        "import holdfast.hooks.run\n"
+        "assert found._tried == {'holdfast.hooks', 'holdfast.hooks.run'}, found._tried\n"
+        "import importlib, importlib.util, holdfast.kernel.errors as errors\n"
+        "assert errors is holdfast.kernel.errors is sys.modules['holdfast.kernel.errors']\n"
+        "assert importlib.util.find_spec('holdfast.kernel.errors').origin == errors.__file__\n"
+        "assert errors.__package__ == 'holdfast.kernel' and not hasattr(errors, '__path__')\n"
+        "assert holdfast.clients.__path__ == holdfast.clients.__spec__.submodule_search_locations\n"
+        "before = errors.NotFound\n"
+        "assert importlib.reload(errors).NotFound is not before\n"
+    )
+    words = [sys.executable, "-I", "-S", "-c", f"import sys\n{script}"]
+    subprocess.run(words, check=True)
+
+
+def test_a_command_has_a_file_of_its_own(repository: Path, cache: Path) -> None:
+    """What a module imports depends on what was loaded before it."""
+    note()
+    (hooks,) = cache.iterdir()
+    content = hooks.read_bytes()
     for _ in range(2):
-        subprocess.run([sys.executable, "-m", "holdfast", "note", "By hand."], check=True)
-    with holdfast.open() as workspace:
-        assert len(workspace.history()) == 3
-    assert one_file(cache).stat().st_size >= before
+        subprocess.run([sys.executable, "-m", "holdfast", "status"], check=True)
+    assert sorted(path.suffix for path in cache.iterdir()) == [".commands", ".hooks"]
+    assert hooks.read_bytes() == content
 
 
 def test_a_changed_source_is_what_runs(repository: Path, cache: Path, tmp_path: Path) -> None:
@@ -99,7 +121,9 @@ def test_a_changed_source_is_what_runs(repository: Path, cache: Path, tmp_path: 
     assert "failed" not in note(package)[0]
 
 
-@pytest.mark.parametrize("damage", ["truncated", "garbage", "writable by others", "a link"])
+@pytest.mark.parametrize(
+    "damage", ["truncated", "garbage", "writable by others", "in a folder of others", "a link"]
+)
 def test_a_file_that_cannot_be_trusted_is_not_run(
     repository: Path, cache: Path, tmp_path: Path, damage: str
 ) -> None:
@@ -112,6 +136,8 @@ def test_a_file_that_cannot_be_trusted_is_not_run(
         file.write_bytes(content[:60] + b"\xff" * 3000 + content[3060:])
     elif damage == "writable by others":
         file.chmod(0o666)
+    elif damage == "in a folder of others":
+        cache.chmod(0o777)
     else:
         file.rename(tmp_path / "elsewhere")
         file.symlink_to(tmp_path / "elsewhere")
@@ -119,6 +145,7 @@ def test_a_file_that_cannot_be_trusted_is_not_run(
     assert "failed" not in answer
     assert cached == []
     # And the next one has a good file again.
+    cache.chmod(0o700)
     assert len(note()[1]) > 10
 
 
@@ -143,7 +170,7 @@ def test_without_a_home_nothing_is_made(
 def test_modules_that_want_collections_later_get_them(cache: Path) -> None:
     script = (
         "from holdfast.kernel.code_cache import use_code_cache\n"
-        "use_code_cache()\n"
+        "use_code_cache('hooks')\n"
         "import sys, apsw\n"
         "assert 'collections' not in sys.modules\n"
         "import collections.abc, typing\n"

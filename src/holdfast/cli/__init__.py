@@ -13,7 +13,7 @@ def main() -> None:
     gc.disable()
     from holdfast.kernel.code_cache import use_code_cache
 
-    cache = use_code_cache()
+    cache = use_code_cache("commands")
     from holdfast.cli.frame import run
 
     code = run(sys.argv[1:])

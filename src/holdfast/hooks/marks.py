@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 SINCE, CAPTURED = ".since", ".captured"
 FORGOTTEN_AFTER = 7 * clock.DAY
+# Beside the launcher; its time is that of the last sweep.
+SWEPT = "swept"
 
 
 def leave(workspace: Workspace, client: str, session: str, now: int, *, key: str = "") -> None:
@@ -76,10 +78,20 @@ def drop(client: str, session: str, *, key: str = "") -> None:
 
 
 def sweep(now: int) -> None:
-    """Remove the marks of sessions without an end."""
+    """Remove the marks of sessions without an end, once a day: a week's marks are hundreds of files."""
     folder = os.path.join(launcher.folder_at_work(), launcher.SESSIONS)
     if not launcher.folder_at_work() or not os.path.isdir(folder):
         return
+    swept = os.path.join(launcher.folder_at_work(), SWEPT)
+    try:
+        if abs(now - os.stat(swept).st_mtime_ns // 1_000_000) < clock.DAY:
+            return
+    except OSError:
+        pass  # never yet
+    try:
+        _write(swept, "", now)
+    except OSError:
+        return  # a folder that cannot be written is not swept either
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
         try:

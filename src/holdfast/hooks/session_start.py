@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from holdfast.git.run import Running
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.resume import ResumeRequest
+    from holdfast.session.rules.model import SessionState
 
 # Two hooks of ours for one event, in the settings and in a plugin, come at the same moment. The
 # session itself cannot start twice within it without having read the pack already.
@@ -152,14 +153,16 @@ def _pack(
         stream = rules.stream_of(event.session)
         open_writer(workspace).execute(stream, command, actor=client.NAME, now=now)
     else:
-        found = _others(workspace, event.session)
+        found, known = _others(workspace, event.session), sessions.here(workspace)
         at_work = [one for one in found if _is_at_work(workspace, one, now)]
         beside = _at_work_text(workspace, at_work, now)
         busy = {one["session"] for one in at_work}
         idle = [one for one in found if one["session"] not in busy]
         # Without a name a session can take nothing over; what is here is told all the same.
-        whose = _predecessor(workspace, event.session, client, idle, now) if event.session else ""
-        if not whose and event.session and (sessions.here(workspace) or idle or at_work):
+        whose = ""
+        if event.session:
+            whose = _predecessor(workspace, event.session, client, idle, known, now)
+        if not whose and event.session and (known or idle or at_work):
             return beside  # others took over what was left here, or are at work on it
     text = _fitted(event, client, workspace, whose, room - len(beside) - 2, now, status)
     return "\n\n".join(part for part in (text, beside) if part)
@@ -245,10 +248,15 @@ def _request_of(workspace: Workspace, found: FoundSession, now: int) -> str:
 
 
 def _predecessor(
-    workspace: Workspace, session: str, client: Client, idle: list[FoundSession], now: int
+    workspace: Workspace,
+    session: str,
+    client: Client,
+    idle: list[FoundSession],
+    known: list[SessionState],
+    now: int,
 ) -> str:
     """The session that this one takes over: ended, killed, or known only by its transcript."""
-    old = sessions.predecessor(workspace, session) or client_process.killed(workspace, now)
+    old = sessions.predecessor(known, session) or client_process.killed(workspace, known, now)
     newest = next((one for one in idle if not _is_taken(workspace, one, session)), None)
     if newest is not None and (old is None or newest["session"] != old["session"]):
         seen = 0

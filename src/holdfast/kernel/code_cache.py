@@ -1,13 +1,16 @@
 """The code of the modules that short processes load, in one file of the user's cache.
 
-A heartbeat loads 64 modules. To find and open one takes the interpreter thirteen system calls, and all of
-them a quarter of a bare interpreter's time. Here a module is one `stat`, which tells that its source is the
-one that was compiled, and one `pread`. What the file lacks is loaded as ever, and added for the next
-process. It lives under `$XDG_CACHE_HOME`, may be deleted at any time, and is read only if it belongs to this
-user and no one else can write it: what stands in it is run.
-"""
+A heartbeat loads 64 modules. To find, open and initialise one takes the interpreter thirteen system calls and
+a walk through Python code: all of them together half a bare interpreter's time. Here an import reads one
+block, which holds the module and all that it imports in turn, in the order in which they are executed. For
+each of them one `stat` tells that its source is the one that was compiled. What the file lacks is loaded as
+ever, and added for the next process. The file lives under `$XDG_CACHE_HOME`, may be deleted at any time, and
+is read only if it and its folder belong to this user and no one else can write them: what stands in it is
+run.
 
-from __future__ import annotations
+A hook executes this module before any other, without the interpreter's ways of finding one: it imports nothing
+of this package, and not `__future__`.
+"""
 
 import os
 import sys
@@ -22,28 +25,29 @@ from _frozen_importlib_external import (
 )
 from marshal import dumps, loads
 
-from holdfast.version import __version__
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import CodeType, ModuleType
     from typing import Any
 
-    # Whether it is a package, time and size of its source, place and length of its code.
-    Entry = tuple[bool, int, int, int, int]
+    # Its name, whether it is a package, time and size of its source, its code.
+    Member = tuple[str, bool, int, int, CodeType]
 
 PACKAGE = "holdfast"
+# What the modules of this package import and the interpreter has not loaded.
+FUTURE = "__future__"
 # The file begins with this and the length of the table; a table that is longer takes a second read.
-SIGNATURE = b"holdfast\1" + MAGIC_NUMBER + __version__.encode()[:32].ljust(32)
+SIGNATURE = b"holdfast\2" + MAGIC_NUMBER
 LENGTH = 8
 FIRST_READ = 16 * 1024
 # What a file may weigh; a table of more is none of ours.
 LARGEST_TABLE = 1024 * 1024
 LONGEST_NAME = 120
-# One for each package and interpreter of this user.
-MOST_FILES = 8
+# Two for each package and interpreter of this user.
+MOST_FILES = 16
 _UNSAFE_MODE = 0o022
+_DAMAGED = (OSError, ValueError, EOFError, TypeError)
 
 
 class CodeCache:
@@ -52,19 +56,26 @@ class CodeCache:
     def __init__(self, root: str, path: str) -> None:
         self.root = root
         self.path = path
-        self.table: dict[str, Entry] = {}
+        # Place and length of the block that a first import of this module reads.
+        self.blocks: dict[str, tuple[int, int]] = {}
+        # Path, time and size of the libraries that modules are made of.
+        self.libraries: dict[str, tuple[str, int, int]] = {}
         self._descriptor = -1
-        self._loaded_before = set(sys.modules)
-        self._served: set[str] = set()
+        self._tried: set[str] = set()
+        # The members of the blocks that were read, and of those to write.
+        self._members: dict[str, list[str]] = {}
+        self._added: dict[str, list[str]] = {}
+        self._executed: list[str] = []
+        self._depth = 0
         try:
             self._read_table()
-        except (OSError, ValueError, EOFError, TypeError):
-            self.table = {}
+        except _DAMAGED:
+            self.blocks, self.libraries = {}, {}
 
     def _read_table(self) -> None:
         descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-        status = os.fstat(descriptor)
-        if status.st_uid != os.geteuid() or status.st_mode & _UNSAFE_MODE:
+        folder = os.stat(self.path.rpartition("/")[0])
+        if not (_is_private(os.fstat(descriptor)) and _is_private(folder)):
             os.close(descriptor)
             return
         self._descriptor = descriptor
@@ -75,67 +86,145 @@ class CodeCache:
             return
         if len(head) < start + length:
             head = os.pread(descriptor, start + length, 0)
-        root, table = loads(head[start : start + length])  # noqa: S302
+        root, blocks, libraries = loads(head[start : start + length])  # noqa: S302
         if root == self.root:
-            self.table = table
-
-    def source_of(self, name: str, *, is_package: bool) -> str:
-        return f"{self.root}/{name.replace('.', '/')}{'/__init__.py' if is_package else '.py'}"
+            self.blocks, self.libraries = blocks, libraries
 
     def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+        self, name: str, path: "Sequence[str] | None" = None, target: "ModuleType | None" = None
     ) -> ModuleSpec | None:
         """The module, if the file has the code of its source as it is now."""
-        entry = self.table.get(name)
-        if entry is None:
-            return _find_apsw() if name == "apsw" and "collections" not in sys.modules else None
-        is_package, time, size, place, length = entry
-        source = self.source_of(name, is_package=is_package)
+        if "threading" in sys.modules:
+            return None  # the interpreter's locks keep threads from modules that are half executed
+        if name in self.blocks and name not in self._tried:
+            self._tried.add(name)
+            code, is_package = self._execute_block(name)
+            if code is not None:
+                return _spec(name, code, is_package, self)
+        if name.partition(".")[0] == PACKAGE or name == FUTURE:
+            return self._find_source(name, path)
+        return self._find_library(name)
+
+    def _execute_block(self, name: str) -> "tuple[CodeType | None, bool]":
+        """Execute what a module imports. Its own code is left to the interpreter, which asked for it. None
+        if a source has changed."""
+        place, length = self.blocks[name]
         try:
-            status = os.stat(source)
-            if status.st_mtime_ns != time or status.st_size != size:
-                return None
-            code = loads(os.pread(self._descriptor, length, place))  # noqa: S302
-        except (OSError, ValueError, EOFError, TypeError):
-            return None
-        spec = ModuleSpec(name, _CachedLoader(name, source, code), origin=source)
-        spec.has_location = True
-        # Otherwise the interpreter works out the name of a file that is not read.
-        spec.cached = self.path
+            members: list[Member] = loads(os.pread(self._descriptor, length, place))  # noqa: S302
+            for _, _, time, size, code in members:
+                status = os.stat(code.co_filename)
+                if status.st_mtime_ns != time or status.st_size != size:
+                    return None, False
+        except _DAMAGED:
+            return None, False
+        self._members[name] = [member[0] for member in members]
+        self._depth += 1
+        try:
+            for each, is_package, _, _, code in members[:-1]:
+                if each not in sys.modules:
+                    self._execute(each, code, is_package)
+        except Exception:
+            return None, False  # it is imported once more, and tells why
+        finally:
+            self._depth -= 1
+        return members[-1][4], members[-1][1]
+
+    def _execute(self, name: str, code: "CodeType", is_package: bool) -> None:
+        """Import a module without the interpreter's ways of finding one."""
+        module = type(sys)(name)
+        spec = _spec(name, code, is_package, self)
+        module.__spec__, module.__loader__ = spec, spec.loader
+        module.__file__ = code.co_filename
+        parent, _, child = name.rpartition(".")
+        module.__package__ = name if is_package else parent
         if is_package:
-            spec.submodule_search_locations = [os.path.dirname(source)]
-        self._served.add(name)
+            module.__path__ = spec.submodule_search_locations or []
+        sys.modules[name] = module
+        try:
+            assert spec.loader is not None
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[name]
+            raise
+        if parent:
+            setattr(sys.modules[parent], child, module)
+
+    def _find_source(self, name: str, path: "Sequence[str] | None") -> ModuleSpec | None:
+        """As ever; but what it imports in turn is noted, for the block of the next process."""
+        spec = PathFinder.find_spec(name, path)
+        if spec is not None and type(spec.loader) is SourceFileLoader:
+            spec.loader = _NotingLoader(spec.loader.name, spec.loader.path, self)
         return spec
 
+    def _find_library(self, name: str) -> ModuleSpec | None:
+        needs_stand_in = name == "apsw" and "collections" not in sys.modules
+        made = _ApswLoader if needs_stand_in else ExtensionFileLoader
+        try:
+            path, time, size = self.libraries[name]
+            status = os.stat(path)
+            if status.st_mtime_ns == time and status.st_size == size:
+                spec = ModuleSpec(name, made(name, path), origin=path)
+                spec.has_location = True
+                return spec
+        except (KeyError, *_DAMAGED):
+            pass
+        return _find_apsw() if needs_stand_in else None
+
+    def run(self, module: "ModuleType", code: "CodeType | None", load: "Any") -> None:
+        """Execute a module and note it behind those that it imported; `load` does it without code."""
+        self._depth += 1
+        try:
+            if code is None:
+                load(module)
+            else:
+                exec(code, module.__dict__)  # noqa: S102
+        finally:
+            self._depth -= 1
+        self._executed.append(module.__name__)
+        if self._depth:
+            return
+        name, executed, self._executed = module.__name__, self._executed, []
+        known = self._members.get(name, [])
+        if not set(executed) <= set(known):
+            # What was loaded before needs nothing of what was not.
+            self._added[name] = [each for each in known if each not in executed] + executed
+
     def add_loaded(self) -> None:
-        """Add the modules that this process had to find by itself, for the next one."""
-        added = [
-            name
-            for name in list(sys.modules)
-            if name.startswith(f"{PACKAGE}.")
-            and name not in self._served
-            and name not in self._loaded_before
-        ]
-        if not added or sys.flags.optimize or sys.dont_write_bytecode:
+        """Add what this process had to find by itself, for the next one."""
+        if sys.flags.optimize or sys.dont_write_bytecode:
+            return
+        libraries = {
+            name: str(module.__file__)
+            for name, module in list(sys.modules.items())
+            if isinstance(getattr(module, "__loader__", None), ExtensionFileLoader)
+            and self.libraries.get(name, ("",))[0] != module.__file__
+        }
+        if not self._added and not libraries:
             return
         try:
-            self._write(added)
+            self._write(libraries)
             _remove_old(os.path.dirname(self.path))
-        except (OSError, ValueError, ImportError):
+        except (*_DAMAGED, ImportError, KeyError):
             return  # without it, modules are found as ever
 
-    def _write(self, added: list[str]) -> None:
+    def _write(self, libraries: dict[str, str]) -> None:
         unfinished = f"{self.path}.{os.getpid()}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = _open_in_new_folders(unfinished, flags)
         try:
-            codes = {name: self._kept(name) for name in self.table if name not in added}
-            for name in added:
-                code = self._compiled(sys.modules[name])
-                if code is not None:
-                    codes[name] = code
+            blocks = {
+                name: os.pread(self._descriptor, length, place)
+                for name, (place, length) in self.blocks.items()
+            }
+            for name, members in self._added.items():
+                compiled = [self._compiled(sys.modules[each]) for each in members]
+                if all(compiled):
+                    blocks[name] = dumps(compiled)
+            for name, path in libraries.items():
+                status = os.stat(path)
+                self.libraries[name] = (path, status.st_mtime_ns, status.st_size)
             with os.fdopen(descriptor, "wb") as file:
-                file.write(_in_one(self.root, codes))
+                file.write(_in_one(self.root, blocks, self.libraries))
                 file.flush()
                 # A file that a power cut leaves without its content would be run.
                 os.fsync(descriptor)
@@ -144,41 +233,56 @@ class CodeCache:
             os.unlink(unfinished)
             raise
 
-    def _kept(self, name: str) -> tuple[bool, int, int, bytes]:
-        is_package, time, size, place, length = self.table[name]
-        return is_package, time, size, os.pread(self._descriptor, length, place)
-
-    def _compiled(self, module: ModuleType) -> tuple[bool, int, int, bytes] | None:
+    def _compiled(self, module: "ModuleType") -> "Member | None":
         """The code of a module, if its source stayed the same while we looked."""
-        name, is_package = module.__name__, hasattr(module, "__path__")
-        source = self.source_of(name, is_package=is_package)
-        loader = module.__loader__
-        if module.__file__ != source or not isinstance(loader, SourceFileLoader):
-            return None
+        name, source = module.__name__, str(module.__file__)
         before = os.stat(source)
-        code: Any = loader.get_code(name)
+        code: Any = SourceFileLoader(name, source).get_code(name)
         after = os.stat(source)
-        if (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size):
+        is_same = (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size)
+        is_ours = source.startswith(f"{self.root}/") or name == FUTURE
+        if not is_same or not is_ours or code.co_filename != source:
             return None
-        return is_package, after.st_mtime_ns, after.st_size, dumps(code)
+        return name, hasattr(module, "__path__"), after.st_mtime_ns, after.st_size, code
 
 
-class _CachedLoader(SourceFileLoader):
-    """The interpreter's own loader, with the code at hand."""
+class _NotingLoader(SourceFileLoader):
+    """The interpreter's own loader, whose modules are noted."""
 
-    def __init__(self, name: str, path: str, code: CodeType) -> None:
+    def __init__(self, name: str, path: str, cache: CodeCache) -> None:
         super().__init__(name, path)
-        self._code: CodeType | None = code
+        self._cache = cache
+        self._code: CodeType | None = None
 
     def create_module(self, spec: ModuleSpec) -> None:
         return None  # here, so that it is not looked for in four classes
 
-    def exec_module(self, module: ModuleType) -> None:
-        code, self._code = self._code, None
-        if code is None:  # a reload
-            super().exec_module(module)
-        else:
-            exec(code, module.__dict__)  # noqa: S102
+    def exec_module(self, module: "ModuleType") -> None:
+        code, self._code = self._code, None  # a reload reads the source
+        self._cache.run(module, code, super().exec_module)
+
+
+class _CachedLoader(_NotingLoader):
+    """The same with the code at hand."""
+
+    def __init__(self, name: str, code: "CodeType", cache: CodeCache) -> None:
+        super().__init__(name, code.co_filename, cache)
+        self._code = code
+
+
+def _spec(name: str, code: "CodeType", is_package: bool, cache: CodeCache) -> ModuleSpec:
+    source = code.co_filename
+    spec = ModuleSpec(name, _CachedLoader(name, code, cache), origin=source)
+    spec.has_location = True
+    # Otherwise the interpreter works out the name of a file that is not read.
+    spec.cached = cache.path
+    if is_package:
+        spec.submodule_search_locations = [source.rpartition("/")[0]]
+    return spec
+
+
+def _is_private(status: os.stat_result) -> bool:
+    return status.st_uid == os.geteuid() and not status.st_mode & _UNSAFE_MODE
 
 
 def _remove_old(folder: str) -> None:
@@ -191,18 +295,20 @@ def _remove_old(folder: str) -> None:
         os.unlink(path)
 
 
-def _in_one(root: str, codes: dict[str, tuple[bool, int, int, bytes]]) -> bytes:
+def _in_one(
+    root: str, blocks: dict[str, bytes], libraries: dict[str, tuple[str, int, int]]
+) -> bytes:
     """The content of the file. Places depend on the table's length, so it is measured with wide ones."""
-    sizes = {name: (*facts, 1 << 40, len(code)) for name, (*facts, code) in codes.items()}
-    table = dumps((root, sizes), 2)
+    sizes = {name: (1 << 40, len(block)) for name, block in blocks.items()}
+    table = dumps((root, sizes, libraries), 2)
     start = len(SIGNATURE) + LENGTH + len(table)
     placed = {}
-    for name, (*facts, code) in codes.items():
-        placed[name] = (*facts, start, len(code))
-        start += len(code)
-    table = dumps((root, placed), 2).ljust(len(table), b"\0")
-    blocks = [SIGNATURE, len(table).to_bytes(LENGTH, "little"), table]
-    return b"".join([*blocks, *(code for *_, code in codes.values())])
+    for name, block in blocks.items():
+        placed[name] = (start, len(block))
+        start += len(block)
+    table = dumps((root, placed, libraries), 2).ljust(len(table), b"\0")
+    head = [SIGNATURE, len(table).to_bytes(LENGTH, "little"), table]
+    return b"".join([*head, *blocks.values()])
 
 
 def _open_in_new_folders(path: str, flags: int) -> int:
@@ -222,7 +328,7 @@ def _open_in_new_folders(path: str, flags: int) -> int:
 
 
 class _ApswLoader(ExtensionFileLoader):
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
+    def create_module(self, spec: ModuleSpec) -> "ModuleType":
         try:
             with _StandIn():
                 return super().create_module(spec)
@@ -230,7 +336,7 @@ class _ApswLoader(ExtensionFileLoader):
             # A version that wants more of `collections` gets all of it.
             return super().create_module(spec)
 
-    def exec_module(self, module: ModuleType) -> None:
+    def exec_module(self, module: "ModuleType") -> None:
         with _StandIn():
             super().exec_module(module)
 
@@ -264,14 +370,15 @@ def cache_folder() -> str:
     return f"{home}/.cache/holdfast" if os.path.isabs(home) else ""
 
 
-def use_code_cache() -> CodeCache | None:
-    """Load the modules of this package from the cache from now on, as far as it has them."""
+def use_code_cache(face: str) -> CodeCache | None:
+    """Load the modules of this package from the cache from now on, as far as it has them. Each face has a
+    file of its own: what a module imports depends on what was loaded before it."""
     folder = cache_folder()
     if not folder:
         return None
     root = __file__.rpartition(f"/{PACKAGE}/")[0]
     # As editors name their copies: the place of the package, and the interpreter.
-    name = f"{root.replace('/', '%')[-LONGEST_NAME:]}.{sys.implementation.cache_tag}"
+    name = f"{root.replace('/', '%')[-LONGEST_NAME:]}.{sys.implementation.cache_tag}.{face}"
     cache = CodeCache(root, f"{folder}/{name}")
     sys.meta_path.insert(0, cache)
     return cache

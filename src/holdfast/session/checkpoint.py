@@ -282,8 +282,9 @@ def _session(run: CheckpointRun) -> tuple[str, SessionState, SessionState | None
             own = sessions.at_work(run.workspace)
             wanted = own["session"] if own else new_id()
         known = _loaded(run, wanted)
-        is_new = known["captures"] == 0
-        return wanted, known, sessions.predecessor(run.workspace, wanted) if is_new else None
+        if known["captures"]:
+            return wanted, known, None
+        return wanted, known, sessions.predecessor(sessions.here(run.workspace), wanted)
     except HoldfastError:
         wanted = wanted or new_id()
         return wanted, rules.initial(rules.stream_of(wanted)), None
@@ -464,7 +465,7 @@ def _command(run: CheckpointRun, claims: list[Any]) -> dict[str, Any]:
         # The session before was killed, so no session adopts it; its work is carried over all the same.
         from holdfast.session.client_process import killed
 
-        source = killed(run.workspace, run.now)
+        source = killed(run.workspace, sessions.here(run.workspace), run.now)
     if source is not None:
         given = {**sessions.carried_over(source), **given}
     kept = (source or known)["progress"]["issue"]

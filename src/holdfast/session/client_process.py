@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from holdfast.clients.table import own_id
 from holdfast.kernel import clock
-from holdfast.session import session_files, sessions
+from holdfast.session import session_files
 from holdfast.session.rules.model import same_machine
 
 TYPE_CHECKING = False
@@ -125,9 +125,9 @@ def _was_seen(workspace: Workspace, session: str, now: int) -> bool:
     return max((time for time in times if time is not None), default=0) > now - SILENT_AFTER
 
 
-def killed(workspace: Workspace, now: int) -> SessionState | None:
-    """The newest session here that has no end, was not taken over, and has no process at work."""
-    for state in sessions.here(workspace):
+def killed(workspace: Workspace, known: list[SessionState], now: int) -> SessionState | None:
+    """The first of these sessions that has no end, was not taken over, and has no process at work."""
+    for state in known:
         is_over = state["ended_at"] or state["adopted_by"]
         if not is_over and not lives(workspace, state["session"], now):
             return state

@@ -264,10 +264,10 @@ def _is_bare(state: SessionState | None) -> bool:
 def _whose(workspace: Workspace, busy: Container[str]) -> SessionState | None:
     """The session that this process belongs to, else one to take over that is not busy, or nothing
     that any record knows."""
-    found = sessions.at_work(workspace, busy) or sessions.predecessor(workspace, own_id())
+    known = sessions.here(workspace)
+    found = sessions.at_work(workspace, busy) or sessions.predecessor(known, own_id())
     if found is not None:
         return found
-    known = sessions.here(workspace)
     taken_over = [state for state in known if state["session"] not in busy]
     if taken_over:
         return taken_over[0]

@@ -79,14 +79,16 @@ def _is_of(state: SessionState, worktree: str, machine: str) -> bool:
 
 def find_session(workspace: Workspace, prefix: str) -> SessionState:
     """The session with this id, or the only one that begins so."""
+    named = read_or_new(workspace, prefix)
+    if named["last"] is not None:
+        return named
     found = [state for state in latest(workspace) if state["session"].startswith(prefix)]
-    exact = [state for state in found if state["session"] == prefix]
-    if len(exact or found) != 1:
+    if len(found) != 1:
         what = "no session" if not found else f"{len(found)} sessions"
         raise NotFound(
             f"There is {what} with the id {prefix}.", hint="`holdfast resume --list` lists them."
         )
-    return (exact or found)[0]
+    return found[0]
 
 
 def at_work(workspace: Workspace, but: Container[str] = ()) -> SessionState | None:
@@ -106,20 +108,12 @@ def unended(workspace: Workspace, but: Container[str] = ()) -> SessionState | No
     return None
 
 
-def to_adopt(workspace: Workspace) -> SessionState | None:
-    """The newest session of this worktree that ended and was not taken over."""
-    for state in here(workspace):
-        if state["ended_at"] and not state["adopted_by"]:
-            return state
-    return None
-
-
-def predecessor(workspace: Workspace, session: str) -> SessionState | None:
-    """The session that a new one took over at its start, or that it can take over now."""
-    for state in here(workspace):
-        if session and state["adopted_by"] == session:
-            return state
-    return to_adopt(workspace)
+def predecessor(known: list[SessionState], session: str) -> SessionState | None:
+    """The session that a new one took over at its start, or that it can take over now: the newest that
+    ended and was not taken over. `known` are the sessions of the worktree, newest first."""
+    taken = (state for state in known if session and state["adopted_by"] == session)
+    ended = (state for state in known if state["ended_at"] and not state["adopted_by"])
+    return next(taken, None) or next(ended, None)
 
 
 def meant(workspace: Workspace, wanted: str) -> tuple[str, SessionState | None]:
@@ -129,7 +123,7 @@ def meant(workspace: Workspace, wanted: str) -> tuple[str, SessionState | None]:
     else:
         own = at_work(workspace)
         wanted, is_new = (own["session"], False) if own else (new_id(), True)
-    return wanted, predecessor(workspace, wanted) if is_new else None
+    return wanted, predecessor(here(workspace), wanted) if is_new else None
 
 
 def adopt(workspace: Workspace, old: str, new: str, *, actor: str, now: int) -> bool:

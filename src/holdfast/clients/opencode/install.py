@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
 
 PROGRAM = "opencode"
-# `experimental.session.compacting` came last, between 1.0 and 1.1.
-OLDEST = "1.1.0"
+# The first version that tells `shell.env` the session, which came last of what the shim uses.
+OLDEST = "1.2.7"
 # What a user has to do before hooks run.
 REVIEW = ""
 # What its shim tells us of.
