@@ -222,7 +222,7 @@ def test_another_worktrees_session_is_refused(
     accepted = resumed(holdfast, "--session", session, "--accept-foreign")
     assert accepted["verdict"] == "FOREIGN"
     assert accepted["prompt"] == PROMPT
-    assert "Do not continue it here without being asked." in accepted["pack"]
+    assert "You were asked to continue it here" in accepted["pack"]
 
 
 def test_another_worktree_is_not_resumed_by_itself(

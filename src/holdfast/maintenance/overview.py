@@ -12,7 +12,7 @@ from holdfast.kernel.errors import HoldfastError
 from holdfast.maintenance import registry
 from holdfast.maintenance.status import attention
 from holdfast.remote.offline import reads_offline
-from holdfast.session.session_list import first_to_resume, list_sessions
+from holdfast.session.session_list import command_to_resume, first_to_resume, list_sessions
 
 if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
@@ -88,8 +88,11 @@ def _next(
     """One command, and what it does. What waits for a person comes first."""
     if waits:
         return waits[0]["next"], "deal with what waits for you"
-    if first_to_resume(sessions) is not None:
+    first = first_to_resume(sessions)
+    if first is not None and first["here"]:
         return "holdfast resume", "continue the work that was left here"
+    if first is not None:
+        return command_to_resume(first), "continue here what was left in another place"
     if sessions and is_workspace:
         return "holdfast status", "see what is at work here"
     if not is_workspace:

@@ -155,16 +155,18 @@ def apply_edits(
     return {**told, "written": written, "before": before["id"]}
 
 
-def list_lacking(workspace: Workspace, found: FoundSession, seen: Observation) -> list[str] | None:
+def list_lacking(
+    workspace: Workspace, found: FoundSession, seen: Observation, *, named: bool = False
+) -> list[str] | None:
     """The files that lack edits of a session, for the verdict of a resume; None where comparing them
-    would take too long, or cannot be done."""
+    would take too long, or cannot be done. `named`: the transcript may be of another clone."""
     try:
         size = 0 if found["client"] == "opencode" else os.stat(found["path"]).st_size
         if size > LARGEST_COMPARED or seen["calls"] > MOST_CALLS_COMPARED:
             return None
         top = _top(workspace.root)
         root = top or workspace.root
-        files = _gather(found, _read(found), root, named=False)
+        files = _gather(found, _read(found), root, named=named)
         if len(files) > MOST_COMPARED:
             return None
         _replay(files, top, root)

@@ -37,6 +37,7 @@ MOST_COMPLETED, MOST_SINCE = 8, 4
 # A file that is read to see whether what was to be done stands in it by now.
 LARGEST_FILE = 400_000
 SHORTEST_TERM = 5
+LACKING = "`holdfast edits {}` shows the edits of that session that the work tree lacks."
 STILL_AT_WORK = "That session is at work at this moment. Do not continue its work beside it without being asked."
 
 
@@ -62,10 +63,12 @@ def verdict_lines(
     why: str = "",
     lacks_edits: bool = False,
     at_work: bool = False,
+    is_accepted: bool = False,
     now: int,
 ) -> list[str]:
     """The verdict, and which session it is about, in our own words. `lacks_edits`: files that the
-    session edited are not as it left them. `at_work`: it runs at this moment."""
+    session edited are not as it left them. `at_work`: it runs at this moment.
+    `is_accepted`: the person asked to continue work of another place."""
     last, observed = state["last"], state.get("observed")
     about = "A progress file that no record knows."
     if state["last"] is None and state["progress"] == empty_progress() and not observed:
@@ -77,15 +80,17 @@ def verdict_lines(
     lines = [f"Holdfast: {verdict}{f' ({why})' if why else ''}. {about}"]
     if at_work:
         lines.append(STILL_AT_WORK)
-    if verdict == "FOREIGN":
+    if verdict == "FOREIGN" and is_accepted:
+        lines.append(
+            "This work was done in another place. You were asked to continue it here: look at what is "
+            "there before you change it."
+        )
+    elif verdict == "FOREIGN":
         lines.append("This work is of another place. Do not continue it here without being asked.")
     elif verdict == "DRIFTED":
         lines.append("Look at what changed before you continue.")
         if lacks_edits:
-            lines.append(
-                f"`holdfast edits --session {one_line(state['session'])[:12]}` shows the edits of that "
-                "session that the work tree lacks."
-            )
+            lines.append(LACKING.format(f"--session {one_line(state['session'])[:12]}"))
     return lines
 
 
@@ -93,7 +98,9 @@ def _when(at: str, now: int) -> str:
     return f", captured {age_of(clock.parse(at), now)}." if at else "."
 
 
-def transcript_lines(found: FoundSession, *, at_work: bool = False, now: int) -> list[str]:
+def transcript_lines(
+    found: FoundSession, *, lacks_edits: bool = False, at_work: bool = False, now: int
+) -> list[str]:
     """The same for a session that only its transcript tells of."""
     client = title_of(found["client"])
     age = age_of(found["modified"], now) if found["modified"] else ""
@@ -101,6 +108,7 @@ def transcript_lines(found: FoundSession, *, at_work: bool = False, now: int) ->
         f"Holdfast: session {found['session'][:12]} of {client}"
         + (f", last written {age}." if age else "."),
         *([STILL_AT_WORK] if at_work else []),
+        *([LACKING.format(f"--transcript {one_line(found['path'])}")] if lacks_edits else []),
     ]
 
 

@@ -32,6 +32,7 @@ from holdfast.session.world import (
     changed_files,
     edited_files,
     head_now,
+    is_clone_of,
     look_at_work_tree,
     lost_files,
     work_tree_of,
@@ -275,11 +276,23 @@ def _whose(workspace: Workspace, busy: Container[str]) -> SessionState | None:
         return None
     elsewhere = sessions.latest(workspace)
     if elsewhere and not _has_file(workspace):
+        others = f"{len(elsewhere)} {'is' if len(elsewhere) == 1 else 'are'} known of other places"
         raise NotFound(
-            f"No session of this worktree waits; {len(elsewhere)} are known in other places.",
-            hint="`holdfast resume --list` lists them, `--session ID` reads one.",
+            f"No session of this worktree waits; {others}.",
+            hint=f"`holdfast resume --session {elsewhere[0]['session'][:8]} --accept-foreign` continues "
+            "the newest of them here; `holdfast resume --list` lists them.",
         )
-    return None
+    return next((state for state in elsewhere if _is_shown(workspace, state)), None)
+
+
+def _is_shown(workspace: Workspace, state: SessionState) -> bool:
+    """Whether the progress file here is that of a session, which was captured in another place."""
+    try:
+        _, content = read_file(_file(workspace))
+        shown = progress.parse(text_of(content))
+        return any(progress.parse(text) == shown for text in rules.render(state).values())
+    except (OSError, Unreadable, rules.Unparsable):
+        return False
 
 
 # What is known of it
@@ -379,6 +392,7 @@ def _resumed(
         changed=changed,
         stale_after=int(settings["session.stale_hours"]) * clock.HOUR,
         now=now,
+        is_clone=last is not None and is_clone_of(workspace, last["world"]),
     )
     broken = broken_progress(workspace) if state["session"] else ""
     if broken:
@@ -407,6 +421,7 @@ def _resumed(
             why=_why_unknown(reasons),
             lacks_edits=bool(lost) or not edited.isdisjoint(changed or ()),
             at_work=at_work,
+            is_accepted=request.get("accept_foreign", False),
             now=now,
         ),
         "changes": [one["what"] for one in reasons if one["verdict"] not in ("CLEAN", "UNKNOWN")],
@@ -531,7 +546,7 @@ def _from_transcript(workspace: Workspace | None, request: ResumeRequest, now: i
         settings = config.settings_of(workspace)
         state, seen, source = _with_observation(workspace, state, found, now)
         return _resumed(workspace, request, settings, state, seen, source, None, now)
-    return _of_found(found, request, now)
+    return _of_found(found, request, now, workspace)
 
 
 def found_at(path: str) -> FoundSession:
@@ -549,8 +564,11 @@ def found_at(path: str) -> FoundSession:
     return found
 
 
-def _of_found(found: FoundSession, request: ResumeRequest, now: int) -> Resumption:
-    """A pack from a transcript that no journal knows."""
+def _of_found(
+    found: FoundSession, request: ResumeRequest, now: int, workspace: Workspace | None = None
+) -> Resumption:
+    """A pack from a transcript that no journal knows. In a workspace its edits are compared with the
+    work tree, also if the session worked in another clone of it."""
     from holdfast.session.observation import read_once
 
     seen = read_once(found)
@@ -561,8 +579,19 @@ def _of_found(found: FoundSession, request: ResumeRequest, now: int) -> Resumpti
         )
     at_work = found["session"] != own_id() and _runs(None, found, now)
     reasons: list[Reason] = [{"verdict": "UNKNOWN", "what": NOTHING_TO_COMPARE}]
+    lost: list[str] | None = None
+    is_here = workspace is not None and os.path.realpath(found["cwd"]) == workspace.root
+    if workspace is not None:
+        from holdfast.session.edits import list_lacking
+
+        lost = list_lacking(workspace, found, seen, named=True)
+    if lost:
+        reasons = [lacking(lost, was_here=is_here)]
     parts: pack.Parts = {
-        "verdict": handover_text.transcript_lines(found, at_work=at_work, now=now),
+        "verdict": handover_text.transcript_lines(
+            found, lacks_edits=bool(lost), at_work=at_work, now=now
+        ),
+        "changes": [one["what"] for one in reasons] if lost else [],
         "seen": handover_text.as_it_is(seen, seen["cwd"] or found["cwd"]),
         "transcript": found["path"],
     }
@@ -572,7 +601,7 @@ def _of_found(found: FoundSession, request: ResumeRequest, now: int) -> Resumpti
     client, path = found["client"], found["path"]
     state = {**state, "observed": {"client": client, "path": path, "at": "", "seen": shown}}
     return {
-        "verdict": "UNKNOWN",
+        "verdict": reasons[0]["verdict"],
         "reasons": reasons,
         "pack": text,
         "prompt": progress_of(state)["prompt"],

@@ -34,7 +34,7 @@ class ListedSession(TypedDict):
     tell, `since` when its client was seen to begin it; `alive` is what its process tells: alive, ended or
     unknown. `checkpoint` is what the journal knows of it: at work, saved, ended, taken over, or nothing;
     `state` is all that it knows. `ahead` says by how much the clock of its last checkpoint was ahead of this
-    machine's; 0 if it was not."""
+    machine's; 0 if it was not. `here`: it worked in this worktree."""
 
     session: str
     client: str
@@ -48,6 +48,7 @@ class ListedSession(TypedDict):
     open_tasks: list[str]
     checkpoint: str
     worktree: str
+    here: bool
     transcript: str
     state: SessionState | None
 
@@ -97,8 +98,16 @@ def list_at_work(workspace: Workspace, now: int) -> list[ListedSession]:
 
 
 def first_to_resume(listed: Sequence[ListedSession]) -> ListedSession | None:
-    """The newest session whose work another one can continue: it does not run."""
-    return next((one for one in listed if not one["at_work"]), None)
+    """The session whose work another one can continue: it does not run. One of this worktree goes
+    before one of another place."""
+    idle = [one for one in listed if not one["at_work"]]
+    return next((one for one in idle if one["here"]), idle[0] if idle else None)
+
+
+def command_to_resume(one: ListedSession) -> str:
+    """The command that prints what a session left, as it runs in this worktree."""
+    accept = "" if one["here"] else " --accept-foreign"
+    return f"holdfast resume --session {one['session'][:8]}{accept}"
 
 
 def _slots(workspace: Workspace, now: int) -> dict[str, dict[str, Any]]:
@@ -137,6 +146,7 @@ def _of_transcript(
         "open_tasks": about["open_tasks"],
         "checkpoint": stands,
         "worktree": found["cwd"],
+        "here": True,
         "transcript": found["path"],
         "state": state,
     }
@@ -161,6 +171,7 @@ def _of_slot(
         "open_tasks": [],
         "checkpoint": "",
         "worktree": workspace.root,
+        "here": True,
         "transcript": "",
         "state": state,
     }
@@ -195,6 +206,7 @@ def _of_journal(workspace: Workspace, state: SessionState, now: int) -> ListedSe
         "open_tasks": progress["remaining"],
         "checkpoint": stands,
         "worktree": last["world"]["worktree"],
+        "here": sessions.is_of(state, workspace.root, workspace.machine),
         "transcript": observed["path"] if observed else "",
         "state": state,
     }

@@ -61,16 +61,17 @@ def latest(workspace: Workspace) -> list[SessionState]:
 def here(workspace: Workspace) -> list[SessionState]:
     """Those that were captured in this worktree."""
     machine = workspace.machine
-    return [state for state in latest(workspace) if _is_of(state, workspace.root, machine)]
+    return [state for state in latest(workspace) if is_of(state, workspace.root, machine)]
 
 
 def at(workspace: Workspace, worktree: str, machine: str) -> SessionState | None:
     """The newest that was captured in a worktree, of another machine too."""
-    found = (state for state in latest(workspace) if _is_of(state, worktree, machine))
+    found = (state for state in latest(workspace) if is_of(state, worktree, machine))
     return next(found, None)
 
 
-def _is_of(state: SessionState, worktree: str, machine: str) -> bool:
+def is_of(state: SessionState, worktree: str, machine: str) -> bool:
+    """Whether a session was captured in a worktree of a machine."""
     if state["last"] is None:
         return False
     world = state["last"]["world"]

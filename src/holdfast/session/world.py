@@ -200,6 +200,20 @@ def changed_files(workspace: Workspace, then: World, now: World) -> list[str] | 
     return [name for name in changed if not is_own(name)]
 
 
+def is_clone_of(workspace: Workspace, then: World) -> bool:
+    """Whether work of another repository was done in a clone of this one: its commit is known here."""
+    if not then["commit"] or then["repository"] == workspace.home:
+        return False
+    from holdfast.git.repository import GitError
+    from holdfast.git.run import run
+
+    try:
+        name = f"{then['commit']}^{{commit}}"
+        return run(workspace.root, "cat-file", "-e", name).code == 0
+    except GitError:
+        return False
+
+
 def edited_files(workspace: Workspace, seen: Observation) -> list[str]:
     """The files of this work tree that a session edited and did not remove, seen from its root."""
     found = []

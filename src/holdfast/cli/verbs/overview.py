@@ -48,7 +48,7 @@ def _lines(found: Overview) -> Iterator[str]:
                 style(safe(one["session"])[:8], "yellow"),
                 one["client"] or "no client",
                 describe_age(one),
-                "at work" if one["at_work"] else one["checkpoint"],
+                "at work" if one["at_work"] else one["checkpoint"] if one["here"] else "elsewhere",
                 one_line(one["request"] or "no request yet", LONGEST_REQUEST),
             ]
             for one in found["sessions"]

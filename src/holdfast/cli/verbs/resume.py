@@ -25,7 +25,7 @@ from holdfast.session.resume import (
     verdict_above,
 )
 from holdfast.session.rules.model import UNKNOWN_ISSUE
-from holdfast.session.session_list import first_to_resume, list_sessions
+from holdfast.session.session_list import command_to_resume, first_to_resume, list_sessions
 
 if TYPE_CHECKING:
     from holdfast.clients.table import ClientName
@@ -194,7 +194,7 @@ def _listing(call: Call, workspace: Workspace | None) -> Reply:
         "and no checkpoint.",
     ]
     first = first_to_resume(listed)
-    following = [f"holdfast resume --session {first['session'][:8]}"] if first else []
+    following = [command_to_resume(first)] if first else []
     return Reply({"sessions": [_data(one) for one in listed]}, lines or empty, next=following)
 
 
@@ -214,6 +214,7 @@ def _entry(one: ListedSession) -> list[str]:
         _count(one["edits"], "edit"),
         _count(len(one["open_tasks"]), "open task") if one["open_tasks"] else "",
         "at work" if one["at_work"] else one["checkpoint"],
+        "" if one["here"] else f"in {safe(one['worktree'])}",
     ]
     name = style(f"{safe(one['session'])[:12]:<12}", "yellow")
     head = f"{name}  {one['client'] or 'no client':<9} {', '.join(filter(None, facts))}"

@@ -36,9 +36,11 @@ def judge(
     changed: Sequence[str] | None,
     stale_after: int,
     now: int,
+    is_clone: bool = False,
 ) -> tuple[Word, list[Reason]]:
     """All reasons; the most serious one sets the verdict. `changed` are the files whose content is
-    not what it was, None where the work tree was not looked at."""
+    not what it was, None where the work tree was not looked at. `is_clone`: the other repository of a
+    session has the same history as this one."""
     last = state["last"]
     if last is None:
         # A progress file alone is taken as it stands (AMB-CCC-26); work that was seen is compared.
@@ -46,7 +48,7 @@ def judge(
         verdict: Word = "CLEAN" if is_file else "UNKNOWN"
         return verdict, [{"verdict": verdict, "what": NOTHING_TO_COMPARE}]
     reasons = [
-        *_foreign(last["world"], present, state["progress"]["issue"], issue),
+        *_foreign(last["world"], present, state["progress"]["issue"], issue, is_clone=is_clone),
         *_drifted(last["world"], present, changed),
         *_claims(last["claims"], claims),
     ]
@@ -57,12 +59,13 @@ def judge(
     return (reasons[0]["verdict"] if reasons else "CLEAN"), reasons
 
 
-def lacking(files: Sequence[str]) -> Reason:
-    """Edits of the session that are not in the work tree."""
+def lacking(files: Sequence[str], *, was_here: bool = True) -> Reason:
+    """Edits of the session that are not in the work tree; `was_here` says whether they ever were."""
     more = len(files) - MOST_FILES
     rest = f" and {more} more" if more > 0 else ""
     shown = ", ".join(files[:MOST_FILES])
-    what = f"edits of the session were undone or lost: {shown}{rest}"
+    how = "edits of the session were undone or lost"
+    what = f"{how if was_here else 'this work tree lacks edits of the session'}: {shown}{rest}"
     return {"verdict": "DRIFTED", "what": what}
 
 
@@ -74,10 +77,15 @@ def is_foreign(state: SessionState, present: World, issue: str) -> bool:
     )
 
 
-def _foreign(then: World, now: World, issue_then: str, issue_now: str) -> list[Reason]:
+def _foreign(
+    then: World, now: World, issue_then: str, issue_now: str, *, is_clone: bool = False
+) -> list[Reason]:
     found: list[Reason] = []
     if not same_machine(then, now.get("machine", "")):
         found.append({"verdict": "FOREIGN", "what": "another machine"})
+    elif then["repository"] != now["repository"] and is_clone:
+        what = f"another clone of this repository: {then['worktree']}"
+        found.append({"verdict": "FOREIGN", "what": what})
     elif then["repository"] != now["repository"]:
         found.append({"verdict": "FOREIGN", "what": f"another repository: {then['repository']}"})
     elif then["worktree"] != now["worktree"]:
