@@ -69,3 +69,16 @@ def test_the_help_has_six_verbs_first_and_the_rest_under_headings(holdfast: Hold
     assert places == sorted(places)
     for name in VERBS:
         assert f"\n  {name} " in out
+
+
+def test_what_is_set_up_already_is_not_recommended_again(
+    holdfast: Holdfast, repository: Path, tmp_path: Path
+) -> None:
+    for name in (".claude", ".codex"):
+        (tmp_path / "home" / name).mkdir(parents=True)
+    holdfast("init", "--client", "claude")
+    assert holdfast("init", "--json").envelope["next"] == ["holdfast init --client codex"]
+    assert "To do it: holdfast init --client codex\n" in holdfast("init").out
+    holdfast("init", "--client", "codex")
+    assert holdfast("init", "--json").envelope["next"] == []
+    assert "Nothing was changed. All of them are set up.\n" in holdfast("init").out

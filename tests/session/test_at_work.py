@@ -176,3 +176,13 @@ def test_the_suggested_client_is_one_that_is_there(
     monkeypatch.setenv("PATH", program(tmp_path / "bin", *installed))
     wanted = [f"holdfast resume --session {CODEX[:8]} --in {suggested}"] if suggested else []
     assert holdfast("resume", "--json").envelope["next"] == wanted
+
+
+def test_a_checkpoint_of_a_terminal_is_not_called_a_clients_session(
+    repository: Path, home: Path, holdfast: Holdfast
+) -> None:
+    put_session("gemini", home, repository)
+    made = holdfast("checkpoint", "--task", "Keep quotes", "--skip-git", "--json").data["session"]
+    first = holdfast("resume").out.splitlines()[0]
+    assert f"Checkpoint {made[:12]} of a terminal, captured " in first
+    assert f"What was seen is of session {GEMINI[:12]} of Gemini CLI." in first

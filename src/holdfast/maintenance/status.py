@@ -230,7 +230,8 @@ def attention(workspace: Workspace) -> list[Attention]:
         )
     queued = [path for root in worktrees(workspace) for path in inbox.waiting(root)]
     if queued and not workspace.spools:
-        add(f"{plural(len(queued), 'command')} of sandboxed agents wait", "holdfast doctor --fix")
+        wait = f"{plural(len(queued), 'command')} wait{'s' if len(queued) == 1 else ''}"
+        add(f"{wait} in .holdfast/inbox to be taken in", "holdfast doctor --fix")
     kept = quarantine.listing(workspace)
     if kept:
         add(

@@ -64,11 +64,13 @@ def verdict_lines(
     lacks_edits: bool = False,
     at_work: bool = False,
     is_accepted: bool = False,
+    seen_in: str = "",
     now: int,
 ) -> list[str]:
     """The verdict, and which session it is about, in our own words. `lacks_edits`: files that the
     session edited are not as it left them. `at_work`: it runs at this moment.
-    `is_accepted`: the person asked to continue work of another place."""
+    `is_accepted`: the person asked to continue work of another place. `seen_in`: the session whose work
+    was seen, where the checkpoint was made outside of it, in a terminal."""
     last, observed = state["last"], state.get("observed")
     about = "A progress file that no record knows."
     if state["last"] is None and state["progress"] == empty_progress() and not observed:
@@ -77,6 +79,10 @@ def verdict_lines(
         client = title_of(observed["client"]) if observed else ""
         about = f"Session {one_line(state['session'])[:12]}{f' of {client}' if client else ''}"
         about += _when(last["at"] if last else "", now)
+        if seen_in:
+            about = f"Checkpoint {one_line(state['session'])[:12]} of a terminal"
+            about += _when(last["at"] if last else "", now)
+            about += f" What was seen is of session {one_line(seen_in)[:12]} of {client}."
     lines = [f"Holdfast: {verdict}{f' ({why})' if why else ''}. {about}"]
     if at_work:
         lines.append(STILL_AT_WORK)
@@ -90,7 +96,7 @@ def verdict_lines(
     elif verdict == "DRIFTED":
         lines.append("Look at what changed before you continue.")
         if lacks_edits:
-            lines.append(LACKING.format(f"--session {one_line(state['session'])[:12]}"))
+            lines.append(LACKING.format(f"--session {one_line(seen_in or state['session'])[:12]}"))
     return lines
 
 

@@ -125,8 +125,12 @@ def resume(
         assert found is not None
         state = rules.initial(rules.stream_of(found["session"]))
     state = _as_edited(workspace, state, now)
+    # A checkpoint of a terminal, and beside it what the newest client's session did.
+    seen_in = found["session"] if found and found["session"] != state["session"] else ""
     state, seen, source = _with_observation(workspace, state, found, now)
-    return _resumed(workspace, request, settings, state, seen, source, around, now, status)
+    return _resumed(
+        workspace, request, settings, state, seen, source, around, now, status, seen_in=seen_in
+    )
 
 
 def resume_without_workspace(folder: str, request: ResumeRequest, *, now: int) -> Resumption:
@@ -368,6 +372,8 @@ def _resumed(
     around: _Around | None,
     now: int,
     status: Running | None = None,
+    *,
+    seen_in: str = "",
 ) -> Resumption:
     present, changes = _world(workspace, status, look=request.get("look", True))
     issue = request.get("issue") or _issue_here(workspace)
@@ -421,6 +427,7 @@ def _resumed(
             why=_why_unknown(reasons),
             lacks_edits=bool(lost) or not edited.isdisjoint(changed or ()),
             at_work=at_work,
+            seen_in=seen_in if seen is not None else "",
             is_accepted=request.get("accept_foreign", False),
             now=now,
         ),

@@ -78,12 +78,13 @@ def init_command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
         _remember(call)
     beside = files_beside(call.workspace) if done else []
     lines = list(_init_lines(done, beside, only_shown))
-    chosen = " ".join(f"--client {client}" for client in wanted)
+    missing = [one["client"] for one in done if one["status"] != "already"]
+    chosen = " ".join(f"--client {client}" for client in missing)
     following = ["holdfast doctor"]
     if not clients:
         lines = [*_detected(wanted, found), *_broken(call), *lines]
         # The lines have it already.
-        following = [f"holdfast init {chosen}"] if wanted and call.as_json else []
+        following = [f"holdfast init {chosen}"] if missing and call.as_json else []
     data = {
         "clients": done,
         "detected": found,
@@ -137,9 +138,11 @@ def _init_lines(done: list[Done], beside: list[BesideFile], only_shown: bool) ->
         rows = [[safe(one["path"]), style(one["what"], dim=True)] for one in beside]
         yield from table(rows, indent="  ")
     if only_shown and done:
-        chosen = " ".join(f"--client {one['client']}" for one in done)
+        missing = [one["client"] for one in done if one["status"] != "already"]
+        chosen = " ".join(f"--client {client}" for client in missing)
         yield ""
-        yield f"Nothing was changed. To do it: holdfast init {chosen}"
+        to_do = f" To do it: holdfast init {chosen}" if missing else " All of them are set up."
+        yield f"Nothing was changed.{to_do}"
 
 
 @click.command()

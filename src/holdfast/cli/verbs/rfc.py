@@ -108,7 +108,7 @@ def list_command(call: Call, everything: bool) -> Reply:
     if hidden:
         lines.append(style(f"and {plural(hidden, 'accepted or closed one')}: --all", dim=True))
     next = [f"holdfast rfc bootstrap {row['id']}" for row in shown if row["restart"]]
-    return Reply({"rfcs": shown}, lines, next=next if shown else ["holdfast rfc init ID"])
+    return Reply({"rfcs": shown}, lines, next=next)
 
 
 def _cells(row: RfcRow, now: int) -> list[str]:
