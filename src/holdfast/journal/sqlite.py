@@ -90,9 +90,7 @@ WAIT_PAUSE = 0.05
 _AFTER = "seq, id, version, at, actor, fence, kind, body, hash"
 _AFTER_OF_RECORD = ", ".join(f"r.{column}" for column in _AFTER.split(", "))
 # A stream's head and its snapshot.
-_LOADED = (
-    "s.number, s.version, s.fence, s.seen_at, s.closed_at, s.anchor_version, coalesce(n.version, 0), n.state"
-)
+_LOADED = "s.number, s.version, s.fence, s.seen_at, s.closed_at, s.anchor_version, coalesce(n.version, 0), n.state"
 _SNAPSHOTS = " FROM streams s LEFT JOIN snapshots n ON n.stream = s.number"
 # The fence that the newest of the moved records tells, as one more column.
 _FENCE = (
@@ -115,9 +113,7 @@ def is_journal(connection: apsw.Connection) -> bool:
     return ("anchor_hash",) in columns
 
 
-def _loaded(
-    found: Sequence[Any], fence: int, rows: Sequence[Any], recent: Sequence[Any]
-) -> Loaded:
+def _loaded(found: Sequence[Any], fence: int, rows: Sequence[Any], recent: Sequence[Any]) -> Loaded:
     """A stream from its row (name, then the columns of `_LOADED`), its moved records after the snapshot, and
     its newest ones."""
     stream, _, version, _, seen_at, closed_at, anchor, start, state = found
@@ -421,7 +417,7 @@ class SqliteJournal:
         filed: dict[int, list[Any]] = {}
         recent: dict[int, list[Any]] = {}
         with translate_errors("reading the journal", self.path), Reading(self.connection()) as at:
-            streams = at.execute(
+            streams: Any = at.execute(
                 f"SELECT s.name, {_LOADED}{_FENCE}{_SNAPSHOTS}{_BELOW} ORDER BY s.name", values
             ).fetchall()
             for number, *row in at.execute(
@@ -435,16 +431,13 @@ class SqliteJournal:
             ):
                 recent.setdefault(number, []).append(row)
             loaded = []
-            for *found, told in streams:
+            for *found, filed_fence in streams:
                 name, number, fence = found[0], found[1], found[3]
+                newest = recent.get(number, [])
                 if fence:
-                    told = next(
-                        (row[5] for row in reversed(recent.get(number, ())) if row[5] is not None),
-                        told,
-                    )
-                    fence = believed_fence(at, name, fence, told)
-                rows = filed.get(number, [])
-                loaded.append(_loaded(found, fence, rows, recent.get(number, [])))
+                    told = [row[5] for row in newest if row[5] is not None]
+                    fence = believed_fence(at, name, fence, told[-1] if told else filed_fence)
+                loaded.append(_loaded(found, fence, filed.get(number, []), newest))
         return loaded
 
     def read(self, stream: str, *, after: int = 0, limit: int | None = None) -> list[Record]:

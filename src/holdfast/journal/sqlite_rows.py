@@ -97,9 +97,7 @@ def held_fence(connection: apsw.Connection, number: int, stream: str, stored: in
     return believed_fence(connection, stream, stored, None if row is None else int(row[0]))
 
 
-def believed_fence(
-    connection: apsw.Connection, stream: str, stored: int, told: int | None
-) -> int:
+def believed_fence(connection: apsw.Connection, stream: str, stored: int, told: int | None) -> int:
     """The fence that holds a stream, from the one in its row and the one that its newest record tells."""
     if told is None or told == stored:
         return stored
