@@ -14,6 +14,7 @@ from tests.cli.conftest import Holdfast
 from tests.gates.person import answers
 from tests.plans.world import VERIFY, World, auto
 
+TITLE = "The page at http://localhost:3000"
 DYING_AGENT = """
 import holdfast, os
 with holdfast.open(actor="driver").agent("Secondary-A", feature="feature_02_parser") as me:
@@ -48,10 +49,15 @@ def test_a_run_goes_on_after_the_answer_that_it_waited_for(
     world.plan("1/01", auto(world.note("one")) + VERIFY + auto(world.note("two")))
     world.halted()
     (gate,) = world.open_gates()
+    shown = holdfast("plan", "show").out
+    assert shown.count(f"\nWaits for your answer: {TITLE}\n") == 1, "the question by its title"
     assert "stands still" not in holdfast("status").out, "the gate itself says what waits"
     seen = answers(gate, "approved")
     assert f"next: holdfast plan resume {world.id}" in seen.screen
     assert "its question is answered" in holdfast("status").out
+    shown = holdfast("plan", "show").out
+    assert "Waits for your answer" not in shown
+    assert f"\nAnswered: {TITLE}\n" in shown
 
 
 def test_an_agent_whose_process_died_is_named(repository: Path, holdfast: Holdfast) -> None:

@@ -20,6 +20,7 @@ from tests.gates.test_notices import Service
 from tests.web import stories
 from tests.web.world import Visitor, World
 
+TITLE = "The page at http://localhost:3000"
 # Of apprise's own plugins, on Python 3.11.
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
 service = test_notices.service
@@ -39,6 +40,21 @@ def test_every_card_leads_to_its_page(world: World, visitor: Visitor) -> None:
         assert f'href="{one["href"]}"' in text
     assert (found["run"]["word"], found["run"]["lane"]) == ("waiting", "quiet")
     assert (found["run"]["done"], found["run"]["steps"]) == (2, 3)
+
+
+def test_a_run_that_waits_names_the_question_in_its_lane(world: World, visitor: Visitor) -> None:
+    plans = stories.run(world)
+    plans.halted()
+    (gate,) = plans.open_gates()
+    (card,) = [one for one in visitor.data("/board.json")["quiet"] if one["kind"] == "run"]
+    assert card["why"] == [f"waits for your answer: {TITLE}"]
+    assert card["choices"] == [], "the gate itself has the buttons"
+    assert f"waits for your answer: {TITLE}" in visitor.get("/board").text
+    plans.answer(gate, "approved")
+    assert "waits for your answer" not in visitor.get("/board").text
+    (card,) = visitor.data("/board.json")["silent"]
+    assert card["why"] == ["its question is answered"]
+    assert card["choices"] == [f"holdfast plan resume {plans.id}"]
 
 
 def test_a_run_whose_runner_is_gone_needs_a_person(world: World, visitor: Visitor) -> None:

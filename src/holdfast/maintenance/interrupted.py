@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 from holdfast.fleet import roster
 from holdfast.fleet.epic import Epic
-from holdfast.gates import lookup as gates
-from holdfast.gates.rules.gate import is_open
 from holdfast.kernel import clock
-from holdfast.kernel.errors import HoldfastError, NotFound
+from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.state import load
 from holdfast.kernel.text import plural
 from holdfast.loop.rules import loop as loops
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
 
     from holdfast.kernel.workspace import Workspace
     from holdfast.loop.rules.model import LoopState
-    from holdfast.plans.rules.run_model import RunState
 
 GONE = "process gone"
 # A track has no process of its own: its agent may think for so long between two commands.
@@ -50,7 +47,10 @@ def list_interrupted(workspace: Workspace, now: int) -> list[tuple[str, str]]:
 
 def _runs(workspace: Workspace, now: int) -> Iterator[tuple[str, str]]:
     for state in runs.unfinished(workspace) if workspace.journal.heads("run:") else ():
-        if is_held(RunFolder(workspace, state["id"]).lease) or _asks(workspace, state):
+        # An open gate says by itself that a person is waited for.
+        if is_held(RunFolder(workspace, state["id"]).lease) or runs.unanswered_gates(
+            workspace, state
+        ):
             continue
         head = workspace.journal.head(f"run:{state['id']}")
         since = age_of(clock.parse(head["seen_at"]), now) if head else ""
@@ -63,17 +63,6 @@ def _runs(workspace: Workspace, now: int) -> Iterator[tuple[str, str]]:
         done = f"{state['done']} of {plural(state['total'], 'task')} done"
         what = f"Plan run {state['id']} stands still ({done}, last seen {since}): {why}"
         yield what, runs.resume_command(state)
-
-
-def _asks(workspace: Workspace, state: RunState) -> bool:
-    """Whether a run waits for a person: its open gate says so by itself."""
-    for plan, key in waiting_gates(state):
-        try:
-            if is_open(gates.read(workspace, state["plans"][plan]["gates"][key]["gate"])):
-                return True
-        except NotFound:
-            continue  # a crash came before it was asked
-    return False
 
 
 def _agents(workspace: Workspace, now: int) -> Iterator[tuple[str, str]]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
+from holdfast.gates import lookup as gates
+from holdfast.gates.rules.gate import is_open
 from holdfast.kernel.errors import NotFound
 from holdfast.kernel.state import load
 from holdfast.plans.rules import run as rules
+from holdfast.plans.rules.ready import waiting_gates
 from holdfast.plans.rules.run_model import ASKED, DONE, OVER, SKIPPED
 
 if TYPE_CHECKING:
@@ -92,6 +95,19 @@ def find_gate_of_run(workspace: Workspace, name: str) -> str:
         and gate["status"] == ASKED
     ]
     return found[0] if len(found) == 1 else ""
+
+
+def unanswered_gates(workspace: Workspace, state: RunState) -> list[tuple[str, str]]:
+    """The gates that a run waits for and that no person has answered: plan and key. The run itself takes
+    an answer up when it goes on."""
+    found = []
+    for plan, key in waiting_gates(state):
+        try:
+            if is_open(gates.read(workspace, state["plans"][plan]["gates"][key]["gate"])):
+                found.append((plan, key))
+        except NotFound:
+            continue  # a crash came before it was asked
+    return found
 
 
 def count(state: RunState) -> Count:

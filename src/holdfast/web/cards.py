@@ -259,7 +259,8 @@ def runs(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[Car
             continue
         runner = bool(is_held(RunFolder(workspace, state["id"]).lease))
         over = state["status"] in OVER
-        waits = bool(waiting_gates(state))
+        unanswered = lookup.unanswered_gates(workspace, state)
+        waits = bool(unanswered)
         lane = DONE if over else RUNNING if runner else QUIET if waits else NEEDS
         word = (
             state["status"] if over else "running" if runner else "waiting" if waits else "paused"
@@ -273,7 +274,7 @@ def runs(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[Car
             "word": word,
             "about": f"phase {phase}, wave {wave}" if phase and not over else "",
             "doing": _task_of(state),
-            "why": _why_waiting(state, lane),
+            "why": _why_waiting(state, lane, unanswered),
             "done": state["done"],
             # A gate that waits is something to be done as well: the bar is not full.
             "steps": state["total"] + len(waiting_gates(state)),
@@ -284,14 +285,16 @@ def runs(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[Car
         }
 
 
-def _why_waiting(state: RunState, lane: str) -> list[str]:
+def _why_waiting(state: RunState, lane: str, unanswered: list[tuple[str, str]]) -> list[str]:
     """What a run waits for: the questions by their titles, the alert, or the next runner."""
     if lane not in (NEEDS, QUIET):
         return []
+    if lane == NEEDS and waiting_gates(state):
+        return ["its question is answered"]
     if lane == NEEDS:
         return [_stopped(state["pause"]) if state["pause"] else "its runner is gone"]
     asked = []
-    for id, key in waiting_gates(state):
+    for id, key in unanswered:
         task = next(one for one in state["plans"][id]["plan"]["tasks"] if one["key"] == key)
         asked.append(
             f"waits for your answer: {task['gate']['title'] if task['gate'] else task['name']}"

@@ -70,10 +70,12 @@ def _why(call: Call, state: RunState, runner: str) -> Iterator[str]:
         at = ago(pause["at"], call.now)
         what = "Abandoned" if state["status"] == ABANDONED else "Stands still"
         yield f"{style(what, 'yellow')} since {at}: {one_line(pause['text'], 300)}"
+        unanswered = lookup.unanswered_gates(call.workspace, state)
         for id, key in waiting_gates(state) if state["status"] not in OVER else ():
             tasks = {task["key"]: task["gate"] for task in state["plans"][id]["plan"]["tasks"]}
             gate = tasks[key]
-            yield f"Waits for your answer: {one_line(gate['title'] if gate else id, 200)}"
+            word = "Waits for your answer" if (id, key) in unanswered else "Answered"
+            yield f"{word}: {one_line(gate['title'] if gate else id, 200)}"
         if pause["waypoint"]:
             yield f"Waypoint: {safe(pause['waypoint'])}"
 
