@@ -28,10 +28,16 @@ from tests.real_clients.stub import Stub
 
 IFF_UP, SIOCSIFFLAGS = 1, 0x8914
 ROWS, COLUMNS = 50, 160
-# What a client needs to write down what it was told, also where the machine is busy.
-MOMENT = 2.0
+# How long a client may need to write down what it was told. It is killed as soon as it did.
+WRITTEN_DOWN = 30.0
 # How long a person waits until a key is pressed once more.
 PRESSED_AGAIN = 5.0
+# What comes in one burst is taken for a paste: a person's keys come after each other, and after the
+# screen has shown the one before and stands still. A spinner never does.
+BETWEEN_KEYS = 0.3
+SHOWN_WITHIN = 5.0
+STILL_WITHIN = 2.0
+LARGEST_TRANSCRIPT = 20_000_000
 ESCAPES = re.compile(r"\x1b(\[[0-9;?<>=]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[()][A-Z0-9]|.)")
 
 
@@ -41,8 +47,8 @@ def raise_loopback() -> None:
 
 
 def headless(job: dict[str, Any], stub: Stub | None) -> dict[str, Any]:
-    """As a script runs it: nothing to read, no person there. With `killed_at`, the client is killed a
-    moment after the model was asked so often."""
+    """As a script runs it: nothing to read, no person there. With `killed_at`, the client is killed after
+    the model was asked so often, and the text `written` stands in a file of the client's home."""
     process = subprocess.Popen(
         job["command"],
         cwd=job["folder"],
@@ -58,7 +64,10 @@ def headless(job: dict[str, Any], stub: Stub | None) -> dict[str, Any]:
         ends = time.monotonic() + job["patience"]
         while stub.asked() < job["killed_at"] and time.monotonic() < ends:
             time.sleep(0.05)
-        time.sleep(MOMENT)
+        ends = time.monotonic() + WRITTEN_DOWN
+        home, text = job["environment"]["HOME"], job["written"].encode()
+        while not _is_written(home, text) and time.monotonic() < ends:
+            time.sleep(0.2)
         os.killpg(process.pid, signal.SIGKILL)
     try:
         out, err = process.communicate(timeout=job["patience"])
@@ -69,10 +78,28 @@ def headless(job: dict[str, Any], stub: Stub | None) -> dict[str, Any]:
     return {"code": process.returncode, "out": out, "err": err}
 
 
+def _is_written(folder: str, text: bytes) -> bool:
+    """Whether a file in the folder holds the text: a transcript, or a client's database. Ours do not count."""
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if "holdfast" not in name]
+        for name in names:
+            path = os.path.join(place, name)
+            try:
+                if os.path.getsize(path) < LARGEST_TRANSCRIPT and not os.path.islink(path):
+                    with open(path, "rb") as file:
+                        if text in file.read():
+                            return True
+            except OSError:  # it went away meanwhile
+                continue
+    return False
+
+
 def interactive(job: dict[str, Any], stub: Stub) -> dict[str, Any]:
     """As a person runs it: each step waits for words on the screen, or for the model to have been
-    asked so often, or runs something beside it, and then types. A step's `again` is typed every few
-    seconds until it has come: a key pressed while the client draws its prompt is lost."""
+    asked so often, or runs something beside it, and then types. Words count that came since something was
+    typed; with `anew`, since the step before has come. A step's `again` is typed every few
+    seconds until it has come: a key pressed while the client draws its prompt is lost. So is the last
+    key of a step that typed, until the next has come."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     process = subprocess.Popen(
@@ -85,17 +112,19 @@ def interactive(job: dict[str, Any], stub: Stub) -> dict[str, Any]:
     )
     os.close(slave)
     ends = time.monotonic() + job["patience"]
-    shown, failed = "", ""
+    shown, failed, since, last_key = "", "", 0, ""
     times: list[dict[str, float]] = []
     for step in job["steps"]:
-        since = len(shown)
+        if step.get("anew"):
+            since = len(shown)
         if "run" in step:
             shown += _beside(step["run"], job, master)
         pressed = time.monotonic()
+        again = step.get("again", last_key)
         while not _has_come(step, shown[since:], stub):
             shown += _read(master)
-            if "again" in step and time.monotonic() > pressed + PRESSED_AGAIN:
-                os.write(master, step["again"].encode())
+            if again and time.monotonic() > pressed + PRESSED_AGAIN:
+                os.write(master, again.encode())
                 pressed = time.monotonic()
             if time.monotonic() > ends or process.poll() is not None:
                 failed = f"never saw {step}"
@@ -104,12 +133,19 @@ def interactive(job: dict[str, Any], stub: Stub) -> dict[str, Any]:
             break
         times.append({"seen": time.monotonic()})
         for words in step["type"]:
-            shown += _read(master)
-            time.sleep(0.3)  # a terminal's user: what comes in one burst is taken for a paste
+            shown += _read_until_still(master)
+            time.sleep(BETWEEN_KEYS)
+            since = len(shown)  # what stood there before is no answer to what is typed
             os.write(master, words.encode())
+            shown += _read_until_shown(master, words)
+        last_key = _last_key(step["type"]) if step["type"] else last_key
         times[-1]["typed"] = time.monotonic()
+    pressed = time.monotonic()
     while not failed and process.poll() is None and time.monotonic() < ends:
         shown += _read(master)
+        if last_key and time.monotonic() > pressed + PRESSED_AGAIN:
+            os.write(master, last_key.encode())
+            pressed = time.monotonic()
     if process.poll() is None:
         failed = failed or "it did not end"
         os.killpg(process.pid, signal.SIGKILL)
@@ -170,6 +206,32 @@ def _has_come(step: dict[str, Any], shown: str, stub: Stub) -> bool:
         return True
     # An interface that moves its cursor shows words without the blanks between them.
     return str(step["sees"]).replace(" ", "") in shown.replace(" ", "")
+
+
+def _last_key(typed: list[str]) -> str:
+    """The key that is pressed again when nothing happens: what ends a line, or an interrupt. An answer to a
+    prompt is not: `again` says where it may be given twice."""
+    return typed[-1] if typed[-1] == "\x03" or (typed[-1] == "\r" and len(typed) > 1) else ""
+
+
+def _read_until_still(master: int) -> str:
+    """What the client still draws."""
+    shown = ""
+    ends = time.monotonic() + STILL_WITHIN
+    while time.monotonic() < ends and (more := _read(master)):
+        shown += more
+    return shown
+
+
+def _read_until_shown(master: int, words: str) -> str:
+    """What the client draws until the words that were typed stand on the screen; keys show nothing."""
+    shown = ""
+    ends = time.monotonic() + SHOWN_WITHIN
+    while words.isprintable() and len(words) > 1 and time.monotonic() < ends:
+        shown += _read(master)
+        if words.replace(" ", "")[-4:] in shown.replace(" ", ""):
+            break
+    return shown
 
 
 def _read(master: int) -> str:

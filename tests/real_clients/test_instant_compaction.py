@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import holdfast
-from tests.real_clients.world import Client, Run
+from tests.real_clients.world import Client, Run, eventually
 
 pytestmark = pytest.mark.clients
 
@@ -25,6 +25,11 @@ def prepare(claude: Client, market: Path, setting: str = "") -> None:
         Path("holdfast.toml").write_text(f'[claude]\ncompaction = "{setting}"\n')
     Path("parser.py").write_text("parse = str.split\n")
     claude.install_plugin(market)
+
+
+def kinds(stream: str = "session:*") -> list[str]:
+    with holdfast.open() as workspace:
+        return [record["kind"] for record in workspace.history(stream=stream)]
 
 
 def compacted(
@@ -73,10 +78,7 @@ def test_instant_compaction_asks_no_model_and_keeps_the_ruling(
     assert "The whole conversation until here: " in pack
     assert run.asked[-1].count("## Request under way") == 1, "it is there once"
     assert "FIRST-ANSWER" in run.asked[-1], "the last messages stand word for word"
-    with holdfast.open() as workspace:
-        kinds = [record["kind"] for record in workspace.history(stream="session:*")]
-    assert "observed" in kinds
-    assert "captured" in kinds
+    eventually(lambda: {"observed", "captured"} <= set(kinds()))
 
 
 def test_assisted_compaction_gives_the_pack_to_the_clients_own_summary(

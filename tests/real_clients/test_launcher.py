@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import time
 import venv
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +16,7 @@ import pytest
 from scripts.clients import FOLDER
 
 import holdfast
-from tests.real_clients.world import Claude, Client, Codex, Run
+from tests.real_clients.world import Claude, Client, Codex, Run, eventually
 
 pytestmark = pytest.mark.clients
 
@@ -27,7 +26,6 @@ ODD = ("Traceback", "cannot open", "hook error", "hook failed", "hook.sh")
 # What it says of a hook that blocked, in its output. Codex tells its model about permissions with the
 # same words, in each request but the first.
 BLOCKED = "blocked by"
-PATIENCE = 60.0
 
 
 class Installation:
@@ -210,13 +208,15 @@ def test_with_a_full_or_read_only_home_the_client_works(claude: Client, how: str
 
 def wait_for_a_capture(client: Client) -> None:
     """A stop is captured by a process that the client does not wait for."""
-    end = time.monotonic() + PATIENCE
-    while not any(
-        record["kind"] == "captured" and record["stream"] != "session:before"
-        for record in json.loads(client.holdfast("history", "--json"))["data"]["records"]
-    ):
-        assert time.monotonic() < end, "no stop was captured"
-        time.sleep(0.1)
+
+    def is_captured() -> bool:
+        records = json.loads(client.holdfast("history", "--json"))["data"]["records"]
+        return any(
+            record["kind"] == "captured" and record["stream"] != "session:before"
+            for record in records
+        )
+
+    eventually(is_captured, said="no stop was captured")
 
 
 def test_a_large_payload_that_is_not_read_disturbs_nobody(claude: Client) -> None:
@@ -239,11 +239,15 @@ def test_doctor_knows_which_events_came_in(client: Client) -> None:
     else:
         assert "no session since `init`" in told
     use_a_tool(client)
-    (run,) = json.loads(client.holdfast("doctor", "--json"))["data"]["hooks"]
-    seen = {event for event, at in run["events"].items() if at}
     # `qwen -p` runs no hook at its end.
-    assert {"SessionStart", "Stop" if client.name == "qwen" else "SessionEnd"} <= seen
-    assert run["problem"] == ""
+    expected = {"SessionStart", "Stop" if client.name == "qwen" else "SessionEnd"}
+    eventually(lambda: expected <= {event for event, at in hooks(client)["events"].items() if at})
+    assert hooks(client)["problem"] == ""
+
+
+def hooks(client: Client) -> dict[str, Any]:
+    (found,) = json.loads(client.holdfast("doctor", "--json"))["data"]["hooks"]
+    return dict(found)
 
 
 def test_doctor_knows_that_codex_ran_no_hook(codex: Client) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.gates.person import Terminal
-from tests.real_clients.world import Client, Run
+from tests.real_clients.world import Client, Run, eventually
 
 pytestmark = pytest.mark.clients
 
@@ -72,10 +71,7 @@ def test_what_the_model_cost_sets_the_alert(claude: Client) -> None:
 def wait_for_the_check() -> None:
     """After a turn the budget is checked by a process that nobody waits for."""
     checked = Path(".autopilot/state/thresholds.json")
-    end = time.monotonic() + 30
-    while not checked.exists():
-        assert time.monotonic() < end, "no check came"
-        time.sleep(0.1)
+    eventually(checked.exists, said="no check came")
 
 
 def test_an_agent_cannot_answer_its_own_gate(client: Client) -> None:

@@ -56,10 +56,10 @@ def test_the_inspector_lists_every_tool(inspector: Inspector) -> None:
     assert inspector.call("prompts/list")["prompts"]
 
 
-@pytest.mark.parametrize("tool", CALLS)
-def test_the_inspector_calls_every_tool(furnished: Inspector, tool: str) -> None:
-    arguments, expected = CALLS[tool]
-    words = [word for argument in arguments for word in ("--tool-arg", argument)]
-    answer = furnished.call("tools/call", "--tool-name", tool, *words)
-    assert not answer.get("isError"), answer
-    assert expected in json.dumps(answer, ensure_ascii=False)
+def test_the_inspector_calls_every_tool(furnished: Inspector) -> None:
+    for tool in ("resume", *(tool for tool in CALLS if tool != "resume")):  # before a checkpoint
+        arguments, expected = CALLS[tool]
+        words = [word for argument in arguments for word in ("--tool-arg", argument)]
+        answer = furnished.call("tools/call", "--tool-name", tool, *words)
+        assert not answer.get("isError"), answer
+        assert expected in json.dumps(answer, ensure_ascii=False), tool

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.real_clients.world import Claude, Client, Gemini, Opencode, Qwen
+from tests.real_clients.world import PLUGINS, Claude, Client, Gemini, Opencode, Qwen, eventually
 
 pytestmark = pytest.mark.clients
 
@@ -14,18 +14,20 @@ pytestmark = pytest.mark.clients
 def test_a_plugin_brings_the_pack_the_skill_and_a_checkpoint(client: Client, market: Path) -> None:
     client.holdfast("checkpoint", "--session", "before", "--next", "keep the quotes")
     Path(".ccc-progress.md").unlink()
-    client.install_plugin(market)
+    if isinstance(client, Claude):
+        client.validate_plugins(market)
+    client.install_plugin(market, *PLUGINS)
     run = client.run("hello")
     assert run.code == 0, run.told
     assert run.asked[0].count("Next action: keep the quotes") == 1
     assert "Keeps the state of your work outside your context." in run.asked[0]
-    assert Path(".ccc-progress.md").exists(), "its stop was a checkpoint"
+    eventually(Path(".ccc-progress.md").exists, said="its stop was a checkpoint")
 
 
 # Codex and Copilot CLI have no commands in plugins; their agents have the skill.
 @pytest.mark.parametrize("client", [Claude, Gemini, Opencode, Qwen], indirect=True)
 def test_a_command_by_the_protocols_own_name(client: Client, market: Path) -> None:
-    client.install_plugin(market)
+    client.install_plugin(market, "ccc")
     called = {"opencode": ["run", "--format", "json", "--command", "ccc/go"]}
     run = client.start(called.get(client.name) or client.words("/ccc:go"))
     assert run.code == 0, run.told

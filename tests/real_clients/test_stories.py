@@ -150,7 +150,7 @@ def test_a_new_session_knows_what_a_killed_client_did(client: Client, project: P
     # Qwen Code refuses a bare `sleep` that is long.
     waiting = client.shell("python3 -c 'import time; time.sleep(20)'")
     at_work = {**waiting, "text": words}
-    run = client.run(REQUEST, [*half_of_the_work(client), at_work], killed_at=4)
+    run = client.run(REQUEST, [*half_of_the_work(client), at_work], killed_at=4, written=NEXT)
     assert run.code == -9, run.told
     assert_handed_over(told_to(client))
 
@@ -160,7 +160,7 @@ def test_a_new_session_knows_what_a_client_did_that_was_killed_while_its_model_t
 ) -> None:
     client.install()
     script = [*half_of_the_work(client), {"text": "Never said.", "silent": 20}]
-    run = client.run(REQUEST, script, killed_at=4)
+    run = client.run(REQUEST, script, killed_at=4, written="AssertionError: parse gave")
     assert run.code == -9, run.told
     told = told_to(client)
     assert section(told, "Request under way") == [REQUEST]

@@ -112,7 +112,7 @@ def look_until(client: Client, told: str, file: Path, *, is_asked: bool) -> dict
     look = (
         f"{status}; {found}grep -qF 'waits for you in {client.project}: {told}\"' {file} && break"
     )
-    return {"command": ["sh", "-c", f"for i in $(seq 30); do {look}; sleep 0.5; done"]}
+    return {"command": ["sh", "-c", f"for i in $(seq 60); do {look}; sleep 0.5; done"]}
 
 
 def told_by(file: Path) -> list[str]:

@@ -11,6 +11,8 @@ import os
 import shutil
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +29,14 @@ SERVER = "holdfast"
 # A network with nothing but loopback; whoever is not root makes it in a user namespace of their own.
 NAMESPACE = ("unshare", "--net", "--mount", *(() if os.geteuid() == 0 else ("--map-root-user",)))
 PLUGINS = ("holdfast", "ccc", "autopilot")
+
+
+def eventually(holds: Callable[[], bool], *, said: object = "") -> None:
+    """Wait until something holds that a process does which no client waits for."""
+    ends = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < ends, said or "it never came"
+        time.sleep(0.2)
 
 
 class Run(NamedTuple):
@@ -163,8 +173,9 @@ class Client:
     def furnish(self) -> None:
         """Put in place what the client would get from a registry, now that `init` made its folders."""
 
-    def install_plugin(self, market: Path) -> None:
-        """Our plugin from a marketplace in a folder, as the client itself installs it."""
+    def install_plugin(self, market: Path, *plugins: str) -> None:
+        """Our plugin from a marketplace in a folder, as the client itself installs it; or these. Of a client
+        that has one for all, that one."""
         raise NotImplementedError
 
     def _manage(self, *words: str) -> None:
@@ -230,11 +241,14 @@ class Claude(Client):
     def tool(self, name: str) -> Answer:
         return {"tool": f"mcp__{SERVER}__{name}"}
 
-    def install_plugin(self, market: Path) -> None:
+    def install_plugin(self, market: Path, *plugins: str) -> None:
         self._manage("plugin", "marketplace", "add", str(market))
+        for plugin in plugins or ("holdfast",):
+            self._manage("plugin", "install", f"{plugin}@holdfast")
+
+    def validate_plugins(self, market: Path) -> None:
         for plugin in PLUGINS:
             self._manage("plugin", "validate", str(market / "plugins" / plugin))
-            self._manage("plugin", "install", f"{plugin}@holdfast")
 
 
 class Codex(Client):
@@ -289,9 +303,9 @@ class Codex(Client):
     def tool(self, name: str) -> Answer:
         return {"tool": name, "namespace": f"mcp__{SERVER}"}
 
-    def install_plugin(self, market: Path) -> None:
+    def install_plugin(self, market: Path, *plugins: str) -> None:
         self._manage("plugin", "marketplace", "add", str(market))
-        for plugin in PLUGINS:
+        for plugin in plugins or ("holdfast",):
             self._manage("plugin", "add", f"{plugin}@holdfast")
 
 
@@ -346,7 +360,7 @@ class Gemini(Client):
     def tool(self, name: str) -> Answer:
         return {"tool": f"mcp_{SERVER}_{name}"}
 
-    def install_plugin(self, market: Path) -> None:
+    def install_plugin(self, market: Path, *_: str) -> None:
         self._manage("extensions", "install", str(market / "plugins" / "gemini"), "--consent")
 
 
@@ -412,7 +426,7 @@ class Opencode(Client):
     def tool(self, name: str) -> Answer:
         return {"tool": f"{SERVER}_{name}"}
 
-    def install_plugin(self, market: Path) -> None:
+    def install_plugin(self, market: Path, *_: str) -> None:
         tree = market / "plugins" / "opencode"
         shutil.copytree(tree, self.home / ".config" / "opencode", dirs_exist_ok=True)
 
@@ -479,7 +493,7 @@ class Qwen(Client):
         call = {"tool": "tool_call", "input": {"name": wanted, "arguments": input}}
         return {**call, "searched": wanted, "meanwhile": search}
 
-    def install_plugin(self, market: Path) -> None:
+    def install_plugin(self, market: Path, *_: str) -> None:
         self._manage("extensions", "install", str(market / "plugins" / "qwen"), "--consent")
 
 
@@ -526,7 +540,7 @@ class Copilot(Client):
     def tool(self, name: str) -> Answer:
         return {"tool": f"{SERVER}-{name}"}
 
-    def install_plugin(self, market: Path) -> None:
+    def install_plugin(self, market: Path, *_: str) -> None:
         self._manage("plugin", "marketplace", "add", str(market))
         self._manage("plugin", "install", "holdfast@holdfast")
 
