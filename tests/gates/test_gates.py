@@ -398,7 +398,7 @@ def test_a_sandboxed_agent_can_ask_and_a_gate_that_breaks_the_rule_is_refused_at
         workspace.note("There is a journal.")
     from holdfast.kernel import lock
 
-    def refuse(_: object) -> None:
+    def refuse(*_: object) -> None:
         raise PermissionError(13, "Read-only file system")
 
     with monkeypatch.context() as sandbox:

@@ -29,7 +29,7 @@ from tests.real_clients.stub import Stub
 IFF_UP, SIOCSIFFLAGS = 1, 0x8914
 ROWS, COLUMNS = 50, 160
 # How long a client may need to write down what it was told. It is killed as soon as it did.
-WRITTEN_DOWN = 30.0
+WRITTEN_DOWN = 50.0
 # How long a person waits until a key is pressed once more.
 PRESSED_AGAIN = 5.0
 # What comes in one burst is taken for a paste: a person's keys come after each other, and after the
@@ -48,7 +48,7 @@ def raise_loopback() -> None:
 
 def headless(job: dict[str, Any], stub: Stub | None) -> dict[str, Any]:
     """As a script runs it: nothing to read, no person there. With `killed_at`, the client is killed after
-    the model was asked so often, and the text `written` stands in a file of the client's home."""
+    the model was asked so often, and each text of `written` stands in a file of the client's home."""
     process = subprocess.Popen(
         job["command"],
         cwd=job["folder"],
@@ -65,8 +65,9 @@ def headless(job: dict[str, Any], stub: Stub | None) -> dict[str, Any]:
         while stub.asked() < job["killed_at"] and time.monotonic() < ends:
             time.sleep(0.05)
         ends = time.monotonic() + WRITTEN_DOWN
-        home, text = job["environment"]["HOME"], job["written"].encode()
-        while not _is_written(home, text) and time.monotonic() < ends:
+        home, missing = job["environment"]["HOME"], list(job["written"])
+        while missing and time.monotonic() < ends:
+            missing = [text for text in missing if not _is_written(home, text.encode())]
             time.sleep(0.2)
         os.killpg(process.pid, signal.SIGKILL)
     try:

@@ -148,9 +148,12 @@ def test_a_new_session_knows_what_a_killed_client_did(client: Client, project: P
     client.install()
     words = f"The quotes go, but words are still torn. {NEXT}."
     # Qwen Code refuses a bare `sleep` that is long.
-    waiting = client.shell("python3 -c 'import time; time.sleep(20)'")
+    line = "printf at-%s-work 42 > ~/work; python3 -c 'import time; time.sleep(60)'"
+    waiting = client.shell(line)
     at_work = {**waiting, "text": words}
-    run = client.run(REQUEST, [*half_of_the_work(client), at_work], killed_at=4, written=NEXT)
+    script = [*half_of_the_work(client), at_work]
+    # Not in the middle of the hook before the tool: that is another story.
+    run = client.run(REQUEST, script, killed_at=4, written=[NEXT, "at-42-work"])
     assert run.code == -9, run.told
     assert_handed_over(told_to(client))
 
@@ -159,8 +162,8 @@ def test_a_new_session_knows_what_a_client_did_that_was_killed_while_its_model_t
     client: Client, project: Path
 ) -> None:
     client.install()
-    script = [*half_of_the_work(client), {"text": "Never said.", "silent": 20}]
-    run = client.run(REQUEST, script, killed_at=4, written="AssertionError: parse gave")
+    script = [*half_of_the_work(client), {"text": "Never said.", "silent": 60}]
+    run = client.run(REQUEST, script, killed_at=4, written=["AssertionError: parse gave"])
     assert run.code == -9, run.told
     told = told_to(client)
     assert section(told, "Request under way") == [REQUEST]
