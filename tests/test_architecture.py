@@ -140,3 +140,23 @@ def test_every_public_function_of_the_library_is_documented() -> None:
     for name in holdfast.__all__:
         thing = getattr(holdfast, name)
         assert name.startswith("__") or isinstance(thing, type) or thing.__doc__, name
+
+
+# Folders of tests that mirror no package of the sources, and why.
+NO_MIRROR = {
+    "clients/conformance": "the same suite for each client",
+    "clients/transcripts": "a module of each client's own folder",
+    "continuity": "bench/continuity",
+    "journal/conformance": "the same suite for each kind of journal",
+    "plugins": "plugins/, which no package holds",
+    "proof": "slow proofs of several packages",
+    "real_clients": "the clients themselves",
+    "web/browser": "the page in Chromium",
+}
+
+
+def test_the_folders_of_tests_mirror_the_sources() -> None:
+    tests = Path(__file__).parent
+    found = {path.parent.relative_to(tests).as_posix() for path in tests.rglob("test_*.py")}
+    sources = Path(holdfast.__file__).parent
+    assert {name for name in found if not (sources / name).is_dir()} == set(NO_MIRROR)
