@@ -360,6 +360,7 @@ def test_everything_that_is_known_of_a_life(tree: Path, tmp_path: Path, start: S
         "doing": "cargo build",
         "waiting": False,
         "unstarted": False,
+        "unbeaten": False,
     }
 
 

@@ -29,6 +29,7 @@ def judged(age: int, status: str = "IN_PROGRESS", **seen: Any) -> Verdict:
         "doing": "",
         "waiting": False,
         "unstarted": False,
+        "unbeaten": False,
         **seen,  # type: ignore[typeddict-item]
     }
     return verdict(liveness(age, status), status, signals, NOW)
@@ -36,6 +37,14 @@ def judged(age: int, status: str = "IN_PROGRESS", **seen: Any) -> Verdict:
 
 def minutes_ago(minutes: int) -> int:
     return NOW - minutes * MINUTE
+
+
+@pytest.mark.parametrize(("age", "word"), [(0, "waiting"), (60, "waiting"), (61, "dead")])
+def test_an_agent_that_a_command_started_waits_for_its_first_beat(age: int, word: str) -> None:
+    found = judged(age, process="gone", unbeaten=True)
+    assert found["verdict"] == word
+    assert (found["because"] == ["started, no beat yet"]) is (word == "waiting")
+    assert judged(age, process="gone")["verdict"] == ("quiet" if age < 61 else "dead")
 
 
 @pytest.mark.parametrize(
@@ -165,6 +174,7 @@ def test_a_corrupted_checkpoint_is_said() -> None:
         "doing": "",
         "waiting": False,
         "unstarted": False,
+        "unbeaten": False,
     }
     found = verdict("CORRUPTED", "", signals, NOW)
     assert found["verdict"] == "corrupted"

@@ -81,3 +81,17 @@ def test_a_track_without_a_word_for_long_is_named(repository: Path) -> None:
         step.done("2", commit="3f2a9c2")
     assert what.startswith("Track parser stands at EXECUTE, 1 of 2 tasks done; last word 31 min")
     assert command == "holdfast loop resume --track parser"
+
+
+def test_an_agent_that_a_person_has_just_started_needs_nothing(
+    repository: Path, holdfast: Holdfast
+) -> None:
+    words = ["-m", "holdfast", "agent", "start", "Secondary-A", "--feature", "feature_02_parser"]
+    script = f"import subprocess, sys; subprocess.run([sys.executable, *{words!r}], check=True)"
+    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+    (agent,) = holdfast("agent", "list", "--json").data["agents"]
+    assert agent["signals"]["process"] == "gone", "the command's caller has ended"
+    assert (agent["verdict"], agent["because"]) == ("waiting", ["started, no beat yet"])
+    assert agent["next"] == ""
+    assert "process gone" not in holdfast("agent", "list").out
+    assert "Secondary-A" not in str(holdfast("status", "--json").data["attention"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from holdfast.clients.table import own_id
 from holdfast.fleet import backups, transfer
 from holdfast.fleet.epic import machine_name, own_machine_of
 from holdfast.fleet.messages import open_channel, tell_primary
@@ -22,6 +23,7 @@ from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, NotFound, Usage
 from holdfast.kernel.rules import Unparsable
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
+from holdfast.processes.agent_process import VARIABLE as PROCESS_VARIABLE
 from holdfast.processes.agent_process import own_process, process_state
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from holdfast.fleet.rules.handoff import Package
     from holdfast.fleet.rules.model import AgentLife, Origin
     from holdfast.kernel.workspace import Workspace
+    from holdfast.processes.agent_process import AgentProcess
 
     class StartAgentRequest(AgentRequest, total=False):
         """`package` is a parsed handoff package, `archive` the path of an archived checkpoint to start
@@ -131,7 +134,16 @@ def _start(
 
 def new_life(context: FleetContext, transcript: str = "") -> AgentLife:
     """A life that begins now, in this worktree and process."""
-    return {**_life(context), "process": own_process(), "transcript": transcript}
+    life: AgentLife = {**_life(context), "process": own_process(), "transcript": transcript}
+    if _is_launched(life["process"]):
+        life["launched"] = True
+    return life
+
+
+def _is_launched(process: AgentProcess | None) -> bool:
+    """Whether a command of its own begins a life, outside of any client and any program that names itself."""
+    is_of_agent = bool(own_id() or os.environ.get(PROCESS_VARIABLE))
+    return process is not None and process["pid"] != os.getpid() and not is_of_agent
 
 
 def awaited_life(context: FleetContext) -> AgentLife:

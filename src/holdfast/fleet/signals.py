@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast.fleet.epic import Sight
-    from holdfast.fleet.rules.model import AgentState
+    from holdfast.fleet.rules.model import AgentLife, AgentState
     from holdfast.fleet.rules.verdict import Signals
 
 # How many files of a work tree are looked at.
@@ -58,7 +58,15 @@ def gather(state: AgentState, now: int, seen_at: str = "", sight: Sight | None =
         "doing": life["doing"] if life else "",
         "waiting": state["sync"] is not None or checkpoint.get("status") == "WAITING",
         "unstarted": is_unstarted,
+        "unbeaten": _is_unbeaten(life, last),
     }
+
+
+def _is_unbeaten(life: AgentLife | None, last: int | None) -> bool:
+    """Whether a command started the life for an agent that has not been heard since."""
+    if life is None or not life.get("launched"):
+        return False
+    return last is not None and last == instant_of(life["started_at"])
 
 
 def _agreed(time: int | None, ahead: int) -> int | None:

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
     class AgentLife(TypedDict):
         """One session of an agent, from its start to its end. A life that `takeover` or `restart` made
-        `awaits` its session: until one starts it, it has no process."""
+        `awaits` its session: until one starts it, it has no process. A life is `launched` if a
+        person or a script typed the command that began it: its process is then not the agent's own."""
 
         session: str
         started_at: str
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
         busy_until: str
         doing: str
         awaits: NotRequired[bool]
+        launched: NotRequired[bool]
 
     class Ending(TypedDict):
         """How a life ended. `by` is the agent that goes on, or empty; `archive` is the path of the archived

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     class Signals(TypedDict):
         """The signals of an agent. `worktree` and `transcript` are the times of their last change,
         `activity` is when a hook saw the agent at work; None means unknown. `unstarted` is a life that
-        no session has started yet."""
+        no session has started yet, `unbeaten` one that a command started and whose agent was not heard yet."""
 
         heartbeat: str
         process: ProcessState
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         doing: str
         waiting: bool
         unstarted: bool
+        unbeaten: bool
 
     class Verdict(TypedDict):
         verdict: Word
@@ -82,6 +83,8 @@ def _word(
         return "done"
     if len(dead) >= SIGNALS_NEEDED and not alive:
         return "dead"
+    if _is_only_started(liveness, signals):
+        return "waiting"
     if signals["process"] == "gone":
         return "quiet"
     if status == "BLOCKED":
@@ -93,6 +96,12 @@ def _word(
     if liveness == "ACTIVE":
         return "active"
     return "slow" if alive or liveness == "WARNING" else "quiet"
+
+
+def _is_only_started(liveness: str, signals: Signals) -> bool:
+    """A person's command, or a script, started it and has ended: the agent's own process is not known
+    before its first beat. Until it is stale, that is no sign of death."""
+    return signals["unbeaten"] and signals["process"] == "gone" and liveness != "STALE"
 
 
 def _dead_signals(liveness: str, signals: Signals, now: int) -> list[str]:
@@ -128,6 +137,8 @@ def _because(word: Word, signals: Signals, dead: list[str], alive: list[str]) ->
         return dead
     if signals["unstarted"]:
         return ["no session has started it yet"]
+    if word == "waiting" and signals["unbeaten"] and signals["process"] == "gone":
+        return ["started, no beat yet"]
     declared = {"done": "complete", "blocked": "says so", "waiting": "says so"}.get(word)
     first = [declared] if declared else []
     heartbeat = _heartbeat(signals)
