@@ -31,6 +31,7 @@ from holdfast.hooks import deferred_events
 from holdfast.hooks.run import command
 from holdfast.kernel import failures
 from holdfast.kernel.workspace import discover
+from holdfast.session import session_files
 
 OURS, FLOOR = "hook", "python -c pass"
 STOPS = {"claude": "Stop", "codex": "Stop", "gemini": "AfterAgent", "opencode": "Stop"}
@@ -60,6 +61,8 @@ print(json.dumps({"waits": waits}))
 """
 
 
+# A long session's transcript.
+LINES, LINE = 1_500, 1_000
 # What each client starts its hooks with, and what tells them whose session it is.
 SHELLS = {"claude": "/bin/sh", "codex": "/bin/bash", "gemini": "/bin/bash"}
 SESSIONS_BY = {"claude": "CLAUDE_CODE_SESSION_ID", "gemini": "GEMINI_SESSION_ID"}
@@ -70,6 +73,7 @@ def measure(plan: Plan) -> list[Row]:
     try:
         launcher.install()
         rows = [_record(plan), *_tools(plan), *_quiet_stop(plan), *_stops(plan), _start(plan)]
+        rows.append(_long_start(plan))
         if launcher.failures():
             raise RuntimeError(f"a hook could not be started: {launcher.failures()[0]}")
         return [*rows, _crowd(plan)]
@@ -266,6 +270,56 @@ def _start(plan: Plan) -> Row:
     samples = take_turns("session start", contenders, plan.rounds(60, 10))
     what = "hook process: session start with a pack"
     return timed_row(what, samples, ours=OURS, base=FLOOR, bar=2.5)
+
+
+def _long_start(plan: Plan) -> Row:
+    """A session that goes on after a compaction, with a transcript of a day's work behind it. All but its
+    last lines were read when its turns ended."""
+    folder = repository(plan.folder, "long")
+    transcript = os.path.join(folder, ".git", "long.jsonl")
+    with open(transcript, "w", encoding="utf-8") as file:
+        file.writelines(_line(number, folder) for number in range(LINES))
+    facts = {"transcript_path": transcript}
+    Hook("claude", "SessionStart", folder, source="startup", **facts)("long")
+    stop = Hook("claude", "Stop", folder, **facts)
+    stop("long")
+    workspace = discover(folder, local=True)
+    deferred_events.finish(workspace, 30.0)
+    start = Hook("claude", "SessionStart", folder, source="compact", **facts)
+    slot = session_files.folder_of(workspace, "long")
+    numbers = itertools.count(LINES)
+
+    def begin() -> float:
+        with open(transcript, "a", encoding="utf-8") as file:
+            file.writelines(_line(next(numbers), folder) for _ in range(4))
+        if os.path.exists(f"{slot}/start-compact"):
+            os.unlink(f"{slot}/start-compact")  # otherwise two starts of one moment
+        taken = start("long")
+        if b"Mend the reader, part" not in start.answer:
+            raise RuntimeError(f"the start was answered with {start.answer!r}")
+        return taken
+
+    contenders: dict[str, Contender] = {OURS: begin, **_floors(plan.folder)}
+    samples = take_turns("a long session's start", contenders, plan.rounds(40, 8))
+    what = f"hook process: start of a session with {LINES:,} lines, 2 MB, after a compaction"
+    return timed_row(what, samples, ours=OURS, base=FLOOR, bar=5.0)
+
+
+def _line(number: int, folder: str) -> str:
+    """A line of Claude Code's: a person asks, then the agent edits a file and reads what came of it."""
+    at = f"2026-11-17T{number // 3600 % 24:02}:{number // 60 % 60:02}:{number % 60:02}.000Z"
+    if number % 100 == 0:
+        content: object = f"Mend the reader, part {number // 100}."
+    elif number % 2:
+        used = {"file_path": f"{folder}/reader.py", "old_string": "a" * LINE, "new_string": "b"}
+        content = [{"type": "tool_use", "id": f"toolu_{number}", "name": "Edit", "input": used}]
+    else:
+        result = {"type": "tool_result", "tool_use_id": f"toolu_{number - 1}"}
+        content = [{**result, "content": "x" * LINE}]
+    role = "assistant" if number % 2 else "user"
+    message = {"role": role, "content": content, "id": f"msg_{number}"}
+    facts = {"type": role, "message": message, "timestamp": at, "cwd": folder}
+    return json.dumps({**facts, "sessionId": "long", "uuid": f"line-{number}"}) + "\n"
 
 
 def _stops(plan: Plan) -> list[Row]:
