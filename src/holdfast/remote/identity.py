@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 NAME_FILE = "workspace"
 LONGEST_NAME = 200
 LARGEST_NAME = 4096
+GIT_SECONDS = 10.0
 # What stands of a first commit and of a path in the name of a folder.
 COMMIT_LETTERS, PATH_LETTERS = 8, 6
 
@@ -163,11 +164,20 @@ def _ask_git(workspace: Workspace, *words: str) -> str:
     import subprocess
 
     command = ["git", "--git-dir", workspace.git_dir, *words]
+    # A repository from elsewhere may lack a commit, and name the program that fetches it (ADR 0040).
+    environment = {name: text for name, text in os.environ.items() if not name.startswith("GIT_")}
+    environment["GIT_ALLOW_PROTOCOL"] = "none"
     try:
         done = subprocess.run(
-            command, check=False, capture_output=True, text=True, errors="replace"
+            command,
+            check=False,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env=environment,
+            timeout=GIT_SECONDS,
         )
-    except OSError:
+    except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip().partition("\n")[0]
 

@@ -42,6 +42,24 @@ def test_reading_writes_nothing_down(repository: Path) -> None:
     assert not Path(".git/holdfast").exists()
 
 
+def test_a_repository_from_elsewhere_starts_no_program(
+    repository: Path, git: Git, tmp_path: Path
+) -> None:
+    """Git fetches a commit that is missing from a partial clone's remote, by a program of its settings."""
+    mark = tmp_path / "started"
+    git("config", "core.repositoryformatversion", "1")
+    git("config", "extensions.partialClone", "origin")
+    git("config", "remote.origin.promisor", "true")
+    git("config", "core.sshCommand", f"touch {mark}; false")
+    git("commit", "--allow-empty", "--quiet", "-m", "second")
+    first = git("rev-list", "--max-parents=0", "HEAD").strip()
+    (Path(".git/objects") / first[:2] / first[2:]).unlink()
+    git("config", "remote.origin.url", "/nowhere/else", at=repository)
+    git("config", "url.ssh://host.invalid/repo.insteadOf", "/nowhere/else")
+    assert name_of(discover())
+    assert not mark.exists()
+
+
 @pytest.mark.parametrize("address", REMOTES)
 def test_a_remote_names_the_workspace_however_it_is_spelled(address: str) -> None:
     assert name_of_remote(address) == REMOTES[address]
