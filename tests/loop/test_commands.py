@@ -67,7 +67,7 @@ def test_a_task_that_was_reported_before_is_fine_and_said(world: World, holdfast
         (["progress", "--tasks-completed", "9"], 2, "9 tasks done of 2 are more than there are"),
         (["progress", "--tasks-total", "1"], 2, "2 tasks done of 1 are more than there are"),
         (["progress", "--current-phase", "-1"], 2, "must be a whole number that is not negative"),
-        (["progress", "--current-phase", "x"], 2, "not a valid integer"),
+        (["progress", "--current-phase", "x"], 2, "'x' is not a whole number"),
         (["progress"], 2, "There is no progress in that"),
         (["task-done", " "], 2, "A task needs a name"),
         (["fail", ""], 2, "FAILED needs a reason"),

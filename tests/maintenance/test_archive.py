@@ -108,7 +108,8 @@ def test_a_latch_of_the_archive_only_stops(
 def test_a_session_that_continues_the_strangers_does_not_comment_on_their_issue(
     archive: Path, holdfast: Holdfast, linear: FakeLinear
 ) -> None:
-    assert "ENG-12" in holdfast("resume").out
+    assert "another clone of this repository" in holdfast("resume").err
+    assert "ENG-12" in holdfast("resume", "--accept-foreign").out
     done = holdfast("checkpoint", "--task", "goes on")
     assert done.code == 0, done.err
     assert "if it is yours, give --issue ENG-12 once" in " ".join(done.out.split())

@@ -37,8 +37,7 @@ MIGRATIONS = os.path.join(os.path.dirname(__file__), "migrations")
 ANSWER_SECONDS = 60.0
 # A network that swallows everything is noticed after half a minute.
 _NETWORK = {
-    # A command that works without the server waits for this first, so it is short.
-    "connect_timeout": 5,
+    "connect_timeout": 10,
     "application_name": "holdfast",
     "keepalives_idle": 15,
     "keepalives_interval": 5,
