@@ -172,8 +172,6 @@ def pytest_collection_finish() -> None:
     keeper of a program is, would otherwise get its own copy of nearly every page."""
     gc.collect()
     gc.freeze()
-    # Each test's own garbage is small; to look for it after each 700 objects was a fiftieth of the time.
-    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(autouse=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import secrets
 import socket
@@ -56,6 +57,12 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
             connection.execute("CREATE DATABASE journals OWNER writer")
         yield server
         server.stop()
+
+
+@pytest.fixture(autouse=True)
+def no_connection_of_the_test_before() -> None:
+    """The server has eight. A command in this process leaves its own to the garbage."""
+    gc.collect()
 
 
 def with_password(url: str, password: str) -> str:
