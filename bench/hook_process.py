@@ -47,9 +47,9 @@ from holdfast.hooks.run import respond_to
 from holdfast.kernel.lock import WorkspaceLock
 waits = []
 acquire = WorkspaceLock.acquire
-def timed(lock):
+def timed(lock, *meanwhile):
     start = time.perf_counter()
-    acquire(lock)
+    acquire(lock, *meanwhile)
     waits.append(time.perf_counter() - start)
 WorkspaceLock.acquire = timed
 client, event, session, rounds = sys.argv[1:5]
