@@ -230,7 +230,7 @@ def attention(workspace: Workspace) -> list[Attention]:
         )
     queued = [path for root in worktrees(workspace) for path in inbox.waiting(root)]
     if queued and not workspace.spools:
-        wait = f"{plural(len(queued), 'command')} wait{'s' if len(queued) == 1 else ''}"
+        wait = plural(len(queued), "command waits", "commands wait")
         add(f"{wait} in .holdfast/inbox to be taken in", "holdfast doctor --fix")
     kept = quarantine.listing(workspace)
     if kept:

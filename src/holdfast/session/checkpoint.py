@@ -133,19 +133,8 @@ class CheckpointRun:
     """One checkpoint under way: what was asked for, what is known, and what was done so far."""
 
     __slots__ = (
-        *(
-            "actor",
-            "adopted",
-            "answer",
-            "ask",
-            "created",
-            "folder",
-            "head",
-            "id",
-            "known",
-            "lines",
-            "now",
-        ),
+        *("actor", "adopted", "answer", "ask", "created", "folder", "head", "id", "known"),
+        *("lines", "now"),
         *("profile", "prompt", "queued", "recorded", "request", "session", "settings", "snapshot"),
         *("_writer", "state_file", "state_problem", "steps", "warnings", "workspace"),
     )
@@ -592,7 +581,7 @@ def _weaknesses(run: CheckpointRun, prompt: str) -> list[str]:
 # Step 2
 
 
-QUESTION = "Files for this checkpoint's commit (names with blanks between them, or none)"
+QUESTION = "Files for this checkpoint's commit (names with blanks between them; empty for none)"
 
 
 def _ask_for_files(run: CheckpointRun) -> None:

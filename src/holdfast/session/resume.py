@@ -468,17 +468,19 @@ def _is_at_work(workspace: Workspace, session: str, source: tuple[str, str], now
         return False
     if client_process.has_slot(workspace, session):
         return client_process.lives(workspace, session, now)
+    return bool(source[0]) and _runs(workspace, _found_of(session, source, workspace.root), now)
+
+
+def _found_of(session: str, source: tuple[str, str], folder: str) -> FoundSession:
+    """A session whose client and transcript are known, as if it had just been found."""
     client: Any = source[0]
-    if not client:
-        return False
-    found: FoundSession = {
+    return {
         "client": client,
         "session": session,
         "path": source[1],
         "modified": 0,
-        "cwd": workspace.root,
+        "cwd": folder,
     }
-    return _runs(workspace, found, now)
 
 
 def _lost(
@@ -495,15 +497,7 @@ def _lost(
     if not request.get("quick") and request.get("look", True):
         from holdfast.session.edits import list_lacking
 
-        client: Any = source[0]
-        found: FoundSession = {
-            "client": client,
-            "session": session,
-            "path": source[1],
-            "modified": 0,
-            "cwd": seen["cwd"],
-        }
-        lost = list_lacking(workspace, found, seen)
+        lost = list_lacking(workspace, _found_of(session, source, seen["cwd"]), seen)
         if lost is not None:
             return lost
     return lost_files(workspace, seen, present)

@@ -169,7 +169,7 @@ def check_inboxes(workspace: Workspace, now: int, fix: bool) -> Check:
     if waiting:
         return new_check(
             "inbox",
-            f"{plural(len(waiting), 'command')} of sandboxed agents {'waits' if len(waiting) == 1 else 'wait'}.",
+            f"{plural(len(waiting), 'command waits', 'commands wait')} in .holdfast/inbox to be taken in.",
             status="warning",
             why="They could not write the journal; any next command here takes them in.",
             fix="holdfast doctor --fix",
