@@ -394,6 +394,42 @@ def test_a_persons_command_reaches_python_and_is_denied(hooks: Hooks, client: st
         assert "Only a person may run" in denied(client, answer), line
 
 
+# A shell, and the version of bash that it is taken for: dash with one is a bash that knows no `read -N`.
+SHELLS = [("/bin/sh", ""), ("/bin/bash", ""), ("/bin/sh", "3.2.57(1)-release")]
+
+
+@pytest.mark.parametrize(("shell", "version"), SHELLS)
+def test_a_long_payload_is_read_to_its_end_by_each_shell(
+    hooks: Hooks, shell: str, version: str
+) -> None:
+    if version:
+        hooks.environment["BASH_VERSION"] = version
+    begin(hooks, "claude")
+    text = "echo 'größer'\n" * 2_000
+    told = {"tool_name": "Bash", "tool_input": {"command": text}}
+    assert hooks("claude", "PreToolUse", shell=shell, **told) == {}
+    assert hooks.starts() == []
+    for line in PERSONS_LINES:
+        told["tool_input"] = {"command": text + line}
+        answer = hooks("claude", "PreToolUse", shell=shell, **told)
+        assert "Only a person may run" in denied("claude", answer), line
+
+
+@pytest.mark.parametrize("shell", ["/bin/sh", "/bin/bash"])
+def test_in_a_linked_worktree_and_in_a_folder_no_python_is_started(
+    hooks: Hooks, tmp_path: Path, git: Git, shell: str
+) -> None:
+    side, below = tmp_path / "side", hooks.root / "src"
+    git("worktree", "add", "--quiet", str(side), at=hooks.root)
+    below.mkdir()
+    for folder in (side, below):
+        hooks.root = folder
+        begin(hooks, "claude", folder.name)
+        for event in ("PreToolUse", "PostToolUse"):
+            assert hooks("claude", event, shell=shell, session_id=folder.name, **MAKE) == {}
+        assert hooks.starts() == []
+
+
 def test_a_project_that_is_called_holdfast_costs_no_python(hooks: Hooks) -> None:
     begin(hooks, "claude")
     told: dict[str, Any] = {

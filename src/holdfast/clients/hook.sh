@@ -10,7 +10,7 @@ trap 'exit 0' 0
 exec 2>/dev/null
 set +e +u -f
 client=$1 event=$2 unread=$3
-payload='' has_payload='' root='' home='' python='' entry='' libraries='' verdict=ask
+has_payload='' python='' entry='' libraries='' verdict=ask known_root='' is_usual=''
 
 case $event in
 PreToolUse | BeforeTool | tool.execute.before) means=tool ;;
@@ -21,20 +21,108 @@ PreCompress) means=compress ;;
 esac
 start=''
 case $client in
+codex) session=$PPID ;; # Codex names no session to its hooks; its process runs one at a time
 # Copilot CLI runs the hooks in Claude Code's settings, also in a shell of Claude Code's.
 claude) [ "$COPILOT_PROJECT_DIR" ] && session='' || session=$CLAUDE_CODE_SESSION_ID start=$CLAUDE_PROJECT_DIR ;;
 gemini) session=$GEMINI_SESSION_ID start=$GEMINI_PROJECT_DIR ;;
-codex) session=$PPID ;; # Codex names no session to its hooks; its process runs one at a time
-copilot) session=$PPID start=$COPILOT_PROJECT_DIR ;; # the same
+copilot) session=$PPID start=$COPILOT_PROJECT_DIR ;; # as Codex
 opencode) session=$OPENCODE_SESSION_ID ;;
 qwen) session=$QWEN_CODE_SESSION_ID start=$QWEN_PROJECT_DIR ;;
 *) session='' ;;
 esac
+mark=$here/sessions/$client.$session
 case $session in
+"$PPID") ;; # a number; bash takes its time for the ranges of the next line
 '' | .* | *[!A-Za-z0-9_.-]*) mark='' ;;
-*) mark=$here/sessions/$client.$session ;;
 esac
 [ -d "$start" ] || start=$PWD
+
+# The usual events, in tests alone: the session began at the root of its repository and is there, and nothing in
+# the workspace could want Python. The mark is read as text and never run: an agent could write it. It only says
+# that Python looked; where the workspace is, the client says. What is below the line that ends the hook is not
+# even parsed, which is most of bash's time here.
+if [ "$mark" ] && [ -r "$mark" ] && [ $means != other ]; then
+  { IFS= read -r known_root && IFS= read -r known_home && IFS= read -r state && IFS= read -r flags &&
+    IFS= read -r turn; } <"$mark" || known_root=''
+  root=$start home=$start/.git/holdfast seen=$start/.holdfast/seen/$client.$event
+  if [ "$root" = "$known_root" ] && [ "$home" = "$known_home" ] && [ "$start" = "$PWD" ] && [ -d "$start/.git" ] &&
+    [ -f "$home/quiet" ] && [ "$flags" ] && [ -z "$HOLDFAST_HOME" ] &&
+    ! [ -e "$home/latch" -o -e "$root/.holdfast/latch" -o -e "$home/forward" -o -d "$home/alerts" -o \
+      -d "$root/.autopilot" -o -d "$root/.holdfast/lives" -o -d "$root/.holdfast/shared" ]; then
+    is_usual=1
+    # The time of each client's last event; `doctor` reads it, too.
+    [ $means = used ] && true >"$seen" && exit 0
+  fi
+fi
+
+# Whether the command of a tool is one that an agent may give. What only a person may do can stand in a shell's
+# command. Quotes within a word hide nothing: the text is split at them and put together again.
+is_harmless() {
+  has_payload=1 payload=''
+  # Shells read a pipe byte by byte. bash 4 can take it in blocks: 1 says that it came to the end.
+  [ "$BASH_VERSION" ] && IFS= read -r -d '' -N 33554432 payload
+  case $?$BASH_VERSION in
+  1?*) ;;
+  0*) return 1 ;; # longer than any that Python reads
+  *)
+    while IFS= read -r line || [ -n "$line" ]; do
+      payload=$payload${payload:+"
+"}$line
+    done
+    ;;
+  esac
+  IFS="\\\"'"
+  set -- $payload
+  IFS=
+  line="$*"
+  IFS=' '
+  case $line in
+  @PERSONS@) return 1 ;;
+  # A question of the agent's to its person.
+  *AskUserQuestion* | *ask_user* | *request_user_input*) return 1 ;;
+  esac
+}
+
+[ "$is_usual" ] && [ $means = tool ] && { [ "$unread" = unread ] || is_harmless; } && true >"$seen" && exit 0
+
+# Whatever else may be in a workspace. 1 when Python has to answer; 0 when a turn or a session ends and it need
+# not; otherwise this ends the hook.
+look() {
+  # A stop, an alert, or a journal on a server: Python knows more.
+  [ -f "$home/quiet" ] || return 1
+  [ -e "$home/latch" ] || [ -e "$root/.holdfast/latch" ] || [ -e "$home/forward" ] && return 1
+  if [ -d "$home/alerts" ]; then
+    set +f
+    for alert in "$home/alerts"/*; do
+      [ -e "$alert" ] && set -f && return 1
+    done
+    set -f
+  fi
+  # What follows compares this time with the times at which a look is due.
+  seen=$root/.holdfast/seen/$client.$event
+  true >"$seen" || return 1
+  # A budget or an agent of the fleet is looked at once a minute, and answers a stop.
+  [ -d "$root/.autopilot" ] || [ -d "$root/.holdfast/lives" ] && flags=''
+
+  case $means in
+  used)
+    # Another session edited a file of this one's; `hooks/shared_worktree.py` has the folder.
+    [ -e "$root/.holdfast/shared/tell" ] && return 1
+    [ "$flags" ] && exit 0
+    ;;
+  tool)
+    [ "$unread" = unread ] || is_harmless || return 1
+    # Two sessions are at work here: Python looks whether they edit the same file.
+    [ -d "$root/.holdfast/shared" ] && return 1
+    # opencode tells nobody that a tool was used, so that its sessions are looked at here.
+    [ "$flags" ] || [ $client != opencode ] && exit 0
+    ;;
+  *) return 0 ;;
+  esac
+  # Due when the mark's time is past; also when a clock was set back to before it was made.
+  [ "$seen" -nt "$mark" ] || [ "$mark.since" -nt "$seen" ] || exit 0
+  return 1
+}
 
 # The workspace of a folder, as Python finds it: its root, and the home that its worktrees share.
 find_home() {
@@ -65,94 +153,31 @@ find_home() {
   [ -n "$root" ]
 }
 
-# The usual events, in tests alone. A `break` leaves them to Python. What is below `done` is not even
-# parsed when nothing is left to do, which is a third of bash's time here.
-while :; do
-  [ $means != other ] && [ -n "$mark" ] && [ -r "$mark" ] || break
-  # Read as text and never run: an agent could write it. It only says that Python looked; where the
-  # workspace is, the client says.
-  { IFS= read -r known_root && IFS= read -r known_home && IFS= read -r state &&
-    IFS= read -r flags && IFS= read -r turn; } <"$mark" || break
-  find_home "$start" || break
-  [ "$root" = "$known_root" ] || [ "$root" -ef "$known_root" ] || break
-  [ "$home" = "$known_home" ] || [ "$home" -ef "$known_home" ] || break
+# Elsewhere in a workspace, and in its other worktrees.
+find_and_look() {
+  find_home "$start" || return 1
+  [ "$root" = "$known_root" ] || [ "$root" -ef "$known_root" ] || return 1
+  [ "$home" = "$known_home" ] || [ "$home" -ef "$known_home" ] || return 1
   # The agent may have gone into another workspace, whose stop holds there as well.
-  if [ "$PWD" != "$start" ]; then
-    at=$PWD
-    while [ "$at" != "$root" ]; do
-      [ -n "$at" ] || break 2
-      for name in .git .holdfast holdfast.toml pyproject.toml; do
-        [ -e "$at/$name" ] && break 3
-      done
-      at=${at%/*}
+  at=$PWD
+  [ "$at" = "$start" ] && at=$root
+  while [ "$at" != "$root" ]; do
+    [ -n "$at" ] || return 1
+    for name in .git .holdfast holdfast.toml pyproject.toml; do
+      [ -e "$at/$name" ] && return 1
     done
-  fi
-  # A stop, an alert, or a journal on a server: Python knows more.
-  [ -f "$home/quiet" ] || break
-  [ -e "$home/latch" ] && break
-  [ -e "$root/.holdfast/latch" ] && break
-  [ -e "$home/forward" ] && break
-  if [ -d "$home/alerts" ]; then
-    set +f
-    for alert in "$home/alerts"/*; do
-      [ -e "$alert" ] && set -f && break 2
-    done
-    set -f
-  fi
-  # The time of each client's last event. What follows compares it with the times at which a look is due.
-  seen=$root/.holdfast/seen/$client.$event
-  true >"$seen" || break
-  # A budget or an agent of the fleet is looked at once a minute, and answers a stop.
-  [ -d "$root/.autopilot" ] && flags=''
-  [ -d "$root/.holdfast/lives" ] && flags=''
+    at=${at%/*}
+  done
+  look
+}
 
-  case $means in
-  used)
-    # Another session edited a file of this one's; `hooks/shared_worktree.py` has the folder.
-    [ -e "$root/.holdfast/shared/tell" ] && break
-    [ "$flags" ] && exit 0
-    ;;
-  tool)
-    # What only a person may do can stand in a shell's command. Quotes within a word hide nothing: the
-    # text is split at them and put together again.
-    if [ "$unread" != unread ]; then
-      has_payload=1
-      while IFS= read -r line || [ -n "$line" ]; do
-        payload=$payload${payload:+"
-"}$line
-      done
-      IFS="\\\"'"
-      set -- $payload
-      IFS=
-      line="$*"
-      IFS=' '
-      case $line in
-      @PERSONS@) break ;;
-      # A question of the agent's to its person.
-      *AskUserQuestion* | *ask_user* | *request_user_input*) break ;;
-      esac
-    fi
-    # Two sessions are at work here: Python looks whether they edit the same file.
-    [ -d "$root/.holdfast/shared" ] && break
-    # opencode tells nobody that a tool was used, so that its sessions are looked at here.
-    [ "$flags" ] || [ $client != opencode ] && exit 0
-    ;;
-  compress)
-    [ -e "$mark.captured" ] && [ ! "$seen" -nt "$mark.captured" ] && [ ! "$mark.since" -nt "$seen" ] && exit 0
-    ;;
-  esac
-  case $means in
-  used | tool)
-    # Due when the mark's time is past; also when a clock was set back to before it was made.
-    [ "$seen" -nt "$mark" ] && break
-    [ "$mark.since" -nt "$seen" ] && break
-    exit 0
-    ;;
-  esac
-  # A turn, a compaction or a session ended. With a loop, a budget or a question Python answers at once.
+# Python has to answer, unless a turn ends that has nothing to answer: no loop, no budget, no question.
+if [ "$known_root" ] && [ -z "$has_payload" ] && find_and_look; then
+  if [ $means = compress ] && [ -e "$mark.captured" ]; then
+    [ "$seen" -nt "$mark.captured" ] || [ "$mark.since" -nt "$seen" ] || exit 0
+  fi
   [ "$flags" = 'plain calm' ] && [ ! -e "$state" ] && verdict=keep
-  break
-done
+fi
 
 # The interpreter and the package to start: those that are written down; else, after a reinstall under
 # another Python, what is in the same environment now.
