@@ -20,15 +20,14 @@ from bench.plan_task import TASK
 from bench.subject import ACTOR
 from holdfast.kernel import config
 from holdfast.kernel.workspace import discover
-from holdfast.plans.begin import begin
 from holdfast.plans.cluster.address import Certificates
 from holdfast.plans.cluster.link import Link
 from holdfast.plans.executors import executor_of
-from holdfast.plans.lookup import read
 from holdfast.plans.news import Interrupts, Unattended
+from holdfast.plans.operations import begin
 from holdfast.plans.rules import document
-from holdfast.plans.run_stream import RunFolder
 from holdfast.plans.runner import Runner
+from holdfast.plans.runs import RunFolder, read
 from holdfast.streams import open_writer
 
 OURS, BASE = "a task of a run on Dask", "Dask's own empty task"

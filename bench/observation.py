@@ -15,7 +15,7 @@ from itertools import cycle
 import holdfast
 from bench.harness import Contender, Plan, Row, repository, take_turns, timed_row
 from holdfast.clients.discovery import session_at
-from holdfast.clients.usage.tally_file import FILE
+from holdfast.clients.usage.tally import FILE
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
 from holdfast.session import observation, pack, spending

@@ -30,11 +30,11 @@ from holdfast.kernel.stream_write import draft
 from holdfast.kernel.workspace import Workspace, discover
 from holdfast.note.rules import note
 from holdfast.plans import discovery
-from holdfast.plans.begin import begin
+from holdfast.plans.operations import begin
 from holdfast.streams import open_writer
 
 if TYPE_CHECKING:
-    from holdfast.plans.begin import Options
+    from holdfast.plans.operations import Options
 
 FLOOR = "an empty page of Starlette"
 BAR = 3.0

@@ -14,11 +14,11 @@ from bench.peer_dbos import Worker
 from bench.subject import ACTOR, STREAM, Latest, bench_writer, body
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
-from holdfast.plans.begin import begin
 from holdfast.plans.news import Interrupts, Unattended
+from holdfast.plans.operations import begin
 from holdfast.plans.rules import document
-from holdfast.plans.run_stream import RunFolder
 from holdfast.plans.runner import Runner
+from holdfast.plans.runs import RunFolder
 from holdfast.streams import open_writer
 
 OURS, BASE, DBOS = "a task of a run", "one durable record", "DBOS, a workflow of one step"

@@ -18,7 +18,7 @@ from holdfast.clients.codex import install as codex
 from holdfast.clients.copilot import install as copilot
 from holdfast.clients.gemini import install as gemini
 from holdfast.clients.qwen import install as qwen
-from holdfast.clients.settings.json_part import hook_group
+from holdfast.clients.settings.parts import hook_group
 from holdfast.version import __version__
 
 ROOT = Path(__file__).parent.parent

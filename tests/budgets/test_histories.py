@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from holdfast.budgets.rules import budget, triggers
-from holdfast.budgets.rules.ruling import judge
+from holdfast.budgets.rules.budget import judge
 from holdfast.budgets.rules.thresholds import DEFAULTS, STOP, TYPES, combined, level_of
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, NotAllowed

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import pytest
 
-from holdfast.fleet import epic_lock
 from holdfast.fleet import epic_readme as readme
 from holdfast.fleet.epic import Epic
 from holdfast.fleet.rules import epic_readme
@@ -143,7 +142,7 @@ def test_a_lock_expires_when_its_time_is_over_and_not_before(epic: Epic) -> None
     now = clock.parse("2026-01-15T14:30:00Z")
     for expires_at, is_held in ((now, True), (now - 1000, False)):
         held_by("Secondary-B", expires_at)
-        lock = epic_lock.EpicLock(str(LOCK.parent), LOCK.name, "me", "s", "o", now, 0.0)
+        lock = readme.EpicLock(str(LOCK.parent), LOCK.name, "me", "s", "o", now, 0.0)
         if is_held:
             with pytest.raises(StoreAway), lock:
                 pass
@@ -301,12 +300,12 @@ done
 """
 
 EDITOR = """
-from holdfast.fleet import epic_lock, epic_readme as readme
+from holdfast.fleet import epic_readme as readme
 from holdfast.fleet.epic import Epic
 from holdfast.fleet.rules import epic_readme
 
 # The pause after taking the lock would leave the shell alone most of the time.
-epic_lock.SETTLE_SECONDS = 0.0
+readme.SETTLE_SECONDS = 0.0
 epic = Epic(workspace, "")
 go = sys.stdin.readline()
 number = 0

@@ -17,7 +17,7 @@ from holdfast.clients import launcher
 from holdfast.clients.claude import install as claude
 from holdfast.clients.events import PERSONS_COMMANDS
 from holdfast.clients.settings import files
-from holdfast.clients.settings.json_part import JsonPart
+from holdfast.clients.settings.parts import JsonPart
 from holdfast.clients.table import CLIENTS as FACTS
 from holdfast.clients.table import NAMES as CLIENTS
 from holdfast.hooks import deferred_events, marks

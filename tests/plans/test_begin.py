@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast.kernel.errors import NotFound, Usage
-from holdfast.plans import lookup
+from holdfast.plans import runs
 from tests.plans.samples import DECISION
 from tests.plans.world import World, auto, wait_for
 
@@ -63,7 +63,7 @@ def test_what_is_not_there_is_refused_before_anything_is_written(
     with pytest.raises(Usage) as refused:
         world.begin(**options)
     assert refused.value.hint
-    assert list(lookup.every(world.workspace)) == []
+    assert list(runs.every(world.workspace)) == []
 
 
 @pytest.mark.parametrize("options", [{"task": "1/01#3"}, {"phase": "2"}])
@@ -91,12 +91,12 @@ def test_a_run_is_meant_by_a_unique_beginning_of_its_id(world: World) -> None:
     while len({id[0] for id in ids}) == len(ids):  # there are sixteen first letters
         ids.append(world.begin())
     last = ids[-1]
-    assert lookup.find_run(world.workspace, last[:7])["id"] == last
+    assert runs.find_run(world.workspace, last[:7])["id"] == last
     with pytest.raises(NotFound, match=f"runs begin with {last[0]}"):
-        lookup.find_run(world.workspace, last[0])
+        runs.find_run(world.workspace, last[0])
     for bad in ("../x", "a/b", "*", "%"):
         with pytest.raises(Usage):
-            lookup.find_run(world.workspace, bad)
+            runs.find_run(world.workspace, bad)
     code, answer, err = world.holdfast("plan", "resume", last[:7])
     assert (code, answer["data"]["run"]) == (0, last), err
 

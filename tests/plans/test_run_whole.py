@@ -14,7 +14,7 @@ import pytest
 from holdfast.kernel import clock, inbox
 from holdfast.kernel.errors import Conflict, StoreAway
 from holdfast.kernel.lock import WorkspaceLock
-from holdfast.plans import lookup
+from holdfast.plans import runs
 from tests import warm
 from tests.plans.world import PATIENCE, World, auto, wait_for
 
@@ -48,7 +48,7 @@ def test_a_second_run_of_living_plans_is_refused_also_again(world: World) -> Non
     wait_for(lambda: world.noted() == ["begun"])
     code, answer, _ = world.holdfast("plan", "run", "plans", "--again")
     assert (code, answer["error"]["kind"]) == (5, "running")
-    assert len(list(lookup.every(world.workspace))) == 1, "none was begun"
+    assert len(list(runs.every(world.workspace))) == 1, "none was begun"
     (world.root / "go").touch()
     first.communicate(timeout=PATIENCE)
     assert first.returncode == 0
@@ -89,7 +89,7 @@ def test_a_run_that_could_not_be_begun_is_never_begun_later(
             world.begin()
     assert away.value.kind == "read_only"
     assert list(inbox.waiting(str(world.root))) == []
-    assert list(lookup.every(world.workspace)) == []
+    assert list(runs.every(world.workspace)) == []
 
 
 # Whoever reads
@@ -157,4 +157,4 @@ def test_a_link_out_of_the_worktree_is_refused_before_anything_runs(
     code, answer, _ = world.holdfast("plan", "run", "plans")
     assert (code, answer["error"]["kind"]) == (4, "outside_workspace")
     assert world.noted() == []
-    assert list(lookup.every(world.workspace)) == []
+    assert list(runs.every(world.workspace)) == []

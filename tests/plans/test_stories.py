@@ -10,7 +10,7 @@ import pytest
 import holdfast as library
 from holdfast.gates import lookup as gates
 from holdfast.kernel import canonical_json, clock
-from holdfast.plans import lookup
+from holdfast.plans import runs
 from tests.cli.conftest import Holdfast
 from tests.gates.person import Terminal
 from tests.plans.world import VERIFY, World, auto
@@ -76,7 +76,7 @@ def test_a_wave_has_the_number_that_its_file_says(world: World, holdfast: Holdfa
     assert "wave 5" in holdfast("plan", "run", "plans", "--dry-run").out
     answer = holdfast("plan", "run", "plans")
     assert answer.code == 8, answer.err
-    state = lookup.find_run(world.workspace, "")
+    state = runs.find_run(world.workspace, "")
     shown = holdfast("plan", "show").out
     assert "wave 5" in shown
     assert "1 · wave 2" in shown
@@ -91,7 +91,7 @@ def test_a_wave_has_the_number_that_its_file_says(world: World, holdfast: Holdfa
     ]
     assert {event["wave"] for event in events} == {5}
     # And the tasks are counted alike: 3 of the run, 2 of the second plan.
-    assert lookup.count(state) == {"done": 2, "total": 3}
+    assert runs.count(state) == {"done": 2, "total": 3}
     assert "1/2" in shown
     assert "2/3" in shown
     assert "| 1/02 | begun | 1/2 |" in transponder
@@ -233,7 +233,7 @@ def test_an_inbox_does_not_answer_for_a_run(world: World, holdfast: Holdfast) ->
         "1/01", auto(world.note("one")) + VERIFY + auto(world.note("two")), autonomous="false"
     )
     assert holdfast("plan", "run", "plans").code == 8
-    run = lookup.find_run(world.workspace, "")
+    run = runs.find_run(world.workspace, "")
     (gate,) = world.open_gates()
     command = {"do": "answer", "plan": "1/01", "key": "2", "gate": gate}
     command |= {"verdict": "yes", "answer": "approved", "text": "", "by": "ada"}

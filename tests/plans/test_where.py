@@ -7,7 +7,7 @@ import pytest
 from holdfast.cli.plan_screen import screen
 from holdfast.kernel import clock
 from holdfast.kernel.digest import new_id
-from holdfast.plans.run_stream import RunFolder, RunStream
+from holdfast.plans.runs import RunFolder, RunStream
 from tests.cli.conftest import Holdfast
 from tests.plans.world import World, auto
 

@@ -20,12 +20,12 @@ from holdfast.kernel import clock
 from holdfast.kernel.rules import Person
 from holdfast.kernel.workspace import discover
 from holdfast.plans import discovery
-from holdfast.plans import lookup as reading
-from holdfast.plans.begin import begin
+from holdfast.plans import runs as reading
 from holdfast.plans.executors import LocalExecutor
 from holdfast.plans.news import Halted, Interrupts, Unattended
-from holdfast.plans.run_stream import RunFolder
+from holdfast.plans.operations import begin
 from holdfast.plans.runner import Runner
+from holdfast.plans.runs import RunFolder
 from holdfast.processes import tree
 from holdfast.streams import open_writer
 from tests import warm

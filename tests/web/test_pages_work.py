@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from holdfast.kernel import clock
-from holdfast.plans.run_stream import RunFolder, RunStream
+from holdfast.plans.runs import RunFolder, RunStream
 from holdfast.web.table import PAGES
 from tests.plans.world import World as Plans
 from tests.plans.world import auto

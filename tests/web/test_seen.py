@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.budgets.check import Budget
 from holdfast.kernel import clock
-from holdfast.plans.run_stream import RunFolder, RunStream
+from holdfast.plans.runs import RunFolder, RunStream
 from holdfast.web.cards import in_larger_units
 from holdfast.web.record_text import without_terminal_codes
 from holdfast.web.rendering import Renderer

@@ -7,8 +7,8 @@ from holdfast.budgets.limits import InForce, in_force, in_force_anyway
 from holdfast.budgets.measure import gather
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules import budget as rules
+from holdfast.budgets.rules.budget import judge, risen
 from holdfast.budgets.rules.documents import THRESHOLD_STOP
-from holdfast.budgets.rules.ruling import judge, risen
 from holdfast.budgets.rules.thresholds import EXTRA_TYPES
 from holdfast.budgets.stop import put_back
 from holdfast.clients.table import own_id

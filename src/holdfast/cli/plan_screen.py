@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from holdfast.cli.terminal import bar, cut, one_line, safe, style, table, unstyle
 from holdfast.kernel import clock
 from holdfast.kernel.text import width
-from holdfast.plans import lookup
+from holdfast.plans import runs
 from holdfast.plans.rules.drawing import MARKS, state_of
 from holdfast.plans.rules.ready import numbered_waves, waiting_gates, wave_at
 from holdfast.plans.rules.run_model import (
@@ -63,7 +63,7 @@ def screen(
 
 def _head(state: RunState, now: int, cost: str, *, waits: bool = False, columns: int = 0) -> str:
     """One line. A narrow screen goes without the phase and the bar; how far the run is, it always shows."""
-    count = lookup.count(state)
+    count = runs.count(state)
     phase, wave = wave_at(state)
     run = f"{style('Run', bold=True)} {state['id']}"
     status = style("waits", "yellow") if waits else status_word(state)
@@ -111,7 +111,7 @@ def _waves(
 
 def _plan_row(plan: PlanRun, now: int, last_line: Callable[[str], str]) -> list[str]:
     mark, colour = look(plan)
-    count = lookup.count_of(plan)
+    count = runs.count_of(plan)
     return [
         style(mark, colour),
         safe(plan["plan"]["plan"]),
@@ -183,7 +183,7 @@ def summary(state: RunState, alerts: Sequence[str] = ()) -> list[str]:
 def ways_on(state: RunState, alerts: Sequence[str] = ()) -> list[str]:
     """What to type, in this order, so that a run that stands still goes on. `alerts` are the types of
     those that wait."""
-    again, pause = lookup.resume_command(state), state["pause"]
+    again, pause = runs.resume_command(state), state["pause"]
     reason = pause["reason"] if pause is not None else ""
     if pause is not None and reason == ALERT_WAITS:
         alerts = alerts or pause["text"].split(", ")

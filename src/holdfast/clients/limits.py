@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients.folders import object_in
+from holdfast.clients.discovery import object_in
 from holdfast.clients.table import CLIENTS, part
 from holdfast.kernel import clock
 from holdfast.kernel.patterns import IGNORECASE, compile_later

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients import folders
+from holdfast.clients import discovery
 from holdfast.clients.claude import sessions as claude_sessions
 from holdfast.clients.lines import read_object
 from holdfast.clients.table import CLIENTS
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any, Literal
 
-    from holdfast.clients.folders import FoundSession
+    from holdfast.clients.discovery import FoundSession
     from holdfast.clients.table import ClientName
 
     Liveness = Literal["alive", "ended", "unknown"]
@@ -132,7 +132,7 @@ def _state_of(record: dict[str, Any]) -> Liveness | None:
         here = os.readlink("/proc/self/ns/pid")
     except OSError:
         return "unknown"
-    machine = folders.first_line("/etc/machine-id")
+    machine = discovery.first_line("/etc/machine-id")
     if domain != f"linux:{machine}:{here}":
         return "unknown"
     return "alive" if identity.started(pid) == started else "ended"
@@ -171,7 +171,7 @@ def _from_proc() -> Iterator[ClientProcess]:
     for name in os.listdir(identity.PROC):
         if not name.isdigit():
             continue
-        argv = _words(folders.head_of(f"{identity.PROC}/{name}/cmdline"))
+        argv = _words(discovery.head_of(f"{identity.PROC}/{name}/cmdline"))
         client = client_of(argv)
         entry = identity.entry(int(name)) if client else None
         if client is None or entry is None or entry.state in identity.ENDED:
@@ -187,7 +187,7 @@ def _words(line: bytes) -> list[str]:
 
 def _boot_time() -> int:
     """In milliseconds since the epoch; 0 when it is not known."""
-    for line in folders.head_of(f"{identity.PROC}/stat", folders.MOST_BYTES).split(b"\n"):
+    for line in discovery.head_of(f"{identity.PROC}/stat", discovery.MOST_BYTES).split(b"\n"):
         if line.startswith(b"btime "):
             return int(line[6:]) * 1000
     return 0

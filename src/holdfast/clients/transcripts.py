@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from holdfast.clients.conversation import ReaderState, SessionEvent, Transcript
-    from holdfast.clients.folders import FoundSession
+    from holdfast.clients.discovery import FoundSession
     from holdfast.clients.liveness import ClientProcess, Liveness
 
     class ReadProgress(TypedDict):

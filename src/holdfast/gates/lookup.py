@@ -23,7 +23,7 @@ STREAMS = "gate:"
 # So many of the newest gates are looked through for the latest answers.
 MOST_GATES = 10_000
 # A plan's run knows its gates by the names of its plan, too; plans are above gates.
-_RUNS = "holdfast.plans.lookup"
+_RUNS = "holdfast.plans.runs"
 MOST = 10
 # Why an answer does not count.
 UNSIGNED = "without a valid signature (gate.signers)"

@@ -13,8 +13,8 @@ from holdfast.streams import open_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from holdfast.clients.discovery import FoundSession
     from holdfast.clients.events import Client, HookEvent, HookOutcome
-    from holdfast.clients.folders import FoundSession
     from holdfast.git.run import Running
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.resume import ResumeRequest

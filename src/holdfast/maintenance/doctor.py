@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from holdfast.clients.hook_runs import hook_runs
+from holdfast.clients.condition import hook_runs
 from holdfast.clients.installation import server
 from holdfast.kernel import config, latch
 from holdfast.kernel.errors import HoldfastError
-from holdfast.maintenance.checks import journal, work_tree
-from holdfast.maintenance.checks.check import new_check
+from holdfast.maintenance.checks import journal, new_check, work_tree
 from holdfast.maintenance.checks.clients import check_clients, check_failures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypedDict
 
-    from holdfast.clients.hook_runs import HookRuns
+    from holdfast.clients.condition import HookRuns
     from holdfast.journal.interface import Refusal
     from holdfast.kernel.workspace import Workspace
-    from holdfast.maintenance.checks.check import Check
+    from holdfast.maintenance.checks import Check
 
     class Diagnosis(TypedDict):
         """All checks, and the writes that were refused and kept."""

@@ -20,9 +20,9 @@ from holdfast.loop.rules.checkpoint import (
     waiting_for,
 )
 from holdfast.loop.rules.model import FAILED, IN_PROGRESS
-from holdfast.plans import lookup as runs
+from holdfast.plans import runs as runs
 from holdfast.plans.rules.ready import waiting_gates
-from holdfast.plans.run_stream import RunFolder
+from holdfast.plans.runs import RunFolder
 from holdfast.processes.lease import is_held
 from holdfast.remote import server_time
 from holdfast.session.handover_text import age_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
+from holdfast.clients.condition import clients_with_ours
 from holdfast.clients.installation import detect, server
-from holdfast.clients.settings.condition import clients_with_ours
 from holdfast.clients.table import CLIENTS
 from holdfast.git.repository import read_head
 from holdfast.kernel.errors import HoldfastError

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 from holdfast.budgets.limits import PROJECT_FILE
 from holdfast.kernel.arguments import checks_arguments
 from holdfast.kernel.git_exclude import hide_new
-from holdfast.plans import lookup, operations
-from holdfast.plans.begin import check_plans
+from holdfast.plans import operations, runs
 from holdfast.plans.discovery import NewPlan, NewPlanRequest, write_plan
 from holdfast.plans.operations import (
     AbandonRequest,
@@ -19,6 +18,7 @@ from holdfast.plans.operations import (
     RunContext,
     RunOutcome,
     RunRequest,
+    check_plans,
 )
 from holdfast.plans.rules.ready import waiting_gates
 
@@ -108,7 +108,7 @@ class Plans:
 
     def show(self, run: str = "") -> RunState:
         """What is known of a run, by its id or a unique beginning of it."""
-        return lookup.find_run(self._workspace, run)
+        return runs.find_run(self._workspace, run)
 
     def _context(self) -> RunContext:
         return RunContext(writer=self._writer, actor=self._actor)
@@ -123,6 +123,6 @@ def _result(outcome: RunOutcome, warnings: list[str]) -> PlanResult:
         "text": halted.text if halted else "",
         "waypoint": halted.waypoint if halted else "",
         "gates": [state["plans"][id]["gates"][key]["gate"] for id, key in waiting_gates(state)],
-        **lookup.count(state),
+        **runs.count(state),
         "warnings": warnings,
     }

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
     from holdfast.plans.executors import TaskWork
     from holdfast.plans.news import News
-    from holdfast.plans.run_stream import RunStream
+    from holdfast.plans.runs import RunStream
     from holdfast.processes.supervisor import Ended
 
 APPROVED = "✅ Checkpoint approved, continuing..."

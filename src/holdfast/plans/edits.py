@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from holdfast.plans.news import Attendant
     from holdfast.plans.rules.model import Plan
     from holdfast.plans.rules.run_model import PlanRun
-    from holdfast.plans.run_stream import RunStream
+    from holdfast.plans.runs import RunStream
 
 OLD, NEW = "old", "new"
 GONE = "gone"

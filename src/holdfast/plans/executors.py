@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from holdfast.plans.cluster.address import Certificates
     from holdfast.plans.cluster.link import Link
     from holdfast.plans.rules.run_model import RunState
-    from holdfast.plans.run_stream import RunFolder
+    from holdfast.plans.runs import RunFolder
     from holdfast.processes.supervisor import Ended, Stage
 
 

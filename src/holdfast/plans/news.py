@@ -11,7 +11,7 @@ from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules.thresholds import STOP, number_at
 from holdfast.gates import person as people
 from holdfast.kernel import clock
-from holdfast.plans import lookup
+from holdfast.plans import runs
 from holdfast.plans.rules.ready import wave_at
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.rules import Person
     from holdfast.kernel.workspace import Workspace
     from holdfast.plans.rules.run_model import RunState
-    from holdfast.plans.run_stream import RunStream
+    from holdfast.plans.runs import RunStream
 
     # The event, the run's state, and of each token what its work said last.
     Tell = Callable[["RunEvent", RunState, Callable[[str], str]], None]
@@ -112,7 +112,7 @@ class News:
     ) -> None:
         state = self._stream.state
         here, wave = wave_at(state)
-        counts = lookup.count(state)
+        counts = runs.count(state)
         self._tell(
             {
                 "event": event,

@@ -13,7 +13,7 @@ from holdfast.kernel import clock
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.state import load
 from holdfast.kernel.views.files import target_of
-from holdfast.plans import lookup
+from holdfast.plans import runs
 from holdfast.plans.rules import flight, logbook
 from holdfast.plans.rules.ready import (
     is_done,
@@ -24,7 +24,7 @@ from holdfast.plans.rules.ready import (
     wave_at,
 )
 from holdfast.plans.rules.run_model import ABANDONED, PHASE_COMPLETE, STOPPED
-from holdfast.plans.run_stream import one_at_a_time
+from holdfast.plans.runs import one_at_a_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -157,7 +157,7 @@ class Flight:
 
     def _board(self, state: RunState, reason: str, text: str, path: str) -> Board:
         budget = self._budget.budget.state()
-        counts = lookup.count(state)
+        counts = runs.count(state)
         goes_on = not reason or reason in (PHASE_COMPLETE, ABANDONED)
         status = state["status"] if goes_on else "paused"
         waits = [_waits(state, id, key) for id, key in waiting_gates(state)]
@@ -181,7 +181,7 @@ class Flight:
             "acknowledged": list(budget["acknowledgments"]),
             "branch": self._branch(),
             "waypoint": path,
-            "resume": AGAIN if state["status"] == ABANDONED else lookup.resume_command(state),
+            "resume": AGAIN if state["status"] == ABANDONED else runs.resume_command(state),
         }
 
     def _branch(self) -> str:
@@ -204,7 +204,7 @@ class Flight:
             totals=budget["values"],
             thresholds=budget["limits"] or self._budget.budget.in_force().limits,
             acknowledgments=budget["acknowledgments"],
-            resume=lookup.resume_command(state),
+            resume=runs.resume_command(state),
             taken=self._taken(reason, known["waypoint"]["path"] if known["waypoint"] else "", now),
             now=now,
         )
@@ -226,7 +226,7 @@ class Flight:
         )
         if plan is None or not begun:
             return None
-        counts = lookup.count_of(plan)
+        counts = runs.count_of(plan)
         return {
             "phase": plan["plan"]["phase"],
             "plan": plan["plan"]["plan"],
@@ -236,7 +236,7 @@ class Flight:
             "created": clock.precise(clock.now()),
             "why": text or reason,
             "next": place["next_task"] or "",
-            "resume": lookup.resume_command(state),
+            "resume": runs.resume_command(state),
         }
 
     # The logbook
@@ -274,7 +274,7 @@ def _logbook_of(plan: Plan) -> str:
 
 
 def _row(id: str, plan: PlanRun) -> tuple[str, str, int, int]:
-    count = lookup.count_of(plan)
+    count = runs.count_of(plan)
     status = "done" if plan["closed"] or is_done(plan) else "begun" if plan["began_at"] else "open"
     return (id, status, count["done"], count["total"])
 

@@ -14,7 +14,7 @@ from holdfast.estop.stop import lifted_by
 from holdfast.kernel import clock, config, latch
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, HoldfastError, Stopped, StoreAway
-from holdfast.plans import lookup, task_programs
+from holdfast.plans import runs, task_programs
 from holdfast.plans.checkpoints import Checkpoints
 from holdfast.plans.edits import Edited
 from holdfast.plans.news import Halted, News
@@ -34,7 +34,7 @@ from holdfast.plans.rules.run_model import (
 )
 from holdfast.plans.run_budget import RunBudget
 from holdfast.plans.run_files import Flight, refuse_outside
-from holdfast.plans.run_stream import RunStream, one_at_a_time, refuse_alive
+from holdfast.plans.runs import RunStream, one_at_a_time, refuse_alive
 from holdfast.plans.worktrees import NotGivenBack, Worktrees
 from holdfast.processes.identity import own
 from holdfast.processes.lease import Lease
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from holdfast.plans.news import Attendant, Interrupts, Tell
     from holdfast.plans.rules.ready import Act
     from holdfast.plans.rules.run_model import PlanRun, RunLife, RunState
-    from holdfast.plans.run_stream import RunFolder
+    from holdfast.plans.runs import RunFolder
     from holdfast.plans.task_programs import OnGoals
     from holdfast.processes.supervisor import Ended
 
@@ -112,7 +112,7 @@ class Runner:
         refuse_outside(self.workspace, (one["plan"] for one in self.state["plans"].values()))
         with ExitStack() as held:
             with one_at_a_time(self.workspace):
-                refuse_alive(self.workspace, lookup.paths_of(self.state), but=self.place.id)
+                refuse_alive(self.workspace, runs.paths_of(self.state), but=self.place.id)
                 held.enter_context(lease)
             left = self.executor.end_leftovers([token for _, _, token in self._at_work()])
             if left:

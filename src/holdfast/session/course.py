@@ -16,7 +16,7 @@ from holdfast.session.outcome import ends_of, steps_of
 
 if TYPE_CHECKING:
     from holdfast.clients.conversation import SessionEvent
-    from holdfast.clients.folders import FoundSession
+    from holdfast.clients.discovery import FoundSession
     from holdfast.clients.transcripts import ReadProgress
 
 MomentKind = Literal["request", "edit", "failure", "task"]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from holdfast.clients.conversation import SessionEvent
-    from holdfast.clients.folders import FoundSession
+    from holdfast.clients.discovery import FoundSession
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.observed_state import Observation
     from holdfast.session.rules.replay import EditProblem, SessionEdit

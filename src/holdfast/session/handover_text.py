@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from holdfast.clients.folders import FoundSession
+    from holdfast.clients.discovery import FoundSession
     from holdfast.session.observed_state import Observation
     from holdfast.session.pack import StatedPart
     from holdfast.session.rules.model import Claim, SessionState

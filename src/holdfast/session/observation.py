@@ -13,7 +13,7 @@ import apsw
 from holdfast.clients.lines import Unread
 from holdfast.clients.usage import amounts
 from holdfast.clients.usage.reader import forget_observation, key_of, refresh
-from holdfast.clients.usage.tally_file import in_memory, open_tally
+from holdfast.clients.usage.tally import in_memory, open_tally
 from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import StoreAway
 from holdfast.session import session_files, sessions, spending
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypedDict
 
-    from holdfast.clients.folders import FoundSession
+    from holdfast.clients.discovery import FoundSession
     from holdfast.clients.usage.model import Source
     from holdfast.clients.usage.tally import Tally
     from holdfast.kernel.workspace import Workspace

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from holdfast.clients.table import title_of
-from holdfast.clients.usage.tally_file import FILE, open_tally
+from holdfast.clients.usage.tally import FILE, open_tally
 from holdfast.kernel import clock
 from holdfast.session.usage_limits import local_time, span
 

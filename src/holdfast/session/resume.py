@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Container
     from typing import Any, TypedDict
 
-    from holdfast.clients.folders import FoundSession
+    from holdfast.clients.discovery import FoundSession
     from holdfast.git.run import Running
     from holdfast.git.status import StatusChange
     from holdfast.kernel.workspace import Workspace

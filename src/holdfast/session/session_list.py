@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from holdfast.clients.folders import FoundSession
+    from holdfast.clients.discovery import FoundSession
     from holdfast.clients.liveness import ClientProcess
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.rules.model import SessionState

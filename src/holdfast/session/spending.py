@@ -19,7 +19,7 @@ from holdfast.clients.table import NAMES, clients_at_home, own_id, part
 from holdfast.clients.usage import amounts
 from holdfast.clients.usage.model import Found
 from holdfast.clients.usage.reader import key_of, refresh, take
-from holdfast.clients.usage.tally_file import in_memory, open_tally
+from holdfast.clients.usage.tally import in_memory, open_tally
 from holdfast.kernel import clock, config
 from holdfast.kernel.errors import StoreAway, Usage
 from holdfast.session import quotas, sessions

@@ -24,7 +24,7 @@ from holdfast.web.session_reader import CostReader, SessionReader, SessionView
 from holdfast.web.workspaces import ServedWorkspace, Site, look_at
 
 if TYPE_CHECKING:
-    from holdfast.maintenance.checks.check import Check
+    from holdfast.maintenance.checks import Check
     from holdfast.session.spending import SessionCosts
 
 MEASURE_SECONDS = 3.0

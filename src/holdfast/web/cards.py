@@ -24,11 +24,11 @@ from holdfast.loop.rules.checkpoint import (
     waiting_for,
 )
 from holdfast.loop.rules.model import COMPLETE
-from holdfast.plans import lookup
+from holdfast.plans import runs as plan_runs
 from holdfast.plans.rules import run as run_rules
 from holdfast.plans.rules.ready import waiting_gates, wave_at
 from holdfast.plans.rules.run_model import ALERT_WAITS, OVER
-from holdfast.plans.run_stream import RunFolder
+from holdfast.plans.runs import RunFolder
 from holdfast.processes.lease import is_held
 from holdfast.remote import server_time
 from holdfast.session import sessions
@@ -259,14 +259,14 @@ def runs(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[Car
             continue
         runner = bool(is_held(RunFolder(workspace, state["id"]).lease))
         over = state["status"] in OVER
-        unanswered = lookup.unanswered_gates(workspace, state)
+        unanswered = plan_runs.unanswered_gates(workspace, state)
         waits = bool(unanswered)
         lane = DONE if over else RUNNING if runner else QUIET if waits else NEEDS
         word = (
             state["status"] if over else "running" if runner else "waiting" if waits else "paused"
         )
         phase, wave = wave_at(state)
-        resume = lookup.resume_command(state)
+        resume = plan_runs.resume_command(state)
         yield {
             **_card(place, "run", f"Run {state['id']}", ""),
             "href": page_of(place.key, head["stream"]),

@@ -15,7 +15,7 @@ from holdfast.web.workspaces import look_at
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.clients.folders import FoundSession
+    from holdfast.clients.discovery import FoundSession
     from holdfast.clients.usage.model import Source
     from holdfast.session.spending import SessionCosts
 

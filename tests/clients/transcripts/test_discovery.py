@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 import pytest
 
-from holdfast.clients import folders, transcripts
+from holdfast.clients import discovery, transcripts
 from holdfast.clients.discovery import identify, session_at, sessions_in
 from tests.clients.transcripts.conftest import SAMPLES, Hostile, sql
 
@@ -382,4 +382,4 @@ def test_thousands_of_rollouts_of_other_folders_do_not_hide_ours(
     for number in range(1000):
         clients.codex(f"/other/{number % 7}", f"other-{number}", at=number)
     assert names(project) == ["ours"]
-    assert folders.MOST_FILES > 1000
+    assert discovery.MOST_FILES > 1000

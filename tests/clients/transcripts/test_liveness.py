@@ -17,7 +17,7 @@ from holdfast.clients.liveness import client_of, liveness, running_clients
 from holdfast.processes import identity as processes
 
 if TYPE_CHECKING:
-    from holdfast.clients.folders import FoundSession
+    from holdfast.clients.discovery import FoundSession
     from holdfast.clients.table import ClientName
 
 pytestmark = pytest.mark.skipif(

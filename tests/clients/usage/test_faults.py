@@ -17,8 +17,7 @@ from holdfast.clients import lines as transcript_lines
 from holdfast.clients.lines import NewLines, Unread
 from holdfast.clients.usage import prices
 from holdfast.clients.usage.reader import refresh
-from holdfast.clients.usage.tally import FORGOTTEN_AFTER
-from holdfast.clients.usage.tally_file import open_tally
+from holdfast.clients.usage.tally import FORGOTTEN_AFTER, open_tally
 from tests import warm
 from tests.clients.usage.conftest import NOW, ONE_ANSWER, Home, answer, close_to
 from tests.privileges import modes_count

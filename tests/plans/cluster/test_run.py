@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.plans import lookup
+from holdfast.plans import runs
 from holdfast.plans.news import Interrupts
 from holdfast.processes.supervisor_process import ended_of
 from tests.plans.cluster.world import Cluster, ClusterWorld, Nursery, meanwhile
@@ -171,7 +171,7 @@ def test_a_runner_that_is_only_frozen_starts_nothing_more(world: ClusterWorld) -
 
 
 def _runs(world: ClusterWorld) -> list[Any]:
-    return list(lookup.every(world.workspace))
+    return list(runs.every(world.workspace))
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_two_runs_share_a_cluster_and_keep_apart(world: ClusterWorld) -> None:
     (world.root / "go").touch()
     _, err = run.communicate(timeout=60)
     assert run.returncode == 0, err
-    assert lookup.read(world.workspace, other)["status"] == "done"
+    assert runs.read(world.workspace, other)["status"] == "done"
     assert (world.root / "gone").exists()
 
 

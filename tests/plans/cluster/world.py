@@ -19,8 +19,8 @@ from holdfast.plans.cluster.address import Certificates
 from holdfast.plans.cluster.link import Link
 from holdfast.plans.executors import executor_of
 from holdfast.plans.news import Interrupts, Unattended
-from holdfast.plans.run_stream import RunFolder
 from holdfast.plans.runner import Runner
+from holdfast.plans.runs import RunFolder
 from tests.plans.world import World, wait_for
 
 if TYPE_CHECKING:

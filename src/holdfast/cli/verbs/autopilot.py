@@ -23,9 +23,9 @@ from holdfast.cli.verbs.plan.run import (
     running,
 )
 from holdfast.kernel.errors import Declined, Waiting
-from holdfast.plans import lookup
+from holdfast.plans import runs
 from holdfast.plans.discovery import has_plans
-from holdfast.plans.run_stream import RunFolder
+from holdfast.plans.runs import RunFolder
 from holdfast.processes.lease import is_held
 
 APPROVED = "approved"
@@ -85,11 +85,11 @@ def cockpit_command(call: Call, id: str, **options: Any) -> Reply:
     if options["reset_alerts"]:
         cleared = clear_alerts(call)
         options["reset_alerts"] = False
-        if not id and not any(lookup.every(call.workspace)):
+        if not id and not any(runs.every(call.workspace)):
             return only_cleared(cleared)
-    state = lookup.find_run(call.workspace, id)
+    state = runs.find_run(call.workspace, id)
     runner = is_held(RunFolder(call.workspace, state["id"]).lease)
     if not runner:
         return go_on(call, id, **options)
-    data = {"run": state["id"], "ended": "", "runner": runner, **lookup.count(state)}
+    data = {"run": state["id"], "ended": "", "runner": runner, **runs.count(state)}
     return Reply(data, screen(state, now=call.now))

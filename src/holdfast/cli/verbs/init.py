@@ -11,7 +11,7 @@ import click
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ProgressLine, one_line, safe, style, table
-from holdfast.clients.hook_runs import hook_runs
+from holdfast.clients.condition import conditions, hook_runs
 from holdfast.clients.installation import (
     CLIENTS,
     detect,
@@ -20,7 +20,6 @@ from holdfast.clients.installation import (
     server,
     uninstall,
 )
-from holdfast.clients.settings.condition import conditions
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.maintenance import registry
 from holdfast.maintenance.remains import list_remains, remove_everything

@@ -7,7 +7,7 @@ import os
 from glob import glob
 
 from holdfast.clients import launcher
-from holdfast.clients.settings.json_part import JsonPart, hook_group, is_ours
+from holdfast.clients.settings.parts import JsonPart, hook_group, is_ours
 from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False

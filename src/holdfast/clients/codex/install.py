@@ -12,8 +12,7 @@ import os
 import tomllib
 
 from holdfast.clients import launcher
-from holdfast.clients.settings.json_part import JsonPart, hook_group
-from holdfast.clients.settings.toml_part import TomlPart
+from holdfast.clients.settings.parts import JsonPart, TomlPart, hook_group
 from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.workspace import worktrees
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients.folders import (
+from holdfast.clients.discovery import (
     FIRST_BYTES,
     MOST_BYTES,
     entries_of,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from holdfast.clients.folders import FoundSession, SessionPlace
+    from holdfast.clients.discovery import FoundSession, SessionPlace
 
 _CWD = compile_later(rb'"cwd":\s*"((?:[^"\\]|\\.)*)"')
 _OLD_CWD = compile_later(rb"<cwd>([^<\\]{1,4096})</cwd>")

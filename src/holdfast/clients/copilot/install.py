@@ -9,7 +9,7 @@ import os
 
 from holdfast.clients import launcher
 from holdfast.clients.copilot.sessions import home as home
-from holdfast.clients.settings.json_part import JsonPart, hook_group
+from holdfast.clients.settings.parts import JsonPart, hook_group
 from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False

@@ -9,7 +9,7 @@ import os
 
 from holdfast.clients.copilot.sessions import FILE, home, session_at
 from holdfast.clients.copilot.transcript import is_of_subagent
-from holdfast.clients.folders import entries_of, newest_first
+from holdfast.clients.discovery import entries_of, newest_first
 from holdfast.clients.usage.model import count, message, new_limit, table, text
 
 TYPE_CHECKING = False

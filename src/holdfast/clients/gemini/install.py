@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from holdfast.clients import launcher
-from holdfast.clients.settings.json_part import JsonPart, hook_group
+from holdfast.clients.settings.parts import JsonPart, hook_group
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import os
 
 from holdfast.clients import launcher
 from holdfast.clients.settings.files import not_settings
-from holdfast.clients.settings.json_part import JsonPart, programs_of
+from holdfast.clients.settings.parts import JsonPart, programs_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients.folders import (
+from holdfast.clients.discovery import (
     MOST_FILES,
     entries_of,
     found_session,
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from holdfast.clients.folders import FoundSession, SessionPlace
+    from holdfast.clients.discovery import FoundSession, SessionPlace
 
 
 def home() -> str:

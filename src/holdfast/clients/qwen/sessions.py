@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from holdfast.clients.claude.sessions import cwd_of, may_be_below, name_of
-from holdfast.clients.folders import entries_of, found_session, newest_first
+from holdfast.clients.discovery import entries_of, found_session, newest_first
 from holdfast.clients.table import home_of
 from holdfast.kernel.canonical_json import text_of
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from holdfast.clients.folders import FoundSession, SessionPlace
+    from holdfast.clients.discovery import FoundSession, SessionPlace
 
 
 def home() -> str:

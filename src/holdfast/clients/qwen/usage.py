@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 
 from holdfast.clients.claude.sessions import name_of
-from holdfast.clients.folders import entries_of, newest_first
+from holdfast.clients.discovery import entries_of, newest_first
 from holdfast.clients.qwen.sessions import home
 from holdfast.clients.usage.model import count, message, new_limit, table, text
 

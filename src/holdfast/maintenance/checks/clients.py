@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from holdfast.clients import launcher
+from holdfast.clients.condition import conditions
 from holdfast.clients.installation import install, server
-from holdfast.clients.settings.condition import conditions
 from holdfast.kernel import clock, failures
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.text import plural
-from holdfast.maintenance.checks.check import new_check
+from holdfast.maintenance.checks import new_check
 from holdfast.processes.distribution import FOREIGN, NAME, find_foreign_package
 from holdfast.session.handover_text import how_long
 from holdfast.version import __version__
@@ -17,10 +17,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
-    from holdfast.clients.hook_runs import HookRuns
-    from holdfast.clients.settings.condition import Condition
+    from holdfast.clients.condition import Condition, HookRuns
     from holdfast.kernel.workspace import Workspace
-    from holdfast.maintenance.checks.check import Check
+    from holdfast.maintenance.checks import Check
 
 
 def check_clients(

@@ -17,7 +17,7 @@ from holdfast.kernel.views import quarantine
 from holdfast.kernel.workspace import worktrees
 from holdfast.maintenance import purge
 from holdfast.maintenance.backup import describe, salvage
-from holdfast.maintenance.checks.check import new_check
+from holdfast.maintenance.checks import new_check
 from holdfast.maintenance.gc import leftovers
 from holdfast.remote import facts
 from holdfast.remote.identity import name_of
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from holdfast.kernel.workspace import Workspace
-    from holdfast.maintenance.checks.check import Check
+    from holdfast.maintenance.checks import Check
 
 UNFINISHED_AGE = clock.HOUR
 # What `--fix` does about a damaged file: no copy is needed, and the damaged file is kept.

@@ -21,7 +21,7 @@ from holdfast.kernel.views.exchange import is_supported
 from holdfast.kernel.views.files import content_digest, identity_of, target_of
 from holdfast.kernel.workspace import TOOL_FOLDER, worktrees
 from holdfast.maintenance import conflicts
-from holdfast.maintenance.checks.check import new_check
+from holdfast.maintenance.checks import new_check
 from holdfast.streams import open_writer, rules_of
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast.kernel.workspace import Workspace
-    from holdfast.maintenance.checks.check import Check
+    from holdfast.maintenance.checks import Check
 
 # The files of a work tree that Holdfast reads, as patterns.
 READ_FILES = (

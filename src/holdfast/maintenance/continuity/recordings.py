@@ -16,7 +16,7 @@ from holdfast.clients.transcripts import read_new
 from holdfast.kernel.canonical_json import table_of, text_of
 
 if TYPE_CHECKING:
-    from holdfast.clients.folders import FoundSession
+    from holdfast.clients.discovery import FoundSession
 
 FEWEST_CALLS_AHEAD = 10
 FEWEST_CALLS = 40

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from holdfast.plans.cluster.link import Link
     from holdfast.plans.cluster.worker import SharedFiles, WorkAnswer, Worker, WorkOrder
     from holdfast.plans.executors import TaskWork
-    from holdfast.plans.run_stream import RunFolder
+    from holdfast.plans.runs import RunFolder
     from holdfast.processes.supervisor import Ended
 
 LOOK_SECONDS = 1.0

@@ -9,12 +9,12 @@ from holdfast.budgets.rules import budget as budgets
 from holdfast.budgets.rules.boxes import amount, name_of
 from holdfast.kernel.errors import NotFound
 from holdfast.kernel.state import load
-from holdfast.plans import lookup
+from holdfast.plans import runs
 from holdfast.plans.rules import run as rules
 from holdfast.plans.rules.drawing import graph, states_of, svg
 from holdfast.plans.rules.ready import waiting_gates, wave_at
 from holdfast.plans.rules.run_model import ALERT_WAITS, ASKED, FAILED, OVER, RUNNING
-from holdfast.plans.run_stream import RunFolder
+from holdfast.plans.runs import RunFolder
 from holdfast.processes.lease import is_held
 from holdfast.web import figures
 from holdfast.web.record_text import end_of, number, stretch
@@ -45,7 +45,7 @@ TONES = {
 def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
     place = site.place(words["workspace"])
     workspace = place.workspace
-    state = lookup.find_run(workspace, words["id"])
+    state = runs.find_run(workspace, words["id"])
     kept = RunFolder(workspace, state["id"])
     states = states_of(state)
     runner = is_held(kept.lease)
@@ -80,7 +80,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
         "log": _log(kept, state["plans"][chosen], words.get("task", "")) if chosen else None,
         "work": figures.bars(list(_work(state))[-MOST_BARS:], now),
         "refused": state["refused"] + len(workspace.journal.refusals(f"run:{state['id']}")),
-        "next": "" if runner or state["status"] in OVER else lookup.resume_command(state),
+        "next": "" if runner or state["status"] in OVER else runs.resume_command(state),
         "timeline": stretch(
             workspace.journal, place.key, rules.stream_of(state["id"]), number(words, "before")
         ),
@@ -138,7 +138,7 @@ def _plan(id: str, plan: PlanRun, state: str) -> dict[str, Any]:
         "wave": plan["plan"]["wave"],
         "state": state,
         "tone": TONES[state],
-        **lookup.count_of(plan),
+        **runs.count_of(plan),
         "autonomous": plan["autonomous"],
         "reason": plan["reason"],
         "depends_on": plan["plan"]["depends_on"],

@@ -17,7 +17,7 @@ from holdfast.web.record_text import number, stretch, tail
 from holdfast.web.session_reader import find_unrecorded
 
 if TYPE_CHECKING:
-    from holdfast.clients.folders import FoundSession
+    from holdfast.clients.discovery import FoundSession
     from holdfast.journal.interface import Record
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.rules.model import SessionState

@@ -11,8 +11,8 @@ from holdfast.kernel.state import load
 from holdfast.loop.rules import loop as loops
 from holdfast.loop.rules.checkpoint import checkpoint_of, counted, current_step, waiting_for
 from holdfast.loop.rules.model import COMPLETE
-from holdfast.plans import lookup
-from holdfast.plans.rules import run as runs
+from holdfast.plans import runs
+from holdfast.plans.rules import run as run_rules
 from holdfast.plans.rules.run_model import GATE_WAITS
 from holdfast.rfc.summary import list_rfcs
 from holdfast.session import sessions
@@ -93,11 +93,11 @@ def _row(place: ServedWorkspace, stream: str, name: str, **facts: Any) -> dict[s
 
 
 def _runs(place: ServedWorkspace, workspace: Workspace) -> tuple[list[dict[str, Any]], int]:
-    heads, left = _newest(workspace, runs.STREAMS)
+    heads, left = _newest(workspace, run_rules.STREAMS)
 
     def rows() -> Iterator[dict[str, Any]]:
         for head in heads:
-            state: RunState = load(workspace.journal, runs, head["stream"])[0]
+            state: RunState = load(workspace.journal, run_rules, head["stream"])[0]
             if not state["status"]:
                 continue
             pause = state["pause"]
@@ -110,7 +110,7 @@ def _runs(place: ServedWorkspace, workspace: Workspace) -> tuple[list[dict[str, 
                 word=pause["reason"].replace("_", " ") if pause else state["status"],
                 tone=TONES[state["status"]],
                 at=head["seen_at"],
-                **lookup.count(state),
+                **runs.count(state),
             )
 
     return list(rows()), left

@@ -20,9 +20,9 @@ from holdfast.gates.rules.gate_xml import write
 from holdfast.gates.wait import conclude, list_gates, present, wait
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.text import plural
-from holdfast.plans import lookup as runs
+from holdfast.plans import runs as runs
 from holdfast.plans.rules.ready import waiting_gates
-from holdfast.plans.run_stream import RunFolder
+from holdfast.plans.runs import RunFolder
 from holdfast.processes.lease import is_held
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from holdfast.cli.terminal import one_line, safe, style
 from holdfast.kernel import config
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
 from holdfast.kernel.text import plural
-from holdfast.plans import lookup
+from holdfast.plans import runs
 from holdfast.plans.discovery import AGENT_SETTING, NewPlanRequest, documents, files, write_plan
 from holdfast.plans.rules import drawing
 from holdfast.plans.rules.document import where
@@ -147,7 +147,7 @@ def _of_files(call: Call, paths: tuple[str, ...]) -> list[Phase]:
 def _of_run(call: Call, word: str) -> list[Phase]:
     if not word.strip():
         raise NotFound("A run has an id.", hint="`holdfast plan show` lists them.")
-    state = lookup.find_run(call.workspace, word)
+    state = runs.find_run(call.workspace, word)
     plans = [one["plan"] for one in state["plans"].values()]
     return drawing.graph(plans, drawing.states_of(state))
 

@@ -19,8 +19,7 @@ from holdfast.cli.run_watch import PlanWatch
 from holdfast.cli.terminal import echo, safe, table
 from holdfast.kernel.errors import NotAllowed, Usage
 from holdfast.kernel.text import plural
-from holdfast.plans import lookup
-from holdfast.plans.begin import check_plans
+from holdfast.plans import runs
 from holdfast.plans.cluster.address import Certificates
 from holdfast.plans.operations import (
     AbandonRequest,
@@ -30,6 +29,7 @@ from holdfast.plans.operations import (
     RunOutcome,
     RunRequest,
     abandon,
+    check_plans,
     resume,
     run,
 )
@@ -171,7 +171,7 @@ def carry_out(
         watch.end()
     if outcome.halted is not None:
         return _stands_still(outcome.state, outcome.halted, outcome.alerts)
-    counts = lookup.count(outcome.state)
+    counts = runs.count(outcome.state)
     data: dict[str, Any] = {"run": context.run, "ended": "done", **counts, "cost": outcome.cost}
     return Reply(data, summary(outcome.state), next=[f"holdfast plan show {context.run}"])
 
@@ -202,7 +202,7 @@ def _stands_still(state: RunState, halted: Halted, alerts: Sequence[str]) -> Rep
         "text": halted.text,
         "waypoint": halted.waypoint,
         "gates": gates,
-        **lookup.count(state),
+        **runs.count(state),
     }
     ways = ways_on(state, alerts)
     return Reply(data, summary(state, alerts), next=ways, exit_code=halted.exit_code)
@@ -357,11 +357,11 @@ def go_on(
     **options: Any,
 ) -> Reply:
     """Resume a run, with what the options say."""
-    state = lookup.find_run(call.workspace, id)
+    state = runs.find_run(call.workspace, id)
     if reset_alerts:
         clear_alerts(call)
     if state["status"] == "done":
-        return Reply({"run": state["id"], "ended": "done", **lookup.count(state)}, summary(state))
+        return Reply({"run": state["id"], "ended": "done", **runs.count(state)}, summary(state))
     limits = cost_limits(call, max_cost, warn_cost, alert_cost, no_cost_limit)
     request = PlanResumeRequest(run=state["id"], execution=execution_of(limits, **options))
     return carry_out(call, resume, request, wait=wait, quiet=quiet)
@@ -390,7 +390,7 @@ def abandon_command(call: Call, id: str, reason: str) -> Reply:
         "reason": reason,
         "gates": done["gates"],
         "worktrees": done["worktrees"],
-        **lookup.count(done["state"]),
+        **runs.count(done["state"]),
     }
     lines = [f"Abandoned the run {state['id']}: {safe(reason)}"]
     lines += [f"Withdrew the gate {gate}" for gate in done["gates"]]

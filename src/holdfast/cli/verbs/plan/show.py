@@ -14,10 +14,10 @@ from holdfast.cli.terminal import ago, one_line, safe, style, table
 from holdfast.kernel.errors import NotFound, Usage
 from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.text import plural
-from holdfast.plans import lookup
+from holdfast.plans import runs
 from holdfast.plans.rules.ready import waiting_gates
 from holdfast.plans.rules.run_model import ABANDONED, OVER
-from holdfast.plans.run_stream import RunFolder
+from holdfast.plans.runs import RunFolder
 from holdfast.processes.lease import is_held
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def command(call: Call, id: str, every: bool, tasks: bool, task: str | None) -> 
     """Show where RUN is and why it waits. Without RUN, shows the newest unfinished run."""
     if every:
         return _all(call)
-    state = lookup.find_run(call.workspace, id)
+    state = runs.find_run(call.workspace, id)
     if task is not None:
         return _log(call, state, task)
     runner = is_held(RunFolder(call.workspace, state["id"]).lease)
@@ -70,7 +70,7 @@ def _why(call: Call, state: RunState, runner: str) -> Iterator[str]:
         at = ago(pause["at"], call.now)
         what = "Abandoned" if state["status"] == ABANDONED else "Stands still"
         yield f"{style(what, 'yellow')} since {at}: {one_line(pause['text'], 300)}"
-        unanswered = lookup.unanswered_gates(call.workspace, state)
+        unanswered = runs.unanswered_gates(call.workspace, state)
         for id, key in waiting_gates(state) if state["status"] not in OVER else ():
             tasks = {task["key"]: task["gate"] for task in state["plans"][id]["plan"]["tasks"]}
             gate = tasks[key]
@@ -103,16 +103,16 @@ def _tasks(state: RunState) -> Iterator[list[str]]:
 
 
 def _all(call: Call) -> Reply:
-    runs = list(lookup.every(call.workspace))
+    found = list(runs.every(call.workspace))
     rows = []
-    for state in runs:
-        count = lookup.count(state)
+    for state in found:
+        count = runs.count(state)
         done = f"{count['done']}/{count['total']}"
         plans = one_line(", ".join(state["plans"]), 60)
         rows.append(
             [state["id"], status_word(state), done, ago(state["begun_at"], call.now), plans]
         )
-    data = [{"run": one["id"], "status": one["status"], **lookup.count(one)} for one in runs]
+    data = [{"run": one["id"], "status": one["status"], **runs.count(one)} for one in found]
     return Reply({"runs": data}, list(table(rows)) or ["No run yet."])
 
 

@@ -1,19 +1,25 @@
-"""A run as its runner holds it: its stream with a fence on every write, its folder, and its lock."""
+"""The runs of plans: which there are, which one is meant, how far it is, and a run as its runner holds it.
+
+A `RunStream` is the run's stream with a fence on every write, its folder, and its lock.
+"""
 
 from __future__ import annotations
 
 import os
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
+from holdfast.gates import lookup as gates
+from holdfast.gates.rules.gate import is_open
 from holdfast.kernel import clock
 from holdfast.kernel.commit import Order, commit
-from holdfast.kernel.errors import Conflict, StoreAway
+from holdfast.kernel.errors import Conflict, NotFound, StoreAway
 from holdfast.kernel.lock import WorkspaceLock
 from holdfast.kernel.plain_file import read_plain
-from holdfast.kernel.state import fold
-from holdfast.plans import lookup
+from holdfast.kernel.state import fold, load
 from holdfast.plans.rules import run as rules
+from holdfast.plans.rules.ready import waiting_gates
+from holdfast.plans.rules.run_model import ASKED, DONE, OVER, SKIPPED
 from holdfast.processes.lease import is_held
 
 if TYPE_CHECKING:
@@ -23,7 +29,115 @@ if TYPE_CHECKING:
     from holdfast.kernel.commit import Outcome
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
-    from holdfast.plans.rules.run_model import RunLife, RunState
+    from holdfast.plans.rules.run_model import PlanRun, RunLife, RunState
+
+
+class Count(TypedDict):
+    done: int
+    total: int
+
+
+def read(workspace: Workspace, id: str) -> RunState:
+    """A run by its whole id."""
+    state: RunState = rules.initial(rules.stream_of(id))
+    if workspace.exists():
+        state = load(workspace.journal, rules, rules.stream_of(id))[0]
+    if not state["status"]:
+        raise NotFound(f"There is no run {id}.", hint="`holdfast plan show` lists them.")
+    return state
+
+
+def every(workspace: Workspace) -> Iterator[RunState]:
+    """All runs, the newest first."""
+    if not workspace.exists():
+        return
+    heads = workspace.journal.heads(rules.STREAMS)
+    found = [load(workspace.journal, rules, head["stream"])[0] for head in heads]
+    yield from sorted(
+        (state for state in found if state["status"]),
+        key=lambda state: (state["begun_at"], state["id"]),
+        reverse=True,
+    )
+
+
+def unfinished(workspace: Workspace) -> list[RunState]:
+    """The runs of this worktree that have not come to their end, the newest first."""
+    return [
+        state
+        for state in every(workspace)
+        if state["status"] not in OVER and state["root"] == workspace.root
+    ]
+
+
+def find_run(workspace: Workspace, word: str) -> RunState:
+    """The run that an id or a unique beginning of one means; without a word the newest that is not
+    finished, else the newest."""
+    runs = list(every(workspace))
+    if not word:
+        here = [state for state in runs if state["root"] == workspace.root]
+        for state in here:
+            if state["status"] not in OVER:
+                return state
+        if here:
+            return here[0]
+        raise NotFound("There is no run here.", hint="Begin one with: holdfast plan run PATH...")
+    rules.stream_of(word)
+    found = [state for state in runs if state["id"].startswith(word)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise NotFound(f"There is no run {word}.", hint="`holdfast plan show` lists them.")
+    raise NotFound(f"{len(found)} runs begin with {word}.", hint="Give more letters.")
+
+
+def paths_of(state: RunState) -> list[str]:
+    """The plan files of a run."""
+    return [plan["plan"]["path"] for plan in state["plans"].values()]
+
+
+def find_gate_of_run(workspace: Workspace, name: str) -> str:
+    """The id of the gate that a run waits for, by NAME in `{{gate.NAME}}`; empty if there is not exactly
+    one."""
+    found = [
+        gate["gate"]
+        for state in unfinished(workspace)
+        for plan in state["plans"].values()
+        for task in plan["plan"]["tasks"]
+        if task["gate_name"] == name
+        and (gate := plan["gates"].get(task["key"])) is not None
+        and gate["status"] == ASKED
+    ]
+    return found[0] if len(found) == 1 else ""
+
+
+def unanswered_gates(workspace: Workspace, state: RunState) -> list[tuple[str, str]]:
+    """The gates that a run waits for and that no person has answered: plan and key. The run itself takes
+    an answer up when it goes on."""
+    found = []
+    for plan, key in waiting_gates(state):
+        try:
+            if is_open(gates.read(workspace, state["plans"][plan]["gates"][key]["gate"])):
+                found.append((plan, key))
+        except NotFound:
+            continue  # a crash came before it was asked
+    return found
+
+
+def count(state: RunState) -> Count:
+    """How many tasks are done, of how many that are to be done."""
+    return {"done": state["done"], "total": state["total"]}
+
+
+def count_of(plan: PlanRun) -> Count:
+    tasks = [task for task in plan["tasks"].values() if task["status"] != SKIPPED]
+    return {"done": sum(task["status"] == DONE for task in tasks), "total": len(tasks)}
+
+
+def resume_command(state: RunState) -> str:
+    """What goes on with a run, where it was carried out."""
+    on = state["life"].get("on", "") if state["life"] else ""
+    return f"holdfast plan resume {state['id']}" + (f" --on {on}" if on else "")
+
 
 FOLDER = "plans"
 
@@ -68,14 +182,14 @@ class RunStream:
         self.place = place
         self.actor = actor
         self.fence: int | None = None
-        self.state: RunState = lookup.read(writer.workspace, place.id)
+        self.state: RunState = read(writer.workspace, place.id)
 
     def live(self, life: RunLife) -> None:
         """Begin a life: from here on, every earlier runner is refused."""
         order = Order(self.place.stream, {"do": "live", "life": life}, grant=True)
         outcome = execute_now(self.writer, order, actor=self.actor)
         self.fence = outcome["fence"]
-        self.state = lookup.read(self.writer.workspace, self.place.id)
+        self.state = read(self.writer.workspace, self.place.id)
 
     def execute(self, command: dict[str, Any]) -> Sequence[Record]:
         """Write down what happened; the records. FenceLost when another runner has the run."""
@@ -135,8 +249,8 @@ def one_at_a_time(workspace: Workspace) -> Iterator[None]:
 
 def refuse_alive(workspace: Workspace, paths: Collection[str], *, but: str = "") -> None:
     """Two runs of one plan file would write over each other's work."""
-    for state in lookup.unfinished(workspace):
-        shared = [path for path in lookup.paths_of(state) if path in paths]
+    for state in unfinished(workspace):
+        shared = [path for path in paths_of(state) if path in paths]
         if state["id"] == but or not shared:
             continue
         holder = is_held(RunFolder(workspace, state["id"]).lease)
