@@ -8,6 +8,7 @@ import sys
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotFound, Usage
 from holdfast.kernel.text import letter_width as letter_width
+from holdfast.kernel.text import one_line as flatten
 from holdfast.kernel.text import safe as safe
 from holdfast.kernel.text import width
 
@@ -53,8 +54,7 @@ def wants_colour(stream: TextIO) -> bool:
 
 def one_line(text: str, width: int = 72) -> str:
     """The beginning of a text, on one line."""
-    flat = " ".join(safe(text).split())
-    return flat if len(flat) <= width else flat[: width - 1] + "…"
+    return flatten(safe(text), width)
 
 
 def ago(at: str, now: int) -> str:

@@ -54,6 +54,13 @@ def without_nul(text: str) -> str:
     return text.replace("\0", UNKNOWN)
 
 
+def one_line(text: str, most: int = 0) -> str:
+    """A text on one line, with single spaces. A text of several lines could look like a part of what
+    surrounds it. Of one with more than `most` characters the beginning stays; 0 is no limit."""
+    line = " ".join(text.split())
+    return line if not most or len(line) <= most else line[: most - 1] + "…"
+
+
 def width(text: str) -> int:
     """How many columns a text takes; some letters take two, and some none."""
     return len(text) if text.isascii() else sum(letter_width(letter) for letter in text)

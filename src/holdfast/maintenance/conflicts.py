@@ -10,7 +10,7 @@ from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
 from holdfast.kernel.plain_file import write_aside
 from holdfast.kernel.state import load
-from holdfast.kernel.text import shortened
+from holdfast.kernel.text import one_line, shortened
 from holdfast.kernel.views.reconcile import CONFLICTS_FILE, streams_in_conflict
 from holdfast.streams import open_writer, rules_of
 
@@ -77,8 +77,8 @@ def _conflicts_of(workspace: Workspace, stream: str) -> list[EditConflict]:
 
 def describe(conflict: OpenConflict, longest: int = LONGEST_SHOWN) -> str:
     """A conflict in one line, with both texts."""
-    edited = shortened(" ".join(conflict["edited"].split()), longest)
-    kept = shortened(" ".join(conflict["kept"].split()), longest)
+    edited = shortened(one_line(conflict["edited"]), longest)
+    kept = shortened(one_line(conflict["kept"]), longest)
     what = f'{conflict["place"]} in {conflict["path"]} was edited by hand to "{edited}"'
     return f'{what}, and had become "{kept}" meanwhile'
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.state import at_version, fold
+from holdfast.kernel.text import one_line
 from holdfast.loop.history import line
 from holdfast.rfc.rules.model import heading_of
 from holdfast.streams import rules_of
@@ -76,8 +77,8 @@ def describe(record: Record, before: SessionState | None = None) -> str:
         except (KeyError, TypeError, AttributeError):
             changed = ""  # what another version wrote
         if changed:
-            return shortened(changed)
-    return shortened(said(record))
+            return one_line(changed, LONGEST)
+    return one_line(said(record), LONGEST)
 
 
 def describe_all(journal: Journal, records: Sequence[Record]) -> dict[str, str]:
@@ -152,11 +153,6 @@ def tone(record: Record) -> str:
         how = {one.get("how") for one in body.get("handled") or [] if isinstance(one, dict)}
         return "bad" if "stopped" in how else "wait" if how & {"waiting", "warned"} else ""
     return _TONE_OF.get(record["kind"], "")
-
-
-def shortened(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= LONGEST else flat[: LONGEST - 1] + "…"
 
 
 # What a record of one kind says

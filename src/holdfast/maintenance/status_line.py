@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 
 from holdfast.budgets import alerts
+from holdfast.budgets.rules import budget
 from holdfast.clients.claude import usage as claude
 from holdfast.clients.usage.model import Found
 from holdfast.kernel import clock, failures, latch
 from holdfast.kernel.errors import HoldfastError
-from holdfast.kernel.text import safe
+from holdfast.kernel.state import load
+from holdfast.kernel.text import one_line, safe
 from holdfast.session import quotas
+from holdfast.session.spending import note_status_line
 from holdfast.session.usage_limits import local_time
 
 TYPE_CHECKING = False
@@ -46,10 +49,10 @@ def _holding(workspace: Workspace, session: str) -> Iterator[str]:
     """What stops the agent; it comes first."""
     stopped = latch.read(workspace)
     if stopped is not None:
-        yield _coloured(f"STOPPED: {_short(stopped['reason'])}", "red")
+        yield _coloured(f"STOPPED: {one_line(safe(stopped['reason']), LONGEST_REASON)}", "red")
     for type, reached in alerts.read(workspace, session).items():
         freed = f" (holdfast guard ack {type})" if type else ""
-        yield _coloured(f"ALERT: {_short(reached)}{freed}", "yellow")
+        yield _coloured(f"ALERT: {one_line(safe(reached), LONGEST_REASON)}{freed}", "yellow")
 
 
 def _numbers(workspace: Workspace, payload: Mapping[str, Any], now: int) -> Iterator[str]:
@@ -77,9 +80,6 @@ def _numbers(workspace: Workspace, payload: Mapping[str, Any], now: int) -> Iter
 
 def _limits(workspace: Workspace) -> Mapping[str, Mapping[str, float]]:
     """The limits of the budget's last check; none without a budget."""
-    from holdfast.budgets.rules import budget
-    from holdfast.kernel.state import load
-
     if not workspace.exists() or workspace.journal.head(budget.STREAM) is None:
         return {}
     found: Mapping[str, Mapping[str, float]] = load(workspace.journal, budget, budget.STREAM)[0][
@@ -124,8 +124,6 @@ def _unheard(workspace: Workspace, now: int) -> Iterator[str]:
 
 
 def _keep_numbers(workspace: Workspace, payload: Mapping[str, Any], now: int) -> None:
-    from holdfast.session.spending import note_status_line
-
     if os.path.isdir(workspace.home) and payload.get("session_id"):
         try:
             note_status_line(workspace, payload, now=now)
@@ -143,11 +141,6 @@ def _number(value: object, highest: float) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return float(value) if 0 <= value <= highest else None
-
-
-def _short(text: str) -> str:
-    line = " ".join(safe(text).split())
-    return line if len(line) <= LONGEST_REASON else f"{line[: LONGEST_REASON - 1]}…"
 
 
 def _coloured(text: str, colour: str) -> str:

@@ -4,9 +4,11 @@ and how long a tracker wants us to wait."""
 from __future__ import annotations
 
 import re
+from email.utils import parsedate_to_datetime
 
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.text import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,9 +98,8 @@ def unauthenticated(variable: str) -> TrackerError:
 
 def report_line(text: object) -> str:
     """Words of a stranger made fit for a report: one line, printable, not long."""
-    line = " ".join(str(text).split())
-    shown = "".join(sign for sign in line if sign.isprintable())
-    return shown if len(shown) <= LONGEST_CAUSE else shown[: LONGEST_CAUSE - 1] + "…"
+    line = one_line(str(text))
+    return one_line("".join(sign for sign in line if sign.isprintable()), LONGEST_CAUSE)
 
 
 def web_address(text: object) -> str:
@@ -137,8 +138,6 @@ def _retry_after(text: str, now: int) -> float | None:
     text = text.strip()
     if is_count(text):
         return float(text)
-    from email.utils import parsedate_to_datetime
-
     try:
         return parsedate_to_datetime(text).timestamp() - now / 1000
     except (ValueError, OverflowError):

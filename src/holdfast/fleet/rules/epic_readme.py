@@ -12,7 +12,7 @@ from holdfast.fleet.rules.merge import joined, lines_of, newline_of
 from holdfast.fleet.rules.model import EPIC_README
 from holdfast.fleet.rules.names import readme_key, short_of
 from holdfast.fleet.rules.updates import TOLD, was_stale
-from holdfast.kernel.text import harmless
+from holdfast.kernel.text import harmless, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _with_blank_end(lines: list[str], newline: str) -> list[str]:
 
 
 def _one_line(text: str) -> str:
-    return harmless(" ".join(text.split()))
+    return harmless(one_line(text))
 
 
 # Which edits follow from an update

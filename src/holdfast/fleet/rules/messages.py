@@ -14,7 +14,7 @@ from holdfast.fleet.rules.model import CADENCE, STALE_AFTER, WARNING_AFTER
 from holdfast.fleet.rules.model import UNREAD as UNREAD
 from holdfast.fleet.rules.names import short_of
 from holdfast.kernel import clock
-from holdfast.kernel.text import harmless
+from holdfast.kernel.text import harmless, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -66,7 +66,7 @@ def compose(number: int, at_ms: int, fields: Mapping[str, str]) -> str:
     lines = [f"{HEADING} {number} ({minute(at_ms)}) {UNREAD}"]
     for name in FIELDS:
         text = fields.get(name, "")
-        lines_said = [" ".join(text.split())] if name == "subject" else text.splitlines()
+        lines_said = [one_line(text)] if name == "subject" else text.splitlines()
         said = _without_blank_ends([_harmless(line) for line in lines_said])
         if said or name == "subject":
             lines.append(f"**{name.capitalize()}:** {''.join(said[:1])}".rstrip())

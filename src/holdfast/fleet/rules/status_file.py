@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.kernel.text import harmless
+from holdfast.kernel.text import harmless, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,4 +79,4 @@ def _lines(value: object) -> list[str]:
 
 
 def _one_line(value: object) -> str:
-    return "" if value is None else harmless(" ".join(str(value).split()))
+    return "" if value is None else harmless(one_line(str(value)))

@@ -8,7 +8,7 @@ answer or like another gate.
 from __future__ import annotations
 
 from holdfast.kernel.errors import Usage
-from holdfast.kernel.text import safe
+from holdfast.kernel.text import one_line, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,8 +108,8 @@ def verify(
     items = [item for text in how for item in items_of(text)]
     found = url or next((one for text in [*how, built] if (one := first_url(text))), "")
     content = _empty(VERIFY, built)
-    content["url"], content["items"] = flat(found), _without_lead(items, found)
-    content["signal"], content["purpose"] = flat(signal) or VERIFY_SIGNAL, purpose
+    content["url"], content["items"] = one_line(found), _without_lead(items, found)
+    content["signal"], content["purpose"] = one_line(signal) or VERIFY_SIGNAL, purpose
     return content
 
 
@@ -127,16 +127,16 @@ def decision(
     content = _empty(DECISION, title)
     content["options"] = [
         {
-            "id": flat(one["id"]),
-            "name": flat(one["name"]),
-            "pros": flat(one["pros"]),
-            "cons": flat(one["cons"]),
+            "id": one_line(one["id"]),
+            "name": one_line(one["name"]),
+            "pros": one_line(one["pros"]),
+            "cons": one_line(one["cons"]),
         }
         for one in options
     ]
-    content["context"], content["purpose"] = flat(context), purpose
+    content["context"], content["purpose"] = one_line(context), purpose
     content["signal"] = (
-        flat(signal) or f"Select: {listed([one['id'] for one in content['options']])}"
+        one_line(signal) or f"Select: {listed([one['id'] for one in content['options']])}"
     )
     return content
 
@@ -167,16 +167,16 @@ def action(
     """What only a person can do."""
     content = _empty(ACTION, title)
     content["items"] = [item for text in instructions for item in items_of(text)]
-    content["why"], content["cause"] = flat(why), cause
+    content["why"], content["cause"] = one_line(why), cause
     content["checklist"] = dict(checklist or {})
-    content["signal"] = flat(signal) or ACTION_SIGNAL
+    content["signal"] = one_line(signal) or ACTION_SIGNAL
     return content
 
 
 def _empty(type: str, title: str) -> Content:
     return {
         "type": type,
-        "title": flat(title),
+        "title": one_line(title),
         "url": "",
         "items": [],
         "context": "",
@@ -209,11 +209,6 @@ def is_sound(content: Any) -> bool:
     )
 
 
-def flat(text: str) -> str:
-    """On one line: a text of several lines could look like a part of what surrounds it."""
-    return " ".join(text.split())
-
-
 def items_of(text: str) -> list[str]:
     return [item for _, item in numbered_items(text, 0)]
 
@@ -227,13 +222,13 @@ def numbered_items(text: str, line: int) -> list[tuple[int, str]]:
         point = _after_mark(raw.strip())
         if point is not None:
             marked = True
-            found.append((line + offset, flat(point)))
+            found.append((line + offset, one_line(point)))
         elif raw.strip():
             if marked:
                 at, before = found[-1]
-                found[-1] = (at, f"{before} {flat(raw)}")
+                found[-1] = (at, f"{before} {one_line(raw)}")
             else:
-                found.append((line + offset, flat(raw)))
+                found.append((line + offset, one_line(raw)))
     return [(at, item) for at, item in found if item]
 
 
@@ -294,7 +289,7 @@ def render(content: Content) -> str:
 
 def inert(text: str) -> str:
     """An agent's text for one line of ours."""
-    return safe(flat(text))
+    return safe(one_line(text))
 
 
 def _verify_lines(content: Content) -> Iterator[str]:

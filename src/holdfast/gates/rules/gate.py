@@ -11,6 +11,7 @@ from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import Conflict, HoldfastError, NotAllowed, Usage
 from holdfast.kernel.rules import Decision, Person
+from holdfast.kernel.text import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -342,8 +343,7 @@ def notice_is_due(state: GateState, interval: int, now: int) -> bool:
 
 def _title(state: GateState) -> str:
     assert state["content"] is not None
-    title = inert(state["content"]["title"])
-    return title if len(title) <= NOTICE_TITLE else title[: NOTICE_TITLE - 1] + "…"
+    return one_line(inert(state["content"]["title"]), NOTICE_TITLE)
 
 
 def apply(state: GateState, event: Event) -> GateState:

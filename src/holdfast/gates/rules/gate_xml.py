@@ -11,6 +11,7 @@ from xml.parsers import expat
 from holdfast.gates.rules import content as words
 from holdfast.gates.rules.content import ACTION, DECISION, PREFIX, TYPES, VERIFY
 from holdfast.kernel.errors import Usage
+from holdfast.kernel.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -357,9 +358,9 @@ def _options(task: XmlTask, options: Element) -> Iterator[BadXml]:
         name = parts.get("name", child.text)
         option: GateOption = {
             "id": id.strip(),
-            "name": words.flat(name),
-            "pros": words.flat(parts.get("pros", "")),
-            "cons": words.flat(parts.get("cons", "")),
+            "name": one_line(name),
+            "pros": one_line(parts.get("pros", "")),
+            "cons": one_line(parts.get("cons", "")),
         }
         task["options"].append(option)
         task["option_lines"].append(child.line)
@@ -441,4 +442,4 @@ def write(content: Content) -> str:
 
 def _text(text: str) -> str:
     clean = "".join(letter if letter.isprintable() else " " for letter in text)
-    return escape(words.flat(clean))
+    return escape(one_line(clean))

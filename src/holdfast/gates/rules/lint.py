@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 from holdfast.gates.rules import content as words
 from holdfast.gates.rules import gate_xml
 from holdfast.gates.rules.content import ACTION, CAUSES, DECISION, QUESTIONS, VERIFY
+from holdfast.kernel.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,6 +45,7 @@ _CONFIGURED = (
     r"environment variables?\b|env vars?\b|feature flags?\b)"
 )
 _MADE_UP = r"(?:\b(?:\w+ ){0,2}?(?:test|sample|dummy|fake|seed|demo) (?:\w+ )?(?:data|users?|accounts?|records?|rows?|entries))"
+LONGEST_QUOTE = 72
 _RUN = "Run it yourself, then show what came of it: holdfast gate verify --built ... --url ..."
 _WRITE = "Write the file yourself; that needs no gate."
 # What is asked, the clause, its name, and what to do instead. The first that fits a line counts.
@@ -399,8 +401,7 @@ def _is_id(id: str) -> bool:
 
 
 def _quote(text: str) -> str:
-    flat = words.flat(text)
-    return f"“{flat if len(flat) <= 72 else flat[:71] + '…'}”"
+    return f"“{one_line(text, LONGEST_QUOTE)}”"
 
 
 def _error(line: int, clause: str, what: str, instead: str) -> GateFinding:

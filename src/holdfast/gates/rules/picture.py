@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from holdfast.kernel.text import one_line
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypedDict
@@ -58,8 +60,7 @@ def is_digest(text: str) -> bool:
 
 def shortened(name: str) -> str:
     """A file's name as it is recorded; one that is no text is pictured."""
-    flat = " ".join(name.encode("utf-8", "replace").decode().split())
-    return flat if len(flat) <= LONGEST_NAME else flat[: LONGEST_NAME - 1] + "…"
+    return one_line(name.encode("utf-8", "replace").decode(), LONGEST_NAME)
 
 
 def are_sound(pictures: Any) -> bool:

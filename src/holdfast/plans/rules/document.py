@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from holdfast.budgets.rules.thresholds import nearest
 from holdfast.gates.rules import gate_xml
-from holdfast.gates.rules.content import flat
 from holdfast.gates.rules.gate_xml import BadXml, Example, tasks_in
 from holdfast.kernel.errors import Usage
+from holdfast.kernel.text import one_line
 from holdfast.plans.rules import frontmatter, model, tasks
 from holdfast.plans.rules.frontmatter import BadHead
 from holdfast.plans.rules.model import has_checkpoint
@@ -288,7 +288,7 @@ def _title(body: str) -> str:
     for line in body.partition("<task")[0].split("\n"):
         marks, _, words = line.partition(" ")
         if words.strip() and 1 <= len(marks) <= 6 and set(marks) == {"#"}:
-            return flat(words.strip().rstrip("#"))[:TITLE]
+            return one_line(words.strip().rstrip("#"))[:TITLE]
     return ""
 
 

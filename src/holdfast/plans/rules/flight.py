@@ -7,7 +7,7 @@ from holdfast.budgets.rules import boxes, documents
 from holdfast.budgets.rules.thresholds import ALL_TYPES, LEVELS, TYPES
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.rules import Decision
-from holdfast.kernel.text import harmless
+from holdfast.kernel.text import harmless, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -209,8 +209,7 @@ def _is_ours(line: str, written: set[str] | None) -> bool:
 
 
 def _one_line(text: object) -> str:
-    flat = " ".join(str(text).split()) if text is not None else "-"
-    return flat if len(flat) <= MOST_TEXT else flat[: MOST_TEXT - 1] + "…"
+    return one_line(str(text), MOST_TEXT) if text is not None else "-"
 
 
 def _cell(text: str) -> str:
@@ -278,9 +277,9 @@ def render(state: FlightState) -> dict[str, str]:
 def write_holding(holding: Holding) -> str:
     names = ("phase", "plan", "task", "total_tasks", "status", "created")
     head = [f"{name}: {_scalar(holding[name])}" for name in names]  # type: ignore[literal-required]
-    lines = ["---", *head, "---", "", "# Holding pattern", "", _single_spaced(holding["why"]), ""]
+    lines = ["---", *head, "---", "", "# Holding pattern", "", one_line(holding["why"]), ""]
     if holding["next"]:
-        lines += [f"Next: {_single_spaced(holding['next'])}", ""]
+        lines += [f"Next: {one_line(holding['next'])}", ""]
     lines += ["Go on with:", "", f"    {holding['resume']}", ""]
     return harmless("\n".join(lines))
 
@@ -295,14 +294,10 @@ def _scalar(value: object) -> str:
     """Plain where YAML reads it back the same, else quoted: `06` stays text for every reader."""
     if isinstance(value, int):
         return str(value)
-    text = _single_spaced(value)
+    text = one_line(str(value))
     plain = text and all(letter.isalnum() or letter in "-_./:" for letter in text)
     return text if plain and text[0].isalnum() and not text.endswith(":") else _quoted(text)
 
 
 def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _single_spaced(value: object) -> str:
-    return " ".join(str(value).split())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.rules import Decision
-from holdfast.kernel.text import harmless
+from holdfast.kernel.text import harmless, one_line
 from holdfast.plans.rules.run_model import PASSED, SKIPPED
 
 TYPE_CHECKING = False
@@ -109,9 +109,9 @@ def section(state: RunState, plan: PlanRun, facts: Mapping[str, Any], ended: str
 
 def _section(state: RunState, plan: PlanRun, facts: Mapping[str, Any], ended: str) -> Iterator[str]:
     how = "autonomous" if plan["autonomous"] else "human-verify"
-    yield f"## Plan {_flat(plan['plan']['plan'])}"
+    yield f"## Plan {one_line(plan['plan']['plan'], MOST_SAID)}"
     yield ""
-    yield f"- **Run:** {state['id']}, {how} ({_flat(plan['reason'])})"
+    yield f"- **Run:** {state['id']}, {how} ({one_line(plan['reason'], MOST_SAID)})"
     yield f"- **Wave:** {plan['plan']['wave'] or 1}"
     yield f"- **Time:** {plan['began_at']} to {ended}"
     if facts.get("branch"):
@@ -137,13 +137,8 @@ def _section(state: RunState, plan: PlanRun, facts: Mapping[str, Any], ended: st
     issues = [(key, text) for key, gate in plan["gates"].items() for text in gate["issues"]]
     if issues:
         yield ""
-        yield from (f"- Issues at {key}: {_flat(text)}" for key, text in issues)
-
-
-def _flat(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= MOST_SAID else flat[: MOST_SAID - 1] + "…"
+        yield from (f"- Issues at {key}: {one_line(text, MOST_SAID)}" for key, text in issues)
 
 
 def _cell(text: str) -> str:
-    return _flat(text).replace("|", "\\|") or "-"
+    return one_line(text, MOST_SAID).replace("|", "\\|") or "-"

@@ -11,6 +11,7 @@ from holdfast.gates.rules import content as gate_content
 from holdfast.gates.rules import gate_xml, lint
 from holdfast.gates.rules.content import QUESTIONS, TYPES, VERIFY
 from holdfast.gates.rules.gate_xml import AUTO
+from holdfast.kernel.text import one_line
 from holdfast.plans.rules import model
 from holdfast.plans.rules.model import CHECKPOINT_KEY
 
@@ -190,7 +191,7 @@ def _auto(xml: gate_xml.XmlTask, key: str, number: int, tell: Tell) -> PlanTask:
         "key": key,
         "type": AUTO,
         "number": number,
-        "name": gate_content.flat(text.get("name", "")),
+        "name": one_line(text.get("name", "")),
         "action": text.get("action", "").strip(),
         "verify": text.get("verify", "").strip(),
         "run": text.get("run", "").strip(),
