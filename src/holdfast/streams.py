@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from holdfast.kernel import config
 from holdfast.kernel.errors import NotFound
 
 TYPE_CHECKING = False
@@ -120,7 +121,6 @@ def accept_from_inbox(stream: str, command: Any) -> Any:
 
 def open_writer(workspace: Workspace) -> Writer:
     """The writer of a workspace, with the workspace's own redaction rules."""
-    from holdfast.kernel import config
     from holdfast.kernel.redact import Redactor
     from holdfast.kernel.writer import Writer
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from holdfast.budgets.rules import thresholds, triggers
+from holdfast.budgets.rules.boxes import amount
 from holdfast.budgets.rules.thresholds import (
     ALERT,
     ALL_TYPES,
@@ -248,8 +249,6 @@ def find_problem(workspace: Workspace, state: BudgetState) -> str:
     held, problem = in_force_anyway(workspace, state)
     if not problem:
         return ""
-    from holdfast.budgets.rules.boxes import amount
-
     numbers = held.limits[STOP]
     stops = ", ".join(
         f"{type} {amount(type, numbers[type])}" for type in ALL_TYPES if type in numbers

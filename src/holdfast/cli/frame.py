@@ -11,6 +11,7 @@ from holdfast.cli.terminal import echo, safe, style
 from holdfast.cli.verb_list import PLAIN, is_bare
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage, from_os_error
+from holdfast.kernel.workspace import discover, from_here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,8 +71,6 @@ class Call:
     @property
     def folder(self) -> str:
         """The folder of -C, or the current one."""
-        from holdfast.kernel.workspace import from_here
-
         return os.path.abspath(from_here(self._folder or ""))
 
     @property
@@ -87,8 +86,6 @@ class Call:
     @property
     def workspace(self) -> Workspace:
         if self._workspace is None:
-            from holdfast.kernel.workspace import discover
-
             self._workspace = discover(self._folder)
             if os.path.isdir(os.path.join(self._workspace.tool_folder, "pending")):
                 from holdfast.hooks import deferred_events

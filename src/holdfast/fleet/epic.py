@@ -17,6 +17,7 @@ from holdfast.kernel import config
 from holdfast.kernel.clock import MINUTE
 from holdfast.kernel.errors import NotFound
 from holdfast.kernel.workspace import worktrees
+from holdfast.remote import server_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,9 +129,7 @@ class Sight:
     def ahead(self) -> int:
         """How far the shared time is ahead of this machine's clock; less than a minute counts as none."""
         if self._ahead is None:
-            from holdfast.remote.server_time import ahead
-
-            found = ahead(self._workspace)
+            found = server_time.ahead(self._workspace)
             self._ahead = found if abs(found) > MINUTE else 0
         return self._ahead
 

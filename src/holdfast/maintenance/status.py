@@ -8,6 +8,7 @@ from shlex import quote
 from holdfast.clients import table
 from holdfast.estop.stop import lifted_by
 from holdfast.gates.rules import people
+from holdfast.journal.postgres.url import without_password
 from holdfast.kernel import clock, config, failures, inbox, latch
 from holdfast.kernel.errors import HoldfastError, StoreAway
 from holdfast.kernel.state import load
@@ -140,7 +141,6 @@ def _server(workspace: Workspace) -> ServerFacts | None:
     """The state of the server; None if the journal is a file."""
     if not workspace.url:
         return None
-    from holdfast.journal.postgres.url import without_password
     from holdfast.remote import facts
 
     reachable = True
@@ -277,11 +277,12 @@ def _conflicts(workspace: Workspace) -> list[str]:
 
 
 def _problem_of_limits(workspace: Workspace) -> str:
-    from holdfast.budgets.check import Budget
     from holdfast.budgets.limits import find_problem, has_file
 
     if not has_file(workspace):
         return ""
+    from holdfast.budgets.check import Budget
+
     return find_problem(workspace, Budget(workspace, actor="").state()).removesuffix(".")
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 
 from holdfast.journal.postgres.url import has_password, without_password
+from holdfast.kernel.config import config_file, from_file, unreadable, untrusted_in, variable_of
 from holdfast.kernel.errors import HoldfastError, NotAllowed, Usage
 from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.trust import is_trusted
 from holdfast.processes.distribution import install_command
 
 TYPE_CHECKING = False
@@ -63,8 +65,6 @@ def open_journal(workspace: Workspace, url: str) -> PostgresJournal:
 
 
 def _refuse_untrusted(workspace: Workspace, url: str) -> None:
-    from holdfast.kernel.trust import is_trusted
-
     if not is_trusted(workspace, url):
         raise NotAllowed(
             f"This repository names a server for the journal that you have not trusted: {without_password(url)}.",
@@ -76,14 +76,6 @@ def _refuse_untrusted(workspace: Workspace, url: str) -> None:
 
 def setting(workspace: Workspace, name: str) -> str:
     """One setting that is needed before the journal is open, with nothing else looked at."""
-    from holdfast.kernel.config import (
-        config_file,
-        from_file,
-        unreadable,
-        untrusted_in,
-        variable_of,
-    )
-
     given = os.environ.get(variable_of(name))
     if given is not None:
         return given

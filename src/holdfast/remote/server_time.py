@@ -12,6 +12,7 @@ import time
 
 from holdfast.kernel import clock
 from holdfast.kernel.clock import Anchor
+from holdfast.kernel.errors import StoreAway
 from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
@@ -32,7 +33,6 @@ def now(workspace: Workspace) -> int:
         return clock.now()
     if not workspace.local:
         from holdfast.journal.postgres.journal import PostgresJournal
-        from holdfast.kernel.errors import StoreAway
 
         try:
             journal = workspace.journal

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 
@@ -132,8 +133,6 @@ def _show_lines(journal: Journal, record: Record, now: int) -> Iterator[str]:
         before, after = change_of(journal, record)
     except HoldfastError as error:
         # What led up to it is gone, or another version's; its own body can still be shown.
-        import json
-
         yield safe(json.dumps(record["body"], ensure_ascii=False, indent=2))
         yield style(error.message, dim=True)
         return

@@ -11,6 +11,7 @@ from holdfast.cli.verbs.init import answer_trust
 from holdfast.journal.postgres.upkeep import grants
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.text import plural
+from holdfast.remote.forwarder import Forwarder
 from holdfast.remote.move import LOCAL
 from holdfast.remote.move import move as move_journal
 
@@ -72,8 +73,6 @@ def forward(call: Call, stay: bool) -> Reply:
             hint="From one machine to many: holdfast journal move --to postgresql://...",
             kind="no_server",
         )
-    from holdfast.remote.forwarder import Forwarder
-
     ending = Forwarder(call.folder, stays=stay).run()
     said = {
         "another": "Another forwarder is at work here.",

@@ -15,6 +15,7 @@ from holdfast.kernel.text import plural
 from holdfast.kernel.workspace import discover
 from holdfast.maintenance import registry
 from holdfast.processes.distribution import install_command
+from holdfast.remote.forwarder import run_forwarders
 from holdfast.web.service import (
     LINK_SECONDS,
     Service,
@@ -115,8 +116,6 @@ def command(
             hint=install_command("web"),
             kind="not_installed",
         ) from None
-    from holdfast.remote.forwarder import run_forwarders
-
     workspaces = _workspaces(call, folders)
     terminal = ""
     if service:

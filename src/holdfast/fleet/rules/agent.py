@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from holdfast.fleet.rules import checkpoint as file
 from holdfast.fleet.rules import updates
+from holdfast.fleet.rules.liveness import instant_of
 from holdfast.fleet.rules.model import FIELDS
 from holdfast.fleet.rules.names import agent_of, checkpoint_path, stem_of
 from holdfast.kernel import clock, conflicts
@@ -429,8 +430,6 @@ def _three_way(
 def _is_earlier_copy(theirs: dict[str, Any], seen: dict[str, Any], ours: dict[str, Any]) -> bool:
     """Whether a file is an older version, as git checks it out: its time is older than the file's before
     it, and all its steps are known."""
-    from holdfast.fleet.rules.liveness import instant_of
-
     earlier, shown, present = (
         instant_of(each.get("last_checkpoint")) for each in (theirs, seen, ours)
     )
