@@ -121,6 +121,18 @@ def test_importing_it_loads_nothing_heavy() -> None:
     assert not loaded & {"apsw", "click", "json", "typing", "holdfast.api"}
 
 
+def test_a_note_loads_no_other_feature(repository: Path) -> None:
+    script = (
+        "import sys, holdfast\n"
+        "with holdfast.open() as workspace: workspace.note('done')\n"
+        "print(' '.join(sys.modules))"
+    )
+    loaded = loaded_by_script([sys.executable], script)
+    assert "holdfast.note.write" in loaded
+    features = {name.split(".")[1] for name in loaded if name.startswith("holdfast.")}
+    assert not features & {"fleet", "loop", "gates", "budgets", "plans", "rfc", "maintenance"}
+
+
 def test_status_does_without_click(repository: Path) -> None:
     script = (
         "import sys; from holdfast.cli.frame import run; run(['status']);"

@@ -1,32 +1,17 @@
-"""The library: what `import holdfast` gives a programmer. docs/library.md shows how it is used."""
+"""The library: what `import holdfast` gives a programmer. docs/library.md shows how it is used.
+
+Each method imports the operation that it calls: a program that leaves a note would otherwise wait for all
+features, which cost ten times as long to load as one does.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from holdfast.clients.handover import command_for
-from holdfast.git import snapshot
-from holdfast.git.restore import restore as restore_snapshot
 from holdfast.kernel import clock
 from holdfast.kernel.arguments import checks_arguments
-from holdfast.kernel.git_exclude import hide_new
 from holdfast.kernel.workspace import discover
-from holdfast.maintenance import conflicts, emergency, history
-from holdfast.maintenance.backup import create_snapshot
-from holdfast.maintenance.reset_wait import ResetRequest, wait_for_reset
-from holdfast.maintenance.status import gather
-from holdfast.note.write import write_note
-from holdfast.remote.offline import can_work_offline, reachable, start_forwarder
-from holdfast.session import progress_document, sessions
-from holdfast.session.checkpoint import checkpoint
-from holdfast.session.claims import parse
-from holdfast.session.edits import apply_edits, show_edits
-from holdfast.session.resume import refuse_foreign, resume
-from holdfast.session.rules.model import PROGRESS_FILE
-from holdfast.session.session_list import list_sessions
 from holdfast.streams import actor as current_user
-from holdfast.streams import open_writer
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import TracebackType
@@ -119,6 +104,12 @@ class Workspace:
         `claims` maps a claim to its probe: `run:COMMAND`, `file:PATH`, `commit:ID`, `clean`, `tests`.
         A step that fails is in `steps` and in `report`; the others are done.
         """
+        from holdfast.kernel.git_exclude import hide_new
+        from holdfast.session import progress_document, sessions
+        from holdfast.session.checkpoint import checkpoint
+        from holdfast.session.claims import parse
+        from holdfast.session.rules.model import PROGRESS_FILE
+
         document = {
             "current": task,
             "status": status,
@@ -171,6 +162,8 @@ class Workspace:
         """Check what changed since the last checkpoint, and give the text to continue from: `verdict`
         and `pack`. Without `session` or `transcript`: the newest session here. Work of another place
         is refused unless `accept_foreign` is given. `recheck` runs the probes again that you ran here."""
+        from holdfast.session.resume import refuse_foreign, resume
+
         found = resume(
             self._reachable(resume),
             {
@@ -192,6 +185,8 @@ class Workspace:
     ) -> SessionEdits:
         """The edits of a session that the work tree lacks, as diffs. Nothing is written. Without
         `session` or `transcript`: the newest session here that edited files."""
+        from holdfast.session.edits import show_edits
+
         request: EditsRequest = {"session": session, "transcript": transcript, "files": files}
         return show_edits(self._workspace, self.root, request, now=clock.now())
 
@@ -200,6 +195,8 @@ class Workspace:
     ) -> AppliedEdits:
         """Write the edits that `edits` shows as missing. What changed since is never overwritten; restore
         the snapshot `before` to undo it."""
+        from holdfast.session.edits import apply_edits
+
         request: EditsRequest = {"session": session, "transcript": transcript, "files": files}
         return apply_edits(self._workspace, self.root, request, now=clock.now())
 
@@ -216,6 +213,9 @@ class Workspace:
         from, with the `command` that starts the client. NotAllowed unless a person sits at the terminal of
         this program and types back a word. `tell` gets one line that says until when it waits. A stop that
         is set meanwhile, and a session that goes on elsewhere, end the wait with an error."""
+        from holdfast.clients.handover import command_for
+        from holdfast.maintenance.reset_wait import ResetRequest, wait_for_reset
+
         request = ResetRequest(client=client, session=session, hours=hours)
         limited = wait_for_reset(
             self._workspace, request, tell or (lambda _: None), now=clock.now()
@@ -226,55 +226,71 @@ class Workspace:
 
     def sessions(self) -> list[ListedSession]:
         """The sessions that can be resumed here, newest first."""
+        from holdfast.session.session_list import list_sessions
+
         return list_sessions(self.root, self._reachable(list_sessions), now=clock.now())
 
     # Notes and the past
 
     def note(self, text: str, *, name: str = "default", id: str | None = None) -> Outcome:
         """Add a line to a note, durably. The same `id` again changes nothing."""
+        from holdfast.note.write import write_note
+
         workspace = self._reachable(write_note)
         return write_note(workspace, text, name=name, actor=self._actor, now=clock.now(), id=id)
 
     def status(self) -> Status:
         """Where the journal is, what it holds, and what needs attention."""
+        from holdfast.maintenance.status import gather
+
         return gather(self._workspace)
 
     def history(
         self, *, stream: str = "", kind: str = "", before: int | None = None, limit: int = 50
     ) -> list[RecordInWords]:
         """What happened, newest first. `stream` may end in `*`; `before` is a sequence number."""
+        from holdfast.maintenance.history import history
+
         request = {"stream": stream, "kind": kind, "before": before, "limit": limit}
-        return history.history(self._workspace, request)  # type: ignore[arg-type]
+        return history(self._workspace, request)  # type: ignore[arg-type]
 
     def show(self, what: str) -> StreamShown | RecordShown | SessionShown:
         """The state of a stream, by its name, or a record, by its id or a unique beginning of it; the
         text of a session that has no record."""
-        return history.show(self._workspace, what, now=clock.now())
+        from holdfast.maintenance.history import show
+
+        return show(self._workspace, what, now=clock.now())
 
     def diff(self, one: str, other: str = "") -> StateDifference:
         """Two states of one stream: after a record, and after another one or the newest."""
-        return history.diff(self._workspace, one, other)
+        from holdfast.maintenance.history import diff
+
+        return diff(self._workspace, one, other)
 
     def restore(self, id: str, *, dry_run: bool = False) -> RestoredState:
         """Bring a stream, and its files, back to what they were after a record."""
-        return history.restore(
-            self._workspace, id, actor=self._actor, now=clock.now(), dry_run=dry_run
-        )
+        from holdfast.maintenance.history import restore
+
+        return restore(self._workspace, id, actor=self._actor, now=clock.now(), dry_run=dry_run)
 
     def conflicts(self) -> list[OpenConflict]:
         """Edits by hand of values that had changed meanwhile, with both texts."""
-        return conflicts.list_conflicts(self._workspace)
+        from holdfast.maintenance.conflicts import list_conflicts
+
+        return list_conflicts(self._workspace)
 
     def settle(self, conflict: str, take: str) -> OpenConflict:
         """End a conflict of edits: `take` is `edited`, or `kept`, which asks a person at the terminal."""
-        return conflicts.settle(self._workspace, conflict, take, actor=self._actor, now=clock.now())
+        from holdfast.maintenance.conflicts import settle
+
+        return settle(self._workspace, conflict, take, actor=self._actor, now=clock.now())
 
     @property
     def snapshot(self) -> Snapshots:
         """Snapshots of the work tree: `snapshot.create()`, `snapshot.restore(id)`."""
         return Snapshots(self._workspace, actor=self._actor)
 
-    # The other protocols. Each loads its whole feature, so it is imported when a program asks for it.
+    # The other protocols
 
     def agent(self, agent: str, *, feature: str = "", epic: str = "") -> Member:
         """The agent that this program is; use it in a `with` statement."""
@@ -286,6 +302,7 @@ class Workspace:
         """A track of `conductor/tracks`, to take its steps one by one."""
         from holdfast.loop.api import Loop
         from holdfast.loop.track import Track, TrackFolder
+        from holdfast.streams import open_writer
 
         place = TrackFolder(self._workspace, track)
         writer = open_writer(self._workspace)
@@ -309,6 +326,7 @@ class Workspace:
     def plans(self) -> Plans:
         """Plans in waves: `plans.run(["plans"])`, `plans.resume()`, `plans.show()`."""
         from holdfast.plans.api import Plans
+        from holdfast.streams import open_writer
 
         return Plans(self._workspace, open_writer(self._workspace), actor=self._actor)
 
@@ -320,17 +338,23 @@ class Workspace:
 
     def stop(self, reason: str = "") -> StopResult:
         """Stop every agent of the workspace, until `release`."""
-        return emergency.stop(self._workspace, reason, by=self._actor, now=clock.now())
+        from holdfast.maintenance.emergency import stop
+
+        return stop(self._workspace, reason, by=self._actor, now=clock.now())
 
     def release(self, reason: str = "") -> bool:
         """Lift the emergency stop; whether there was one. NotAllowed unless a person sits at the
         terminal of this program and types back a word."""
-        return emergency.release(self._workspace, reason, by=self._actor, now=clock.now())
+        from holdfast.maintenance.emergency import release
+
+        return release(self._workspace, reason, by=self._actor, now=clock.now())
 
     def close(self) -> None:
         """Let go of the journal."""
         workspace = self._workspace
         if workspace.wants_forwarder or workspace.spools:
+            from holdfast.remote.offline import start_forwarder
+
             start_forwarder(workspace)
         workspace.close()
 
@@ -348,6 +372,8 @@ class Workspace:
     def _reachable(self, operation: Callable[..., Any]) -> Place:
         """The workspace for an operation. While its server is away, an operation that works offline
         writes to the spool of this machine."""
+        from holdfast.remote.offline import can_work_offline, reachable
+
         if not can_work_offline(operation):
             return self._workspace
         workspace, self._away = reachable(self._workspace)
@@ -366,22 +392,30 @@ class Snapshots:
 
     def create(self, *, session: str = "") -> Snapshot:
         """Take a snapshot. When nothing changed, the newest one, with `duplicate` set."""
+        from holdfast.maintenance.backup import create_snapshot
+
         return create_snapshot(
             self._workspace, actor=self._actor, now=clock.now(), session=session, unattended=True
         )[0]
 
     def list(self, *, everywhere: bool = False) -> Sequence[Snapshot]:
         """The snapshots of this worktree, or of all worktrees and machines, newest first."""
-        return snapshot.listing(self._workspace.root, everywhere=everywhere)
+        from holdfast.git.snapshot import listing
+
+        return listing(self._workspace.root, everywhere=everywhere)
 
     def show(self, id: str) -> Shown:
         """What a snapshot holds, and what has changed since."""
-        return snapshot.show(self._workspace.root, id)
+        from holdfast.git.snapshot import show
+
+        return show(self._workspace.root, id)
 
     def restore(self, id: str, paths: Iterable[str] = (), *, dry_run: bool = False) -> Restoration:
         """Bring the work tree, or single paths of it, back to a snapshot. The present is snapshotted
         first: restore `before` to undo it."""
-        return restore_snapshot(self._workspace.root, id, paths, dry_run=dry_run)
+        from holdfast.git.restore import restore
+
+        return restore(self._workspace.root, id, paths, dry_run=dry_run)
 
 
 def open(folder: str | None = None, *, actor: str = "") -> Workspace:
