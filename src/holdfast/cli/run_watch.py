@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 from holdfast.budgets.rules.boxes import amount
 from holdfast.cli.frame import print_json, warn
+from holdfast.cli.live_screen import LiveScreen
 from holdfast.cli.plan_screen import screen
 from holdfast.cli.terminal import (
     bar,
@@ -20,7 +21,6 @@ from holdfast.cli.terminal import (
     terminal_height,
     terminal_width,
     unstyle,
-    wants_colour,
 )
 from holdfast.cli.verbs.loop.steps import status
 from holdfast.kernel import clock
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from holdfast.plans.news import RunEvent
     from holdfast.plans.rules.run_model import RunState
 
-# Another screen, without a cursor, and back; as in `agent watch`.
-ENTER, LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
-HOME, REST_OF_LINE, REST_OF_SCREEN = "\x1b[H", "\x1b[K", "\x1b[J"
 # Letters of a loop's bar.
 BAR = 20
 RECENT = 5
@@ -113,7 +110,7 @@ class PlanWatch(RunWatch):
 
     def __init__(self, *, as_json: bool, quiet: bool = False) -> None:
         super().__init__(as_json=as_json, quiet=quiet)
-        self._on = False
+        self._screen = LiveScreen(sys.stderr)
         self._drawn = 0.0
         self._recent: list[str] = []
         self._known: tuple[RunEvent, RunState, Callable[[str], str]] | None = None
@@ -168,12 +165,7 @@ class PlanWatch(RunWatch):
             lack=self._lack,
             hint=self._hint,
         )
-        if not wants_colour(sys.stderr):
-            lines = [unstyle(line) for line in lines]
-        text = HOME + "".join(f"{line}{REST_OF_LINE}\n" for line in lines) + REST_OF_SCREEN
-        sys.stderr.write(text if self._on else ENTER + text)
-        sys.stderr.flush()
-        self._on = True
+        self._screen.draw(lines)
 
     @contextmanager
     def aside(self) -> Iterator[None]:
@@ -188,10 +180,7 @@ class PlanWatch(RunWatch):
 
     def end(self) -> None:
         """Take the living screen away."""
-        if self._on:
-            sys.stderr.write(LEAVE)
-            sys.stderr.flush()
-            self._on = False
+        self._screen.leave()
 
 
 def _line(event: RunEvent) -> str:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 import os
 import shlex
-import sys
-import time
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import click
 
 from holdfast.cli.agent_reply import context_for
-from holdfast.cli.frame import Call, Reply, print_json, warn
+from holdfast.cli.frame import Call, Reply, warn
+from holdfast.cli.live_screen import watch
 from holdfast.cli.parser import epic_option, verb
 from holdfast.cli.terminal import (
     bar,
@@ -23,10 +22,7 @@ from holdfast.cli.terminal import (
     safe,
     style,
     table,
-    terminal_height,
     terminal_width,
-    unstyle,
-    wants_colour,
     wide,
 )
 from holdfast.fleet.monitor import check
@@ -41,9 +37,6 @@ if TYPE_CHECKING:
     from holdfast.fleet.context import FleetContext
     from holdfast.fleet.monitor import CheckAction
 
-# Another screen, without a cursor, and back.
-ENTER, LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
-HOME, REST_OF_LINE, REST_OF_SCREEN = "\x1b[H", "\x1b[K", "\x1b[J"
 # Verdict: mark and colour, the most serious first.
 LOOKS: dict[str, tuple[str, str | None]] = {
     "dead": ("✗", "red"),
@@ -93,48 +86,17 @@ def watch_command(call: Call, every: float, rounds: int | None, epic: str | None
     if math.isnan(every):
         raise Usage("--every is a number of seconds.")
     context = context_for(list_agents, call, epic)
-    is_live = sys.stdout.isatty() and not call.as_json
     entries: list[AgentEntry] = []
-    looks = 0
-    if is_live:
-        sys.stdout.write(ENTER)
-    try:
-        while rounds is None or looks < rounds:
-            if looks:
-                time.sleep(max(0.1, every))
-            context.refresh()
-            entries = list_agents(context)
-            if call.as_json:
-                print_json({"at": clock.precise(context.now), "agents": entries})
-            else:
-                _draw(_screen(context, entries), is_live=is_live)
-            sys.stdout.flush()
-            looks += 1
-    except KeyboardInterrupt:
-        pass
-    finally:
-        if is_live:
-            sys.stdout.write(LEAVE)
-            sys.stdout.flush()
-    lines = _screen(context, entries) if is_live else []
+
+    def look() -> tuple[dict[str, object], list[str]]:
+        nonlocal entries
+        context.refresh()
+        entries = list_agents(context)
+        facts: dict[str, object] = {"at": clock.precise(context.now), "agents": entries}
+        return facts, fleet_screen(context, entries, time=clock_time(context.now))
+
+    looks, lines = watch(look, as_json=call.as_json, every=every, rounds=rounds)
     return Reply({"epic": context.epic.root, "looks": looks, "agents": entries}, lines)
-
-
-def _screen(context: FleetContext, entries: list[AgentEntry]) -> list[str]:
-    return fleet_screen(context, entries, time=clock_time(context.now))
-
-
-def _draw(lines: list[str], *, is_live: bool) -> None:
-    if not wants_colour(sys.stdout):
-        lines = [unstyle(line) for line in lines]
-    if is_live:
-        rows = terminal_height()
-        if rows and len(lines) >= rows:
-            lines = [*lines[: rows - 2], f"… and {len(lines) - rows + 2} more lines"]
-        text = HOME + "".join(f"{line}{REST_OF_LINE}\n" for line in lines) + REST_OF_SCREEN
-        sys.stdout.write(text)
-    else:
-        sys.stdout.write("\n".join(lines) + "\n\n")
 
 
 @click.command()
