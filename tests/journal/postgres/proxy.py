@@ -78,6 +78,9 @@ class Network:
                     continue
             address = (self._server.hostname or "", self._server.port or 5432)
             server = socket.create_connection(address)
+            for end in (client, server):
+                # As PostgreSQL and libpq do. Otherwise a short message waits 40 ms for an acknowledgment.
+                end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
             self._pairs.append((client, server))
             for ends, answers in (((client, server), False), ((server, client), True)):
                 threading.Thread(target=self._forward, args=(*ends, answers), daemon=True).start()
