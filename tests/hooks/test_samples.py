@@ -16,14 +16,16 @@ from holdfast.kernel import failures, latch
 from holdfast.kernel.workspace import discover
 from holdfast.processes import relaunch
 from tests.hooks import world
-from tests.hooks.world import payload_of, refuse_unreadable, said, send
+from tests.hooks.world import given_on_stdin, payload_of, refuse_unreadable, said, send
 from tests.session import world as session_world
+
+left = world.left
 
 SAMPLES = world.samples()
 NAMES = [stem for _, _, stem in SAMPLES]
 # One payload of each event; and the fields that we read, of which every kind of nonsense is tried.
 EVENTS = {(client, event): stem for client, event, stem in SAMPLES}
-# One of each client goes to the interpreter that the client starts, the others to a fork of one.
+# One of each client goes to the interpreter that the client starts, the others stay in this process.
 FIRST = {client: stem for client, _, stem in reversed(SAMPLES)}
 READ = ("session_id", "cwd", "source", "reason", "tool_name", "tool_input", "input", "output")
 WRONG: list[Any] = [None, 7, [], {}, "", "x" * 100_000, "\ud83d", "a\0b", {"command": [7, {}]}]
@@ -32,11 +34,13 @@ FEW: list[Any] = [None, [], "a\0b"]
 
 @pytest.mark.parametrize(("client", "event", "stem"), SAMPLES, ids=NAMES)
 def test_each_recorded_payload_is_answered(
-    repository: Path, client: str, event: str, stem: str
+    repository: Path, client: str, event: str, stem: str, left: list[list[str]]
 ) -> None:
     assert event in part(client, "events").EVENTS
-    cold = stem == FIRST[client]
-    said(client, event, send(client, event, payload_of(stem), cold=cold))
+    if stem == FIRST[client]:
+        said(client, event, send(client, event, payload_of(stem), cold=True))
+    else:
+        given_on_stdin(client, event, payload_of(stem))
     assert failures.read(discover()) == []
 
 
@@ -72,7 +76,7 @@ def test_what_is_no_payload_is_written_down(repository: Path, client: str, paylo
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_an_unknown_event_lets_the_agent_go_on(repository: Path, client: str) -> None:
-    assert said(client, "Dance", send(client, "Dance", world.given())) == {}
+    assert given_on_stdin(client, "Dance", world.given()) == {}
     (failure,) = failures.read(discover())
     assert "Dance" in failure["reason"]
 
@@ -95,13 +99,13 @@ def test_a_stop_holds_though_the_payload_is_garbage(repository: Path, client: st
     latch.engage(discover(), "Everybody out", by="somebody", now=0)
     large = [b"x" * 34_000_000] if client == CLIENTS[0] else []
     for payload in (b"", b"{", *large):
-        answer = said(client, world.TOOL[client], send(client, world.TOOL[client], payload))
+        answer = given_on_stdin(client, world.TOOL[client], payload)
         assert "Everybody out" in world.denied(client, answer)
 
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_neither_payload_nor_environment_is_kept(
-    repository: Path, client: str, monkeypatch: pytest.MonkeyPatch
+    repository: Path, client: str, left: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_OWN_VARIABLE", "in-the-environment-only")
     monkeypatch.setenv("HOLDFAST_NO_SUCH_SETTING", "1")  # which makes every hook fail
@@ -110,7 +114,7 @@ def test_neither_payload_nor_environment_is_kept(
         if stem.startswith(f"{client}."):
             event = next(event for _, event, name in SAMPLES if name == stem)
             payload = payload_of(stem, prompt=f"use {secret}", tool_input={"command": secret})
-            send(client, event, payload)
+            given_on_stdin(client, event, payload)
     send(client, world.STOP[client], world.given(prompt=secret))
     assert failures.read(discover()) != []
     kept = session_world.every_byte_under(repository)
@@ -120,13 +124,14 @@ def test_neither_payload_nor_environment_is_kept(
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_no_folder_and_no_workspace(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: str, left: list[list[str]]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for folder in (str(tmp_path), str(tmp_path / "gone"), "/proc/nothing", "a\0b"):
         for event in (world.START[client], world.STOP[client], world.TOOL[client]):
             payload = json.dumps({"session_id": "s1", "cwd": folder}).encode()
-            assert said(client, event, send(client, event, payload)) == {}
+            assert given_on_stdin(client, event, payload) == {}
+    assert left == []
     assert list(tmp_path.iterdir()) == []
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from holdfast.clients.table import NAMES, part
-from holdfast.hooks.run import command, respond_to
+from holdfast.hooks.run import command, respond, respond_to
 from holdfast.processes import relaunch
 from tests import warm
 
@@ -70,6 +72,27 @@ def send(
     words = command(client, event)
     start = subprocess.run if cold else warm.run
     return start(words, input=content, capture_output=True, timeout=PATIENCE)
+
+
+def given_on_stdin(client: str, event: str, payload: bytes | dict[str, Any]) -> dict[str, Any]:
+    """What the process of a hook prints, from the bytes that a client writes, in this process. A test
+    takes the fixture `left` with it. A session's end forks: it gets a process of its own."""
+    if event == END[client]:
+        return said(client, event, send(client, event, payload))
+    content = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+    before = os.dup(0)
+    try:
+        with tempfile.TemporaryFile() as file:
+            file.write(content)
+            file.seek(0)
+            os.dup2(file.fileno(), 0)
+            answer = respond([client, event])
+    finally:
+        os.dup2(before, 0)
+        os.close(before)
+    assert isinstance(answer, dict)
+    refuse_unreadable(client, event, answer)
+    return answer
 
 
 def said(client: str, event: str, done: subprocess.CompletedProcess[bytes]) -> dict[str, Any]:
