@@ -21,10 +21,11 @@ from holdfast.clients.settings.parts import JsonPart
 from holdfast.clients.table import CLIENTS as FACTS
 from holdfast.clients.table import NAMES as CLIENTS
 from holdfast.hooks import deferred_events, marks
-from holdfast.hooks.run import command
+from holdfast.hooks.run import command, respond_to
 from holdfast.kernel import clock, failures, latch
 from holdfast.kernel.workspace import discover
 from holdfast.session import session_files
+from holdfast.version import __version__
 from tests.budgets.world import Scene, configure
 from tests.conftest import Git
 from tests.hooks.world import STOP, TOOL, USED, denied, driven, refuse_unreadable
@@ -118,10 +119,20 @@ def hooks(
     return found
 
 
-def begin(hooks: Hooks, client: str, session: str = "s1") -> None:
-    """A session with its marks, and a journal."""
-    hooks(client, "SessionStart", session_id=session, source="startup")
-    hooks.log.unlink(missing_ok=True)
+def begin(hooks: Hooks, client: str) -> None:
+    """A session with its marks, and a journal. The Python that the launcher would start is this one."""
+    told = {
+        launcher.FOLDER_VARIABLE: str(hooks.folder),
+        launcher.VERSION_VARIABLE: __version__,
+        launcher.CLIENT_VARIABLE: str(os.getpid()),
+    }
+    if client in SESSION_VARIABLES:
+        told[SESSION_VARIABLES[client]] = "s1"
+    payload = {"session_id": "s1", "cwd": str(hooks.root), "source": "startup"}
+    with pytest.MonkeyPatch.context() as environment:
+        for name, value in told.items():
+            environment.setenv(name, value)
+        respond_to(client, "SessionStart", payload)
 
 
 def captured(holdfast: Holdfast, session: str = "s1") -> bool:
@@ -360,7 +371,9 @@ def test_older_settings_move_over_and_uninstall_restores_what_was_before_them(
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_before_and_after_a_tool_no_python_is_started(hooks: Hooks, client: str) -> None:
-    begin(hooks, client)
+    hooks(client, "SessionStart", source="startup")
+    assert hooks.starts() == [f"{client} SessionStart"]
+    hooks.log.unlink()
     assert hooks(client, TOOL[client], **MAKE) == {}
     assert hooks(client, USED[client], **MAKE, tool_response="x" * 100_000) == {}
     assert hooks.starts() == []
@@ -386,10 +399,19 @@ PERSONS_LINES = [
 ]
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-def test_a_persons_command_reaches_python_and_is_denied(hooks: Hooks, client: str) -> None:
+# The launcher finds a command whichever the client is: one has all of them, each other some.
+SOME_LINES = [(client, PERSONS_LINES[n :: len(CLIENTS)]) for n, client in enumerate(CLIENTS[1:])]
+ALL_LINES = [pytest.param(client, PERSONS_LINES, marks=PROOF) for client in CLIENTS[1:]]
+
+
+@pytest.mark.parametrize(
+    ("client", "lines"), [(CLIENTS[0], PERSONS_LINES), *SOME_LINES, *ALL_LINES]
+)
+def test_a_persons_command_reaches_python_and_is_denied(
+    hooks: Hooks, client: str, lines: list[str]
+) -> None:
     begin(hooks, client)
-    for line in PERSONS_LINES:
+    for line in lines:
         answer = hooks(client, TOOL[client], tool_name="Bash", tool_input={"command": line})
         assert "Only a person may run" in denied(client, answer), line
 
