@@ -19,8 +19,6 @@ from tests.hooks import world
 from tests.hooks.world import given_on_stdin, payload_of, refuse_unreadable, said, send
 from tests.session import world as session_world
 
-left = world.left
-
 SAMPLES = world.samples()
 NAMES = [stem for _, _, stem in SAMPLES]
 # One payload of each event; and the fields that we read, of which every kind of nonsense is tried.
@@ -34,7 +32,7 @@ FEW: list[Any] = [None, [], "a\0b"]
 
 @pytest.mark.parametrize(("client", "event", "stem"), SAMPLES, ids=NAMES)
 def test_each_recorded_payload_is_answered(
-    repository: Path, client: str, event: str, stem: str, left: list[list[str]]
+    repository: Path, client: str, event: str, stem: str
 ) -> None:
     assert event in part(client, "events").EVENTS
     if stem == FIRST[client]:
@@ -105,7 +103,7 @@ def test_a_stop_holds_though_the_payload_is_garbage(repository: Path, client: st
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_neither_payload_nor_environment_is_kept(
-    repository: Path, client: str, left: list[list[str]], monkeypatch: pytest.MonkeyPatch
+    repository: Path, client: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_OWN_VARIABLE", "in-the-environment-only")
     monkeypatch.setenv("HOLDFAST_NO_SUCH_SETTING", "1")  # which makes every hook fail
@@ -124,14 +122,13 @@ def test_neither_payload_nor_environment_is_kept(
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_no_folder_and_no_workspace(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: str, left: list[list[str]]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for folder in (str(tmp_path), str(tmp_path / "gone"), "/proc/nothing", "a\0b"):
         for event in (world.START[client], world.STOP[client], world.TOOL[client]):
             payload = json.dumps({"session_id": "s1", "cwd": folder}).encode()
             assert given_on_stdin(client, event, payload) == {}
-    assert left == []
     assert list(tmp_path.iterdir()) == []
 
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from holdfast.clients.table import NAMES, part
-from holdfast.hooks.run import command, respond, respond_to
+from holdfast.hooks.run import command, respond_to
 from holdfast.processes import relaunch
 from tests import warm
+from tests.hooks.in_process import respond_to_bytes
 
 SAMPLES = Path(__file__).parent / "samples"
 PATIENCE = 60.0  # seconds; a loaded machine is slow, not wrong
@@ -75,22 +74,12 @@ def send(
 
 
 def given_on_stdin(client: str, event: str, payload: bytes | dict[str, Any]) -> dict[str, Any]:
-    """What the process of a hook prints, from the bytes that a client writes, in this process. A test
-    takes the fixture `left` with it. A session's end forks: it gets a process of its own."""
+    """What a hook prints, from the bytes that a client writes, in this process. A session's end forks:
+    it gets a process of its own."""
     if event == END[client]:
         return said(client, event, send(client, event, payload))
     content = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
-    before = os.dup(0)
-    try:
-        with tempfile.TemporaryFile() as file:
-            file.write(content)
-            file.seek(0)
-            os.dup2(file.fileno(), 0)
-            answer = respond([client, event])
-    finally:
-        os.dup2(before, 0)
-        os.close(before)
-    assert isinstance(answer, dict)
+    answer = respond_to_bytes(client, event, content)
     refuse_unreadable(client, event, answer)
     return answer
 

@@ -47,9 +47,9 @@ def test_no_command_and_no_hook_runs_what_a_nested_repository_names(
     assert holdfast("resume", "--recheck").code == 0
     assert holdfast("snapshot", "create").code == 0
     assert holdfast("snapshot", "list").code == 0
-    world.said(world.hook("SessionStart", "SessionStart.startup", session_id=SESSION))
+    world.said(world.hook("SessionStart", "SessionStart.startup", apart=True, session_id=SESSION))
     holdfast("checkpoint", "--session", SESSION, "--auto")
-    world.said(world.hook("Stop", "Stop", session_id=SESSION))
+    world.said(world.hook("Stop", "Stop", apart=True, session_id=SESSION))
     world.said(world.hook("SessionEnd", "SessionEnd.other", session_id=SESSION))
     assert holdfast("status").code == 0
     tools = Face(repository)

@@ -17,12 +17,13 @@ from typing import Any
 import pytest
 
 from holdfast.hooks.run import command
-from holdfast.kernel import failures
+from holdfast.kernel import canonical_json, failures
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
 from holdfast.session import sessions
 from tests import warm
 from tests.cli import conftest as command_line
+from tests.hooks.in_process import respond_to_bytes
 from tests.hooks.loaded import loaded_by_entry
 from tests.trackers import fixtures
 from tests.trackers.fake_github import REPOSITORY, FakeGitHub
@@ -90,12 +91,13 @@ def every_byte_under(root: Path) -> bytes:
 
 
 def hook(
-    event: str, sample: str = "", *, words: list[str] | None = None, **changes: object
+    event: str, sample: str = "", *, apart: bool = False, **changes: object
 ) -> subprocess.CompletedProcess[bytes]:
-    """Start Claude Code's hook as it does, with its own payload from this folder."""
+    """Claude Code's hook, with its own payload from this folder. `apart`: in a process of its own, which
+    leaves others behind; a session's end always has one."""
     payload = json.loads((SAMPLES / f"claude.{sample or event}.json").read_text("utf-8"))
     payload = {**payload, "cwd": str(Path.cwd()), **changes}
-    done = send(json.dumps(payload).encode(), event, words=words)
+    done = send(json.dumps(payload).encode(), event, apart=apart or event == "SessionEnd")
     if event == "SessionEnd":
         _wait_for_the_end(str(payload.get("session_id") or ""))
     return done
@@ -118,12 +120,13 @@ def _wait_for_the_end(session: str) -> None:
         time.sleep(0.05)
 
 
-def send(
-    payload: bytes, event: str, *, words: list[str] | None = None
-) -> subprocess.CompletedProcess[bytes]:
-    start = subprocess.run if words else warm.run
-    started = words or command("claude", event)
-    return start(started, input=payload, capture_output=True, timeout=PATIENCE)
+def send(payload: bytes, event: str, *, apart: bool = False) -> subprocess.CompletedProcess[bytes]:
+    words = command("claude", event)
+    if apart:
+        return warm.run(words, input=payload, capture_output=True, timeout=PATIENCE)
+    answer = respond_to_bytes("claude", event, payload)
+    printed = canonical_json.dumps(answer).encode() if answer else b""
+    return subprocess.CompletedProcess(words, 0, printed, b"")
 
 
 def said(done: subprocess.CompletedProcess[bytes]) -> dict[str, Any]:
