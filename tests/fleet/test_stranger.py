@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from holdfast.fleet import recovery
-from holdfast.kernel import latch
+from holdfast.fleet.operation import AgentResult
+from holdfast.fleet.sync import sync
+from holdfast.kernel import clock, latch
 from holdfast.kernel.errors import Conflict, HoldfastError
 from holdfast.kernel.plain_file import write_synced
 from holdfast.kernel.workspace import discover
+from tests import warm
 from tests.cli.conftest import Holdfast
 from tests.conftest import Git
 from tests.fleet.world import FEATURE, PRIMARY, A, B, C, Scene
@@ -108,12 +111,31 @@ def test_who_waits_at_a_sync_point_hears_a_stop(scene: Scene, holdfast: Holdfast
     scene.start(A)
     scene.start(B, "feature_03")
     words = [sys.executable, "-m", "holdfast", "agent", "sync", A, "S2-S3", "--wait"]
-    with subprocess.Popen(words, cwd=scene.root, stderr=subprocess.PIPE) as waiting:
+    with warm.start(words, cwd=scene.root, stderr=warm.PIPE) as waiting:
         deadline = time.monotonic() + 30
         while scene.file()["status"] != "WAITING" and time.monotonic() < deadline:
-            time.sleep(0.05)
+            time.sleep(0.02)
         holdfast("estop", "--reason", "out")
         assert waiting.wait(30) == 7
+
+
+def test_who_waits_at_a_sync_point_goes_on_when_the_last_agent_arrives(scene: Scene) -> None:
+    """The record wakes it: it would look by itself after five minutes."""
+    scene.now = clock.now()
+    scene.start(A)
+    scene.start(B, "feature_03")
+
+    def wait() -> AgentResult:
+        context = Scene(scene.root).context()
+        return sync(context, {"agent": A, "point": "S2-S3", "wait": True, "pause": 300.0})
+
+    with ThreadPoolExecutor(1) as first:
+        waiting = first.submit(wait)
+        while scene.file()["status"] != "WAITING" and not waiting.done():
+            time.sleep(0.01)
+        assert not waiting.done()
+        assert sync(scene.context(), {"agent": B, "point": "S2-S3"}).sync["state"] == "COMPLETE"
+        assert waiting.result(60).lines[-1] == "Sync S2-S3 complete"
 
 
 def test_a_redacted_reason(scene: Scene, holdfast: Holdfast) -> None:

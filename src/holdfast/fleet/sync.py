@@ -22,15 +22,17 @@ if TYPE_CHECKING:
     from holdfast.fleet.rules.updates import Standing
 
     class SyncRequest(AgentRequest):
-        """With `wait`, return once all agents are there; `pause` is the seconds between two looks."""
+        """With `wait`, return once all agents are there; `pause` is the longest time between two looks."""
 
         point: str
         wait: NotRequired[bool]
         pause: NotRequired[float]
 
 
-# How often a waiting agent looks again, in seconds.
+# A record that is committed wakes a waiting agent. So often, in seconds, it looks all the same.
 PAUSE = 5.0
+# The shortest time between two looks: the other agents beat all the time.
+SHORTEST_PAUSE = 0.2
 
 
 @updates_life
@@ -38,12 +40,16 @@ def sync(context: FleetContext, request: SyncRequest) -> AgentResult:
     """Write the checkpoint before a sync point, and the one after it once all are there. FLEET-23"""
     id, point = request["agent"], request["point"]
     result = update(context, id, {"do": "arrive", "point": point})
+    seen = _newest(context)
     found = look(context, point)
     while request.get("wait") and found["state"] == "WAITING":
         _refuse_overdue(point, found)
         refuse_stopped(context.worktree, "The checkpoint before it is saved.")
-        time.sleep(request.get("pause", PAUSE))
+        if context.worktree.journal.wait(seen, request.get("pause", PAUSE)):
+            time.sleep(SHORTEST_PAUSE)
         context.refresh()
+        # Before the agents are read: an arrival between the two ends the next pause at once.
+        seen = _newest(context)
         found = look(context, point)
     if found["state"] == "COMPLETE":
         result = update(context, id, {"do": "leave"})
@@ -57,6 +63,11 @@ def sync(context: FleetContext, request: SyncRequest) -> AgentResult:
         result.next = [f"holdfast agent sync {id} {point}"]
     result.sync = found
     return result
+
+
+def _newest(context: FleetContext) -> int:
+    newest = context.worktree.journal.latest(limit=1)
+    return newest[0]["seq"] if newest else 0
 
 
 def look(context: FleetContext, point: str) -> Standing:
