@@ -89,19 +89,24 @@ class Terminal:
         end = time.monotonic() + PATIENCE
         while self._process.poll() is None:
             assert time.monotonic() < end, self.screen.decode("utf-8", "replace")
-            self._read()
+            self._read(0.01)
+        # Ours was the last: the terminal says when all was read.
+        os.close(self._slave)
         while self._read():
             pass
         os.close(self._master)
-        os.close(self._slave)
         screen = self.screen.decode("utf-8", "replace").replace("\r\n", "\n")
         return Seen(self._process.returncode, screen)
 
-    def _read(self) -> bool:
-        ready, _, _ = select.select([self._master], [], [], 0.05)
-        if ready:
+    def _read(self, seconds: float = 0.05) -> bool:
+        """Whether there was something to read within this time."""
+        if not select.select([self._master], [], [], seconds)[0]:
+            return False
+        try:
             self.screen += os.read(self._master, 65536)
-        return bool(ready)
+        except OSError:  # no process has this terminal any more
+            return False
+        return True
 
 
 def answers(*words: str, columns: int = 80) -> Seen:

@@ -18,6 +18,7 @@ from holdfast.hooks.run import respond
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
+from holdfast.maintenance import reset_wait
 from holdfast.session import session_files, usage_limits
 from holdfast.web import page_cache
 from holdfast.web.background import tell_of_resets
@@ -328,17 +329,20 @@ def claude(repository: Path, holdfast: Holdfast, tmp_path: Path) -> dict[str, st
     return {"PATH": f"{folder}:/usr/bin:/bin"}
 
 
-def keep(milliseconds: int) -> None:
+def keep(milliseconds: int) -> int:
+    """A limit that is reset so much later; that instant."""
     now = clock.now()
     limit = {"says": HIT, "at": now, "resets_at": now + milliseconds}
     usage_limits.keep(discover(), "claude", "s1", limit)  # type: ignore[arg-type]
+    return now + milliseconds
 
 
 def test_a_person_lets_a_client_go_on_at_the_reset(claude: dict[str, str], tmp_path: Path) -> None:
-    keep(2000)
+    until = keep(0) + reset_wait.EXACT
     terminal = Terminal("resume", "--in", "claude", "--at-reset", environment=claude)
     terminal.type_back()
     seen = terminal.leave()
+    assert clock.now() >= until, "not before the reset"
     assert seen.code == 0, seen.screen
     assert HIT in seen.screen
     assert "Ctrl+C ends the wait." in seen.screen
@@ -355,10 +359,11 @@ print("write the parser" in done["command"][-1])
 
 
 def test_a_program_waits_for_the_reset_when_a_person_let_it(claude: dict[str, str]) -> None:
-    keep(2000)
+    until = keep(0) + reset_wait.EXACT
     terminal = Terminal(script=PROGRAM, environment=claude)
     terminal.type_back()
     seen = terminal.leave()
+    assert clock.now() >= until, "not before the reset"
     assert seen.code == 0, seen.screen
     assert "then Claude Code goes on. Ctrl+C ends the wait." in seen.screen
     assert "s1 s1 claude True" in seen.screen
