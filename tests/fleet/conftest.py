@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.fleet import epic_lock
+from holdfast.fleet import epic_readme
 from tests.cli import conftest as command_line
 from tests.fleet.world import Scene
 
@@ -21,4 +21,4 @@ def scene(repository: Path) -> Scene:
 @pytest.fixture(autouse=True)
 def short_pause_after_the_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     """No shell writes over the lock of the README here; `test_readme_lock.py` says where one does."""
-    monkeypatch.setattr(epic_lock, "SETTLE_SECONDS", 0.005)
+    monkeypatch.setattr(epic_readme, "SETTLE_SECONDS", 0.005)

@@ -119,7 +119,7 @@ def hooks(
     return found
 
 
-def begin(hooks: Hooks, client: str) -> None:
+def begin(hooks: Hooks, client: str, session: str = "s1") -> None:
     """A session with its marks, and a journal. The Python that the launcher would start is this one."""
     told = {
         launcher.FOLDER_VARIABLE: str(hooks.folder),
@@ -127,8 +127,8 @@ def begin(hooks: Hooks, client: str) -> None:
         launcher.CLIENT_VARIABLE: str(os.getpid()),
     }
     if client in SESSION_VARIABLES:
-        told[SESSION_VARIABLES[client]] = "s1"
-    payload = {"session_id": "s1", "cwd": str(hooks.root), "source": "startup"}
+        told[SESSION_VARIABLES[client]] = session
+    payload = {"session_id": session, "cwd": str(hooks.root), "source": "startup"}
     with pytest.MonkeyPatch.context() as environment:
         for name, value in told.items():
             environment.setenv(name, value)
