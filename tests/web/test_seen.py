@@ -11,8 +11,7 @@ from holdfast.kernel import clock
 from holdfast.plans.runs import RunFolder, RunStream
 from holdfast.web.cards import in_larger_units
 from holdfast.web.record_text import without_terminal_codes
-from holdfast.web.rendering import Renderer
-from holdfast.web.urls import Address
+from holdfast.web.rendering import templates
 from holdfast.web.work_tree import MOST_FILES
 from tests.web import stories
 from tests.web.test_changes import NO
@@ -133,7 +132,7 @@ def test_colours_of_a_terminal_are_left_out() -> None:
     ],
 )
 def test_what_joins_letters_stays_and_what_turns_them_does_not(text: str, shown: str) -> None:
-    made = Renderer(Address("http", "127.0.0.1", 1))._environment.from_string("{{ text }}")
+    made = templates().from_string("{{ text }}")
     assert made.render(text=text) == shown
 
 

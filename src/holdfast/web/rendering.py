@@ -32,43 +32,45 @@ class Renderer:
         # Copies are for all readers; in place of a form's token they hold a random mark,
         # and each reader gets their own token in its place.
         self._mark = secrets.token_hex(16)
-        self._environment = Environment(
-            loader=FileSystemLoader(os.path.join(FOLDER, "templates")),
-            autoescape=True,
-            undefined=StrictUndefined,
-            finalize=_inert,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self._environment.filters.update(
-            ago=ago,
-            since=since,
-            money=money,
-            brief=brief,
-            ticked=ticked,
-            parts=parts,
-            minute=clock.minute,
-        )
-        self._environment.globals.update(
-            asset=asset,
-            token=self._mark,
-            pages=[page for page in PAGES if page.label],
-            follow=lambda url: safe_link(url, address),
-        )
+        self._own = {"token": self._mark, "follow": lambda url: safe_link(url, address)}
 
     def page(self, template: str, **words: Any) -> str:
         """A whole page."""
-        return self._environment.get_template(template).render(**words)
+        return templates().get_template(template).render(self._own, **words)
 
     def parts(self, template: str, **words: Any) -> tuple[str, str]:
         """A page's title and its live part, which is all that an update sends."""
-        found = self._environment.get_template(template)
-        context = found.new_context(words)
+        found = templates().get_template(template)
+        context = found.new_context(self._own | words)
         return tuple("".join(found.blocks[name](context)) for name in ("title", "live"))  # type: ignore[return-value]
 
     def with_token(self, text: str, csrf: str) -> str:
         """A copy with the reader's own token in its forms."""
         return text.replace(self._mark, csrf)
+
+
+@cache
+def templates() -> Environment:
+    """The templates of all page servers of this process: each is compiled once."""
+    made = Environment(
+        loader=FileSystemLoader(os.path.join(FOLDER, "templates")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_inert,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(
+        ago=ago,
+        since=since,
+        money=money,
+        brief=brief,
+        ticked=ticked,
+        parts=parts,
+        minute=clock.minute,
+    )
+    made.globals.update(asset=asset, pages=[page for page in PAGES if page.label])
+    return made
 
 
 def _inert(value: Any) -> Any:
