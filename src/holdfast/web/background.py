@@ -88,6 +88,7 @@ class SpendingMeter:
         self._found: dict[str, tuple[float, list[BoardSession]]] = {}
         self._readers: dict[SessionReader | CostReader, float] = {}
         self._last = 0.0
+        self._has_new = False
         self._stopped = False
 
     def figures(self, root: str, *, transcript: str = "", session: str = "") -> Figures:
@@ -97,12 +98,14 @@ class SpendingMeter:
         if not transcript and not session:
             return Figures()
         with self._lock:
+            self._has_new |= wanted not in self._wanted
             self._wanted[wanted] = time.monotonic()
             return self._figures.get(wanted, Figures())
 
     def found(self, root: str) -> list[BoardSession] | None:
         """The newest sessions of all clients in this folder; None while they are not known yet."""
         with self._lock:
+            self._has_new |= root not in self._folders
             self._folders[root] = time.monotonic()
             known = self._found.get(root)
             return known[1] if known else None
@@ -119,12 +122,15 @@ class SpendingMeter:
         """The reader that does this already, or a new one."""
         with self._lock:
             known = next((one for one in self._readers if one == wanted), wanted)
+            self._has_new |= known is wanted
             self._readers[known] = time.monotonic()
         return known  # type: ignore[return-value]
 
     def is_due(self) -> bool:
+        """What a page asks for the first time is measured at once, everything else every few seconds."""
         is_late = time.monotonic() - self._last > MEASURE_SECONDS
-        return bool(self._wanted or self._folders or self._readers) and is_late
+        has_work = bool(self._wanted or self._folders or self._readers)
+        return self._has_new or (has_work and is_late)
 
     def stop(self) -> None:
         self._stopped = True
@@ -133,6 +139,7 @@ class SpendingMeter:
         """Measure the sessions whose transcripts changed."""
         self._last = time.monotonic()
         with self._lock:
+            self._has_new = False
             for wanted, asked in list(self._wanted.items()):
                 if self._last - asked > KEPT_SECONDS:
                     del self._wanted[wanted]

@@ -17,6 +17,8 @@ from scripts.page_server import Serving
 # and the look itself is bounded by a constant.
 PATIENCE = 20_000
 SERIOUS = ("serious", "critical")
+# One process draws the pages of all tests, whose servers are at different ports.
+ARGUMENTS = ["--disable-gpu", "--renderer-process-limit=1", "--disable-site-isolation-trials"]
 # All that differs between a light page and a dark one, on which the checker is there already.
 COLOURS = {"runOnly": ["color-contrast"]}
 expect.set_options(timeout=PATIENCE)
@@ -34,7 +36,7 @@ def started() -> Iterator[Browser]:
             pytest.fail(missing)
         pytest.skip(missing)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--disable-gpu"])
+        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         try:
             yield browser
         finally:

@@ -266,9 +266,17 @@ def test_narrow_screens_keys_and_accessibility(world: World, opens: Opens) -> No
     page.wait_for_url("**/board")
 
 
+# A page that waits for seconds waits for a twentieth of them.
+HURRIED = """(() => {
+  const real = window.setTimeout;
+  window.setTimeout = (act, delay, ...words) => real(act, delay / 20, ...words);
+})()"""
+
+
 def test_a_page_finds_its_server_again(world: World, blank: Page) -> None:
     """A server that was started anew knows no session: the page says so, and does not go blank."""
     world.verify()
+    blank.add_init_script(HURRIED)
     with Serving([str(world.root)]) as serving:
         port = serving.address.port
         blank.goto(serving.link())
