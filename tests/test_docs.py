@@ -22,6 +22,7 @@ from holdfast.cli.parser import parse
 from holdfast.cli.verb_list import VERBS
 from holdfast.clients.claude import usage as claude
 from holdfast.kernel import config, errors
+from tests import warm
 from tests.gates import person
 from tests.journal.postgres import conftest as server
 
@@ -173,7 +174,7 @@ def test_the_first_command_of_the_readme_works_without_set_up(
     before = sorted(repository.rglob("*"))
     command = blocks("README.md", "")[0].split()
     assert command == ["holdfast", "resume"]
-    done = subprocess.run(
+    done = warm.run(
         [sys.executable, "-m", *command], capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith("Holdfast: UNKNOWN (nothing to compare")
@@ -266,19 +267,19 @@ def test_the_second_machine_of_the_team_tutorial_works_on_a_real_server(
 )
 def test_the_python_of_a_page_works(repository: Path, page: str) -> None:
     for block in blocks(page, "python"):
-        subprocess.run([sys.executable, "-c", block], check=True, capture_output=True)
+        warm.run([sys.executable, "-c", block], check=True, capture_output=True)
 
 
 def test_the_python_of_the_tutorial_works_in_its_order(repository: Path) -> None:
     program = "\n".join(blocks("docs/tutorials/program.md", "python"))
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = warm.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "not answered yet" in done.stdout
     assert "Check the totals against the ledger" in done.stdout
     # The program has ended. A person answers, and the program starts again.
     answered = person.answers("send-2026-11-17", "send")
     assert answered.code == 0, answered.screen
-    again = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    again = warm.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert again.returncode == 0, again.stderr
     assert "the person chose send" in again.stdout
     assert "not answered yet" not in again.stdout

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -52,6 +53,25 @@ for found in pkgutil.walk_packages(holdfast.__path__, "holdfast.", onerror=lambd
     if found.name not in ("holdfast.__main__", "holdfast.hooks.entry", "holdfast.remote.mirror"):
         if found.name.startswith(prefix) and not found.name.startswith(tuple(others)):
             importlib.import_module(found.name)
+"""
+# Then answer one client, as `holdfast mcp` does.
+SERVE_MCP = """
+from holdfast.cli.frame import run
+sys.exit(run(["mcp"]))
+"""
+# Each command in a process of its own that has loaded only what all of them need.
+EACH = """
+import json, os, sys
+from holdfast.cli.frame import run
+for words, environment in json.loads(sys.argv[1]):
+    child = os.fork()
+    if not child:
+        os.environ.update(environment)
+        print(f"{words[0]}:", file=sys.stderr)
+        code = run(words)
+        sys.stderr.flush()
+        os._exit(code)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 HELLO = (
     '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",'
@@ -137,11 +157,14 @@ def test_an_extra_hides_what_the_others_bring() -> None:
 
 @pytest.mark.parametrize("extra", ["", *ITS_MODULES])
 def test_only_an_extras_own_modules_need_it(with_extra: WithExtra, extra: str) -> None:
-    """Without an extra: all modules but theirs. With one: its own."""
+    """Without an extra: all modules but theirs. With one: its own, and the MCP server answers."""
     with_extra(extra)
     others = [prefix for name, prefix in ITS_MODULES.items() if name != extra]
-    done = run("-c", IMPORT_ALL, ITS_MODULES.get(extra, "holdfast."), *others)
+    program = IMPORT_ALL + SERVE_MCP if extra == "mcp" else IMPORT_ALL
+    done = run("-c", program, ITS_MODULES.get(extra, "holdfast."), *others, given=HELLO)
     assert done.returncode == 0, done.stderr
+    if extra == "mcp":
+        assert "tools" in json.loads(done.stdout)["result"]["capabilities"], done.stderr
 
 
 def test_the_page_needs_its_own_extra_alone(with_extra: WithExtra) -> None:
@@ -160,12 +183,6 @@ def test_the_page_needs_its_own_extra_alone(with_extra: WithExtra) -> None:
         run("-m", "holdfast", "serve", "--stop")
 
 
-def test_the_mcp_server_needs_its_own_extra_alone(with_extra: WithExtra) -> None:
-    with_extra("mcp")
-    done = run("-m", "holdfast", "mcp", given=HELLO)
-    assert "tools" in json.loads(done.stdout)["result"]["capabilities"], done.stderr
-
-
 def test_notifications_need_their_own_extra_alone(with_extra: WithExtra) -> None:
     with_extra("notify")
     send = "from holdfast import notify; notify.send('json://127.0.0.1:1', 'title', 'text')"
@@ -173,23 +190,19 @@ def test_notifications_need_their_own_extra_alone(with_extra: WithExtra) -> None
     assert "did not take it" in done.stderr, done.stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "extra"),
-    [
-        (("serve", "--service"), "web"),
-        (("mcp",), "mcp"),
-        (("journal", "move", "--to", "postgresql://a@127.0.0.1:1/b"), "postgres"),
-        (("journal", "forward"), "postgres"),
-        (("guard", "check"), "postgres"),
-    ],
-)
-def test_a_missing_extra_is_named_with_the_command_that_adds_it(
-    with_extra: WithExtra, words: tuple[str, ...], extra: str
-) -> None:
+MISSED: list[tuple[list[str], dict[str, str], str]] = [
+    (["serve", "--service"], {}, "web"),
+    (["mcp"], {}, "mcp"),
+    (["journal", "move", "--to", "postgresql://a@127.0.0.1:1/b"], {}, "postgres"),
+    (["journal", "forward"], {"HOLDFAST_URL": "postgresql://a@127.0.0.1:1/b"}, "postgres"),
+    (["guard", "check"], {"HOLDFAST_URL": "postgresql://a@127.0.0.1:1/b"}, "postgres"),
+]
+
+
+def test_a_missing_extra_is_named_with_the_command_that_adds_it(with_extra: WithExtra) -> None:
     with_extra("")
-    server = {"HOLDFAST_URL": "postgresql://a@127.0.0.1:1/b"} if extra == "postgres" else {}
-    if "move" in words:
-        server = {}
-    done = run("-m", "holdfast", *words, **server)
-    assert done.returncode == 1, (done.returncode, done.stdout, done.stderr)
-    assert f"[{extra}]'" in done.stderr, done.stderr
+    done = run("-c", EACH, json.dumps([(words, variables) for words, variables, _ in MISSED]))
+    assert done.stdout.split() == ["1"] * len(MISSED), (done.stdout, done.stderr)
+    told = re.split(r"^(?:serve|mcp|journal|guard):\n", done.stderr, flags=re.MULTILINE)[1:]
+    for (words, _, extra), said in zip(MISSED, told, strict=True):
+        assert f"[{extra}]'" in said, (words, said)

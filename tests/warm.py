@@ -363,11 +363,14 @@ def _load_all() -> None:
 
 
 def _load(words: list[str]) -> None:
-    verb = words[2] if words[:2] == ["-m", "holdfast"] and len(words) > 2 else ""
-    if verb in LATER and LATER[verb] not in sys.modules:
-        importlib.import_module(LATER[verb])
-        gc.collect()
-        gc.freeze()
+    verbs = words[2:3] if words[:2] == ["-m", "holdfast"] else []
+    if words[0] == "-c":
+        verbs = [verb for verb in LATER if f'["{verb}"]' in words[1] or LATER[verb] in words[1]]
+    for verb in verbs:
+        if verb in LATER and LATER[verb] not in sys.modules:
+            importlib.import_module(LATER[verb])
+            gc.collect()
+            gc.freeze()
 
 
 def _become(request: dict[str, Any], descriptors: list[int]) -> None:

@@ -136,7 +136,7 @@ def test_a_link_out_of_the_workspace_is_refused(world: World, tmp_path: Path) ->
 
 
 def test_a_file_of_five_megabytes(world: World) -> None:
-    big = {f"key {number}": "x" * 90 for number in range(50_000)}
+    big = {f"key {number}": "x" * 990 for number in range(5_050)}
     world.write({"big": big, "loop_state": {}})
     assert world.metadata.stat().st_size > 5_000_000
     world.start("EXECUTE", tasks_total=2)

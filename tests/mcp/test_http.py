@@ -25,7 +25,8 @@ from holdfast.mcp.server import app
 from tests.mcp.test_tools import WORK
 from tests.mcp.world import ERAS, PATIENCE, STORE, request, said
 
-CLIENTS = 10
+# What is far too long, and may be cut off.
+LONG = 20_000_000
 
 
 def mounted(folder: Path) -> Starlette:
@@ -77,7 +78,8 @@ def test_tools_and_dialogues_work_over_http(address: str, era: str) -> None:
     assert status == "yes"
 
 
-def test_ten_clients_at_once_on_one_server(address: str) -> None:
+@pytest.mark.parametrize("clients", [4, pytest.param(10, marks=pytest.mark.proof)])
+def test_many_clients_at_once_on_one_server(address: str, clients: int) -> None:
     async def work(number: int, results: list[str]) -> None:
         era = [*ERAS][number % 2]
         async with Client(address, mode=era) as client:
@@ -92,13 +94,13 @@ def test_ten_clients_at_once_on_one_server(address: str) -> None:
     async def main() -> list[str]:
         results: list[str] = []
         async with anyio.create_task_group() as group:
-            for number in range(CLIENTS):
+            for number in range(clients):
                 group.start_soon(work, number, results)
         return results
 
-    assert sorted(anyio.run(main)) == sorted(f"session-{number}" for number in range(CLIENTS))
+    assert sorted(anyio.run(main)) == sorted(f"session-{number}" for number in range(clients))
     workspace = discover()
-    assert len(workspace.journal.heads("session:")) == CLIENTS
+    assert len(workspace.journal.heads("session:")) == clients
     workspace.close()
 
 
@@ -120,14 +122,14 @@ def test_a_page_of_another_site_is_not_let_in(address: str) -> None:
     assert post(address, body, **form, Origin="http://evil.example") in (400, 403)
 
 
-@pytest.mark.parametrize("body", [b"", b"not json", b"[]", b"{}", b"\xff", b"x" * 20_000_000])
-def test_a_malformed_request_is_an_error_of_the_clients(address: str, body: bytes) -> None:
+def test_a_malformed_request_is_an_error_of_the_clients(address: str) -> None:
     form = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-    try:
-        assert 400 <= post(address, body, **form) < 500
-    except (ConnectionError, urllib.error.URLError):
-        assert len(body) > 1_000_000, "only what is far too long is cut off"
-    assert 200 <= post(address, request(1, "tools/list"), **_modern(form)) < 500
+    for body in (b"", b"not json", b"[]", b"{}", b"\xff", b"x" * LONG):
+        try:
+            assert 400 <= post(address, body, **form) < 500, body[:20]
+        except (ConnectionError, urllib.error.URLError):
+            assert len(body) == LONG, body[:20]
+        assert 200 <= post(address, request(1, "tools/list"), **_modern(form)) < 500
 
 
 def _modern(form: dict[str, str]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -28,9 +29,12 @@ DAMAGE = {
     "not UTF-8": b'{"type":"user","message":{"role":"user","content":"\xff\xfe"}}',
     "deep": b'{"type":"user","message":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
     "lone surrogate": b'{"type":"user","message":{"role":"user","content":"\\ud800 x"}}',
-    "10 MB": claude("user", "x" * 10_000_000),
-    "10 MB of output": result("1", "y" * 10_000_000),
     "huge number": b'{"type":"user","timestamp":' + b"9" * 5000 + b"}",
+}
+# Made when they are needed: what a test holds for good, each process that a test forks maps again.
+LARGE: dict[str, Callable[[], bytes]] = {
+    "10 MB": lambda: claude("user", "x" * 10_000_000),
+    "10 MB of output": lambda: result("1", "y" * 10_000_000),
 }
 values = some.recursive(
     some.none() | some.booleans() | some.integers() | some.text(max_size=8),
@@ -60,6 +64,12 @@ def whole(transcript: ModuleType, *lines: bytes) -> str:
 @pytest.mark.parametrize("line", DAMAGE.values(), ids=DAMAGE.keys())
 def test_damaged_lines_are_passed_over(transcript: ModuleType, line: bytes) -> None:
     whole(transcript, line, claude("user", "after"), item("message", role="user", content="after"))
+
+
+@pytest.mark.parametrize("transcript", READERS, ids=["claude", "codex"])
+@pytest.mark.parametrize("line", LARGE.values(), ids=LARGE.keys())
+def test_large_lines_are_passed_over(transcript: ModuleType, line: Callable[[], bytes]) -> None:
+    test_damaged_lines_are_passed_over(transcript, line())
 
 
 def test_lines_that_nobody_knows_are_counted() -> None:
