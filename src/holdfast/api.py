@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.commit import Outcome
     from holdfast.kernel.workspace import Workspace as Place
     from holdfast.loop.api import Loop
+    from holdfast.maintenance.client_start import ResumedAtReset
     from holdfast.maintenance.conflicts import OpenConflict
     from holdfast.maintenance.emergency import StopResult
     from holdfast.maintenance.history import (
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
         StateDifference,
         StreamShown,
     )
-    from holdfast.maintenance.reset_wait import ResumedAtReset
     from holdfast.maintenance.status import Status
     from holdfast.plans.api import Plans
     from holdfast.rfc.api import Rfc
@@ -213,8 +213,7 @@ class Workspace:
         from, with the `command` that starts the client. NotAllowed unless a person sits at the terminal of
         this program and types back a word. `tell` gets one line that says until when it waits. A stop that
         is set meanwhile, and a session that goes on elsewhere, end the wait with an error."""
-        from holdfast.clients.handover import command_for
-        from holdfast.maintenance.reset_wait import ResetRequest, wait_for_reset
+        from holdfast.maintenance.client_start import ResetRequest, command_for, wait_for_reset
 
         request = ResetRequest(client=client, session=session, hours=hours)
         limited = wait_for_reset(

@@ -18,7 +18,7 @@ from holdfast.hooks.run import respond
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
-from holdfast.maintenance import reset_wait
+from holdfast.maintenance import client_start
 from holdfast.session import session_files, usage_limits
 from holdfast.web import page_cache
 from holdfast.web.background import tell_of_resets
@@ -338,7 +338,7 @@ def keep(milliseconds: int) -> int:
 
 
 def test_a_person_lets_a_client_go_on_at_the_reset(claude: dict[str, str], tmp_path: Path) -> None:
-    until = keep(0) + reset_wait.EXACT
+    until = keep(0) + client_start.EXACT
     terminal = Terminal("resume", "--in", "claude", "--at-reset", environment=claude)
     terminal.type_back()
     seen = terminal.leave()
@@ -359,7 +359,7 @@ print("write the parser" in done["command"][-1])
 
 
 def test_a_program_waits_for_the_reset_when_a_person_let_it(claude: dict[str, str]) -> None:
-    until = keep(0) + reset_wait.EXACT
+    until = keep(0) + client_start.EXACT
     terminal = Terminal(script=PROGRAM, environment=claude)
     terminal.type_back()
     seen = terminal.leave()

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from holdfast.clients.handover import command_for
+from holdfast.maintenance.client_start import command_for
 from tests.real_clients.world import Client
 
 pytestmark = pytest.mark.clients

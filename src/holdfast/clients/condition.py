@@ -52,6 +52,9 @@ if TYPE_CHECKING:
 
 
 NOT_STARTED = "Hooks that cannot start do nothing, and report nothing."
+# A client's transcript is written on after its last hook.
+AFTER_THE_LAST = 5 * clock.MINUTE
+RESTART = "Start {client} again in this project: a session that runs already takes no new hooks."
 
 
 def conditions(workspace: Workspace, server: list[str]) -> list[Condition]:
@@ -115,11 +118,6 @@ def _condition(client: str, part: Part) -> Condition | None:
             problem = f"Holdfast's status line in {path} overrides yours in {overridden}."
             why = "`init` takes Holdfast's out."
     return {"client": client, "problem": problem, "why": why, "broken": False}
-
-
-# A client's transcript is written on after its last hook.
-AFTER_THE_LAST = 5 * clock.MINUTE
-RESTART = "Start {client} again in this project: a session that runs already takes no new hooks."
 
 
 def hook_runs(workspace: Workspace, server: list[str]) -> list[HookRuns]:

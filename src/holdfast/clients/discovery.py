@@ -54,6 +54,9 @@ if TYPE_CHECKING:
 # A home with more files than this is looked through in part.
 MOST_FILES = 100_000
 FIRST_BYTES, MOST_BYTES = 4096, 1 << 20
+# So many sessions of each client are looked for; a longer list does not help.
+ENOUGH = 50
+_SQLITE = b"SQLite format 3\0"
 
 
 class SessionPlace:
@@ -170,9 +173,7 @@ def json_text(raw: bytes) -> str:
         return ""
 
 
-# So many sessions of each client are looked for; a longer list does not help.
-ENOUGH = 50
-_SQLITE = b"SQLite format 3\0"
+# Sessions
 
 
 def finder_of(client: str) -> SessionFinder:

@@ -107,7 +107,7 @@ def describe(
         "age": max(0, now - found["modified"]),
         "request": _request_under_way(events),
         "edits": _count_edits(events),
-        "open_tasks": _open_tasks(events),
+        "open_tasks": [text for text, state in tasks_in(events) if state in ("open", "active")],
         "alive": liveness(found, running, now=now),
         "problem": problem,
     }
@@ -126,8 +126,9 @@ def _count_edits(events: Sequence[SessionEvent]) -> int:
     return sum(1 for event in events if event.kind == "edit" and event.id not in failed)
 
 
-def _open_tasks(events: Iterable[SessionEvent]) -> list[str]:
-    """Tasks by their key: a list replaces all, one task changes what it names."""
+def tasks_in(events: Iterable[SessionEvent]) -> list[tuple[str, str]]:
+    """Text and state of each task of the client's list: a list replaces all, one task changes what it
+    names."""
     tasks: dict[str, tuple[str, str]] = {}
     for event in events:
         if event.kind == "tasks":
@@ -136,4 +137,4 @@ def _open_tasks(events: Iterable[SessionEvent]) -> list[str]:
             for task in event.tasks:
                 text, state = tasks.get(task["key"], ("", "open"))
                 tasks[task["key"]] = (task["text"] or text, task["state"] or state)
-    return [text for text, state in tasks.values() if state in ("open", "active") and text]
+    return [(text, state) for text, state in tasks.values() if text]

@@ -37,6 +37,15 @@ if TYPE_CHECKING:
 
 # After so many seconds the lock is read again: a shell may have written over it.
 SETTLE_SECONDS = 0.1
+LOCK = "epic_readme.lock"
+# How many seconds an edit waits for the lock before it is put off.
+PATIENCE_SECONDS = 2.0
+# How many seconds to wait for a program that has the file open, once another program's edit is displaced.
+OWING_SECONDS = 10.0
+# How many seconds to watch for a program that had read the file while an edit was displaced.
+WATCH_SECONDS = 0.2
+# How many edits in between are merged before this edit is put off.
+TRIES = 50
 
 
 class EpicLock:
@@ -159,17 +168,6 @@ def _fields_of(content: bytes) -> dict[str, Any] | None:
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
     return fields
-
-
-LOCK = "epic_readme.lock"
-# How many seconds an edit waits for the lock before it is put off.
-PATIENCE_SECONDS = 2.0
-# How many seconds to wait for a program that has the file open, once another program's edit is displaced.
-OWING_SECONDS = 10.0
-# How many seconds to watch for a program that had read the file while an edit was displaced.
-WATCH_SECONDS = 0.2
-# How many edits in between are merged before this edit is put off.
-TRIES = 50
 
 
 def edit(

@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from holdfast.plans.rules.run_model import RunState
     from holdfast.plans.task_programs import OnGoals
 
+SHORT = 8
+SHOWN = 10
+
 
 class Options(TypedDict):
     """How a run is run. `tries` is how often a task may fail, `phase` and `task` say from where on
@@ -57,10 +60,6 @@ class Options(TypedDict):
     worktrees: bool
     phase: str
     task: str
-
-
-SHORT = 8
-SHOWN = 10
 
 
 def check_plans(

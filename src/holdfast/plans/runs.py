@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from holdfast.kernel.writer import Writer
     from holdfast.plans.rules.run_model import PlanRun, RunLife, RunState
 
+FOLDER = "plans"
+
 
 class Count(TypedDict):
     done: int
@@ -137,9 +139,6 @@ def resume_command(state: RunState) -> str:
     """What goes on with a run, where it was carried out."""
     on = state["life"].get("on", "") if state["life"] else ""
     return f"holdfast plan resume {state['id']}" + (f" --on {on}" if on else "")
-
-
-FOLDER = "plans"
 
 
 class RunFolder:

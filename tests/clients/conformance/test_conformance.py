@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from holdfast.clients import discovery, installation, transcripts
-from holdfast.clients.handover import command_for
 from holdfast.clients.table import CLIENTS, NAMES, part
 from holdfast.hooks.run import respond_to
 from holdfast.kernel import clock, failures, latch
 from holdfast.kernel.workspace import discover
+from holdfast.maintenance.client_start import command_for
 from holdfast.processes import relaunch
 from holdfast.session import observation, session_files, sessions, spending
 from tests.clients.conformance import cases

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from holdfast.clients.handover import LONGEST_PROMPT, command_for
 from holdfast.kernel.errors import Usage
+from holdfast.maintenance.client_start import LONGEST_PROMPT, command_for
 
 ECHO = "import sys; print(len(sys.argv[-1].encode()))"
 

@@ -13,11 +13,16 @@ from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ProgressLine, one_line, safe, style
 from holdfast.cli.verbs.overview import describe_age
-from holdfast.clients.handover import command_for, startable
 from holdfast.clients.table import NAMES, title_of, titles
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotFound, Usage
-from holdfast.maintenance.reset_wait import MOST_HOURS, ResetRequest, wait_for_reset
+from holdfast.maintenance.client_start import (
+    MOST_HOURS,
+    ResetRequest,
+    command_for,
+    startable,
+    wait_for_reset,
+)
 from holdfast.session.resume import (
     refuse_foreign,
     resume,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients import launcher
-from holdfast.clients.settings.parts import JsonPart, hook_group
+from holdfast.clients.settings.parts import hooks_and_server
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,14 +37,8 @@ def home() -> str:
 
 
 def parts(workspace: Workspace, server: list[str]) -> list[Part]:
-    groups = {
-        event: [hook_group(launcher.sourced_line(PROGRAM, event), limit, name="holdfast")]
-        for event, limit in EVENTS.items()
-    }
-    entry = {"command": server[0], "args": server[1:]} if server else None
     path = os.path.join(workspace.root, ".qwen", "settings.json")
-    members: list[tuple[list[str], object]] = [(["mcpServers", "holdfast"], entry)] if entry else []
-    return [JsonPart(path, hooks=groups, members=members)]
+    return [hooks_and_server(path, PROGRAM, EVENTS, server)]
 
 
 def is_reviewed(workspace: Workspace) -> bool:

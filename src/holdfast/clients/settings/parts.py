@@ -10,6 +10,7 @@ import json
 import shlex
 import tomllib
 
+from holdfast.clients import launcher
 from holdfast.clients.settings.files import not_settings
 from holdfast.clients.settings.text_edit import Malformed, Node, insert, parse, remove
 
@@ -35,6 +36,8 @@ MARKS = (
 # A text without any of them has nothing of ours.
 TRACES = ("holdfast", "HOLDFAST")
 HOOKS = "hooks"
+BEGIN = "# holdfast begins (`holdfast uninstall` takes this out)"
+END = "# holdfast ends"
 
 
 def hook_group(line: str, limit: int, *, name: str = "", matcher: str = "") -> dict[str, Any]:
@@ -272,8 +275,20 @@ def _place(node: Node, name: str) -> int:
     return [key for key, _ in node.keys].index(name)
 
 
-BEGIN = "# holdfast begins (`holdfast uninstall` takes this out)"
-END = "# holdfast ends"
+def hooks_and_server(
+    path: str, program: str, events: dict[str, int], server: list[str]
+) -> JsonPart:
+    """One file with a hook for each event and our MCP server, as Gemini CLI and Qwen Code have it."""
+    groups = {
+        event: [hook_group(launcher.sourced_line(program, event), limit, name="holdfast")]
+        for event, limit in events.items()
+    }
+    entry = {"command": server[0], "args": server[1:]} if server else None
+    members: list[tuple[list[str], Any]] = [(["mcpServers", "holdfast"], entry)] if entry else []
+    return JsonPart(path, hooks=groups, members=members)
+
+
+# TOML
 
 
 class TomlPart:

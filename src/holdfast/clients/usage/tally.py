@@ -61,6 +61,8 @@ CREATE INDEX message_time ON message(session, at);
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 PRAGMA user_version = {FORMAT};
 """
+FILE = "usage.db"
+BUSY_MILLISECONDS = 5000
 
 
 class Tally:
@@ -334,10 +336,6 @@ def exhaust(connection: apsw.Connection, sql: str) -> None:
     rows: Iterable[Any] = connection.execute(sql)
     for _ in rows:
         pass
-
-
-FILE = "usage.db"
-BUSY_MILLISECONDS = 5000
 
 
 def open_tally(home: str) -> Tally:

@@ -11,6 +11,7 @@ from statistics import mean
 from typing import TYPE_CHECKING
 
 from holdfast.clients.conversation import TOOL_CALLS, SessionEvent
+from holdfast.clients.transcripts import tasks_in
 from holdfast.maintenance.continuity.recordings import (
     Cut,
     Recording,
@@ -211,15 +212,7 @@ def _plan_headings(history: Sequence[SessionEvent]) -> list[str]:
 
 def tasks_at(history: Iterable[SessionEvent]) -> dict[str, str]:
     """The state of each task of the client's list, by its text."""
-    tasks: dict[str, tuple[str, str]] = {}
-    for event in history:
-        if event.kind == "tasks":
-            tasks = {}
-        if event.kind in ("tasks", "task"):
-            for task in event.tasks:
-                text, state = tasks.get(task["key"], ("", "open"))
-                tasks[task["key"]] = (task["text"] or text, task["state"] or state)
-    return {text: state for text, state in tasks.values() if text}
+    return dict(tasks_in(history))
 
 
 def _ends_of_commands(history: Iterable[SessionEvent]) -> tuple[list[str], list[str]]:

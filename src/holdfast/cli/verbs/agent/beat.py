@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from holdfast.cli.agent_reply import context_for, reply
 from holdfast.cli.plain_options import PlainOption
+from holdfast.cli.verbs.agent import context_for, reply
 from holdfast.fleet.updates import beat
 from holdfast.kernel.errors import Usage
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import click
 
-from holdfast.cli.agent_reply import context_for, reply
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import confirmed, epic_option, transcript_option, verb, yes_option
 from holdfast.cli.terminal import safe
+from holdfast.cli.verbs.agent import context_for, reply
 from holdfast.fleet.agents import resume
 from holdfast.fleet.recovery import absorb, defer, handoff, restart, takeover
 from holdfast.fleet.rules.guide import guide

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast.cli.agent_reply import context_for
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.live_screen import watch
 from holdfast.cli.parser import epic_option, verb
@@ -25,6 +24,7 @@ from holdfast.cli.terminal import (
     terminal_width,
     wide,
 )
+from holdfast.cli.verbs.agent import context_for
 from holdfast.fleet.monitor import check
 from holdfast.fleet.roster import AgentEntry, epics_with_agents, list_agents
 from holdfast.kernel import clock, latch

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast.cli.agent_reply import context_for, reply
 from holdfast.cli.frame import Call, Reply, warn, warn_of_views
 from holdfast.cli.parser import epic_option, fence_option, transcript_option, verb
 from holdfast.cli.terminal import safe, style
+from holdfast.cli.verbs.agent import context_for, reply
 from holdfast.fleet.agents import start
 from holdfast.fleet.messages import inbox, send
 from holdfast.fleet.rules import handoff

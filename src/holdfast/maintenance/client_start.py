@@ -1,29 +1,66 @@
-"""Wait for the reset of a usage limit, so that a client can go on with its work: for a person who asked."""
+"""Start a client to go on with the work: with a first prompt, at once or when its usage limit is reset.
+
+A person asks for the wait, and confirms it at the terminal.
+"""
 
 from __future__ import annotations
 
+import os
+import shutil
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
-from holdfast.clients.table import title_of
+from holdfast.clients.table import CLIENTS, NAMES, title_of
 from holdfast.estop.stop import refuse_stopped
 from holdfast.gates import person
 from holdfast.kernel import clock
-from holdfast.kernel.errors import Conflict, HoldfastError, NotFound
+from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, Usage
 from holdfast.session.usage_limits import list_limited, local_time, span
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Literal
 
+    from holdfast.clients.table import ClientName
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.resume import Resumption
     from holdfast.session.usage_limits import LimitedSession
 
+
+# Linux takes at most 128 KiB for one argument, with the byte that ends it.
+LONGEST_PROMPT = 128 * 1024 - 1
 MOST_HOURS = 12
 # A time of day has no seconds: its vendor may mean the end of that minute.
 ROUNDED, EXACT = clock.MINUTE, 1000
 LOOK_EVERY = 5.0
+
+
+def startable(preferred: str) -> ClientName | Literal[""]:
+    """A client whose program is on the PATH: the preferred one, else the first; empty if none is."""
+    for name in sorted(NAMES, key=lambda each: each != preferred):
+        if shutil.which(CLIENTS[name].start[0]):
+            return name
+    return ""
+
+
+def command_for(client: ClientName, prompt: str) -> list[str]:
+    """The command line that starts a client interactively, with `prompt` as its first request."""
+    # No argument can hold a null byte.
+    prompt = prompt.replace("\0", "")
+    if client not in CLIENTS:
+        raise Usage(f"{client!r:.60} is no client; there are {', '.join(CLIENTS)}.")
+    if not prompt.strip():
+        raise Usage("There is nothing to start the client with: the prompt is empty.")
+    *words, last = CLIENTS[client].start
+    command = [*words, f"{last}{prompt}"]
+    size = max(len(os.fsencode(word)) for word in command)
+    if size > LONGEST_PROMPT:
+        raise Usage(
+            f"The prompt is {size:,} bytes long; a program takes at most {LONGEST_PROMPT:,}.",
+            hint="Ask for a smaller one: --budget 50000",
+        )
+    return command
 
 
 @dataclass(frozen=True, kw_only=True)
