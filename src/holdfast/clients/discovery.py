@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     class SessionFinder(Protocol):
         """The module `sessions` of a client."""
 
-        def home(self) -> str:
-            """The folder in which the client keeps what is its own."""
-
         def sessions(self, place: SessionPlace) -> Iterator[FoundSession]:
             """The sessions that belong to a folder, the newest first."""
 

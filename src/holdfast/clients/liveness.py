@@ -10,9 +10,8 @@ from __future__ import annotations
 import os
 
 from holdfast.clients import discovery
-from holdfast.clients.claude import sessions as claude_sessions
 from holdfast.clients.lines import read_object
-from holdfast.clients.table import CLIENTS
+from holdfast.clients.table import CLIENTS, home_of
 from holdfast.kernel.canonical_json import text_of
 from holdfast.processes import identity
 
@@ -107,7 +106,7 @@ def _is_same(path: str, other: str) -> bool:
 
 
 def _registered(session: str) -> Liveness | None:
-    folder = os.path.join(claude_sessions.home(), "sessions")
+    folder = os.path.join(home_of("claude"), "sessions")
     try:
         names = os.listdir(folder)
     except OSError:
@@ -120,7 +119,7 @@ def _registered(session: str) -> Liveness | None:
 
 
 def _record_of(pid: int) -> dict[str, Any]:
-    return read_object(os.path.join(claude_sessions.home(), "sessions", f"{pid}.json"))
+    return read_object(os.path.join(home_of("claude"), "sessions", f"{pid}.json"))
 
 
 def _state_of(record: dict[str, Any]) -> Liveness | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -113,6 +114,17 @@ def test_gemini_has_one_window_for_all_its_models(home: Home) -> None:
     home.gemini(known.replace("gemini-2.5-flash", "gemini-3.1-pro-preview"), CHAT)
     assert prices.window_of("gemini-3.1-pro-preview") == 0
     assert home.spent()["context_percent"] == 0.12
+
+
+def test_gemini_is_found_where_its_variable_says(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.gemini(sample("gemini.tool.jsonl"), CHAT)
+    moved = tmp_path / "elsewhere"
+    moved.mkdir()
+    (Path.home() / ".gemini").rename(moved / ".gemini")
+    monkeypatch.setenv("GEMINI_CLI_HOME", str(moved))
+    assert home.spent()["session"] == CHAT
 
 
 def test_geminis_subagents_stand_in_a_folder_of_the_session(home: Home) -> None:

@@ -8,6 +8,7 @@ from glob import glob
 
 from holdfast.clients import launcher
 from holdfast.clients.settings.parts import JsonPart, hook_group, is_ours
+from holdfast.clients.table import home_of
 from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
@@ -45,7 +46,7 @@ ORIGINALS = "ccc-stop-handler"
 
 
 def home() -> str:
-    return os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
+    return home_of(PROGRAM)
 
 
 def parts(workspace: Workspace, server: list[str]) -> list[Part]:

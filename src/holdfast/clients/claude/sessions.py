@@ -30,16 +30,12 @@ LONGEST_FOLDER_NAME = 200
 _CWD = compile_later(rb'"cwd":\s*"((?:[^"\\]|\\.)*)"')
 
 
-def home() -> str:
-    return home_of("claude")
-
-
 def sessions(place: SessionPlace) -> Iterator[FoundSession]:
     """Projects have one folder each. Its name stands for several paths: `/a/b-c` and `/a/b/c`."""
     names = [name_of(path) for path in place.spellings]
     folders = [
         entry.path
-        for entry in entries_of(os.path.join(home(), "projects"))
+        for entry in entries_of(os.path.join(home_of("claude"), "projects"))
         if any(may_be_below(entry.name, name) for name in names)
     ]
     files = [

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 
+from holdfast.clients.discovery import entries_of
+from holdfast.clients.table import home_of
 from holdfast.clients.usage.model import count, message, money, new_limit, new_quota, table, text
 
 TYPE_CHECKING = False
@@ -28,21 +30,17 @@ MOST_QUOTAS = 10
 LARGE_WINDOW, LARGE_SUFFIX = 1_000_000, "[1m]"
 
 
-def home() -> str:
-    return os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
-
-
 def folder_of(root: str) -> str:
     """Where the transcripts of sessions in a folder are."""
     name = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in root)
-    return os.path.join(home(), "projects", name)
+    return os.path.join(home_of(CLIENT), "projects", name)
 
 
 def newest(root: str) -> list[Source]:
     """The transcript in which a session of this folder wrote last, with its subagents."""
     folder = folder_of(root)
     found = []
-    for entry in _entries(folder):
+    for entry in entries_of(folder):
         if entry.name.endswith(".jsonl") and entry.is_file():
             found.append((entry.stat().st_mtime_ns, entry.path))
     return of_path(max(found)[1]) if found else []
@@ -52,14 +50,14 @@ def since(root: str, instant: int) -> list[str]:
     """The sessions of this folder that wrote something at an instant or after it."""
     return [
         entry.name.removesuffix(".jsonl")
-        for entry in _entries(folder_of(root))
+        for entry in entries_of(folder_of(root))
         if entry.name.endswith(".jsonl") and entry.stat().st_mtime_ns // 1_000_000 >= instant
     ]
 
 
 def find(session: str) -> list[Source]:
     """The files of one session, whatever folder it worked in."""
-    for project in _entries(os.path.join(home(), "projects")):
+    for project in entries_of(os.path.join(home_of(CLIENT), "projects")):
         path = os.path.join(project.path, f"{session}.jsonl")
         if os.path.isfile(path):
             return of_path(path)
@@ -75,19 +73,11 @@ def of_path(path: str) -> list[Source]:
     """A session's transcript and those of its subagents."""
     session = os.path.basename(path).removesuffix(".jsonl")
     sources: list[Source] = [{"client": CLIENT, "session": session, "path": path, "agent": ""}]
-    for entry in _entries(os.path.join(os.path.dirname(path), session, "subagents")):
+    for entry in entries_of(os.path.join(os.path.dirname(path), session, "subagents")):
         if entry.name.startswith("agent-") and entry.name.endswith(".jsonl"):
             agent = entry.name[len("agent-") : -len(".jsonl")]
             sources.append({**sources[0], "path": entry.path, "agent": agent})
     return sources
-
-
-def _entries(folder: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
-    except OSError:
-        return []
 
 
 def is_telling(line: bytes) -> bool:

@@ -13,6 +13,7 @@ import tomllib
 
 from holdfast.clients import launcher
 from holdfast.clients.settings.parts import JsonPart, TomlPart, hook_group
+from holdfast.clients.table import home_of
 from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.workspace import worktrees
 
@@ -43,7 +44,7 @@ EVENTS = {
 
 
 def home() -> str:
-    return os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
+    return home_of(PROGRAM)
 
 
 def parts(workspace: Workspace, server: list[str]) -> list[Part]:

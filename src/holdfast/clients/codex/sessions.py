@@ -30,10 +30,6 @@ _OLD_CWD = compile_later(rb"<cwd>([^<\\]{1,4096})</cwd>")
 _LINES = frozenset(("session_meta", "turn_context", "response_item", "event_msg", "compacted"))
 
 
-def home() -> str:
-    return home_of("codex")
-
-
 def sessions(place: SessionPlace) -> Iterator[FoundSession]:
     """Sorted by the day that they began on; a session that was taken up again is newer than that."""
     for modified, path in newest_first(_rollouts()):
@@ -49,7 +45,7 @@ def sessions(place: SessionPlace) -> Iterator[FoundSession]:
 
 
 def _rollouts() -> Iterator[os.DirEntry[str]]:
-    folders = [os.path.join(home(), "sessions")]
+    folders = [os.path.join(home_of("codex"), "sessions")]
     for _ in ("year", "month", "day"):
         folders = [entry.path for folder in folders for entry in entries_of(folder)]
     for folder in reversed(folders):

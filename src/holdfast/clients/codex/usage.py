@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 
 from holdfast.clients.lines import first_record
+from holdfast.clients.table import home_of
 from holdfast.clients.usage.model import count, message, money, new_limit, new_quota, table, text
 
 TYPE_CHECKING = False
@@ -24,10 +25,6 @@ _TELLING = (
 )
 # So many of the newest rollouts are looked at for one of this folder, or of this session.
 LOOK_BACK = 200
-
-
-def home() -> str:
-    return os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
 
 
 def newest(root: str) -> list[Source]:
@@ -81,7 +78,7 @@ def _is_subagent(began: dict[str, Any]) -> bool:
 def _rollouts() -> Iterator[str]:
     """The newest first, by the date in their folders and names."""
     given = 0
-    for year in _names(os.path.join(home(), "sessions")):
+    for year in _names(os.path.join(home_of(CLIENT), "sessions")):
         for month in _names(year):
             for day in _names(month):
                 for path in _names(day):

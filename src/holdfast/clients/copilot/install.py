@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 
 from holdfast.clients import launcher
-from holdfast.clients.copilot.sessions import home as home
 from holdfast.clients.settings.parts import JsonPart, hook_group
+from holdfast.clients.table import home_of
 from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
@@ -39,6 +39,10 @@ EVENTS = {
     "Stop": 20,
     "SessionEnd": 5,
 }
+
+
+def home() -> str:
+    return home_of(PROGRAM)
 
 
 def parts(workspace: Workspace, server: list[str]) -> list[Part]:

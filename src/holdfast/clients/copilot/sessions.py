@@ -20,14 +20,10 @@ FILE = "events.jsonl"
 FIRST = "session.start"
 
 
-def home() -> str:
-    return home_of("copilot")
-
-
 def sessions(place: SessionPlace) -> Iterator[FoundSession]:
     files = [
         entry
-        for session in entries_of(os.path.join(home(), "session-state"))
+        for session in entries_of(os.path.join(home_of("copilot"), "session-state"))
         for entry in entries_of(session.path)
         if entry.name == FILE
     ]

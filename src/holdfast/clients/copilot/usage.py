@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients.copilot.sessions import FILE, home, session_at
+from holdfast.clients.copilot.sessions import FILE, session_at
 from holdfast.clients.copilot.transcript import is_of_subagent
 from holdfast.clients.discovery import entries_of, newest_first
+from holdfast.clients.table import home_of
 from holdfast.clients.usage.model import count, message, new_limit, table, text
 
 TYPE_CHECKING = False
@@ -39,7 +40,7 @@ def newest(root: str) -> list[Source]:
 
 
 def _folder() -> str:
-    return os.path.join(home(), "session-state")
+    return os.path.join(home_of(CLIENT), "session-state")
 
 
 def find(session: str) -> list[Source]:

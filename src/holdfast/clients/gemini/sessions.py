@@ -29,16 +29,12 @@ _SESSION = compile_later(rb'"sessionId":\s*"([^"\\]{1,200})"')
 _PROJECT = compile_later(rb'"projectHash":\s*"')
 
 
-def home() -> str:
-    return home_of("gemini")
-
-
 def sessions(place: SessionPlace) -> Iterator[FoundSession]:
     """A folder per project: by a name, with the path in `.project_root`, or by the path's digest."""
     digests = {digest(path.encode()).hex(): path for path in place.spellings}
     roots: dict[str, str] = {}
     files: list[os.DirEntry[str]] = []
-    for project in entries_of(os.path.join(home(), "tmp")):
+    for project in entries_of(os.path.join(home_of("gemini"), "tmp")):
         root = first_line(os.path.join(project.path, ".project_root")) or digests.get(
             project.name, ""
         )

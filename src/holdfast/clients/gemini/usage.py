@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from holdfast.clients.lines import first_record
+from holdfast.clients.table import home_of
 from holdfast.clients.usage.model import count, message, table, text
 from holdfast.kernel.plain_file import read_plain
 
@@ -22,10 +23,6 @@ CLIENT = "gemini"
 # What the client itself reckons with, for every Gemini model, when it decides to compress.
 WINDOW = 1_048_576
 _TELLING = (b'"tokens":', b'"gemini"', b'"startTime":', b'"error"', b'"messages":')
-
-
-def home() -> str:
-    return os.path.expanduser("~/.gemini")
 
 
 def newest(root: str) -> list[Source]:
@@ -62,7 +59,7 @@ def of_path(path: str) -> list[Source]:
 
 
 def _chat_folders() -> list[str]:
-    projects = os.path.join(home(), "tmp")
+    projects = os.path.join(home_of(CLIENT), "tmp")
     try:
         names = sorted(os.listdir(projects))
     except OSError:

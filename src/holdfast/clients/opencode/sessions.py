@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from holdfast.clients.discovery import FoundSession, SessionPlace
 
 
-def home() -> str:
-    return transcript.data_folder()
-
-
 def sessions(place: SessionPlace) -> Iterator[FoundSession]:
     known: set[str] = set()
     for path in transcript.databases():

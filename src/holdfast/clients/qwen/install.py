@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from holdfast.clients.settings.parts import hooks_and_server
+from holdfast.clients.table import home_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ EVENTS = {
 
 
 def home() -> str:
-    return os.path.expanduser("~/.qwen")
+    return home_of(PROGRAM)
 
 
 def parts(workspace: Workspace, server: list[str]) -> list[Part]:

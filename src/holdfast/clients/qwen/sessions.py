@@ -17,16 +17,12 @@ if TYPE_CHECKING:
     from holdfast.clients.discovery import FoundSession, SessionPlace
 
 
-def home() -> str:
-    return home_of("qwen")
-
-
 def sessions(place: SessionPlace) -> Iterator[FoundSession]:
     """Projects have one folder each, named as Claude Code names them."""
     names = [name_of(path) for path in place.spellings]
     files = [
         entry
-        for project in entries_of(os.path.join(home(), "projects"))
+        for project in entries_of(os.path.join(home_of("qwen"), "projects"))
         if any(may_be_below(project.name, name) for name in names)
         for entry in entries_of(os.path.join(project.path, "chats"))
         if entry.name.endswith(".jsonl")

@@ -7,7 +7,7 @@ import os
 
 from holdfast.clients.claude.sessions import name_of
 from holdfast.clients.discovery import entries_of, newest_first
-from holdfast.clients.qwen.sessions import home
+from holdfast.clients.table import home_of
 from holdfast.clients.usage.model import count, message, new_limit, table, text
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ def newest(root: str) -> list[Source]:
     """The session of this folder that was written to last."""
     files = newest_first(
         entry
-        for entry in entries_of(os.path.join(home(), "projects", name_of(root), "chats"))
+        for entry in entries_of(os.path.join(home_of(CLIENT), "projects", name_of(root), "chats"))
         if entry.name.endswith(".jsonl")
     )
     return of_path(files[0][1]) if files else []
@@ -32,7 +32,7 @@ def newest(root: str) -> list[Source]:
 
 def find(session: str) -> list[Source]:
     """The file of one session, whatever folder it worked in."""
-    for project in entries_of(os.path.join(home(), "projects")):
+    for project in entries_of(os.path.join(home_of(CLIENT), "projects")):
         path = os.path.join(project.path, "chats", f"{session}.jsonl")
         if os.path.isfile(path):
             return of_path(path)
