@@ -9,8 +9,14 @@ from typing import Any
 import pytest
 
 from holdfast.fleet.rules import checkpoint as file
-from holdfast.fleet.rules.model import COORDINATION_FIELDS, FIELDS
-from holdfast.fleet.rules.names import check_agent, checkpoint_path, stem_of, type_of
+from holdfast.fleet.rules.model import (
+    COORDINATION_FIELDS,
+    FIELDS,
+    check_agent,
+    checkpoint_path,
+    stem_of,
+    type_of,
+)
 from holdfast.kernel.errors import Usage
 from tests.fleet.world import FEATURE, START, Scene, checkpoint
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from holdfast.fleet.current_life import record_activity
-from holdfast.fleet.rules import guide
+from holdfast.fleet.rules import handoff
 from holdfast.hooks.run import command
 from holdfast.kernel import clock
 from tests.fleet.world import A, B, Scene
@@ -76,7 +76,7 @@ def test_a_client_s_hook_reminds(scene: Scene, event: str) -> None:
 @pytest.mark.clause("AMB-FLEET-27")
 def test_the_guides_close_their_blocks(scene: Scene) -> None:
     for stage in ("S2.P1", "S2.P2", "S2.P3"):
-        lines = [line.strip() for line in guide.guide(stage).splitlines()]
+        lines = [line.strip() for line in handoff.guide(stage).splitlines()]
         fences = [line for line in lines if line.startswith("```")]
         assert fences[::2] == ["```bash"] * (len(fences) // 2)
         assert fences[1::2] == ["```"] * (len(fences) // 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.fleet.rules import guide
+from holdfast.fleet.rules import handoff
 from holdfast.fleet.rules.model import TASKS
 from holdfast.kernel.errors import Usage
 from tests.cli import conftest as command_line
@@ -17,15 +17,15 @@ STAGES = ["S2.P1", "S2.P2", "S2.P3"]
 @pytest.mark.clause("FLEET-24", "FLEET-82")
 @pytest.mark.parametrize("stage", STAGES)
 def test_every_guide_says_when_to_update_the_checkpoint(stage: str) -> None:
-    text = guide.guide(stage)
+    text = handoff.guide(stage)
     assert "### Step X: Update Checkpoint (Every 15 Minutes)\n" in text
-    assert guide.heartbeat_step() in text
+    assert handoff.heartbeat_step() in text
     assert text.count("### Step X:") == 2
 
 
 @pytest.mark.clause("FLEET-84")
 def test_a_heartbeat_updates_then_verifies_then_backs_up_then_resets_the_timer() -> None:
-    text = guide.heartbeat_step()
+    text = handoff.heartbeat_step()
     order = [
         "1. **Update checkpoint file:** `agent_checkpoints/{your_agent_id}.json`",
         "2. **Update these fields:**",
@@ -53,7 +53,7 @@ def test_a_heartbeat_updates_then_verifies_then_backs_up_then_resets_the_timer()
 def test_a_transition_says_what_the_last_checkpoint_carries(
     before: str, after: str, phase: str
 ) -> None:
-    text = guide.transition_step(before)
+    text = handoff.transition_step(before)
     assert text.startswith(f"### Step X: Complete {before} (Transition to {after})\n")
     for line in (
         f'   - Update `stage`: "{after}"',
@@ -65,30 +65,30 @@ def test_a_transition_says_what_the_last_checkpoint_carries(
         f"3. **Proceed to {after}**",
     ):
         assert f"{line}\n" in text
-    assert text in guide.guide(before)
+    assert text in handoff.guide(before)
     assert TASKS[after]
 
 
 def test_nothing_follows_the_last_stage() -> None:
     for stage in ("S2.P3", "S3", ""):
         with pytest.raises(Usage):
-            guide.transition_step(stage)
-    assert "COMPLETE" in guide.guide("S2.P3")
+            handoff.transition_step(stage)
+    assert "COMPLETE" in handoff.guide("S2.P3")
     with pytest.raises(Usage):
-        guide.guide("S3")
+        handoff.guide("S3")
 
 
 @pytest.mark.clause("FLEET-91", "AMB-FLEET-26")
 def test_two_and_a_half_hours_spend_one_minute_on_heartbeats() -> None:
-    assert guide.overhead(150) == (10, 60, 0.67)
-    assert guide.overhead(0) == (0, 0, 0.0)
-    assert all(guide.overhead(minutes)[2] < 1 for minutes in range(1, 600))
+    assert handoff.overhead(150) == (10, 60, 0.67)
+    assert handoff.overhead(0) == (0, 0, 0.0)
+    assert all(handoff.overhead(minutes)[2] < 1 for minutes in range(1, 600))
 
 
 @pytest.mark.clause("FLEET-24")
 def test_the_command_prints_one_guide_or_all(holdfast: Holdfast) -> None:
-    assert holdfast("agent", "guide").out == guide.guide("S2.P1")
-    assert holdfast("agent", "guide", "S2.P2").out == guide.guide("S2.P2")
-    assert holdfast("agent", "guide", "--all").out == "\n".join(map(guide.guide, STAGES))
+    assert holdfast("agent", "guide").out == handoff.guide("S2.P1")
+    assert holdfast("agent", "guide", "S2.P2").out == handoff.guide("S2.P2")
+    assert holdfast("agent", "guide", "--all").out == "\n".join(map(handoff.guide, STAGES))
     assert list(holdfast("agent", "guide", "--all", "--json").data["guides"]) == STAGES
     assert holdfast("agent", "guide", "S4").code == 2

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from holdfast.fleet import recovery, updates
-from holdfast.fleet.operation import AgentResult
+from holdfast.fleet.context import AgentResult
 from holdfast.fleet.rules import feature as feature_rules
 from holdfast.journal.chain import verify
 from holdfast.kernel.errors import Conflict, FenceLost, HoldfastError

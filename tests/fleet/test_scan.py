@@ -12,7 +12,7 @@ import pytest
 
 from holdfast.fleet import scan as scanning
 from holdfast.fleet.rules.liveness import age_minutes, liveness
-from holdfast.fleet.rules.names import stem_of
+from holdfast.fleet.rules.model import stem_of
 from holdfast.fleet.scan import CheckpointFile, scan
 from holdfast.kernel.clock import HOUR
 from holdfast.kernel.views.edits import is_quiet

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.fleet import recovery
-from holdfast.fleet.operation import AgentResult
+from holdfast.fleet.context import AgentResult
 from holdfast.fleet.sync import sync
 from holdfast.kernel import clock, latch
 from holdfast.kernel.errors import Conflict, HoldfastError
@@ -134,7 +134,9 @@ def test_who_waits_at_a_sync_point_goes_on_when_the_last_agent_arrives(scene: Sc
         while scene.file()["status"] != "WAITING" and not waiting.done():
             time.sleep(0.01)
         assert not waiting.done()
-        assert sync(scene.context(), {"agent": B, "point": "S2-S3"}).sync["state"] == "COMPLETE"
+        last = sync(scene.context(), {"agent": B, "point": "S2-S3"}).sync
+        assert last is not None
+        assert last["state"] == "COMPLETE"
         assert waiting.result(60).lines[-1] == "Sync S2-S3 complete"
 
 

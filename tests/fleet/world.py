@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.fleet import agents, monitor, recovery, roster, updates
-from holdfast.fleet.context import FleetAgent, FleetContext
+from holdfast.fleet.context import AgentResult, FleetAgent, FleetContext
 from holdfast.fleet.epic import find
-from holdfast.fleet.operation import AgentResult
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
 

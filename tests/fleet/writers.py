@@ -13,7 +13,7 @@ import threading
 import time
 from pathlib import Path
 
-from holdfast.fleet.rules.names import stem_of
+from holdfast.fleet.rules.model import stem_of
 from holdfast.kernel.clock import stamp
 from holdfast.kernel.views.exchange import exchange
 from tests.fleet.examples import NOW, put, saved, text_of

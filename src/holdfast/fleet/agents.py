@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.clients.table import own_id
 from holdfast.fleet import backups, transfer
+from holdfast.fleet.context import AgentResult, changes_life
 from holdfast.fleet.epic import machine_name, own_machine_of
 from holdfast.fleet.messages import open_channel, tell_primary
-from holdfast.fleet.operation import AgentResult, changes_life
 from holdfast.fleet.roster import listing
 from holdfast.fleet.rules import handoff
 from holdfast.fleet.rules.checkpoint import parse
 from holdfast.fleet.rules.liveness import age_minutes, instant_of, liveness, too_old_lines
-from holdfast.fleet.rules.model import PRIMARY
-from holdfast.fleet.rules.names import check_feature
+from holdfast.fleet.rules.model import PRIMARY, check_feature
 from holdfast.fleet.updates import repair_file
 from holdfast.kernel import clock
 from holdfast.kernel.commit import Order
@@ -29,8 +28,7 @@ from holdfast.processes.agent_process import own_process, process_state
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.fleet.context import FleetAgent, FleetContext
-    from holdfast.fleet.operation import AgentRequest
+    from holdfast.fleet.context import AgentRequest, FleetAgent, FleetContext
     from holdfast.fleet.rules.handoff import Package
     from holdfast.fleet.rules.model import AgentLife, Origin
     from holdfast.kernel.workspace import Workspace

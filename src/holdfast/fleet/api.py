@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import TracebackType
 
-    from holdfast.fleet.context import FleetContext
+    from holdfast.fleet.context import AgentResult, FleetContext
     from holdfast.fleet.messages import InboxResult, SendResult
-    from holdfast.fleet.operation import AgentResult
     from holdfast.kernel.workspace import Workspace
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 
 from holdfast.fleet.rules.liveness import instant_of
-from holdfast.fleet.rules.model import BACKUPS, BACKUPS_KEPT, CHECKPOINTS
-from holdfast.fleet.rules.names import (
+from holdfast.fleet.rules.model import (
+    BACKUPS,
+    BACKUPS_KEPT,
+    CHECKPOINTS,
     backup_path,
     checkpoint_path,
     is_archive,

@@ -1,4 +1,9 @@
-"""The context of an operation on the fleet: who acts, when and from where; and one agent as it stands."""
+"""What an operation on the fleet is given and returns: who acts, when and from where; one agent as it
+stands; the result, and what an emergency stop means for each operation.
+
+An operation is `verb(context, request) -> AgentResult`. Every face calls it: the command line, MCP, the
+hooks' entry, the page and the library.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +14,9 @@ from holdfast.fleet import backups, current_life
 from holdfast.fleet.epic import Sight, find, own_machine_of
 from holdfast.fleet.rules import agent as rules
 from holdfast.fleet.rules import checkpoint as file
-from holdfast.fleet.rules.model import PRIMARY, README
-from holdfast.fleet.rules.names import check_agent, checkpoint_path
+from holdfast.fleet.rules.model import PRIMARY, README, check_agent, checkpoint_path
 from holdfast.kernel.commit import REPAIR, Order, commit
-from holdfast.kernel.errors import FenceLost, HoldfastError, NotFound, Usage
+from holdfast.kernel.errors import FenceLost, HoldfastError, NotFound, Stopped, Usage
 from holdfast.kernel.rules import Unparsable
 from holdfast.kernel.state import fold, load
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
@@ -22,16 +26,28 @@ from holdfast.streams import open_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable
+    from typing import Any, TypedDict, TypeVar
 
     from holdfast.fleet.current_life import CurrentLife
     from holdfast.fleet.epic import Epic
     from holdfast.fleet.rules.model import AgentState
+    from holdfast.fleet.rules.updates import Standing
     from holdfast.journal.interface import Head
     from holdfast.kernel.commit import Outcome
     from holdfast.kernel.views.reconcile import Change
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
+
+    class AgentRequest(TypedDict):
+        """A request about one agent, by its id."""
+
+        agent: str
+
+    Request = TypeVar("Request")
+
+    Operation = Callable[["FleetContext", Request], "AgentResult"]
+
 
 LARGEST_FENCE = 2**63
 
@@ -321,3 +337,98 @@ class FleetAgent:
             if began and record["fence"] == fence:
                 return str(record["body"]["life"]["session"])
         return ""
+
+
+class AgentResult:
+    """What an operation did: the protocol's own lines, warnings, commands to go on with, and data."""
+
+    def __init__(self, agent: FleetAgent) -> None:
+        self.agent = agent
+        self.lines: list[str] = []
+        self.warnings: list[str] = []
+        self.next: list[str] = []
+        self.session = ""
+        self.fence = 0
+        self.queued = ""
+        self.sync: Standing | None = None
+        # Whether EPIC_README.md needs an edit.
+        self.has_news = False
+
+    def add(self, outcome: Outcome) -> None:
+        """Take over what a write says: its fence, and the files that it could not write."""
+        self.fence = outcome["fence"] or self.fence
+        self.queued = outcome["queued"]
+        for view in outcome["views"]:
+            if view["status"] == "failed":
+                self.warnings.append(
+                    f"{view['path']} was not written: {view['reason']}. The record is safe."
+                )
+
+    def remember(self, life: CurrentLife, *, is_own: bool = True) -> None:
+        """Let the commands after this one know which life they belong to."""
+        try:
+            current_life.remember(
+                self.agent.context.worktree, self.agent.stream, life, is_own=is_own
+            )
+        except OSError as error:
+            self.warnings.append(
+                f"This worktree cannot remember its life ({error.strerror}): "
+                f"say --fence {life['fence']} with each command."
+            )
+
+    def refuse_stopped(self) -> None:
+        """Raise Stopped while an emergency stop holds; what the agent said is safe."""
+        refuse_stopped(self.agent.context.worktree, "What you said is saved.")
+
+    def data(self) -> dict[str, Any]:
+        """The result for programs."""
+        return {
+            "agent_id": self.agent.id,
+            "session_id": self.session,
+            "fence": self.fence,
+            "checkpoint": self.agent.state["checkpoint"],
+            "path": self.agent.file,
+            "queued": self.queued,
+            "said": self.lines,
+            "warnings": self.warnings,
+            **({"sync": self.sync} if self.sync is not None else {}),
+        }
+
+
+def changes_life(operation: Operation[Request]) -> Operation[Request]:
+    """An operation that begins, ends or repairs a life: refused while an emergency stop holds."""
+
+    def run(context: FleetContext, request: Request) -> AgentResult:
+        refuse_stopped(context.worktree)
+        return _conclude(operation(context, request))
+
+    return run
+
+
+def updates_life(operation: Operation[Request]) -> Operation[Request]:
+    """An operation of a living agent: saved even while an emergency stop holds. If it fails then, the
+    stop is the answer."""
+
+    def run(context: FleetContext, request: Request) -> AgentResult:
+        try:
+            return _conclude(operation(context, request))
+        except Stopped:
+            raise
+        except HoldfastError as error:
+            refuse_stopped(context.worktree, f"What you said was not saved: {error.message}")
+            raise
+
+    return run
+
+
+def _conclude(result: AgentResult) -> AgentResult:
+    """Write the agent's news into EPIC_README.md. What fails is a warning, and is tried again."""
+    if result.has_news:
+        from holdfast.fleet.epic_readme import deliver
+
+        result.warnings += [
+            f"EPIC_README.md was not written: {problem} It is tried again later."
+            for problem in deliver(result.agent.context, result.agent.writer)
+        ]
+        result.agent.reload()
+    return result

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.fleet.rules.names import stem_of
+from holdfast.fleet.rules.model import stem_of
 from holdfast.kernel import config
 from holdfast.kernel.clock import MINUTE
 from holdfast.kernel.errors import NotFound

@@ -10,8 +10,15 @@ import os
 
 from holdfast.estop.stop import refuse_stopped
 from holdfast.estop.stop import words as stop_text
-from holdfast.fleet.rules.model import COMMS, PRIMARY, UNREAD
-from holdfast.fleet.rules.names import agent_of, check_agent, message_path, stem_of
+from holdfast.fleet.rules.model import (
+    COMMS,
+    PRIMARY,
+    UNREAD,
+    agent_of,
+    check_agent,
+    message_path,
+    stem_of,
+)
 from holdfast.kernel import clock, latch
 from holdfast.kernel.commit import REPAIR, Order, commit
 from holdfast.kernel.errors import Usage

@@ -19,12 +19,17 @@ from holdfast.fleet.agents import (
     tell_origin,
     whereabouts,
 )
-from holdfast.fleet.operation import AgentResult, changes_life
+from holdfast.fleet.context import AgentResult, changes_life
 from holdfast.fleet.roster import judge, list_agents, needs_decision
 from holdfast.fleet.rules import handoff as texts
 from holdfast.fleet.rules.liveness import instant_of, is_minimal_work
-from holdfast.fleet.rules.model import PRIMARY
-from holdfast.fleet.rules.names import archive_path, check_agent, check_feature, checkpoint_path
+from holdfast.fleet.rules.model import (
+    PRIMARY,
+    archive_path,
+    check_agent,
+    check_feature,
+    checkpoint_path,
+)
 from holdfast.fleet.rules.verdict import may_replace
 from holdfast.kernel import clock
 from holdfast.kernel.commit import Order
@@ -34,9 +39,8 @@ from holdfast.session import sessions
 if TYPE_CHECKING:
     from typing import NotRequired
 
-    from holdfast.fleet.context import FleetAgent, FleetContext
+    from holdfast.fleet.context import AgentRequest, FleetAgent, FleetContext
     from holdfast.fleet.epic import Epic
-    from holdfast.fleet.operation import AgentRequest
     from holdfast.fleet.rules.model import AgentLife
 
     class TakeoverRequest(AgentRequest):

@@ -14,8 +14,7 @@ from holdfast.fleet.backups import archived_by_hand
 from holdfast.fleet.epic import Sight, machine_labels
 from holdfast.fleet.rules import agent as rules
 from holdfast.fleet.rules.liveness import age_minutes, instant_of, liveness
-from holdfast.fleet.rules.model import PRIMARY
-from holdfast.fleet.rules.names import checkpoint_path, stem_of
+from holdfast.fleet.rules.model import PRIMARY, checkpoint_path, stem_of
 from holdfast.fleet.rules.verdict import verdict
 from holdfast.fleet.scan import scan
 from holdfast.kernel import clock, config

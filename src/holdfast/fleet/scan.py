@@ -12,7 +12,7 @@ import stat
 import time
 from typing import TYPE_CHECKING
 
-from holdfast.fleet.rules import names
+from holdfast.fleet.rules import model
 from holdfast.fleet.rules.liveness import instant_of
 from holdfast.fleet.rules.model import CHECKPOINTS
 from holdfast.kernel import canonical_json
@@ -61,7 +61,7 @@ class CheckpointFile:
         # The text alone: to keep ten thousand parsed values takes longer than to parse them again.
         self._text = "" if problem else text
         said: dict[str, Any] = {} if problem else value
-        self.agent = _text(said, "agent_id") or names.agent_of(self.stem)
+        self.agent = _text(said, "agent_id") or model.agent_of(self.stem)
         self.status = _text(said, "status")
         self.feature = _text(said, "feature")
         self.stage = _text(said, "stage")
@@ -181,7 +181,7 @@ def _names_in(folder: str, include_primary: bool) -> list[str]:
         if name.endswith(".json")
         and (name.startswith("secondary_") or (include_primary and name == "primary.json"))
         # Both words end so; asking of all would take as long as decoding them does.
-        and not ("ed_" in name and names.is_archive(name))
+        and not ("ed_" in name and model.is_archive(name))
     )
 
 

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from holdfast.estop.stop import refuse_stopped
-from holdfast.fleet.operation import updates_life
+from holdfast.fleet.context import updates_life
 from holdfast.fleet.roster import list_agents
 from holdfast.fleet.rules.updates import standing
 from holdfast.fleet.updates import update
@@ -16,8 +16,7 @@ from holdfast.kernel.errors import HoldfastError
 if TYPE_CHECKING:
     from typing import NotRequired
 
-    from holdfast.fleet.context import FleetContext
-    from holdfast.fleet.operation import AgentRequest, AgentResult
+    from holdfast.fleet.context import AgentRequest, AgentResult, FleetContext
     from holdfast.fleet.rules.model import Arrival
     from holdfast.fleet.rules.updates import Standing
 

@@ -9,11 +9,10 @@ import os
 import time
 
 from holdfast.fleet import backups
+from holdfast.fleet.context import AgentResult, changes_life, updates_life
 from holdfast.fleet.messages import bring_messages, tell_primary, unread_count
-from holdfast.fleet.operation import AgentResult, changes_life, updates_life
 from holdfast.fleet.rules.agent import decide
-from holdfast.fleet.rules.model import BACKUPS_KEPT, EPIC_README, PRIMARY
-from holdfast.fleet.rules.names import checkpoint_path
+from holdfast.fleet.rules.model import BACKUPS_KEPT, EPIC_README, PRIMARY, checkpoint_path
 from holdfast.fleet.rules.updates import has_news
 from holdfast.kernel import clock
 from holdfast.kernel.commit import Order
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from holdfast.fleet.context import FleetAgent, FleetContext
-    from holdfast.fleet.operation import AgentRequest
+    from holdfast.fleet.context import AgentRequest, FleetAgent, FleetContext
     from holdfast.kernel.commit import Outcome
 
     class BeatRequest(AgentRequest, total=False):

@@ -8,8 +8,7 @@ from __future__ import annotations
 from holdfast.fleet.rules import checkpoint as file
 from holdfast.fleet.rules import updates
 from holdfast.fleet.rules.liveness import instant_of
-from holdfast.fleet.rules.model import FIELDS
-from holdfast.fleet.rules.names import agent_of, checkpoint_path, stem_of
+from holdfast.fleet.rules.model import FIELDS, agent_of, checkpoint_path, stem_of
 from holdfast.kernel import clock, conflicts
 from holdfast.kernel.errors import Conflict, NotFound, Usage
 from holdfast.kernel.rules import Decision

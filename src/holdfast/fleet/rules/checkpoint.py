@@ -11,8 +11,8 @@ from holdfast.fleet.rules.model import (
     STATUSES,
     TASKS,
     TYPES,
+    type_of,
 )
-from holdfast.fleet.rules.names import type_of
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.rules import Unparsable

@@ -19,8 +19,7 @@ from holdfast.fleet.rules.messages import (
     split,
     with_unseen,
 )
-from holdfast.fleet.rules.model import COMMS, EPIC_README
-from holdfast.fleet.rules.names import check_agent, readme_key, stem_of
+from holdfast.fleet.rules.model import COMMS, EPIC_README, check_agent, readme_key, stem_of
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.rules import Decision

@@ -9,8 +9,7 @@ it can be repeated after an edit of another program.
 from __future__ import annotations
 
 from holdfast.fleet.rules.merge import joined, lines_of, newline_of
-from holdfast.fleet.rules.model import EPIC_README
-from holdfast.fleet.rules.names import readme_key, short_of
+from holdfast.fleet.rules.model import EPIC_README, readme_key, short_of
 from holdfast.fleet.rules.updates import TOLD, was_stale
 from holdfast.kernel.text import harmless, one_line
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.fleet.rules.merge import merged as merge_lines
-from holdfast.fleet.rules.model import CADENCE, STALE_AFTER, WARNING_AFTER
+from holdfast.fleet.rules.model import CADENCE, STALE_AFTER, WARNING_AFTER, short_of
 from holdfast.fleet.rules.model import UNREAD as UNREAD
-from holdfast.fleet.rules.names import short_of
 from holdfast.kernel import clock
 from holdfast.kernel.text import harmless, one_line
 

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     import click
 
     from holdfast.cli.frame import Call
-    from holdfast.fleet.context import FleetContext
-    from holdfast.fleet.operation import AgentResult
+    from holdfast.fleet.context import AgentResult, FleetContext
 
 VERBS = {
     "start": "Start an agent: write its first checkpoint and claim its feature.",

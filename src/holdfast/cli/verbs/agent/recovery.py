@@ -11,7 +11,7 @@ from holdfast.cli.terminal import safe
 from holdfast.cli.verbs.agent import context_for, reply
 from holdfast.fleet.agents import resume
 from holdfast.fleet.recovery import absorb, defer, handoff, restart, takeover
-from holdfast.fleet.rules.guide import guide
+from holdfast.fleet.rules.handoff import guide
 from holdfast.fleet.rules.model import STAGES
 from holdfast.fleet.updates import restore
 

@@ -17,8 +17,7 @@ from holdfast.fleet.agents import start
 from holdfast.fleet.messages import inbox, send
 from holdfast.fleet.rules import handoff
 from holdfast.fleet.rules.messages import FIELDS
-from holdfast.fleet.rules.model import PRIMARY
-from holdfast.fleet.rules.names import message_path
+from holdfast.fleet.rules.model import PRIMARY, message_path
 from holdfast.fleet.sync import sync
 from holdfast.fleet.updates import block, complete, phase, unblock
 from holdfast.kernel.errors import Usage
