@@ -19,6 +19,7 @@ from holdfast.clients.table import title_of
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.text import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def _judge(run: HookRuns, workspace: Workspace, last: int, active: int) -> None:
         run["problem"] = f"{client} {run['version']} does not run all of these hooks."
         run["fix"] = f"Update it to {oldest} or newer."
     elif active and not last:
-        times = "1 session" if run["sessions"] == 1 else f"{run['sessions']} sessions"
+        times = plural(run["sessions"], "session")
         run["problem"] = f"{client} had {times} here since `init`, and none of its hooks ran."
     elif active > last + AFTER_THE_LAST and last:
         at = clock.precise(active)

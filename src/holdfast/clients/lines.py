@@ -164,6 +164,14 @@ def read_object(path: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def size_of(path: str) -> int:
+    """How many bytes a file has; 0 if it cannot be told."""
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
+
+
 def _tail(descriptor: int, offset: int) -> str:
     size = min(TAIL, offset)
     return digest(os.pread(descriptor, size, offset - size)).hex()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from itertools import chain
 
 from holdfast.clients import conversation
-from holdfast.clients.lines import NewLines, Unread
+from holdfast.clients.lines import NewLines, Unread, size_of
 from holdfast.clients.liveness import liveness
 from holdfast.clients.table import part
 
@@ -75,19 +74,12 @@ def read_new(
         if restarted:
             state = conversation.new_state()
         if first is not None:
-            size = _size_of(path) - (mark["offset"] if mark and not restarted else 0)
+            size = size_of(path) - (mark["offset"] if mark and not restarted else 0)
             reader: Transcript = part(found["client"], "transcript")
             read = conversation.read(reader, chain((first,), new), state, size=0 if whole else size)
             events.extend(read)
         mark = lines.mark
     return {"events": events, "progress": {"mark": mark, "state": state}, "restarted": restarted}
-
-
-def _size_of(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return 0
 
 
 def describe(

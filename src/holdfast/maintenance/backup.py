@@ -18,6 +18,7 @@ from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import SALVAGED, fold
+from holdfast.kernel.text import plural
 from holdfast.kernel.trust import adopt
 from holdfast.maintenance.history import find_decisions, require_journal, require_person
 from holdfast.remote.move import copy_to_file
@@ -194,17 +195,13 @@ def _count_saved(complete: str) -> Salvaged:
 
 def describe(done: Salvaged) -> str:
     """What was saved and what was lost, in one sentence each."""
-    saved = f"{_count(done['records'], 'record')} in {_count(done['streams'], 'stream')} saved"
+    saved = f"{plural(done['records'], 'record')} in {plural(done['streams'], 'stream')} saved"
     lost = [
-        f"{one['stream']} lost {_count(one['records'] + one['bodies'], 'record')}"
+        f"{one['stream']} lost {plural(one['records'] + one['bodies'], 'record')}"
         for one in done["lost"]
     ]
     what = "; ".join(lost) if lost else "nothing that is known of was lost"
     return f"{saved}; {what}. The damaged file is kept: {done['aside']}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _can_fold(stream: str, snapshot: Any, events: list[Any]) -> bool:

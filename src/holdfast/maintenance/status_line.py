@@ -11,7 +11,7 @@ from holdfast.clients.usage.model import Found
 from holdfast.kernel import clock, failures, latch
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.state import load
-from holdfast.kernel.text import one_line, safe
+from holdfast.kernel.text import one_line, plural, safe
 from holdfast.session import quotas
 from holdfast.session.spending import note_status_line
 from holdfast.session.usage_limits import local_time
@@ -102,11 +102,11 @@ def _waiting(workspace: Workspace) -> Iterator[str]:
 
         count = sum(1 for gate in open_gates(workspace) if gate["presented_at"])
         if count:
-            text = f"{count} gate{'s wait' if count > 1 else ' waits'}"
+            text = plural(count, "gate waits", "gates wait")
             yield _coloured(f"{text} (holdfast gate list)", "yellow")
     failed = failures.read(workspace)
     if failed:
-        text = f"{len(failed)} hook{'s' if len(failed) > 1 else ''} failed (holdfast doctor)"
+        text = f"{plural(len(failed), 'hook')} failed (holdfast doctor)"
         yield _coloured(text, "red")
 
 

@@ -10,6 +10,7 @@ from holdfast.gates.lookup import GateContext
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.errors import Conflict, FenceLost, HoldfastError, NotFound, StoreAway
 from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.text import plural
 from holdfast.kernel.views.files import identity_of
 from holdfast.plans import discovery
 from holdfast.plans.news import Halted
@@ -124,7 +125,7 @@ class Edited:
         if past:
             person = self._attendant.person(
                 self._stream.writer.workspace,
-                f"go on past {len(past)} checkpoint{'' if len(past) == 1 else 's'} of {id}",
+                f"go on past {plural(len(past), 'checkpoint')} of {id}",
                 [f"Edited: {plan['plan']['path']}", *_changes(plan["plan"], kept)],
             )
             for key in rewritten_gates(plan, kept):

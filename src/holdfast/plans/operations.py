@@ -19,6 +19,7 @@ from holdfast.kernel import clock, config
 from holdfast.kernel.commit import Order
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, Usage
+from holdfast.kernel.text import plural
 from holdfast.plans import discovery, runs
 from holdfast.plans.cluster.address import Certificates
 from holdfast.plans.executors import LocalExecutor, count_slots, executor_of, open_cluster
@@ -80,7 +81,7 @@ def check_plans(
     unreadable = [one for one in documents if one["plan"] is None]
     if errors and (unreadable or not skip_validation):
         raise HoldfastError(
-            f"{_count(errors)} wrong with these plans:\n{_told(errors)}",
+            f"{plural(len(errors), 'thing is', 'things are')} wrong with these plans:\n{_told(errors)}",
             hint="holdfast plan lint says everything. Nothing was run.",
             kind="bad_plans",
         )
@@ -93,10 +94,6 @@ def _told(errors: Sequence[PlanFinding]) -> str:
     lines = [f"  {where(one)}: {one['code']}: {one['what']}" for one in errors[:SHOWN]]
     more = len(errors) - SHOWN
     return "\n".join([*lines, *([f"  and {more} more"] if more > 0 else [])])
-
-
-def _count(errors: Sequence[PlanFinding]) -> str:
-    return "1 thing is" if len(errors) == 1 else f"{len(errors)} things are"
 
 
 def begin(

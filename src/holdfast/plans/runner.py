@@ -14,6 +14,7 @@ from holdfast.estop.stop import lifted_by
 from holdfast.kernel import clock, config, latch
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, HoldfastError, Stopped, StoreAway
+from holdfast.kernel.text import plural
 from holdfast.plans import runs, task_programs
 from holdfast.plans.checkpoints import Checkpoints
 from holdfast.plans.edits import Edited
@@ -387,7 +388,7 @@ class Runner:
         count = self.executor.alive
         if not count:
             return
-        what = f"ending {count} program{'' if count == 1 else 's'}"
+        what = f"ending {plural(count, 'program')}"
         if halted.reason == USER_INTERRUPT:
             what += "; again: at once"
         elif halted.reason == GATE_WAITS:

@@ -7,6 +7,7 @@ import os
 
 from holdfast.kernel import clock, inbox
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.text import plural
 from holdfast.kernel.workspace import worktrees
 from holdfast.remote.offline import path_of
 from holdfast.remote.spool import Spool
@@ -129,10 +130,10 @@ def in_words(facts: SpoolFacts) -> str:
     """What waits here, in one sentence; empty when nothing does."""
     parts = []
     if facts["undelivered"]:
-        records = f"{facts['undelivered']} record{'s' if facts['undelivered'] != 1 else ''}"
+        records = plural(facts["undelivered"], "record")
         lives = f"{facts['streams']} {'lives' if facts['streams'] != 1 else 'life'}"
         parts.append(f"{records} of {lives}")
     if facts["commands"]:
-        parts.append(f"{facts['commands']} command{'s' if facts['commands'] != 1 else ''}")
+        parts.append(plural(facts["commands"], "command"))
     is_one = facts["undelivered"] + facts["commands"] == 1
     return f"{' and '.join(parts)} wait{'s' if is_one else ''} here for the server" if parts else ""

@@ -6,6 +6,7 @@ A session's start hook loads this module: it imports nothing heavy.
 from __future__ import annotations
 
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.text import plural
 from holdfast.rfc.reader import Reader
 from holdfast.rfc.rules import document
 from holdfast.rfc.rules.budget import estimate_tokens
@@ -123,7 +124,7 @@ def drift(then: Artifacts, now: Artifacts) -> list[str]:
 
 
 def _items(count: int) -> str:
-    return "unknown" if count < 0 else f"{count} item{'' if count == 1 else 's'}"
+    return "unknown" if count < 0 else plural(count, "item")
 
 
 def position(id: str, fields: dict[str, Any]) -> str:

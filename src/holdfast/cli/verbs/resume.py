@@ -16,6 +16,7 @@ from holdfast.cli.verbs.overview import describe_age
 from holdfast.clients.table import NAMES, title_of, titles
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotFound, Usage
+from holdfast.kernel.text import plural
 from holdfast.maintenance.client_start import (
     MOST_HOURS,
     ResetRequest,
@@ -216,18 +217,14 @@ def _entry(one: ListedSession) -> list[str]:
     facts = [
         "" if issue == UNKNOWN_ISSUE else safe(issue),
         describe_age(one),
-        _count(one["edits"], "edit"),
-        _count(len(one["open_tasks"]), "open task") if one["open_tasks"] else "",
+        plural(one["edits"], "edit"),
+        plural(len(one["open_tasks"]), "open task") if one["open_tasks"] else "",
         "at work" if one["at_work"] else one["checkpoint"],
         "" if one["here"] else f"in {safe(one['worktree'])}",
     ]
     name = style(f"{safe(one['session'])[:12]:<12}", "yellow")
     head = f"{name}  {one['client'] or 'no client':<9} {', '.join(filter(None, facts))}"
     return [head, f"              {one_line(one['request'] or 'no request yet', WIDTH - 14)}"]
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _wait(

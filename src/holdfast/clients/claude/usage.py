@@ -11,7 +11,8 @@ import os
 
 from holdfast.clients.discovery import entries_of
 from holdfast.clients.table import home_of
-from holdfast.clients.usage.model import count, message, money, new_limit, new_quota, table, text
+from holdfast.clients.usage.model import count, message, money, new_limit, new_quota
+from holdfast.kernel.canonical_json import table_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def parse(record: dict[str, Any], source: Source, state: dict[str, Any], found: 
     kind = record.get("type")
     if isinstance(kind, str):
         found.known += 1
-    _seen(text(record.get("timestamp")), state, found)
+    _seen(text_of(record.get("timestamp")), state, found)
     if kind == "assistant":
         _answer(record, source, state, found)
     elif kind == "cost-state":
@@ -108,7 +109,7 @@ def parse(record: dict[str, Any], source: Source, state: dict[str, Any], found: 
         if report is not None:
             found.reports.append(report)
     elif kind == "system" and record.get("subtype") == "compact_boundary" and not source["agent"]:
-        after = table(record.get("compactMetadata")).get("postTokens")
+        after = table_of(record.get("compactMetadata")).get("postTokens")
         if isinstance(after, int):
             found.context = _context(state, count(after), state.get("model", ""), 0)
 
@@ -121,24 +122,24 @@ def _seen(at: str, state: dict[str, Any], found: Found) -> None:
 
 
 def _answer(record: dict[str, Any], source: Source, state: dict[str, Any], found: Found) -> None:
-    said = table(record.get("message"))
+    said = table_of(record.get("message"))
     if record.get("isApiErrorMessage"):
-        id = text(record.get("uuid")) or state.get("at", "")
-        found.errors[id] = _first_text(said) or text(record.get("error")) or "API error"
+        id = text_of(record.get("uuid")) or state.get("at", "")
+        found.errors[id] = _first_text(said) or text_of(record.get("error")) or "API error"
         return
-    model = text(said.get("model"))
+    model = text_of(said.get("model"))
     if model == SYNTHETIC:
         return
-    at = text(record.get("timestamp")) or state.get("at", "")
-    id = text(said.get("id")) or text(record.get("uuid"))
+    at = text_of(record.get("timestamp")) or state.get("at", "")
+    id = text_of(said.get("id")) or text_of(record.get("uuid"))
     usage = said.get("usage")
     # A faster answer has a price of its own, which is on no list here: another model, in effect.
-    speed = text(table(usage).get("speed")) or STANDARD
+    speed = text_of(table_of(usage).get("speed")) or STANDARD
     priced = model if speed == STANDARD else f"{model} ({speed})"
     answer = found.messages[id] = message(id, at, priced, provider="anthropic")
     if not isinstance(usage, dict):
         return
-    hour = count(table(usage.get("cache_creation")).get("ephemeral_1h_input_tokens"))
+    hour = count(table_of(usage.get("cache_creation")).get("ephemeral_1h_input_tokens"))
     answer["input"] = count(usage.get("input_tokens"))
     answer["output"] = count(usage.get("output_tokens"))
     answer["cache_read"] = count(usage.get("cache_read_input_tokens"))
@@ -148,7 +149,7 @@ def _answer(record: dict[str, Any], source: Source, state: dict[str, Any], found
     if not source["agent"] and not record.get("isSidechain"):
         state["model"] = model
         tokens = sum(answer[name] for name in ("input", "output", "cache_read", "cache_write"))
-        large = text(record.get("requestedModel")).endswith(LARGE_SUFFIX)
+        large = text_of(record.get("requestedModel")).endswith(LARGE_SUFFIX)
         found.context = _context(state, tokens, model, LARGE_WINDOW if large else 0)
 
 
@@ -157,14 +158,14 @@ def _first_text(said: dict[str, Any]) -> str:
     for block in content if isinstance(content, list) else []:
         if isinstance(block, dict) and isinstance(block.get("text"), str):
             return str(block["text"])
-    return text(content)
+    return text_of(content)
 
 
 def _cost_state(record: dict[str, Any], state: dict[str, Any]) -> Report | None:
     cost = money(record.get("totalCostUSD"))
     if cost is None:
         return None
-    models = [table(value) for value in table(record.get("modelUsage")).values()]
+    models = [table_of(value) for value in table_of(record.get("modelUsage")).values()]
     return {
         "at": state.get("at", ""),
         "cost": cost,
@@ -195,12 +196,12 @@ def status_line(payload: dict[str, Any], at: str, found: Found) -> str:
     The account's limits stand there, too. Returns the session's id. The percentage is null before the first answer and after a compaction,
     and says nothing then.
     """
-    cost = money(table(payload.get("cost")).get("total_cost_usd"))
+    cost = money(table_of(payload.get("cost")).get("total_cost_usd"))
     if cost is not None:
         found.reports.append(
             {"at": at, "cost": cost, "has_unknown": False, "tokens": {}, "what": "status line"}
         )
-    window = table(payload.get("context_window"))
+    window = table_of(payload.get("context_window"))
     size = count(window.get("context_window_size"))
     if size and window.get("current_usage") is not None:
         tokens = count(window.get("total_input_tokens")) + count(window.get("total_output_tokens"))
@@ -208,13 +209,13 @@ def status_line(payload: dict[str, Any], at: str, found: Found) -> str:
             "at": at,
             "tokens": tokens,
             "window": size,
-            "model": text(table(payload.get("model")).get("id")),
+            "model": text_of(table_of(payload.get("model")).get("id")),
             "provider": "anthropic",
         }
-    quotas = _quotas(table(payload.get("rate_limits")))
+    quotas = _quotas(table_of(payload.get("rate_limits")))
     if quotas:
         found.quotas = {"at": at, "quotas": quotas}
-    return text(payload.get("session_id"))
+    return text_of(payload.get("session_id"))
 
 
 # What Claude Code calls its subscription's limits, and the minutes of each.
@@ -225,9 +226,9 @@ def _quotas(told: dict[str, Any]) -> list[Quota]:
     """The limits of a subscription; a client with an API key tells none."""
     found = []
     for kind, window in told.items():
-        percent = money(table(window).get("used_percentage"))
+        percent = money(table_of(window).get("used_percentage"))
         if percent is not None:
-            resets = count(table(window).get("resets_at")) * 1000
+            resets = count(table_of(window).get("resets_at")) * 1000
             name = "" if kind in _WINDOWS else _plain(kind)
             found.append(new_quota(_WINDOWS.get(kind, 0), percent, resets, name))
     return found[:MOST_QUOTAS]
@@ -245,7 +246,7 @@ def limit_of(record: dict[str, Any]) -> UsageLimit | bool | None:
     """The usage limit that a line tells of; False for a line that goes on with the work, None for one
     that says nothing of it."""
     kind = record.get("type")
-    said = table(record.get("message"))
+    said = table_of(record.get("message"))
     if record.get("isSidechain") or kind not in ("user", "assistant"):
         return None
     if kind == "user":
@@ -255,6 +256,6 @@ def limit_of(record: dict[str, Any]) -> UsageLimit | bool | None:
     is_limit = record.get("error") == "rate_limit" or record.get("apiErrorStatus") == 429
     if not record.get("isApiErrorMessage") or not is_limit:
         return False
-    resets = count(table(record.get("quotaLimits")).get("resetsAt")) * 1000
-    says = _first_text(said) or text(record.get("error"))
-    return new_limit(says, text(record.get("timestamp")), resets)
+    resets = count(table_of(record.get("quotaLimits")).get("resetsAt")) * 1000
+    says = _first_text(said) or text_of(record.get("error"))
+    return new_limit(says, text_of(record.get("timestamp")), resets)

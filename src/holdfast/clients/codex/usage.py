@@ -9,7 +9,8 @@ import os
 
 from holdfast.clients.lines import first_record
 from holdfast.clients.table import home_of
-from holdfast.clients.usage.model import count, message, money, new_limit, new_quota, table, text
+from holdfast.clients.usage.model import count, message, money, new_limit, new_quota
+from holdfast.kernel.canonical_json import table_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def newest(root: str) -> list[Source]:
     newest: tuple[int, str] | None = None
     for path in _rollouts():
         began = began_with(path)
-        if text(began.get("cwd")) == root and not _is_subagent(began):
+        if text_of(began.get("cwd")) == root and not _is_subagent(began):
             changed = os.stat(path).st_mtime_ns
             if newest is None or changed > newest[0]:
                 newest = (changed, session_of(began))
@@ -46,7 +47,7 @@ def find(session: str) -> list[Source]:
         own = os.path.basename(path).endswith(f"-{session}.jsonl")
         began = began_with(path)
         if own or session_of(began) == session:
-            agent = "" if own else text(began.get("id"))
+            agent = "" if own else text_of(began.get("id"))
             sources.append({"client": CLIENT, "session": session, "path": path, "agent": agent})
         if own:
             break
@@ -68,7 +69,7 @@ def of_path(path: str) -> list[Source]:
 
 
 def session_of(began: dict[str, Any]) -> str:
-    return text(began.get("session_id")) or text(began.get("id"))
+    return text_of(began.get("session_id")) or text_of(began.get("id"))
 
 
 def _is_subagent(began: dict[str, Any]) -> bool:
@@ -99,7 +100,7 @@ def _names(folder: str) -> list[str]:
 
 def began_with(path: str) -> dict[str, Any]:
     """What a rollout says of itself; empty when it cannot be read."""
-    return table(first_record(path).get("payload"))
+    return table_of(first_record(path).get("payload"))
 
 
 def is_telling(line: bytes) -> bool:
@@ -113,25 +114,25 @@ def glance(line: bytes, state: dict[str, Any], found: Found) -> None:
 
 def parse(record: dict[str, Any], source: Source, state: dict[str, Any], found: Found) -> None:
     """One line. Cached tokens are part of `input_tokens`, reasoning of `output_tokens`."""
-    payload = table(record.get("payload"))
-    kind, at = record.get("type"), text(record.get("timestamp"))
+    payload = table_of(record.get("payload"))
+    kind, at = record.get("type"), text_of(record.get("timestamp"))
     if payload:
         found.known += 1
     if at and not found.started_at:
-        found.started_at = text(payload.get("timestamp")) or at
+        found.started_at = text_of(payload.get("timestamp")) or at
     if kind == "session_meta":
-        state["provider"] = text(payload.get("model_provider"))
-    elif kind == "turn_context" and text(payload.get("model")):
+        state["provider"] = text_of(payload.get("model_provider"))
+    elif kind == "turn_context" and text_of(payload.get("model")):
         state["model"] = payload["model"]
     elif kind == "token_usage_record":
         state["records"] = True
-        id = text(payload.get("response_id")) or f"{payload.get('turn_id')}/{at}"
-        _answer(id, at, table(payload.get("usage")), state, found)
+        id = text_of(payload.get("response_id")) or f"{payload.get('turn_id')}/{at}"
+        _answer(id, at, table_of(payload.get("usage")), state, found)
     elif kind == "event_msg" and payload.get("type") == "token_count":
-        _token_count(table(payload.get("info")), at, source, state, found)
-        _note_quotas(table(payload.get("rate_limits")), at, found)
+        _token_count(table_of(payload.get("info")), at, source, state, found)
+        _note_quotas(table_of(payload.get("rate_limits")), at, found)
     elif kind == "event_msg" and payload.get("type") == "error":
-        found.errors[f"{source['agent']}/{at}"] = text(payload.get("message")) or "error"
+        found.errors[f"{source['agent']}/{at}"] = text_of(payload.get("message")) or "error"
 
 
 def _answer(id: str, at: str, usage: dict[str, Any], state: dict[str, Any], found: Found) -> None:
@@ -149,7 +150,7 @@ def _answer(id: str, at: str, usage: dict[str, Any], state: dict[str, Any], foun
 def _token_count(
     info: dict[str, Any], at: str, source: Source, state: dict[str, Any], found: Found
 ) -> None:
-    last, total = table(info.get("last_token_usage")), table(info.get("total_token_usage"))
+    last, total = table_of(info.get("last_token_usage")), table_of(info.get("total_token_usage"))
     if last and not source["agent"]:
         found.context = {
             "at": at,
@@ -169,7 +170,7 @@ def _note_quotas(told: dict[str, Any], at: str, found: Found) -> None:
         new_quota(
             count(window.get("window_minutes")), percent, count(window.get("resets_at")) * 1000
         )
-        for window in (table(told.get("primary")), table(told.get("secondary")))
+        for window in (table_of(told.get("primary")), table_of(told.get("secondary")))
         if (percent := money(window.get("used_percent"))) is not None
     ]
     if quotas:
@@ -183,7 +184,7 @@ _WORK = ("task_started", "user_message", "agent_message")
 def limit_of(record: dict[str, Any]) -> UsageLimit | bool | None:
     """The usage limit that a line tells of; False for a line that goes on with the work, None for one
     that says nothing of it."""
-    payload = table(record.get("payload"))
+    payload = table_of(record.get("payload"))
     if record.get("type") == "response_item":
         return False
     if record.get("type") != "event_msg" or not payload:
@@ -192,18 +193,18 @@ def limit_of(record: dict[str, Any]) -> UsageLimit | bool | None:
         return False
     if payload.get("type") not in ("task_complete", "error"):
         return None
-    error = table(payload.get("error")) or payload
+    error = table_of(payload.get("error")) or payload
     if error.get("codex_error_info") != "usage_limit_exceeded":
         return False
-    return new_limit(text(error.get("message")), text(record.get("timestamp")))
+    return new_limit(text_of(error.get("message")), text_of(record.get("timestamp")))
 
 
 def reset_of(record: dict[str, Any]) -> int:
     """When the window that is used up begins anew, in milliseconds; 0 where a line says nothing of it."""
-    windows = table(table(record.get("payload")).get("rate_limits"))
+    windows = table_of(table_of(record.get("payload")).get("rate_limits"))
     full = [
         count(window.get("resets_at")) * 1000
-        for window in (table(windows.get("primary")), table(windows.get("secondary")))
+        for window in (table_of(windows.get("primary")), table_of(windows.get("secondary")))
         if (money(window.get("used_percent")) or 0) >= 100
     ]
     return max(full, default=0)

@@ -11,7 +11,8 @@ from holdfast.clients.copilot.sessions import FILE, session_at
 from holdfast.clients.copilot.transcript import is_of_subagent
 from holdfast.clients.discovery import entries_of, newest_first
 from holdfast.clients.table import home_of
-from holdfast.clients.usage.model import count, message, new_limit, table, text
+from holdfast.clients.usage.model import count, message, new_limit
+from holdfast.kernel.canonical_json import table_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,18 +73,22 @@ def glance(line: bytes, state: dict[str, Any], found: Found) -> None:
 def parse(record: dict[str, Any], source: Source, state: dict[str, Any], found: Found) -> None:
     """The session's beginning, one answer, or an error."""
     found.known += 1
-    kind, data, at = record.get("type"), table(record.get("data")), text(record.get("timestamp"))
+    kind, data, at = (
+        record.get("type"),
+        table_of(record.get("data")),
+        text_of(record.get("timestamp")),
+    )
     if kind == "session.start":
-        found.started_at = text(data.get("startTime")) or at
+        found.started_at = text_of(data.get("startTime")) or at
     elif kind == "session.error":
-        found.errors[text(record.get("id")) or at] = text(data.get("message")) or "error"
+        found.errors[text_of(record.get("id")) or at] = text_of(data.get("message")) or "error"
     elif kind == "session.usage_record":
-        _answer(record, table(data.get("usage")), at, found)
+        _answer(record, table_of(data.get("usage")), at, found)
 
 
 def _answer(record: dict[str, Any], usage: dict[str, Any], at: str, found: Found) -> None:
-    answer = message(text(usage.get("apiCallId")) or text(record.get("id")), at, "")
-    answer["model"] = text(usage.get("model"))
+    answer = message(text_of(usage.get("apiCallId")) or text_of(record.get("id")), at, "")
+    answer["model"] = text_of(usage.get("model"))
     asked = count(usage.get("inputTokens"))
     read, written = count(usage.get("cacheReadTokens")), count(usage.get("cacheWriteTokens"))
     # What came from the cache and went to it is part of the input.
@@ -105,15 +110,15 @@ def _answer(record: dict[str, Any], usage: dict[str, Any], at: str, found: Found
 def limit_of(record: dict[str, Any]) -> UsageLimit | bool | None:
     """The usage limit that a line tells of; False for a line that goes on with the work, None for one
     that says nothing of it."""
-    kind, data = text(record.get("type")), table(record.get("data"))
+    kind, data = text_of(record.get("type")), table_of(record.get("data"))
     if kind in ("user.message", "assistant.message", "tool.execution_start"):
         return False
     if kind != "session.error":
         return None
-    is_limit = data.get("statusCode") == 429 or text(data.get("errorType")) in (
+    is_limit = data.get("statusCode") == 429 or text_of(data.get("errorType")) in (
         "rate_limit",
         "quota",
     )
     if not is_limit:
         return False
-    return new_limit(text(data.get("message")), text(record.get("timestamp")))
+    return new_limit(text_of(data.get("message")), text_of(record.get("timestamp")))

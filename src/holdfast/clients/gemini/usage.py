@@ -10,7 +10,8 @@ import os
 
 from holdfast.clients.lines import first_record
 from holdfast.clients.table import home_of
-from holdfast.clients.usage.model import count, message, table, text
+from holdfast.clients.usage.model import count, message
+from holdfast.kernel.canonical_json import table_of, text_of
 from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
@@ -87,7 +88,7 @@ def _files(folder: str) -> list[str]:
 
 
 def _session_of(path: str) -> str:
-    return text(first_record(path).get("sessionId"))
+    return text_of(first_record(path).get("sessionId"))
 
 
 def is_telling(line: bytes) -> bool:
@@ -103,20 +104,20 @@ def parse(record: dict[str, Any], source: Source, state: dict[str, Any], found: 
     """One line: the session, a message, or a patch that may hold messages."""
     if record.get("sessionId") or record.get("type") or "$set" in record:
         found.known += 1
-    if text(record.get("startTime")) and not found.started_at:
+    if text_of(record.get("startTime")) and not found.started_at:
         found.started_at = record["startTime"]
-    patched = table(record.get("$set")).get("messages")
+    patched = table_of(record.get("$set")).get("messages")
     for each in patched if isinstance(patched, list) else [record]:
         if isinstance(each, dict) and each.get("type") == "gemini":
             _answer(each, source, found)
         elif isinstance(each, dict) and each.get("type") == "error":
-            id = text(each.get("id")) or text(each.get("timestamp"))
-            found.errors[id] = text(each.get("content")) or "error"
+            id = text_of(each.get("id")) or text_of(each.get("timestamp"))
+            found.errors[id] = text_of(each.get("content")) or "error"
 
 
 def _answer(said: dict[str, Any], source: Source, found: Found) -> None:
     """Cached tokens are part of `input`; thoughts are billed as output and stand beside it."""
-    id, at, model = (text(said.get(name)) for name in ("id", "timestamp", "model"))
+    id, at, model = (text_of(said.get(name)) for name in ("id", "timestamp", "model"))
     answer = message(id or at, at, model, provider="google")
     found.messages[answer["id"]] = answer
     tokens = said.get("tokens")

@@ -11,8 +11,9 @@ import os
 import apsw
 
 from holdfast.clients.lines import Unread
-from holdfast.clients.usage.model import count, message, money, table, text
+from holdfast.clients.usage.model import count, message, money
 from holdfast.kernel import canonical_json, clock
+from holdfast.kernel.canonical_json import table_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def read(source: Source, state: dict[str, Any], found: Found) -> None:
     for session, id, created, data in rows:
         found.lines += 1
         try:
-            said = table(canonical_json.loads(data))
+            said = table_of(canonical_json.loads(data))
         except (TypeError, ValueError):
             continue
         found.known += 1
@@ -130,15 +131,15 @@ def _answer(id: str, own: bool, created: int, said: dict[str, Any], found: Found
     Cached tokens stand beside `input`, reasoning beside `output`. A cost of 0 is what opencode
     writes for a model whose price it does not know: that is no figure.
     """
-    error = table(said.get("error"))
+    error = table_of(said.get("error"))
     if error and error.get("name") != ABORTED:
-        why = text(table(error.get("data")).get("message")) or text(error.get("name"))
+        why = text_of(table_of(error.get("data")).get("message")) or text_of(error.get("name"))
         found.errors[id] = why or "error"
-    tokens, times = table(said.get("tokens")), table(said.get("time"))
-    cache = table(tokens.get("cache"))
+    tokens, times = table_of(said.get("tokens")), table_of(said.get("time"))
+    cache = table_of(tokens.get("cache"))
     complete = bool(times.get("completed")) or bool(error)
     at = clock.precise(count(created))
-    answer = message(id, at, text(said.get("modelID")), provider=text(said.get("providerID")))
+    answer = message(id, at, text_of(said.get("modelID")), provider=text_of(said.get("providerID")))
     answer["input"] = count(tokens.get("input"))
     answer["output"] = count(tokens.get("output")) + count(tokens.get("reasoning"))
     answer["cache_read"] = count(cache.get("read"))

@@ -8,7 +8,8 @@ import os
 from holdfast.clients.claude.sessions import name_of
 from holdfast.clients.discovery import entries_of, newest_first
 from holdfast.clients.table import home_of
-from holdfast.clients.usage.model import count, message, new_limit, table, text
+from holdfast.clients.usage.model import count, message, new_limit
+from holdfast.kernel.canonical_json import table_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,20 +63,20 @@ def glance(line: bytes, state: dict[str, Any], found: Found) -> None:
 def parse(record: dict[str, Any], source: Source, state: dict[str, Any], found: Found) -> None:
     """One answer, or an error of the model's API."""
     found.known += 1
-    at = text(record.get("timestamp"))
+    at = text_of(record.get("timestamp"))
     found.started_at = found.started_at or at
-    event = table(table(record.get("systemPayload")).get("uiEvent"))
+    event = table_of(table_of(record.get("systemPayload")).get("uiEvent"))
     if event:
-        if text(event.get("event.name")).endswith("api_error"):
-            id = text(record.get("uuid")) or at
+        if text_of(event.get("event.name")).endswith("api_error"):
+            id = text_of(record.get("uuid")) or at
             found.errors[id] = (
-                text(event.get("error_message")) or text(event.get("error")) or "error"
+                text_of(event.get("error_message")) or text_of(event.get("error")) or "error"
             )
         return
     usage = record.get("usageMetadata")
     if not isinstance(usage, dict):
         return
-    answer = message(text(record.get("uuid")) or at, at, text(record.get("model")))
+    answer = message(text_of(record.get("uuid")) or at, at, text_of(record.get("model")))
     asked, cached = (
         count(usage.get("promptTokenCount")),
         count(usage.get("cachedContentTokenCount")),
@@ -101,10 +102,10 @@ def limit_of(record: dict[str, Any]) -> UsageLimit | bool | None:
     that says nothing of it."""
     if record.get("type") != "system":
         return False if record.get("type") in ("user", "assistant") else None
-    event = table(table(record.get("systemPayload")).get("uiEvent"))
-    name = text(event.get("event.name"))
+    event = table_of(table_of(record.get("systemPayload")).get("uiEvent"))
+    name = text_of(event.get("event.name"))
     if not name.endswith(("api_error", "api_response")):
         return None
     if event.get("status_code") != 429:
         return False
-    return new_limit(text(event.get("error_message")), text(record.get("timestamp")))
+    return new_limit(text_of(event.get("error_message")), text_of(record.get("timestamp")))

@@ -137,14 +137,6 @@ def money(value: Any) -> float | None:
     return float(value) if 0 <= value <= _MOST else None
 
 
-def text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def table(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
 # A later time than any client means; beyond it is damage.
 _LATEST = 10**14
 _SPANS = ((7 * 24 * 60, "week"), (24 * 60, "day"), (60, "hour"), (1, "minute"))

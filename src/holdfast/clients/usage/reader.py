@@ -5,10 +5,8 @@ What is observed is folded by a function that the caller gives: this layer does 
 
 from __future__ import annotations
 
-import os
-
 from holdfast.clients import conversation
-from holdfast.clients.lines import NewLines, Unread
+from holdfast.clients.lines import NewLines, Unread, size_of
 from holdfast.clients.opencode import usage as opencode
 from holdfast.clients.table import part
 from holdfast.clients.usage import prices
@@ -217,7 +215,7 @@ def _read_lines(
     client = part(source["client"], "usage")
     transcript: Transcript = part(source["client"], "transcript")
     lines = NewLines(source["path"], mark)
-    new = _size_of(source["path"]) - (mark["offset"] if mark else 0)
+    new = size_of(source["path"]) - (mark["offset"] if mark else 0)
     to_skim = new - transcript.READ_WHOLE
     for line in lines:
         if lines.restarted and not found.lines:
@@ -251,10 +249,3 @@ def _read_lines(
     if lines.restarted and not found.lines:
         state.clear()
     return lines.mark
-
-
-def _size_of(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return 0

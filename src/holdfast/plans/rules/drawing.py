@@ -313,7 +313,7 @@ def _small(node: PlanNode, phase: str) -> str:
     """The last line of a node: for what it waits, how much it is, and what it needs from before."""
     kinds = ", ".join(one.split()[0] for one in node["pauses"])
     far = [id for id in node["depends_on"] if not id.startswith(f"{phase}/")]
-    parts = [f"{node['tasks']} task{'' if node['tasks'] == 1 else 's'}", kinds]
+    parts = [plural(node["tasks"], "task"), kinds]
     parts.append(f"after {' '.join(far)}" if far else "")
     if not kinds and not far:
         parts.append("autonomous" if node["autonomous"] else "one by one")

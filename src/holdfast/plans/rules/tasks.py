@@ -11,7 +11,7 @@ from holdfast.gates.rules import content as gate_content
 from holdfast.gates.rules import gate_xml, lint
 from holdfast.gates.rules.content import QUESTIONS, TYPES, VERIFY
 from holdfast.gates.rules.gate_xml import AUTO
-from holdfast.kernel.text import one_line
+from holdfast.kernel.text import one_line, plural
 from holdfast.plans.rules import model
 from holdfast.plans.rules.model import CHECKPOINT_KEY
 
@@ -126,7 +126,7 @@ def _after_task(
         tell(given.place, "AFTER_TASK", what, f"after_task: {max(last, 1)}")
         return 0
     if not 1 <= int(text) <= last + broken:
-        many = f"{last} auto task{'' if last == 1 else 's'}"
+        many = plural(last, "auto task")
         what = f"after_task is {int(text)}, and the plan has {many}"
         tell(given.place, "AFTER_TASK", what, "It counts the auto tasks, from 1.")
         return 0

@@ -6,7 +6,7 @@ Nothing here cuts a text.
 from __future__ import annotations
 
 from holdfast.kernel.errors import HoldfastError
-from holdfast.kernel.text import harmless
+from holdfast.kernel.text import harmless, plural
 from holdfast.rfc.rules.document import count, group_lines
 from holdfast.rfc.rules.markdown import is_comment, one_line
 from holdfast.rfc.rules.model import (
@@ -130,9 +130,7 @@ def findings(key: str, sections: Sequence[Section]) -> list[Finding]:
                 if label not in present:
                     add("under", 0, f"{title} has no `{label}:`; `{label}: {NOTHING}` will do")
         elif len(bullets) < fewest:
-            add(
-                "under", 0, f"{title} has {_plural(len(bullets), 'bullet')}, {fewest} is the fewest"
-            )
+            add("under", 0, f"{title} has {plural(len(bullets), 'bullet')}, {fewest} is the fewest")
     return found
 
 
@@ -183,7 +181,7 @@ def _what_must_give(key: str, sections: Sequence[Section], lines: int) -> list[s
         gives[title] += taken
         rest -= taken
     return [
-        f"{title} must give {_plural(give, 'line')}: {sizes[title]} bullets now, "
+        f"{title} must give {plural(give, 'line')}: {sizes[title]} bullets now, "
         f"{sizes[title] - give} at most"
         for title, give in gives.items()
         if give
@@ -203,9 +201,5 @@ def check_total(state: RfcState) -> None:
     what = f"The checkpoint would have {lines} lines; {MOST_LINES} is the most, {excess} too many."
     raise BudgetExceeded(
         "\n  ".join([what, *parts]),
-        hint=f"Nothing was written. Shorten what was added by hand by {_plural(excess, 'line')}.",
+        hint=f"Nothing was written. Shorten what was added by hand by {plural(excess, 'line')}.",
     )
-
-
-def _plural(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
