@@ -13,7 +13,7 @@ import pytest
 
 import holdfast
 from holdfast.hooks.run import command
-from holdfast.kernel.code_cache import MOST_FILES
+from holdfast.kernel.code_cache_writer import MOST_FILES
 
 PACKAGE = Path(holdfast.__file__).parent
 ASK = json.dumps({"text": "Halfway."}).encode()

@@ -113,10 +113,11 @@ def _begin(workspace: Workspace, session: str, client: Client, now: int) -> None
     try:
         session_files.sweep(workspace, now)
         client_process.began(workspace, session, client.NAME, alone=client.ALONE)
-        if len(session_files.every(workspace, client_process.NAME)) > 1:
+        others = client_process.others_at_work(workspace, session, now)
+        if others:
             from holdfast.hooks import shared_worktree
 
-            shared_worktree.begin(workspace, session, now)
+            shared_worktree.begin(workspace, others, now)
     except (OSError, HoldfastError) as error:
         failures.note(workspace, f"{client.NAME} slot", str(error), now)
 

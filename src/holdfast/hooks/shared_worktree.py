@@ -28,11 +28,8 @@ SETTING = "session.same_file"
 MOST_FILES = 200
 
 
-def begin(workspace: Workspace, session: str, now: int) -> None:
-    """A session starts: leave the mark if another one is at work, with what that one edited so far."""
-    others = _others(workspace, session, now)
-    if not session or not others:
-        return
+def begin(workspace: Workspace, others: list[dict[str, Any]], now: int) -> None:
+    """A session starts beside others that are at work: leave the mark, with what they edited so far."""
     workspace.prepare_tool_folder(FOLDER)
     for other in others:
         for path in _edited_before(workspace, other, now):
@@ -41,7 +38,10 @@ def begin(workspace: Workspace, session: str, now: int) -> None:
 
 def end(workspace: Workspace, session: str, now: int) -> None:
     """A session ended: take the mark away, unless two others are still at work."""
-    if os.path.isdir(_folder(workspace)) and len(_others(workspace, session, now)) < 2:
+    if (
+        os.path.isdir(_folder(workspace))
+        and len(client_process.others_at_work(workspace, session, now)) < 2
+    ):
         _remove(workspace)
 
 
@@ -50,7 +50,10 @@ def before_edit(event: HookEvent, workspace: Workspace, now: int) -> HookOutcome
     tell both, once, or deny it if the setting says so."""
     if not event.paths or not event.session or not os.path.isdir(_folder(workspace)):
         return {}
-    others = {other["session"]: other for other in _others(workspace, event.session, now)}
+    others = {
+        other["session"]: other
+        for other in client_process.others_at_work(workspace, event.session, now)
+    }
     if not others:
         _remove(workspace)  # the other one was killed
         return {}
@@ -81,7 +84,7 @@ def unread(workspace: Workspace, session: str, now: int) -> str:
         return ""
     if not any(name.startswith(f"{TELL}.") for name in os.listdir(_folder(workspace))):
         _unlink(os.path.join(_folder(workspace), TELL))
-        if not _others(workspace, session, now):
+        if not client_process.others_at_work(workspace, session, now):
             _remove(workspace)
     return text
 
@@ -122,17 +125,6 @@ def _denies(workspace: Workspace) -> bool:
 
     journal = workspace.journal if workspace.exists() else None
     return str(config.load(workspace, journal)[SETTING]) == "deny"
-
-
-def _others(workspace: Workspace, session: str, now: int) -> list[dict[str, Any]]:
-    """The sessions with hooks that run in this worktree beside this one."""
-    return [
-        kept
-        for kept in session_files.every(workspace, client_process.NAME)
-        if isinstance(kept.get("session"), str)
-        and kept["session"] != session
-        and client_process.lives(workspace, kept["session"], now)
-    ]
 
 
 def _edited_before(workspace: Workspace, other: dict[str, Any], now: int) -> list[str]:

@@ -23,7 +23,7 @@ from _frozen_importlib_external import (
     PathFinder,
     SourceFileLoader,
 )
-from marshal import dumps, loads
+from marshal import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,38 +38,39 @@ PACKAGE = "holdfast"
 # What the modules of this package import and the interpreter has not loaded.
 FUTURE = "__future__"
 # The file begins with this and the length of the table; a table that is longer takes a second read.
-SIGNATURE = b"holdfast\2" + MAGIC_NUMBER
+SIGNATURE = b"holdfast\3" + MAGIC_NUMBER
 LENGTH = 8
 FIRST_READ = 16 * 1024
 # What a file may weigh; a table of more is none of ours.
 LARGEST_TABLE = 1024 * 1024
 LONGEST_NAME = 120
-# Two for each package and interpreter of this user.
-MOST_FILES = 16
 _UNSAFE_MODE = 0o022
-_DAMAGED = (OSError, ValueError, EOFError, TypeError)
+DAMAGED = (OSError, ValueError, EOFError, TypeError)
 
 
 class CodeCache:
     """A finder of this package's modules, to stand first in `sys.meta_path`."""
 
-    def __init__(self, root: str, path: str) -> None:
+    def __init__(self, root: str, path: str, *, keeps_lines: bool) -> None:
         self.root = root
         self.path = path
+        # Whether code is kept with its line numbers.
+        self.keeps_lines = keeps_lines
         # Place and length of the block that a first import of this module reads.
         self.blocks: dict[str, tuple[int, int]] = {}
         # Path, time and size of the libraries that modules are made of.
         self.libraries: dict[str, tuple[str, int, int]] = {}
+        # The members of the blocks to write.
+        self.added: dict[str, list[str]] = {}
         self._descriptor = -1
         self._tried: set[str] = set()
-        # The members of the blocks that were read, and of those to write.
+        # The members of the blocks that were read.
         self._members: dict[str, list[str]] = {}
-        self._added: dict[str, list[str]] = {}
         self._executed: list[str] = []
         self._depth = 0
         try:
             self._read_table()
-        except _DAMAGED:
+        except DAMAGED:
             self.blocks, self.libraries = {}, {}
 
     def _read_table(self) -> None:
@@ -100,7 +101,7 @@ class CodeCache:
             self._tried.add(name)
             code, is_package = self._execute_block(name)
             if code is not None:
-                return _spec(name, code, is_package, self)
+                return _spec(name, code.co_filename, code, is_package, self)
         if name.partition(".")[0] == PACKAGE or name == FUTURE:
             return self._find_source(name, path)
         return self._find_library(name)
@@ -115,7 +116,7 @@ class CodeCache:
                 status = os.stat(code.co_filename)
                 if status.st_mtime_ns != time or status.st_size != size:
                     return None, False
-        except _DAMAGED:
+        except DAMAGED:
             return None, False
         self._members[name] = [member[0] for member in members]
         self._depth += 1
@@ -132,7 +133,7 @@ class CodeCache:
     def _execute(self, name: str, code: "CodeType", is_package: bool) -> None:
         """Import a module without the interpreter's ways of finding one."""
         module = type(sys)(name)
-        spec = _spec(name, code, is_package, self)
+        spec = _spec(name, code.co_filename, None, is_package, self)
         module.__spec__, module.__loader__ = spec, spec.loader
         module.__file__ = code.co_filename
         parent, _, child = name.rpartition(".")
@@ -141,11 +142,11 @@ class CodeCache:
             module.__path__ = spec.submodule_search_locations or []
         sys.modules[name] = module
         try:
-            assert spec.loader is not None
-            spec.loader.exec_module(module)
+            exec(code, module.__dict__)  # noqa: S102
         except BaseException:
             del sys.modules[name]
             raise
+        self._executed.append(name)
         if parent:
             setattr(sys.modules[parent], child, module)
 
@@ -166,7 +167,7 @@ class CodeCache:
                 spec = ModuleSpec(name, made(name, path), origin=path)
                 spec.has_location = True
                 return spec
-        except (KeyError, *_DAMAGED):
+        except (KeyError, *DAMAGED):
             pass
         return _find_apsw() if needs_stand_in else None
 
@@ -187,7 +188,7 @@ class CodeCache:
         known = self._members.get(name, [])
         if not set(executed) <= set(known):
             # What was loaded before needs nothing of what was not.
-            self._added[name] = [each for each in known if each not in executed] + executed
+            self.added[name] = [each for each in known if each not in executed] + executed
 
     def add_loaded(self) -> None:
         """Add what this process had to find by itself, for the next one."""
@@ -199,60 +200,31 @@ class CodeCache:
             if isinstance(getattr(module, "__loader__", None), ExtensionFileLoader)
             and self.libraries.get(name, ("",))[0] != module.__file__
         }
-        if not self._added and not libraries:
+        if not self.added and not libraries:
             return
         try:
-            self._write(libraries)
-            _remove_old(os.path.dirname(self.path))
-        except (*_DAMAGED, ImportError, KeyError):
+            from holdfast.kernel import code_cache_writer
+
+            code_cache_writer.write(self, libraries)
+        except (*DAMAGED, ImportError, KeyError):
             return  # without it, modules are found as ever
 
-    def _write(self, libraries: dict[str, str]) -> None:
-        unfinished = f"{self.path}.{os.getpid()}"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
-        descriptor = _open_in_new_folders(unfinished, flags)
-        try:
-            blocks = {
-                name: os.pread(self._descriptor, length, place)
-                for name, (place, length) in self.blocks.items()
-            }
-            for name, members in self._added.items():
-                compiled = [self._compiled(sys.modules[each]) for each in members]
-                if all(compiled):
-                    blocks[name] = dumps(compiled)
-            for name, path in libraries.items():
-                status = os.stat(path)
-                self.libraries[name] = (path, status.st_mtime_ns, status.st_size)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(_in_one(self.root, blocks, self.libraries))
-                file.flush()
-                # A file that a power cut leaves without its content would be run.
-                os.fsync(descriptor)
-            os.rename(unfinished, self.path)
-        except BaseException:
-            os.unlink(unfinished)
-            raise
-
-    def _compiled(self, module: "ModuleType") -> "Member | None":
-        """The code of a module, if its source stayed the same while we looked."""
-        name, source = module.__name__, str(module.__file__)
-        before = os.stat(source)
-        code: Any = SourceFileLoader(name, source).get_code(name)
-        after = os.stat(source)
-        is_same = (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size)
-        is_ours = source.startswith(f"{self.root}/") or name == FUTURE
-        if not is_same or not is_ours or code.co_filename != source:
-            return None
-        return name, hasattr(module, "__path__"), after.st_mtime_ns, after.st_size, code
+    def read_blocks(self) -> dict[str, bytes]:
+        """The blocks of the file as it was found."""
+        return {
+            name: os.pread(self._descriptor, length, place)
+            for name, (place, length) in self.blocks.items()
+        }
 
 
 class _NotingLoader(SourceFileLoader):
     """The interpreter's own loader, whose modules are noted."""
 
-    def __init__(self, name: str, path: str, cache: CodeCache) -> None:
-        super().__init__(name, path)
-        self._cache = cache
-        self._code: CodeType | None = None
+    def __init__(
+        self, name: str, path: str, cache: CodeCache, code: "CodeType | None" = None
+    ) -> None:
+        self.name, self.path = name, path
+        self._cache, self._code = cache, code
 
     def create_module(self, spec: ModuleSpec) -> None:
         return None  # here, so that it is not looked for in four classes
@@ -265,14 +237,11 @@ class _NotingLoader(SourceFileLoader):
 class _CachedLoader(_NotingLoader):
     """The same with the code at hand."""
 
-    def __init__(self, name: str, code: "CodeType", cache: CodeCache) -> None:
-        super().__init__(name, code.co_filename, cache)
-        self._code = code
 
-
-def _spec(name: str, code: "CodeType", is_package: bool, cache: CodeCache) -> ModuleSpec:
-    source = code.co_filename
-    spec = ModuleSpec(name, _CachedLoader(name, code, cache), origin=source)
+def _spec(
+    name: str, source: str, code: "CodeType | None", is_package: bool, cache: CodeCache
+) -> ModuleSpec:
+    spec = ModuleSpec(name, _CachedLoader(name, source, cache, code), origin=source)
     spec.has_location = True
     # Otherwise the interpreter works out the name of a file that is not read.
     spec.cached = cache.path
@@ -283,44 +252,6 @@ def _spec(name: str, code: "CodeType", is_package: bool, cache: CodeCache) -> Mo
 
 def _is_private(status: os.stat_result) -> bool:
     return status.st_uid == os.geteuid() and not status.st_mode & _UNSAFE_MODE
-
-
-def _remove_old(folder: str) -> None:
-    """Keep the files that were written last: others are of packages that are gone, or come again."""
-    files = []
-    for name in os.listdir(folder):
-        path = f"{folder}/{name}"
-        files.append((os.lstat(path).st_mtime_ns, path))
-    for _, path in sorted(files, reverse=True)[MOST_FILES:]:
-        os.unlink(path)
-
-
-def _in_one(
-    root: str, blocks: dict[str, bytes], libraries: dict[str, tuple[str, int, int]]
-) -> bytes:
-    """The content of the file. Places depend on the table's length, so it is measured with wide ones."""
-    sizes = {name: (1 << 40, len(block)) for name, block in blocks.items()}
-    table = dumps((root, sizes, libraries), 2)
-    start = len(SIGNATURE) + LENGTH + len(table)
-    placed = {}
-    for name, block in blocks.items():
-        placed[name] = (start, len(block))
-        start += len(block)
-    table = dumps((root, placed, libraries), 2).ljust(len(table), b"\0")
-    head = [SIGNATURE, len(table).to_bytes(LENGTH, "little"), table]
-    return b"".join([*head, *blocks.values()])
-
-
-def _open_in_new_folders(path: str, flags: int) -> int:
-    """Open a file whose folder may be missing. A home that is missing is not made."""
-    try:
-        return os.open(path, flags, 0o600)
-    except FileNotFoundError:
-        folder = os.path.dirname(path)
-        for each in (os.path.dirname(folder), folder):
-            if not os.path.isdir(each):
-                os.mkdir(each, 0o700)
-        return os.open(path, flags, 0o600)
 
 
 # apsw imports `collections` for one class, which the interpreter has loaded already under another name.
@@ -379,6 +310,7 @@ def use_code_cache(face: str) -> CodeCache | None:
     root = __file__.rpartition(f"/{PACKAGE}/")[0]
     # As editors name their copies: the place of the package, and the interpreter.
     name = f"{root.replace('/', '%')[-LONGEST_NAME:]}.{sys.implementation.cache_tag}.{face}"
-    cache = CodeCache(root, f"{folder}/{name}")
+    # A hook shows no traceback. Line numbers are a quarter of the code.
+    cache = CodeCache(root, f"{folder}/{name}", keeps_lines=face != "hooks")
     sys.meta_path.insert(0, cache)
     return cache

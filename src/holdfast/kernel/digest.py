@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hashlib import sha256
 else:
     try:
-        from _sha2 import sha256  # CPython 3.12 and later
-    except ImportError:
-        try:
+        # By version: to look for a module that is not there takes a walk through all folders of the path.
+        if sys.version_info >= (3, 12):
+            from _sha2 import sha256
+        else:
             from _sha256 import sha256
-        except ImportError:
-            from hashlib import sha256
+    except ImportError:
+        from hashlib import sha256
 
 ID_LENGTH = 32
 

@@ -15,14 +15,19 @@ LARGEST = 16 * 1024 * 1024
 
 def read_plain(path: str, largest: int = LARGEST, *, follow: bool = True) -> bytes:
     """The content of a regular file of at most `largest` bytes. `follow` goes through links."""
-    descriptor = open_plain(path, follow=follow)
+    descriptor, size = _opened(path, follow=follow)
     try:
-        if os.fstat(descriptor).st_size > largest:
+        if size > largest:
             raise OSError(errno.EFBIG, _too_large(largest), path)
         chunks, left = [], largest + 1
-        while left > 0 and (chunk := os.read(descriptor, min(left, 1 << 20))):
+        # One byte more than there is: the usual file is read at once.
+        wanted = size + 1 if size else 1 << 16
+        while left > 0 and (chunk := os.read(descriptor, min(left, wanted))):
             chunks.append(chunk)
             left -= len(chunk)
+            if len(chunk) == size:
+                break
+            wanted = 1 << 20
         if left <= 0:  # it grew while we read
             raise OSError(errno.EFBIG, _too_large(largest), path)
         return b"".join(chunks)
@@ -32,14 +37,20 @@ def read_plain(path: str, largest: int = LARGEST, *, follow: bool = True) -> byt
 
 def open_plain(path: str, *, follow: bool = False) -> int:
     """A descriptor of a regular file; opening does not wait for another process."""
+    return _opened(path, follow=follow)[0]
+
+
+def _opened(path: str, *, follow: bool) -> tuple[int, int]:
+    """The descriptor, and the size of the file."""
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     descriptor = os.open(path, flags if follow else flags | os.O_NOFOLLOW)
-    mode = os.fstat(descriptor).st_mode
+    status = os.fstat(descriptor)
+    mode = status.st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)
         what = "it is a folder" if stat.S_ISDIR(mode) else "it is not a regular file"
         raise OSError(errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL, what, path)
-    return descriptor
+    return descriptor, status.st_size
 
 
 def _too_large(largest: int) -> str:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from holdfast.session.rules.model import SessionState
 
 AT_WORK = "at work"
+# Of a process: alive, and the one that this process runs in.
+OURS = "ours"
 NAME = "client"
 # Where no process tells: a session whose hooks were silent for so long is taken for dead.
 SILENT_AFTER = 15 * clock.MINUTE
@@ -66,22 +68,38 @@ def liveness_of(workspace: Workspace, session: str, now: int) -> Liveness:
     """Whether a session is at work in another process than ours: `alive` if its process says so,
     `unknown` if only its hooks do, which fired lately."""
     kept = session_files.read(workspace, session, NAME)
-    if not kept:
-        return "ended"
-    process, server = kept.get("process"), kept.get("server")
-    was_seen: Liveness = "unknown" if _was_seen(workspace, session, now) else "ended"
-    if not isinstance(process, dict):
-        # That a server lives says nothing of this one of its sessions; that it ended does.
-        is_over = isinstance(server, dict) and _state_of(server) == "gone"
-        return "ended" if is_over else was_seen
-    from holdfast.processes.agent_process import own_process
+    return _liveness(workspace, session, kept, {}, now) if kept else "ended"
 
-    state = _state_of(process)
-    if state == "unknown":
-        return was_seen
-    is_ours = state == "alive" and process == own_process()
-    # The same client runs one session after the other: what was before ours there is over.
-    return "alive" if state == "alive" and not is_ours else "ended"
+
+def others_at_work(workspace: Workspace, session: str, now: int) -> list[dict[str, Any]]:
+    """What the slots tell of the other sessions that are at work in this worktree."""
+    states: dict[str, str] = {}
+    return [
+        kept
+        for kept in session_files.every(workspace, NAME)
+        if isinstance(kept.get("session"), str)
+        and kept["session"] != session
+        and _liveness(workspace, kept["session"], kept, states, now) != "ended"
+    ]
+
+
+def _liveness(
+    workspace: Workspace, session: str, kept: dict[str, Any], states: dict[str, str], now: int
+) -> Liveness:
+    """The same from what the slot tells. `states` are those of the processes that were looked at already:
+    one client runs many sessions, one after the other."""
+    is_alone = isinstance(kept.get("process"), dict)
+    process = kept.get("process" if is_alone else "server")
+    state = "unknown"
+    if isinstance(process, dict):
+        state = states[repr(process)] = states.get(repr(process)) or _state_of(process)
+    if state == "gone":
+        return "ended"
+    # That a server lives says nothing of this one of its sessions.
+    if is_alone and state != "unknown":
+        # The same client runs one session after the other: what was before ours there is over.
+        return "ended" if state == OURS else "alive"
+    return "unknown" if _was_seen(workspace, session, now) else "ended"
 
 
 def has_slot(workspace: Workspace, session: str) -> bool:
@@ -109,13 +127,14 @@ def standing(workspace: Workspace, state: SessionState, now: int) -> str:
 
 
 def _state_of(process: dict[str, Any]) -> str:
-    """`alive`, `gone` or `unknown`; the last also for a damaged file."""
-    from holdfast.processes.agent_process import process_state
+    """`alive`, `ours`, `gone` or `unknown`; the last also for a damaged file."""
+    from holdfast.processes.agent_process import own_process, process_state
 
     try:
-        return process_state(process)  # type: ignore[arg-type]
+        state = process_state(process)  # type: ignore[arg-type]
     except (KeyError, TypeError, AttributeError):
         return "unknown"
+    return OURS if state == "alive" and process == own_process() else state
 
 
 def _was_seen(workspace: Workspace, session: str, now: int) -> bool:

@@ -31,6 +31,8 @@ STARTED = "start-"
 UNNOTICED = f"{STARTED}unnoticed"
 # The reset of the usage limit that the session was last seen to have used up.
 FULL = "full"
+# Beside the slots; its time is that of the last sweep.
+SWEPT = ".swept"
 # A slot that was not touched for so long belongs to a session that was killed.
 FORGOTTEN_AFTER = 7 * clock.DAY
 
@@ -139,8 +141,10 @@ def end(workspace: Workspace, session: str) -> None:
 
 
 def sweep(workspace: Workspace, now: int) -> None:
-    """Remove the slots of sessions without an end."""
+    """Remove the slots of sessions without an end, once a day."""
     parent = os.path.join(workspace.tool_folder, FOLDER)
+    if not _begin_sweep(os.path.join(parent, SWEPT), now):
+        return
     for name in _names(parent):
         folder = os.path.join(parent, name)
         try:
@@ -148,6 +152,21 @@ def sweep(workspace: Workspace, now: int) -> None:
                 _remove(folder)
         except OSError:
             continue
+
+
+def _begin_sweep(swept: str, now: int) -> bool:
+    """Whether the last sweep is a day ago; if so, the day begins anew."""
+    try:
+        if abs(now - os.stat(swept).st_mtime_ns // 1_000_000) < clock.DAY:
+            return False
+    except OSError:
+        pass  # never yet
+    try:
+        os.close(os.open(swept, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        os.utime(swept, ns=(now * 1_000_000, now * 1_000_000))
+    except OSError:
+        return False  # a folder that cannot be written is not swept either
+    return True
 
 
 def _names(parent: str) -> list[str]:

@@ -1,0 +1,104 @@
+"""Write the file of compiled modules (`code_cache`), with what a process had to find by itself."""
+
+from __future__ import annotations
+
+import os
+import sys
+from _frozen_importlib_external import SourceFileLoader
+from marshal import dumps
+
+from holdfast.kernel.code_cache import FUTURE, LENGTH, SIGNATURE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType, ModuleType
+
+    from holdfast.kernel.code_cache import CodeCache, Member
+
+# Two for each package and interpreter of this user.
+MOST_FILES = 16
+
+
+def write(cache: CodeCache, libraries: dict[str, str]) -> None:
+    """The file with the blocks that it has, those that the cache wants added, and the libraries by name and
+    path."""
+    unfinished = f"{cache.path}.{os.getpid()}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+    descriptor = _open_in_new_folders(unfinished, flags)
+    try:
+        blocks = cache.read_blocks()
+        for name, members in cache.added.items():
+            compiled = [_compiled(cache, sys.modules[each]) for each in members]
+            if all(compiled):
+                blocks[name] = dumps(compiled)
+        for name, path in libraries.items():
+            status = os.stat(path)
+            cache.libraries[name] = (path, status.st_mtime_ns, status.st_size)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(_in_one(cache.root, blocks, cache.libraries))
+            file.flush()
+            # A file that a power cut leaves without its content would be run.
+            os.fsync(descriptor)
+        os.rename(unfinished, cache.path)
+    except BaseException:
+        os.unlink(unfinished)
+        raise
+    _remove_old(os.path.dirname(cache.path))
+
+
+def _compiled(cache: CodeCache, module: ModuleType) -> Member | None:
+    """The code of a module, if its source stayed the same while we looked."""
+    name, source = module.__name__, str(module.__file__)
+    before = os.stat(source)
+    code = SourceFileLoader(name, source).get_code(name)
+    after = os.stat(source)
+    is_same = (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size)
+    is_ours = source.startswith(f"{cache.root}/") or name == FUTURE
+    if code is None or not is_same or not is_ours or code.co_filename != source:
+        return None
+    if not cache.keeps_lines:
+        code = _without_lines(code)
+    return name, hasattr(module, "__path__"), after.st_mtime_ns, after.st_size, code
+
+
+def _without_lines(code: CodeType) -> CodeType:
+    inner = [_without_lines(one) if isinstance(one, type(code)) else one for one in code.co_consts]
+    return code.replace(co_linetable=b"", co_consts=tuple(inner))
+
+
+def _in_one(
+    root: str, blocks: dict[str, bytes], libraries: dict[str, tuple[str, int, int]]
+) -> bytes:
+    """The content of the file. Places depend on the table's length, so it is measured with wide ones."""
+    sizes = {name: (1 << 40, len(block)) for name, block in blocks.items()}
+    table = dumps((root, sizes, libraries), 2)
+    start = len(SIGNATURE) + LENGTH + len(table)
+    placed = {}
+    for name, block in blocks.items():
+        placed[name] = (start, len(block))
+        start += len(block)
+    table = dumps((root, placed, libraries), 2).ljust(len(table), b"\0")
+    head = [SIGNATURE, len(table).to_bytes(LENGTH, "little"), table]
+    return b"".join([*head, *blocks.values()])
+
+
+def _open_in_new_folders(path: str, flags: int) -> int:
+    """Open a file whose folder may be missing. A home that is missing is not made."""
+    try:
+        return os.open(path, flags, 0o600)
+    except FileNotFoundError:
+        folder = os.path.dirname(path)
+        for each in (os.path.dirname(folder), folder):
+            if not os.path.isdir(each):
+                os.mkdir(each, 0o700)
+        return os.open(path, flags, 0o600)
+
+
+def _remove_old(folder: str) -> None:
+    """Keep the files that were written last: others are of packages that are gone, or come again."""
+    files = []
+    for name in os.listdir(folder):
+        path = f"{folder}/{name}"
+        files.append((os.lstat(path).st_mtime_ns, path))
+    for _, path in sorted(files, reverse=True)[MOST_FILES:]:
+        os.unlink(path)
