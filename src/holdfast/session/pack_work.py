@@ -1,0 +1,206 @@
+"""What a session works with, for a pack: commands, files with names from their code, and other names."""
+
+from __future__ import annotations
+
+from holdfast.session.observed_state import HALF_LIFE, weight_now
+from holdfast.session.pack import count_of, one_line, shorten, times_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.session.observed_state import Observation, SeenFile
+    from holdfast.session.pack import Section
+
+# How the room is divided between commands, paths and names.
+COMMANDS, PATHS = 0.28, 0.36
+COMMANDS_TIGHT, PATHS_TIGHT = 0.34, 0.42
+# So many names of one file are read at a glance; more only where nothing else needs the room.
+NAMES_OF_A_FILE, MOST_NAMES_OF_A_FILE = 18, 300
+MOST_GLIMPSED = 40
+LONGEST_COMMAND, LONGEST_COMMAND_TIGHT = 80, 48
+MOST_COMMANDS, MOST_COMMANDS_TIGHT = 12, 3
+MOST_OF_STARTS = 460
+ROOM_FOR_TITLES = 90
+# A name counts more in a file that is much in use: so much of the file's weight is added to it.
+BOOST, NO_FILE = 0.3, -1.0
+
+
+def work_sections(
+    seen: Observation, room: int, left_out: list[str], shown: str, *, tight: bool
+) -> dict[str, Section]:
+    """Commands, files with their names, and names of no file, as far as there is room."""
+    made: dict[str, Section] = {}
+    commands_share = COMMANDS_TIGHT if tight else COMMANDS
+    paths_share = PATHS_TIGHT if tight else PATHS
+    commands = _commands(seen, int(room * commands_share), shown, tight=tight)
+    if commands:
+        made["commands"] = ("Commands", commands)
+        room -= sum(len(line) + 1 for line in commands) + 32
+    most = int(room * paths_share / (1 - commands_share))
+    chosen, used, missing = _choose_files(seen, most, shown)
+    if missing:
+        left_out.append(count_of(missing, "file"))
+    room -= used + ROOM_FOR_TITLES
+    text = shown + "\n".join([*commands, *(path for path, _ in chosen)])
+    files = {file["number"]: path for path, file in chosen if file["number"] >= 0}
+    beside, others, missing = _names(seen, files, room, text)
+    if missing:
+        left_out.append(count_of(missing, "name"))
+    edited = [(path, file) for path, file in chosen if file["edits"]]
+    glimpsed = [(path, file) for path, file in chosen if file["state"] == "glimpsed"]
+    read = [one for one in chosen if one not in edited and one not in glimpsed]
+    if edited:
+        title = "Files edited, with names from their code"
+        made["edited"] = (title, _file_lines(edited, beside))
+    if read:
+        made["read"] = ("Files read", _file_lines(read, beside))
+    if glimpsed:
+        made["glimpsed"] = ("Files named but not opened", _file_lines(glimpsed, beside))
+    if others:
+        made["names"] = ("Other names from the code", [", ".join(others)])
+    return made
+
+
+def _choose_files(
+    seen: Observation, most: int, shown: str
+) -> tuple[list[tuple[str, SeenFile]], int, int]:
+    """The files most in use, what room they take without names, and how many found none."""
+    known = list(seen["files"])
+    files: list[tuple[str, SeenFile]] = [*seen["files"].items()]
+    for path, weight in seen["glimpsed"].items():
+        if path not in shown and not any(other.endswith(f"/{path}") for other in known):
+            files.append((path, _glimpsed(weight)))
+    files.sort(key=lambda file: (-file[1]["weight"], file[0]))
+    chosen: list[tuple[str, SeenFile]] = []
+    folders: set[tuple[bool, str]] = set()
+    used = 0
+    glimpsed = 0
+    for path, file in files:
+        glimpsed += file["state"] == "glimpsed"
+        if file["state"] == "glimpsed" and glimpsed > MOST_GLIMPSED:
+            continue
+        folder, name = _split(path)
+        group = (file["edits"] > 0, folder)
+        cost = len(name) + 2 + (7 if file["edits"] else 0)
+        cost += 0 if group in folders else len(folder) + 5
+        if used + cost <= most:
+            chosen.append((path, file))
+            folders.add(group)
+            used += cost
+    return chosen, used, len(files) - len(chosen)
+
+
+def _split(path: str) -> tuple[str, str]:
+    """A path as the folder under which it is listed, and its last two parts."""
+    parts = path.split("/")
+    return "/".join(parts[:-2]), "/".join(parts[-2:])
+
+
+def _file_lines(files: Sequence[tuple[str, SeenFile]], beside: dict[int, list[str]]) -> list[str]:
+    """A line for each file with names; the others together, a line for each folder."""
+    lines: list[str] = []
+    folders: dict[str, list[str]] = {}
+    for path, file in files:
+        names = beside.get(file["number"])
+        if names:
+            lines.append(f"- {one_line(path)}{_notes(file)}: {', '.join(names[:NAMES_OF_A_FILE])}")
+            if len(names) > NAMES_OF_A_FILE:
+                lines.append(f"  further: {', '.join(names[NAMES_OF_A_FILE:])}")
+        else:
+            folder, name = _split(one_line(path))
+            folders.setdefault(folder, []).append(name + _notes(file))
+    for folder, together in folders.items():
+        if len(together) == 1 and folder:
+            lines.append(f"- {folder}/{together[0]}")
+        else:
+            lines.append(f"- {folder + '/: ' if folder else ''}{', '.join(together)}")
+    return lines
+
+
+def _notes(file: SeenFile) -> str:
+    notes = [file["state"]] if file["state"] in ("created", "deleted") else []
+    if file["edits"] > 1:
+        notes.append(times_of(file["edits"]))
+    return f" ({', '.join(notes)})" if notes else ""
+
+
+def _glimpsed(weight: float) -> SeenFile:
+    none = {"number": -2, "edits": 0, "reads": 0, "call": 0}
+    return {**none, "weight": weight, "state": "glimpsed"}  # type: ignore[typeddict-item]
+
+
+def _commands(seen: Observation, most: int, shown: str, *, tight: bool) -> list[str]:
+    lines: list[str] = []
+    ranked = sorted(seen["commands"].items(), key=lambda one: (-one[1]["weight"], one[0]))
+    longest = LONGEST_COMMAND_TIGHT if tight else LONGEST_COMMAND
+    # A failure stands there already.
+    failing = tuple(one["text"] for one in seen["failures"] if one["text"] in shown)
+    ranked = [one for one in ranked if not one[1]["text"].startswith(failing)]
+    for _, command in ranked[: MOST_COMMANDS_TIGHT if tight else MOST_COMMANDS]:
+        outcome = {True: "failed", False: "passed", None: ""}[command["failed"]]
+        times = times_of(command["runs"]) if command["runs"] > 1 else ""
+        notes = ", ".join(note for note in (times, outcome) if note)
+        text = shorten(one_line(command["text"]), longest)
+        line = f"- {text} ({notes})" if notes else f"- {text}"
+        if len(line) + 1 > most * 0.7 and lines:
+            break
+        if len(line) + 1 <= most:
+            lines.append(line)
+            most -= len(line) + 1
+    starts: list[str] = []
+    said = shown + "\n".join(lines)
+    most = min(most, MOST_OF_STARTS)
+    # A habit of one file comes last: the file is listed anyway.
+    for start in sorted(
+        seen["habits"], key=lambda start: ("/" in start, -seen["habits"][start], start)
+    ):
+        if start in said:
+            continue
+        if len(start) + 2 > most - 20:
+            break
+        starts.append(one_line(start))
+        most -= len(start) + 2
+    if starts:
+        lines.append(f"- also ran: {'; '.join(starts)}")
+    return lines
+
+
+def _names(
+    seen: Observation, files: dict[int, str], room: int, shown: str
+) -> tuple[dict[int, list[str]], list[str], int]:
+    """Names in play by the file they belong to, those of no file, and how many found no room."""
+    beside: dict[int, list[str]] = {}
+    others: list[str] = []
+    hot: dict[float, float] = {file["number"]: file["weight"] for file in seen["files"].values()}
+    now = seen["calls"] / HALF_LIFE
+    rank = {
+        name: weight
+        + BOOST * (min(4.0, max(-6.0, hot[number] - now)) if number in hot else NO_FILE)
+        for name, (weight, number) in seen["names"].items()
+    }
+    # A file's name is no name of its content.
+    paths = "\n".join([*seen["files"], *seen["glimpsed"]])
+    waiting = [
+        name
+        for name in sorted(rank, key=lambda name: (-rank[name], name))
+        if name not in shown and f"{name}." not in paths
+    ]
+    # What no other file needs goes to the files with many names.
+    for most in (NAMES_OF_A_FILE, MOST_NAMES_OF_A_FILE):
+        left = []
+        for name in waiting:
+            number = int(seen["names"][name][1])
+            listed = beside.get(number) if number in files else others
+            cost = len(name) + 2
+            if listed is None:
+                # With its first name, the file gets a line of its own.
+                cost += len(_split(files[number])[0]) + 5
+            if cost > room or len(listed or ()) >= most:
+                left.append(name)
+                continue
+            room -= cost
+            (beside.setdefault(number, []) if number in files else others).append(name)
+        waiting = left
+    missing = sum(weight_now(seen["names"][name][0], seen) > 0.1 for name in waiting)
+    return beside, others, missing
