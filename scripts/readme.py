@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.kernel import clock
-from holdfast.session.resume import resume_without_workspace
+from holdfast.session.transcript_resume import resume_without_workspace
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"

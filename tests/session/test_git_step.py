@@ -11,7 +11,8 @@ import pytest
 
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
-from holdfast.session.checkpoint import QUESTION, checkpoint
+from holdfast.session.checkpoint import checkpoint
+from holdfast.session.git_step import QUESTION
 from tests.conftest import Git
 from tests.session import world
 from tests.session.conftest import Break, Calls

@@ -27,8 +27,8 @@ from holdfast.kernel.plain_file import read_plain, write_synced
 from holdfast.kernel.redact import Redactor
 from holdfast.session import sessions
 from holdfast.session.observe import observe
-from holdfast.session.resume import found_at
 from holdfast.session.rules.replay import Misfit, holds, make_again, unified
+from holdfast.session.transcript_resume import found_at
 from holdfast.session.world import is_own
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from holdfast.kernel.trust import ISSUE, is_known_here, remember_here
 from holdfast.session.ccc_files import COMMENT, COMMENT_ISSUE, read_state, store_comment
 from holdfast.session.rules import report
 from holdfast.session.rules import session as rules
-from holdfast.trackers import is_set_up
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,22 +37,10 @@ class NotSetUp(Exception):
 
 
 def deliver_now(
-    workspace: Workspace, writer: Writer, issue: str, settings: Mapping[str, Any], now: int
+    workspace: Workspace, writer: Writer, waiting: Effect, settings: Mapping[str, Any], now: int
 ) -> Step:
-    """Step 3 of a checkpoint."""
-    if not workspace.exists() or workspace.journal.read_only:
-        return report.skipped(
-            report.TRACKER, "Linear update skipped — the journal cannot be written."
-        )
-    waiting = [
-        effect
-        for effect in workspace.journal.effects(kinds=[rules.TRACKER])
-        if effect["key"] == issue
-    ]
-    if not waiting:
-        why = "nothing new to say" if is_set_up(settings) else "no tracker configured"
-        return report.skipped(report.TRACKER, f"Linear update skipped — {why}.")
-    mine = waiting[-1]["id"]
+    """Step 3 of a checkpoint, whose comment waits in the outbox."""
+    issue, mine = waiting["key"], waiting["id"]
     remember_here(workspace, ISSUE + issue)
     for delivery in deliver(workspace, writer, settings, now, current=issue, first=mine):
         if delivery["id"] != mine:
@@ -64,7 +51,7 @@ def deliver_now(
             workspace.journal.settle(mine)
             return report.skipped(report.TRACKER, "Linear update skipped — no tracker configured.")
         return report.failed(report.TRACKER, delivery["error"].rstrip("."))
-    error = _await_another(workspace, mine, waiting[-1]["error"])
+    error = _await_another(workspace, mine, waiting["error"])
     return (
         report.failed(report.TRACKER, error.rstrip(".")) if error else report.done(report.TRACKER)
     )

@@ -27,11 +27,11 @@ from holdfast.maintenance.client_start import (
 from holdfast.session.resume import (
     refuse_foreign,
     resume,
-    resume_without_workspace,
     verdict_above,
 )
 from holdfast.session.rules.model import UNKNOWN_ISSUE
 from holdfast.session.session_list import command_to_resume, first_to_resume, list_sessions
+from holdfast.session.transcript_resume import resume_without_workspace
 
 if TYPE_CHECKING:
     from holdfast.clients.table import ClientName

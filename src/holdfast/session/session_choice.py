@@ -1,0 +1,196 @@
+"""Which session is to be resumed: the one that is named, the newest that waits here, or a progress file."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.clients.table import own_id, title_of, titles
+from holdfast.kernel import clock
+from holdfast.kernel.errors import HoldfastError, NotFound
+from holdfast.kernel.views.files import Unreadable, read_file, text_of
+from holdfast.session import client_process, session_files, sessions
+from holdfast.session.ccc_files import folder_of
+from holdfast.session.rules import progress
+from holdfast.session.rules import session as rules
+from holdfast.session.rules.model import PROGRESS_FILE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container
+    from typing import TypedDict
+
+    from holdfast.clients.folders import FoundSession
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.session.resume import ResumeRequest
+    from holdfast.session.resume_context import ResumeContext
+    from holdfast.session.rules.model import SessionState
+
+    class ChosenSession(TypedDict):
+        state: SessionState | None
+        found: FoundSession | None
+
+
+def choose(workspace: Workspace, request: ResumeRequest, now: int) -> ChosenSession:
+    """A session that the journal knows, one that only a transcript tells of, or both in one."""
+    wanted = request.get("session", "")
+    discovered = _discovered(workspace, request)
+    if wanted:
+        return _named(workspace, wanted, discovered)
+    busy = _busy(workspace, discovered, now)
+    discovered = [one for one in discovered if one["session"] not in busy]
+    try:
+        state = _whose(workspace, busy)
+    except NotFound:
+        if not discovered:
+            raise
+        state = None
+    if busy and state is None and not discovered:
+        shown = ", ".join(f"{title_of(client)} {id[:8]}".strip() for id, client in busy.items())
+        raise NotFound(
+            f"Every session here is at work: {shown}.",
+            hint=f"`holdfast resume --session {next(iter(busy))[:8]}` prints what it does all the same.",
+        )
+    newest = discovered[0] if discovered else None
+    if newest is not None and (state is None or newest["modified"] > _last_seen(state)):
+        known = known_session(workspace, newest["session"])
+        # A statement that no client's session made, such as a person's, is no older news than it.
+        if known is not None or state is None or state.get("observed") is not None:
+            return {"state": known, "found": newest}
+    found = next((one for one in discovered if state and one["session"] == state["session"]), None)
+    return {"state": state, "found": found or (newest if _is_bare(state) else None)}
+
+
+def _discovered(workspace: Workspace, request: ResumeRequest) -> list[FoundSession]:
+    """The sessions of all clients in this worktree, newest first, without the one we run in."""
+    if not request.get("discover", True) or not sessions.reads_transcripts(workspace):
+        return []
+    from holdfast.clients.discovery import sessions_in
+
+    own = own_id()
+    return [one for one in sessions_in(workspace.root) if one["session"] != own]
+
+
+def _busy(workspace: Workspace, discovered: list[FoundSession], now: int) -> dict[str, str]:
+    """The sessions whose process runs at this moment, but ours, each with its client: none of them
+    waits to be continued."""
+    busy = {
+        kept["session"]: str(kept.get("client") or "")
+        for kept in session_files.every(workspace, client_process.NAME)
+        if isinstance(kept.get("session"), str)
+        and kept["session"] != own_id()
+        and client_process.liveness_of(workspace, kept["session"], now) == "alive"
+    }
+    for one in discovered:
+        if one["session"] not in busy and is_running(workspace, one, now):
+            busy[one["session"]] = one["client"]
+    return busy
+
+
+def is_running(workspace: Workspace | None, found: FoundSession, now: int) -> bool:
+    """Whether the processes of this machine say that a session without hooks runs."""
+    if workspace is not None and client_process.has_slot(workspace, found["session"]):
+        return False  # its hooks told better
+    from holdfast.clients.liveness import liveness, running_clients
+
+    return liveness(found, running_clients(), now=now) == "alive"
+
+
+def _named(workspace: Workspace, wanted: str, discovered: list[FoundSession]) -> ChosenSession:
+    matching = [one for one in discovered if one["session"].startswith(wanted)]
+    try:
+        state: SessionState | None = sessions.find_session(workspace, wanted)
+    except NotFound:
+        if not matching:
+            raise
+        state = None
+    session = state["session"] if state else matching[0]["session"]
+    found = next((one for one in matching if one["session"] == session), None)
+    return {"state": state, "found": found}
+
+
+def known_session(workspace: Workspace, session: str) -> SessionState | None:
+    state = sessions.read_or_new(workspace, session) if workspace.exists() else None
+    return state if state and (state["captures"] or state.get("observed")) else None
+
+
+def _last_seen(state: SessionState) -> int:
+    observed, last = state.get("observed"), state["last"]
+    times = [one["at"] for one in (observed, last) if one]
+    return max((clock.parse(time) for time in times), default=0)
+
+
+def _is_bare(state: SessionState | None) -> bool:
+    """A session that a person or a program captured, with no client behind it that is known."""
+    return state is not None and not state.get("observed")
+
+
+def _whose(workspace: Workspace, busy: Container[str]) -> SessionState | None:
+    """The session that this process belongs to, else one to take over that is not busy, or nothing
+    that any record knows."""
+    known = sessions.here(workspace)
+    found = sessions.at_work(workspace, busy) or sessions.predecessor(known, own_id())
+    if found is not None:
+        return found
+    taken_over = [state for state in known if state["session"] not in busy]
+    if taken_over:
+        return taken_over[0]
+    if known:
+        return None
+    elsewhere = sessions.latest(workspace)
+    if elsewhere and not _has_file(workspace):
+        others = f"{len(elsewhere)} {'is' if len(elsewhere) == 1 else 'are'} known of other places"
+        raise NotFound(
+            f"No session of this worktree waits; {others}.",
+            hint=f"`holdfast resume --session {elsewhere[0]['session'][:8]} --accept-foreign` continues "
+            "the newest of them here; `holdfast resume --list` lists them.",
+        )
+    return next((state for state in elsewhere if _is_shown(workspace, state)), None)
+
+
+def _is_shown(workspace: Workspace, state: SessionState) -> bool:
+    """Whether the progress file here is that of a session, which was captured in another place."""
+    try:
+        _, content = read_file(_file(workspace))
+        shown = progress.parse(text_of(content))
+        return any(progress.parse(text) == shown for text in rules.render(state).values())
+    except (OSError, Unreadable, rules.Unparsable):
+        return False
+
+
+def session_of_file(workspace: Workspace, around: ResumeContext | None) -> SessionState:
+    """A progress file that no record knows, from another tool or another machine; AMB-CCC-26.
+    Without one, what waits around a session is still worth a pack."""
+    try:
+        _, content = read_file(_file(workspace))
+        read = progress.parse(text_of(content))
+    except FileNotFoundError:
+        if around is not None:
+            return rules.initial(rules.stream_of(""))
+        raise NotFound("There is nothing to resume here.", hint=_why_nothing(workspace)) from None
+    except (Unreadable, rules.Unparsable) as problem:
+        raise HoldfastError(
+            f"{PROGRESS_FILE} cannot be read: {problem}.",
+            hint="Correct it; `holdfast checkpoint` keeps a copy of it in quarantine.",
+        ) from None
+    state = rules.initial(rules.stream_of(""))
+    return {**state, "progress": read, "folder": folder_of(workspace)}
+
+
+def _why_nothing(workspace: Workspace) -> str:
+    if not sessions.reads_transcripts(workspace):
+        return (
+            "No checkpoint was found, and transcripts are not read here: `session.observe` is false. "
+            "`holdfast resume --transcript FILE` reads one."
+        )
+    return (
+        f"No session of {titles()} was found in this folder, "
+        "and no checkpoint. `holdfast checkpoint` captures a session."
+    )
+
+
+def _has_file(workspace: Workspace) -> bool:
+    return os.path.exists(_file(workspace))
+
+
+def _file(workspace: Workspace) -> str:
+    return os.path.join(workspace.root, folder_of(workspace), PROGRESS_FILE)

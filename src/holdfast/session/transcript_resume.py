@@ -1,0 +1,103 @@
+"""A session that only its transcript tells of: no workspace and no journal are needed."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.clients.discovery import session_at, sessions_in
+from holdfast.clients.table import own_id, titles
+from holdfast.kernel.errors import NotFound
+from holdfast.session import handover_text, pack
+from holdfast.session.observation import read_once
+from holdfast.session.rules import session as rules
+from holdfast.session.rules.handover import progress_of
+from holdfast.session.rules.verdict import NOTHING_TO_COMPARE, lacking
+from holdfast.session.session_choice import is_running
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.clients.folders import FoundSession
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.session.resume import ResumeRequest, Resumption
+    from holdfast.session.rules.verdict import Reason
+
+DEFAULT_BUDGET = 9_000
+
+
+def resume_without_workspace(folder: str, request: ResumeRequest, *, now: int) -> Resumption:
+    """The same in a folder that is no workspace: from the clients' transcripts alone."""
+    if request.get("transcript"):
+        return resume_transcript(found_at(request["transcript"]), request, now)
+    wanted = request.get("session", "")
+    candidates = [one for one in sessions_in(folder) if one["session"] != own_id()]
+    matching = [one for one in candidates if one["session"].startswith(wanted)]
+    if not matching:
+        raise NotFound(
+            f"There is nothing to resume here{f': no session {wanted}' if wanted else ''}.",
+            hint=f"`holdfast resume --list` shows the sessions of {titles('and')} in this folder.",
+        )
+    return resume_transcript(matching[0], request, now)
+
+
+def found_at(path: str) -> FoundSession:
+    """The session that a transcript file holds; refused where it is no client's."""
+    found = session_at(path)
+    if found is None:
+        missing = "There is no file" if not os.path.exists(path) else "No client's transcript:"
+        raise NotFound(
+            f"{missing} {path}.",
+            hint="`holdfast resume --list` lists the sessions of all clients here; --session ID "
+            "resumes one of them without the name of its file.",
+        )
+    return found
+
+
+def resume_transcript(
+    found: FoundSession, request: ResumeRequest, now: int, workspace: Workspace | None = None
+) -> Resumption:
+    """A pack from a transcript that no journal knows. In a workspace its edits are compared with the
+    work tree, also if the session worked in another clone of it."""
+    seen = read_once(found)
+    if seen is None:
+        raise NotFound(
+            f"{found['path']} holds no request and no work yet.",
+            hint="`holdfast resume --list` shows other sessions.",
+        )
+    at_work = found["session"] != own_id() and is_running(None, found, now)
+    reasons: list[Reason] = [{"verdict": "UNKNOWN", "what": NOTHING_TO_COMPARE}]
+    lost: list[str] | None = None
+    is_here = workspace is not None and os.path.realpath(found["cwd"]) == workspace.root
+    if workspace is not None:
+        from holdfast.session.edits import list_lacking
+
+        lost = list_lacking(workspace, found, seen, named=True)
+    if lost:
+        reasons = [lacking(lost, was_here=is_here)]
+    parts: pack.Parts = {
+        "verdict": handover_text.transcript_lines(
+            found, lacks_edits=bool(lost), at_work=at_work, now=now
+        ),
+        "changes": [one["what"] for one in reasons] if lost else [],
+        "seen": handover_text.as_it_is(seen, seen["cwd"] or found["cwd"]),
+        "transcript": found["path"],
+    }
+    text = pack.render(parts, request.get("budget") or DEFAULT_BUDGET)
+    state = rules.initial(rules.stream_of(found["session"]))
+    shown: dict[str, Any] = {**seen}
+    client, path = found["client"], found["path"]
+    state = {**state, "observed": {"client": client, "path": path, "at": "", "seen": shown}}
+    return {
+        "verdict": reasons[0]["verdict"],
+        "reasons": reasons,
+        "pack": text,
+        "prompt": progress_of(state)["prompt"],
+        "claims": [],
+        "checkpoint": "",
+        "session": found["session"],
+        "client": found["client"],
+        "transcript": found["path"],
+        "at_work": at_work,
+        "work_tree": None,
+    }
