@@ -174,9 +174,7 @@ def test_the_first_command_of_the_readme_works_without_set_up(
     before = sorted(repository.rglob("*"))
     command = blocks("README.md", "")[0].split()
     assert command == ["holdfast", "resume"]
-    done = warm.run(
-        [sys.executable, "-m", *command], capture_output=True, text=True, check=True
-    )
+    done = warm.run([sys.executable, "-m", *command], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("Holdfast: UNKNOWN (nothing to compare")
     for fact in ("The CSV export breaks", "Write rows with csv.writer", "unexpectedly found in"):
         assert fact in done.stdout

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Container
     from typing import TypedDict
 
-    from holdfast.clients.folders import FoundSession
+    from holdfast.clients.discovery import FoundSession
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.resume import ResumeRequest
     from holdfast.session.resume_context import ResumeContext

@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from holdfast.clients.folders import FoundSession
+    from holdfast.clients.discovery import FoundSession
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.resume import ResumeRequest, Resumption
     from holdfast.session.rules.verdict import Reason
