@@ -1,4 +1,4 @@
-"""Two hundred edits against two hundred captures, at once.
+"""Edits against captures, at once; two hundred of each in `make proof`.
 
 With the exchange every completed edit is in the journal. With the plain rename that other tools
 use, edits are lost, which is the reason for the exchange.
@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import subprocess
 
+import pytest
+
 from holdfast.kernel import canonical_json
 from tests.kernel.views.scene import Scene, child_command, clean_environment
 
-ROUNDS = 200
+ROUNDS, MANY = 80, 200
 
 EDITOR = """
 import random, time
@@ -58,13 +60,13 @@ for number in range(int(sys.argv[2])):
 """
 
 
-def race(scene: Scene, way: str) -> tuple[list[str], list[str]]:
+def race(scene: Scene, way: str, rounds: int) -> tuple[list[str], list[str]]:
     """Tokens of completed edits and ids of acknowledged notes."""
     scene.note("the first")
     scene.close()
     processes = [
         subprocess.Popen(
-            child_command(scene.root, code, str(ROUNDS), way),
+            child_command(scene.root, code, str(rounds), way),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -93,23 +95,24 @@ def lost_edits(scene: Scene, tokens: list[str]) -> list[str]:
     return [token for token in tokens if token not in bodies and token not in kept]
 
 
-def test_no_edit_and_no_note_is_lost_in_a_race(scene: Scene) -> None:
-    tokens, ids = race(scene, "exchange")
+@pytest.mark.parametrize("rounds", [ROUNDS, pytest.param(MANY, marks=pytest.mark.proof)])
+def test_no_edit_and_no_note_is_lost_in_a_race(scene: Scene, rounds: int) -> None:
+    tokens, ids = race(scene, "exchange", rounds)
 
-    assert len(ids) == ROUNDS
-    assert len(tokens) == ROUNDS
+    assert len(ids) == rounds
+    assert len(tokens) == rounds
     assert lost_edits(scene, tokens) == []
     recorded = [record["id"] for record in scene.records("noted")]
-    assert len(recorded) == len(set(recorded)) == ROUNDS + 2
+    assert len(recorded) == len(set(recorded)) == rounds + 2
     assert set(ids) <= set(recorded)
     noted = {canonical_json.dumps(record["body"]["text"]) for record in scene.records("noted")}
-    assert {f'"note-{number:03d}"' for number in range(ROUNDS)} <= noted
+    assert {f'"note-{number:03d}"' for number in range(rounds)} <= noted
     assert scene.text() == scene.rendered()
     assert scene.problems() == []
 
 
 def test_a_plain_rename_loses_edits(scene: Scene) -> None:
-    tokens, ids = race(scene, "rename")
+    tokens, ids = race(scene, "rename", ROUNDS)
 
     print(f"{len(lost_edits(scene, tokens))} of {len(tokens)} edits lost")
     assert len(ids) == ROUNDS
