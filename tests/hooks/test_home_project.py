@@ -138,7 +138,8 @@ def test_nothing_in_the_work_tree_is_run_outside_of_the_sandbox(
     for name in ("click.py", "holdfast.py", "json.py", "sitecustomize.py"):
         (repository / name).write_text(hostile)
     monkeypatch.setenv("PYTHONPATH", str(repository))
-    done = send("claude", "PreCompact", {"session_id": "s1", "cwd": str(repository)})
+    payload = {"session_id": "s1", "cwd": str(repository)}
+    done = send("claude", "PreCompact", payload, leaves=True)
     assert said("claude", "PreCompact", done) == {}
     monkeypatch.delenv("PYTHONPATH")
     wait_for(lambda: bool(holdfast("snapshot", "list", "--json").data["snapshots"]))

@@ -22,6 +22,7 @@ from holdfast.hooks.session_start import TIP
 from holdfast.kernel import clock, failures
 from holdfast.kernel.workspace import discover
 from holdfast.session import client_process, session_files
+from tests import warm
 from tests.hooks import client as one_client
 from tests.hooks.world import PROMPT, START, STOP, USED, ask, context
 from tests.session import world as session_world
@@ -44,15 +45,18 @@ WHOLE = {
 
 
 class Running:
-    """A client that runs, with a process of its own."""
+    """A client that runs, with a process of its own; `cold`: it starts interpreters, as clients do."""
 
-    def __init__(self, name: str, session: str) -> None:
+    def __init__(self, name: str, session: str, *, cold: bool = False) -> None:
         self.session = session
         self.client = name
         words = [sys.executable, one_client.__file__, name, session]
-        self.process = subprocess.Popen(
-            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+        options: dict[str, Any] = {"stdin": warm.PIPE, "stdout": warm.PIPE, "text": True}
+        self.process: warm.Process | subprocess.Popen[str]
+        if cold:
+            self.process = subprocess.Popen(words, **options)
+        else:
+            self.process = warm.start([*words, "forks"], **options)
 
     def send(self, event: str, **facts: object) -> None:
         assert self.process.stdin is not None
@@ -249,7 +253,7 @@ def test_sessions_at_once_each_have_their_own(
 def test_a_new_session_takes_nothing_from_one_that_is_at_work(
     repository: Path, holdfast: Holdfast, clients: list[Running]
 ) -> None:
-    first = Running("claude", "first")
+    first = Running("claude", "first", cold=True)
     clients.append(first)
     first.ask("SessionStart", source="startup")
     holdfast("checkpoint", *WORK, "--session", "first")
@@ -266,7 +270,7 @@ def test_a_new_session_takes_nothing_from_one_that_is_at_work(
 def test_of_one_that_was_killed_one_other_takes_over(
     repository: Path, holdfast: Holdfast, clients: list[Running], client: str
 ) -> None:
-    first = Running("claude", "first")
+    first = Running("claude", "first", cold=client == CLIENTS[0])
     clients.append(first)
     first.ask("SessionStart", source="startup")
     holdfast("checkpoint", *WORK, "--session", "first")
@@ -299,7 +303,7 @@ def test_where_no_process_tells_what_hooks_did_lately_does(repository: Path) -> 
 def test_a_session_is_over_when_the_server_that_ran_it_was_killed(
     repository: Path, clients: list[Running]
 ) -> None:
-    server = Running("opencode", "first")
+    server = Running("opencode", "first", cold=True)
     clients.append(server)
     server.ask("SessionStart", source="startup")
     assert client_process.lives(discover(), "first", clock.now())

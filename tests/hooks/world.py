@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from holdfast.clients.table import NAMES, part
 from holdfast.hooks.run import command, respond_to
 from holdfast.processes import relaunch
 from tests import warm
+from tests.hooks import entry_alone
 from tests.hooks.in_process import respond_to_bytes
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -64,11 +66,19 @@ def ask(client: str, event: str, **facts: object) -> dict[str, Any]:
 
 
 def send(
-    client: str, event: str, payload: bytes | dict[str, Any], *, cold: bool = False
+    client: str,
+    event: str,
+    payload: bytes | dict[str, Any],
+    *,
+    cold: bool = False,
+    leaves: bool = False,
 ) -> subprocess.CompletedProcess[bytes]:
-    """The same in a process of its own; `cold`: in the interpreter that the client starts."""
+    """The same in a process of its own; `cold`: in the interpreter that the client starts. `leaves`: with
+    the processes that the hook leaves behind, which a cold one always does."""
     content = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
     words = command(client, event)
+    if not leaves and not cold:
+        words = [sys.executable, entry_alone.__file__, client, event]
     start = subprocess.run if cold else warm.run
     return start(words, input=content, capture_output=True, timeout=PATIENCE)
 

@@ -145,7 +145,7 @@ def test_the_end_ends_the_session_so_that_the_next_takes_it_over(
     holdfast("checkpoint", *WORK, "--session", "first")
     refs = git("for-each-ref", SNAPSHOT_REFS)
     Path("new.txt").write_text("Untracked.\n")
-    done = hook("SessionEnd", f"SessionEnd.{sample}", session_id="first")
+    done = hook("SessionEnd", f"SessionEnd.{sample}", apart=True, session_id="first")
     assert (done.returncode, done.stdout) == (0, b"")
     (state,) = holdfast("resume", "--list", "--json").data["sessions"]
     assert state["ended_at"]

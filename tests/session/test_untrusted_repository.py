@@ -50,7 +50,7 @@ def test_no_command_and_no_hook_runs_what_a_nested_repository_names(
     world.said(world.hook("SessionStart", "SessionStart.startup", apart=True, session_id=SESSION))
     holdfast("checkpoint", "--session", SESSION, "--auto")
     world.said(world.hook("Stop", "Stop", apart=True, session_id=SESSION))
-    world.said(world.hook("SessionEnd", "SessionEnd.other", session_id=SESSION))
+    world.said(world.hook("SessionEnd", "SessionEnd.other", apart=True, session_id=SESSION))
     assert holdfast("status").code == 0
     tools = Face(repository)
     assert not tools.call("checkpoint", {"next": "go on", "files": ["README.md"]}).failed

@@ -23,6 +23,7 @@ from holdfast.kernel.workspace import discover
 from holdfast.session import sessions
 from tests import warm
 from tests.cli import conftest as command_line
+from tests.hooks import world as hooks_world
 from tests.hooks.in_process import respond_to_bytes
 from tests.hooks.loaded import loaded_by_entry
 from tests.trackers import fixtures
@@ -94,10 +95,14 @@ def hook(
     event: str, sample: str = "", *, apart: bool = False, **changes: object
 ) -> subprocess.CompletedProcess[bytes]:
     """Claude Code's hook, with its own payload from this folder. `apart`: in a process of its own, which
-    leaves others behind; a session's end always has one."""
+    leaves others behind; a session's end has one that leaves none."""
     payload = json.loads((SAMPLES / f"claude.{sample or event}.json").read_text("utf-8"))
     payload = {**payload, "cwd": str(Path.cwd()), **changes}
-    done = send(json.dumps(payload).encode(), event, apart=apart or event == "SessionEnd")
+    content = json.dumps(payload).encode()
+    if event == "SessionEnd" and not apart:
+        done = hooks_world.send("claude", event, content)
+    else:
+        done = send(content, event, apart=apart)
     if event == "SessionEnd":
         _wait_for_the_end(str(payload.get("session_id") or ""))
     return done
