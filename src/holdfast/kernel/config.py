@@ -441,24 +441,33 @@ def _check_rules(rules: Mapping[str, Any], source: str) -> None:
             ) from error
 
 
+# The setting that each variable sets; filled when the first variable is read.
+_names: dict[str, str] = {}
+
+
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     ours = [variable for variable in environment if variable.startswith("HOLDFAST_")]
     if not ours:
         return settings
-    known = {variable_of(name) for name in (*SETTINGS, *RETIRED)}.union(VARIABLES)
+    if not _names:
+        _names.update({variable_of(name): name for name in (*SETTINGS, *RETIRED)})
     for variable in ours:
-        if not variable.startswith(ANSWERS) and variable not in known:
+        if (
+            variable not in _names
+            and variable not in VARIABLES
+            and not variable.startswith(ANSWERS)
+        ):
             raise HoldfastError(
                 f"There is no variable {variable}.",
-                hint=_nearest(variable, known),
+                hint=_nearest(variable, {*_names, *VARIABLES}),
                 kind="bad_config",
             )
-    for name, (default, _) in SETTINGS.items():
-        variable = variable_of(name)
-        text = environment.get(variable)
-        if text is None:
+    for variable in ours:
+        name = _names.get(variable, "")
+        if name not in SETTINGS:
             continue
+        default, text = SETTINGS[name][0], environment[variable]
         if isinstance(default, dict):
             raise HoldfastError(
                 f"{variable} cannot be set by a variable: {name} is a table.",
