@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -11,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from tests import warm
 from tests.cli.conftest import Holdfast
 from tests.conftest import Git
+from tests.session.world import is_running, wait_for
 from tests.trusting import trust_settings
 
 pytestmark = pytest.mark.usefixtures("repository")
@@ -162,25 +165,23 @@ def test_a_note_whose_file_was_removed_says_how_to_get_it_back(holdfast: Holdfas
 
 
 def test_interrupting_a_checkpoint_ends_its_probe(tmp_path: Path) -> None:
-    import signal
-    import time
-
-    mark = tmp_path / "alive"
-    probe = f"run:{sys.executable} -c \"import time,pathlib; time.sleep(3); pathlib.Path('{mark}').touch()\""
-    waiting = subprocess.Popen(
-        [sys.executable, "-m", "holdfast", "checkpoint", "--claim", "slow", probe],
-        stderr=subprocess.PIPE,
+    begun = tmp_path / "begun"
+    program = tmp_path / "probe"
+    program.write_text(f"#!/bin/sh\necho $$ >{begun}.new\nmv {begun}.new {begun}\nexec sleep 60\n")
+    program.chmod(0o755)
+    waiting = warm.start(
+        [sys.executable, "-m", "holdfast", "checkpoint", "--claim", "slow", f"run:{program}"],
+        stderr=warm.PIPE,
         text=True,
     )
-    time.sleep(1.2)
+    wait_for(begun.exists)
     waiting.send_signal(signal.SIGINT)
     _, said = waiting.communicate(timeout=20)
     assert waiting.returncode == 130
     assert said.startswith("Interrupted in the probe `")
     assert said.endswith("`: nothing was saved, and the probe was ended.\n")
     assert not Path(".ccc-progress.md").exists()
-    time.sleep(3)
-    assert not mark.exists()
+    wait_for(lambda: not is_running(int(begun.read_text())))
 
 
 @pytest.mark.parametrize(

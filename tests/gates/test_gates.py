@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import multiprocessing
+import sys
 from pathlib import Path
 
 import pytest
@@ -32,6 +32,7 @@ from holdfast.kernel.errors import (
 )
 from holdfast.kernel.rules import Person
 from holdfast.kernel.workspace import discover
+from tests import warm
 from tests.gates.samples import BOTH, NO_TO_ALL
 
 NOW = 1_794_770_490_000
@@ -223,29 +224,62 @@ def test_an_answer_is_final_and_the_second_is_told_who_was_first(repository: Pat
     assert not discover().journal.refusals()
 
 
-def _answer_in_a_process(start: object, id: str, text: str, results: object) -> None:
-    start.wait()  # type: ignore[attr-defined]
+# Two processes that go on when a line is given to each.
+AT_ONCE = """
+import sys
+from holdfast.gates import ask
+from holdfast.gates.answer import AnswerRequest, answer
+from holdfast.gates.lookup import GateContext
+from holdfast.gates.person import at_page
+from holdfast.gates.rules import content
+from holdfast.kernel import clock
+from holdfast.kernel.errors import Conflict
+from holdfast.kernel.workspace import discover
+
+now = clock.now()
+context = GateContext(discover(), "ada", now)
+print("ready", flush=True)
+sys.stdin.readline()
+if sys.argv[1] == "ask":
+    verify = content.verify("Dashboard", ["Cards show data"], url="http://localhost:3000")
+    print(ask.ask(context, ask.AskRequest(content=verify))["id"])
+else:
+    _, id, text = sys.argv[1:]
+    person = at_page("/dev/pts/1", now=now)
     try:
-        answer(id, text)
-        results.put(text)  # type: ignore[attr-defined]
+        answer(context, AnswerRequest(gate=id, text=text, person=person, saw="what was shown"))
+        print(text)
     except Conflict as told:
-        results.put(told.kind)  # type: ignore[attr-defined]
+        print(told.kind)
+"""
+
+
+def said_at_once(*each: tuple[str, ...]) -> list[str]:
+    """What the processes say that were started with these words."""
+    both = [
+        warm.start(
+            [sys.executable, "-c", AT_ONCE, *words],
+            stdin=warm.PIPE,
+            stdout=warm.PIPE,
+            text=True,
+        )
+        for words in each
+    ]
+    for process in both:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in both:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    said = [process.communicate(timeout=60)[0].strip() for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    return sorted(said)
 
 
 def test_of_two_answers_at_once_one_wins_and_the_other_is_told(repository: Path) -> None:
     id = ask()
-    context = multiprocessing.get_context("spawn")
-    start, results = context.Barrier(2), context.Queue()
-    texts = ["approved", "The cards are empty"]
-    both = [
-        context.Process(target=_answer_in_a_process, args=(start, id, text, results))
-        for text in texts
-    ]
-    for process in both:
-        process.start()
-    said = sorted(results.get(timeout=60) for _ in both)
-    for process in both:
-        process.join()
+    said = said_at_once(("answer", id, "approved"), ("answer", id, "The cards are empty"))
     assert "gate_answered" in said
     assert len(discover().journal.latest(stream=f"gate:{id}", kind="answered")) == 1
     found = look(id)["answer"]
@@ -253,34 +287,19 @@ def test_of_two_answers_at_once_one_wins_and_the_other_is_told(repository: Path)
     assert (found["text"] or found["answer"]) in said
 
 
-def _ask_in_a_process(start: object, results: object) -> None:
-    start.wait()  # type: ignore[attr-defined]
-    results.put(ask())  # type: ignore[attr-defined]
-
-
 def test_two_who_ask_the_same_at_once_open_one_gate(repository: Path) -> None:
-    context = multiprocessing.get_context("spawn")
-    start, results = context.Barrier(2), context.Queue()
-    both = [context.Process(target=_ask_in_a_process, args=(start, results)) for _ in range(2)]
-    for process in both:
-        process.start()
-    assert len({results.get(timeout=60) for _ in both}) == 1
-    for process in both:
-        process.join()
+    assert len(set(said_at_once(("ask",), ("ask",)))) == 1
     assert len(lookup.open_gates(discover())) == 1
 
 
 def test_a_gate_outlives_every_process(repository: Path) -> None:
     """It is asked by a process that dies at once, and answered before any other waits for it."""
-    import subprocess
-    import sys
-
     program = (
         "import holdfast, os\n"
         "holdfast.open().gates.verify(built='A', how=['b'], url='http://c', name='kept')\n"
         "os.kill(os.getpid(), 9)\n"
     )
-    assert subprocess.run([sys.executable, "-c", program]).returncode == -9
+    assert warm.run([sys.executable, "-c", program]).returncode == -9
     answer("kept", "approved")
     with library.open() as workspace:
         assert workspace.gates.named("kept").wait(0)["answer"] == "approved"

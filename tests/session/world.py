@@ -166,6 +166,15 @@ def wait_for(what: Callable[[], object]) -> None:
         time.sleep(0.02)
 
 
+def is_running(process: int) -> bool:
+    """Whether this process has not ended. Of one that has, an entry may be left until its parent looks."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
 def holdfast_process(*words: str) -> subprocess.CompletedProcess[str]:
     """The command line in a process of its own."""
     started = [sys.executable, "-m", "holdfast", *words]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.journal.postgres import connect
 from holdfast.web.table import PAGES
 from holdfast.web.workspaces import Site
 from tests.conftest import Git
@@ -75,6 +76,7 @@ def test_a_server_that_is_away_is_said(world: World, url: str, monkeypatch: pyte
             network.cut()  # A connection that breaks is made anew, and nobody sees it.
             world.verify(name="other")
             assert visitor.get(gate).status_code == 200
+            monkeypatch.setattr(connect, "PATIENCE_SECONDS", 0.3)
             network.lost_requests = 1000
             answer = visitor.get(gate)
             assert answer.status_code == 503
