@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 from scripts.page_server import Serving
 
+from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel import clock, inbox
 from holdfast.kernel.digest import new_id
+from holdfast.kernel.errors import NotFound, StoreAway
 from holdfast.kernel.workspace import discover
+from holdfast.web.workspaces import opened_to_read
 from tests.web.world import Stream, Visitor, World
 
 PAGES = ("/board", "/work", "/fleet", "/budget", "/history")
@@ -109,6 +112,23 @@ def test_nobody_begins_a_new_journal_where_one_is_missed(world: World, visitor: 
     assert "is away" in visitor.get("/board").text
     visitor.server.cache.inboxes.take_in()
     assert not os.path.exists(world.workspace.journal_path)
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_reader_beside_the_page_begins_no_journal(world: World, is_open: bool) -> None:
+    """Also when the file goes away between its look and its opening."""
+    world.verify()
+    world.workspace.close()
+    with opened_to_read(str(world.root)) as workspace:
+        if is_open:
+            assert workspace.journal.heads("gate:")
+        moved(world)
+        if not is_open:
+            with pytest.raises(NotFound):
+                workspace.journal.heads("gate:")
+    with pytest.raises(StoreAway):
+        SqliteJournal(world.workspace.journal_path, is_new=False)
+    assert not os.path.exists(world.workspace.home)
 
 
 def test_a_folder_that_cannot_be_looked_into(world: World, visitor: Visitor) -> None:

@@ -132,9 +132,11 @@ def _loaded(found: Sequence[Any], fence: int, rows: Sequence[Any], recent: Seque
 class SqliteJournal:
     """One file; a connection for each thread of each process that uses it."""
 
-    def __init__(self, path: str, *, read_only: bool = False) -> None:
+    def __init__(self, path: str, *, read_only: bool = False, is_new: bool = True) -> None:
         self.path = path
         self.read_only = read_only
+        # Whether the file may be made. One that was there a moment ago is not begun anew.
+        self._is_new = is_new
         self.mark = Mark(path)
         self._connections: dict[tuple[int, int], apsw.Connection] = {}
         self._tails: dict[tuple[int, int], Tail] = {}
@@ -159,7 +161,7 @@ class SqliteJournal:
         if self.read_only:
             flags = apsw.SQLITE_OPEN_READONLY
         else:
-            flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+            flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if self._is_new else 0)
         connection = apsw.Connection(self.path, flags=flags)
         connection.set_busy_handler(patience())
         # Also keeps the WAL and its index in place, which read-only readers need.

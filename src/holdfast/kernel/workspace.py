@@ -39,7 +39,7 @@ class Workspace:
 
     __slots__ = (
         *("_journal", "_spool", "_url", "_waits_until", "git_dir", "home", "local", "patience"),
-        *("ignored_settings", "root", "spools", "wants_forwarder"),
+        *("begins_journal", "ignored_settings", "root", "spools", "wants_forwarder"),
     )
 
     def __init__(self, root: str, *, git_dir: str, home: str, local: bool = False) -> None:
@@ -48,6 +48,8 @@ class Workspace:
         self.home = home
         # A hook never connects: whatever the settings say, its journal is the file.
         self.local = local
+        # A reader beside the page begins no new journal where the old one was moved away.
+        self.begins_journal = True
         # The file is a spool: there is a server, and what is not of one life is decided there.
         self.spools = False
         # There is something here to be kept up to date, or to be delivered, by a forwarder.
@@ -146,7 +148,9 @@ class Workspace:
             refuse_foreign(self)
         if os.path.exists(self.journal_path):
             writable = os.access(self.home, os.W_OK)
-            journal = SqliteJournal(self.journal_path, read_only=not writable)
+            journal = SqliteJournal(self.journal_path, read_only=not writable, is_new=False)
+        elif not self.begins_journal:
+            raise NotFound(f"There is no journal at {self.journal_path}.", kind="journal_gone")
         else:
             from holdfast.kernel.filesystem import refuse_unsafe
 

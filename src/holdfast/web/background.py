@@ -14,14 +14,14 @@ from holdfast.hooks.question_notices import wake_tellers
 from holdfast.kernel import clock, inbox
 from holdfast.kernel.commit import take_in
 from holdfast.kernel.errors import HoldfastError
-from holdfast.kernel.workspace import discover, worktrees
+from holdfast.kernel.workspace import worktrees
 from holdfast.maintenance import doctor
 from holdfast.session.session_list import list_sessions
 from holdfast.session.spending import account
 from holdfast.session.usage_limits import list_limited
 from holdfast.streams import open_writer
 from holdfast.web.session_reader import CostReader, SessionReader, SessionView
-from holdfast.web.workspaces import ServedWorkspace, Site, look_at
+from holdfast.web.workspaces import ServedWorkspace, Site, opened_to_read
 
 if TYPE_CHECKING:
     from holdfast.maintenance.checks import Check
@@ -193,9 +193,8 @@ def tell_of_resets(site: Site) -> None:
     """Start the processes that tell people of the reset of a usage limit, where none waits for it."""
     for place in site:
         try:
-            workspace = discover(place.root)
-            wake_tellers(workspace, list_limited(workspace, clock.now()))
-            workspace.close()
+            with opened_to_read(place.root) as workspace:
+                wake_tellers(workspace, list_limited(workspace, clock.now()))
         except (HoldfastError, OSError, ValueError):
             continue  # the board says what is wrong with this workspace
 
@@ -203,10 +202,8 @@ def tell_of_resets(site: Site) -> None:
 def _found_in(root: str) -> list[BoardSession]:
     now = clock.now()
     try:
-        workspace = discover(root)
-        look_at(workspace)
-        listed = list_sessions(root, workspace, most=MOST_FOUND, now=now)
-        workspace.close()
+        with opened_to_read(root) as workspace:
+            listed = list_sessions(root, workspace, most=MOST_FOUND, now=now)
     except (HoldfastError, OSError, ValueError):
         return []  # the board itself says what is wrong with this workspace
     return [
@@ -225,12 +222,10 @@ def _found_in(root: str) -> list[BoardSession]:
 
 def _measured(wanted: SpendingSource) -> Figures:
     try:
-        workspace = discover(wanted.root)
-        look_at(workspace)
-        spent = account(
-            workspace, session=wanted.session, transcript=wanted.transcript, now=clock.now()
-        )["spent"]
-        workspace.close()
+        with opened_to_read(wanted.root) as workspace:
+            spent = account(
+                workspace, session=wanted.session, transcript=wanted.transcript, now=clock.now()
+            )["spent"]
     except (HoldfastError, OSError, ValueError):
         return Figures()
     context = spent["context_percent"]
@@ -316,10 +311,8 @@ class Examination:
         began = time.monotonic()
         checks: list[Check] = []
         try:
-            workspace = discover(self._root)
-            look_at(workspace)
-            checks = doctor.examine(workspace, clock.now())
-            workspace.close()
+            with opened_to_read(self._root) as workspace:
+                checks = doctor.examine(workspace, clock.now())
         except (HoldfastError, OSError) as error:
             said = getattr(error, "message", str(error))
             hint = getattr(error, "hint", "")

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.clients.discovery import sessions_in
 from holdfast.kernel.errors import HoldfastError
-from holdfast.kernel.workspace import Workspace, discover
 from holdfast.session import observation, resume, sessions, spending
 from holdfast.session.course import Moment, SessionCourse
-from holdfast.web.workspaces import look_at
+from holdfast.web.workspaces import opened_to_read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from holdfast.clients.discovery import FoundSession
     from holdfast.clients.usage.model import Source
+    from holdfast.kernel.workspace import Workspace
     from holdfast.session.spending import SessionCosts
 
 # So many sessions of a workspace are counted on the page of its budget.
@@ -42,16 +39,6 @@ def find_unrecorded(workspace: Workspace, id: str) -> FoundSession | None:
     return next((one for one in found if one["session"] == id), found[0] if found else None)
 
 
-@contextmanager
-def _opened(root: str) -> Iterator[Workspace]:
-    workspace = discover(root)
-    try:
-        look_at(workspace)
-        yield workspace
-    finally:
-        workspace.close()
-
-
 class SessionReader:
     """Reads the transcript of one session. Two readers of the same session are equal."""
 
@@ -72,7 +59,7 @@ class SessionReader:
         """Read what is new; whether the view changed."""
         before = self.view
         try:
-            with _opened(self._root) as workspace:
+            with opened_to_read(self._root) as workspace:
                 self.view = self._read(workspace, now)
         except (HoldfastError, OSError, ValueError) as error:
             message = getattr(error, "message", str(error))
@@ -136,7 +123,7 @@ class CostReader:
         """Read what is new; whether the view changed."""
         before = self.view
         try:
-            with _opened(self._root) as workspace:
+            with opened_to_read(self._root) as workspace:
                 each = [spending.sources_of(workspace, id) for id in _newest(workspace)]
                 seen = [(one[0]["path"], spending.changed(one[0])) for one in each if one]
                 if before is None or seen != self._seen:

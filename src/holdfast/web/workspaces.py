@@ -93,6 +93,19 @@ class ServedWorkspace:
             self._workspace.close()
 
 
+@contextlib.contextmanager
+def opened_to_read(root: str) -> Iterator[Workspace]:
+    """The workspace of a folder for a reader beside the page. Errors tell why it cannot be read. It begins no
+    journal, also when the file goes away after this look."""
+    workspace = discover(root)
+    workspace.begins_journal = False
+    try:
+        look_at(workspace)
+        yield workspace
+    finally:
+        workspace.close()
+
+
 def look_at(workspace: Workspace) -> Identity | None:
     """The journal's file; None if there is none yet. StoreAway for a file that is not a journal: to
     open it would write it."""
