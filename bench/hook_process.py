@@ -74,6 +74,8 @@ def measure(plan: Plan) -> list[Row]:
     # A user of Claude Code: whose other clients this machine's user has does not matter.
     os.environ["HOME"] = os.path.join(plan.folder, "home")
     os.makedirs(os.path.join(os.environ["HOME"], ".claude", "projects"))
+    # The cache of compiled modules stays where it is: a process that nothing waits for may write it late.
+    os.symlink(os.path.join(own_home, ".cache"), os.path.join(os.environ["HOME"], ".cache"))
     try:
         launcher.install()
         rows = [_record(plan), *_tools(plan), *_quiet_stop(plan), *_stops(plan), _start(plan)]

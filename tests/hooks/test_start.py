@@ -21,6 +21,7 @@ from holdfast.clients.table import NAMES as CLIENTS
 from holdfast.hooks.session_start import TIP
 from holdfast.kernel import clock, failures
 from holdfast.kernel.workspace import discover
+from holdfast.processes import agent_process
 from holdfast.session import client_process, session_files
 from tests import warm
 from tests.hooks import client as one_client
@@ -316,8 +317,37 @@ def test_slots_of_sessions_that_nobody_ended_are_swept(repository: Path) -> None
     client_process.began(workspace, "old", "claude", alone=True)
     session_files.sweep(workspace, clock.now())
     assert session_files.read(workspace, "old", client_process.NAME)
-    session_files.sweep(workspace, clock.now() + session_files.FORGOTTEN_AFTER + clock.MINUTE)
+    later = clock.now() + session_files.FORGOTTEN_AFTER + clock.MINUTE
+    session_files.sweep(workspace, later)
     assert not session_files.read(workspace, "old", client_process.NAME)
+    client_process.began(workspace, "next", "claude", alone=True)
+    session_files.sweep(workspace, later + clock.HOUR)
+    assert session_files.read(workspace, "next", client_process.NAME), "once a day"
+    session_files.sweep(workspace, later + clock.DAY)
+    assert not session_files.read(workspace, "next", client_process.NAME)
+
+
+def test_the_slots_of_sessions_in_one_client_are_judged_by_one_look(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those before ours in the same client are over; a damaged slot counts as lately."""
+    workspace = discover()
+    for name in ("one", "two", "three"):
+        client_process.began(workspace, name, "claude", alone=True)
+    session_files.keep(
+        workspace, "damaged", client_process.NAME, {"session": "damaged", "process": {"pid": "x"}}
+    )
+    looks = []
+    state_of = agent_process.process_state
+
+    def looked(process: agent_process.AgentProcess | None) -> str:
+        looks.append(process)
+        return state_of(process)
+
+    monkeypatch.setattr(agent_process, "process_state", looked)
+    others = client_process.others_at_work(workspace, "three", clock.now())
+    assert [kept["session"] for kept in others] == ["damaged"]
+    assert len(looks) == 2
 
 
 def test_a_folder_that_cannot_be_written_keeps_no_pack_back(

@@ -91,6 +91,27 @@ def test_one_block_holds_a_module_and_all_that_it_imports(repository: Path, cach
     subprocess.run(words, check=True)
 
 
+@pytest.mark.parametrize(("face", "has_lines"), [("hooks", False), ("commands", True)])
+def test_only_commands_keep_the_lines_of_their_code(
+    cache: Path, face: str, has_lines: bool
+) -> None:
+    """A hook shows no traceback; an error is raised all the same, and tells its message."""
+    script = (
+        f"import sys; sys.path[0:0] = [{str(PACKAGE.parent)!r}]\n"
+        "from holdfast.kernel.code_cache import use_code_cache\n"
+        f"cache = use_code_cache({face!r})\n"
+        "from holdfast.kernel import plain_file\n"
+        "try:\n    plain_file.read_plain('/')\n"
+        "except OSError as error:\n    said = error.strerror\n"
+        "cache.add_loaded()\n"
+        "print(said, bool(plain_file.read_plain.__code__.co_linetable), sep=';')\n"
+    )
+    for expected in (True, has_lines):
+        words = [sys.executable, "-I", "-S", "-c", script]
+        done = subprocess.run(words, capture_output=True, check=True, text=True)
+        assert done.stdout == f"it is a folder;{expected}\n"
+
+
 def test_a_command_has_a_file_of_its_own(repository: Path, cache: Path) -> None:
     """What a module imports depends on what was loaded before it."""
     note()
