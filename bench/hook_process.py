@@ -69,13 +69,7 @@ SESSIONS_BY = {"claude": "CLAUDE_CODE_SESSION_ID", "gemini": "GEMINI_SESSION_ID"
 
 
 def measure(plan: Plan) -> list[Row]:
-    own_home = os.environ.get("HOME", "")
     os.environ["XDG_DATA_HOME"] = os.path.join(plan.folder, "data")
-    # A user of Claude Code: whose other clients this machine's user has does not matter.
-    os.environ["HOME"] = os.path.join(plan.folder, "home")
-    os.makedirs(os.path.join(os.environ["HOME"], ".claude", "projects"))
-    # The cache of compiled modules stays where it is: a process that nothing waits for may write it late.
-    os.symlink(os.path.join(own_home, ".cache"), os.path.join(os.environ["HOME"], ".cache"))
     try:
         launcher.install()
         rows = [_record(plan), *_tools(plan), *_quiet_stop(plan), *_stops(plan), _start(plan)]
@@ -85,7 +79,6 @@ def measure(plan: Plan) -> list[Row]:
         return [*rows, _crowd(plan)]
     finally:
         del os.environ["XDG_DATA_HOME"]
-        os.environ["HOME"] = own_home
 
 
 class Hook:
