@@ -1,4 +1,4 @@
-"""Claude Code's hooks, with the payloads that it sends, up to the bytes that it reads."""
+"""Claude Code's hooks, each in a process, with the payloads that it sends."""
 
 from __future__ import annotations
 

@@ -17,14 +17,13 @@ from typing import Any
 import pytest
 
 from holdfast.hooks.run import command
-from holdfast.kernel import canonical_json, failures
+from holdfast.kernel import failures
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
 from holdfast.session import sessions
 from tests import warm
 from tests.cli import conftest as command_line
 from tests.hooks import world as hooks_world
-from tests.hooks.in_process import respond_to_bytes
 from tests.hooks.loaded import loaded_by_entry
 from tests.trackers import fixtures
 from tests.trackers.fake_github import REPOSITORY, FakeGitHub
@@ -94,15 +93,11 @@ def every_byte_under(root: Path) -> bytes:
 def hook(
     event: str, sample: str = "", *, apart: bool = False, **changes: object
 ) -> subprocess.CompletedProcess[bytes]:
-    """Claude Code's hook, with its own payload from this folder. `apart`: in a process of its own, which
-    leaves others behind; a session's end has one that leaves none."""
+    """Claude Code's hook, with its own payload from this folder, in a process of its own. `apart`: one that
+    leaves others behind, as the client's does."""
     payload = json.loads((SAMPLES / f"claude.{sample or event}.json").read_text("utf-8"))
     payload = {**payload, "cwd": str(Path.cwd()), **changes}
-    content = json.dumps(payload).encode()
-    if event == "SessionEnd" and not apart:
-        done = hooks_world.send("claude", event, content)
-    else:
-        done = send(content, event, apart=apart)
+    done = send(json.dumps(payload).encode(), event, apart=apart)
     if event == "SessionEnd":
         _wait_for_the_end(str(payload.get("session_id") or ""))
     return done
@@ -126,12 +121,10 @@ def _wait_for_the_end(session: str) -> None:
 
 
 def send(payload: bytes, event: str, *, apart: bool = False) -> subprocess.CompletedProcess[bytes]:
+    if not apart:
+        return hooks_world.send("claude", event, payload)
     words = command("claude", event)
-    if apart:
-        return warm.run(words, input=payload, capture_output=True, timeout=PATIENCE)
-    answer = respond_to_bytes("claude", event, payload)
-    printed = canonical_json.dumps(answer).encode() if answer else b""
-    return subprocess.CompletedProcess(words, 0, printed, b"")
+    return warm.run(words, input=payload, capture_output=True, timeout=PATIENCE)
 
 
 def said(done: subprocess.CompletedProcess[bytes]) -> dict[str, Any]:
