@@ -1,4 +1,4 @@
-"""One record behind a known tip is one statement, which psycopg prepares when it repeats."""
+"""One record behind a known tip is one statement, which is prepared when it repeats."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import pytest
 
 from holdfast.journal.chain import verify
 from holdfast.journal.interface import Append
-from holdfast.kernel.errors import HoldfastError
+from holdfast.journal.postgres.statement import PREPARED_AFTER
+from holdfast.kernel.errors import FenceLost, HoldfastError, VersionConflict
 from tests.journal.conformance.examples import draft
 
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from tests.journal.postgres.conftest import Open
 
 STREAM = "note:one-statement"
-# psycopg prepares a statement that it sent five times.
-MANY = 10
+# The first append makes the stream, which is another statement.
+MANY = PREPARED_AFTER + 3
 
 
 def _append(journal: PostgresJournal, version: int, **facts: str) -> None:
@@ -55,6 +56,47 @@ def test_a_prepared_statement_that_is_discarded_inside_a_transaction_loses_nothi
         _append(journal, MANY)
     _append(journal, MANY + 1)
     assert _is_whole(journal, MANY + 2)
+
+
+def test_a_prepared_statement_that_a_pooler_discarded_is_prepared_again(open_journal: Open) -> None:
+    journal = open_journal()
+    for version in range(MANY):
+        _append(journal, version)
+    before = dict(journal.session().prepared)
+    journal.session().execute("DEALLOCATE ALL")
+    for version in range(MANY, MANY + 2):
+        _append(journal, version)
+    after = journal.session().prepared
+    assert before.keys() == after.keys()
+    assert set(before.values()).isdisjoint(after.values())
+    assert _is_whole(journal, MANY + 2)
+
+
+def test_a_prepared_append_behind_an_old_version_is_refused(open_journal: Open) -> None:
+    journal, other = open_journal(), open_journal()
+    for version in range(MANY):
+        _append(journal, version)
+    assert journal.session().prepared
+    other.load(STREAM)
+    _append(other, MANY)
+    with pytest.raises(VersionConflict):
+        _append(journal, MANY)
+    assert _is_whole(journal, MANY + 1)
+
+
+def test_a_life_that_was_taken_over_writes_nothing_by_a_prepared_statement(
+    open_journal: Open,
+) -> None:
+    journal, other = open_journal(), open_journal()
+    [begun] = journal.commit([Append(STREAM, [draft()], expected=0, grant=True)])
+    for version in range(1, MANY):
+        journal.commit([Append(STREAM, [draft()], expected=version, fence=begun["fence"])])
+    assert journal.session().prepared
+    other.commit([Append(STREAM, [draft()], expected=MANY, grant=True)])
+    with pytest.raises(FenceLost):
+        journal.commit([Append(STREAM, [draft()], expected=MANY, fence=begun["fence"])])
+    assert _is_whole(journal, MANY + 1)
+    assert len(journal.refusals(STREAM)) == 1
 
 
 def test_a_new_connection_prepares_anew(open_journal: Open) -> None:

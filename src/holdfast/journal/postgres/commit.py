@@ -40,32 +40,25 @@ def append_one(session: ServerSession, workspace: int, append: Append, tip: Tip)
     (draft,) = append.drafts
     version, previous = tip[0] + 1, tip[1]
     salt, body_hash, record_hash = seal(previous, append.stream, version, append.fence, draft)
-    row = session.execute(
-        rows.APPEND,
-        {
-            "workspace": workspace,
-            "stream": append.stream,
-            "version": version,
-            "previous": previous,
-            "fence": append.fence,
-            "weight": weight_of(draft["text"]),
-            "id": draft["id"],
-            "at": draft["at"],
-            "actor": draft["actor"],
-            "kind": draft["kind"],
-            "salt": salt,
-            "body": draft["text"],
-            "body_hash": body_hash,
-            "hash": record_hash,
-        },
-    ).fetchone()
+    fence = append.fence
+    # In the order of rows.APPEND.
+    given = [
+        *(b"%d" % workspace, b"%d" % version, record_hash, draft["at"].encode()),
+        *(b"%d" % weight_of(draft["text"]), append.stream.encode(), previous),
+        *(None if fence is None else b"%d" % fence, draft["id"].encode(), draft["actor"].encode()),
+        *(draft["kind"].encode(), salt, draft["text"].encode(), body_hash),
+    ]
+    statement = rows.APPEND if fence is None else rows.APPEND_FENCED
+    statement.send(session, given)
+    # While the server works; it tells the number.
+    record = written_record(draft, 0, append.stream, version, fence, record_hash)
+    row = statement.answer(session, given)
     if row is None:
         return None
-    seq, held, deltas, snapshot_bytes, number = row
+    record["seq"], held, deltas, snapshot_bytes, number = row
     if snapshot_is_due(append, deltas, snapshot_bytes):
         with session.pipeline(), session.transaction():
             store_snapshot(session, number, version, append.state)
-    record = written_record(draft, seq, append.stream, version, append.fence, record_hash)
     return receipt_of(append.stream, version, held, [record], duplicate=False)
 
 

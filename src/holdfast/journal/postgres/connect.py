@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any, TypeVar
 
+    from holdfast.journal.postgres.statement import Statement
     from holdfast.kernel.clock import Anchor
 
     Done = TypeVar("Done")
@@ -72,9 +73,15 @@ logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 class ServerSession(psycopg.Connection):
     """A connection that does not wait for ever for a server that has stopped thinking. `anchor` is what
-    the server's clock said when it was made."""
+    the server's clock said when it was made; `sent` says how often each `Statement` was sent, `prepared` what
+    it is called on the server."""
 
     anchor: clock.Anchor
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.sent: dict[Statement, int] = {}
+        self.prepared: dict[Statement, bytes] = {}
 
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
         if timeout is not None:

@@ -157,15 +157,16 @@ class PostgresJournal(Sessions):
         views: Sequence[ViewRow] = (),
         effects: Sequence[Effect] = (),
     ) -> list[Receipt]:
-        tries, attempt = 0, new_id()
+        tries, attempt = 0, ""
 
         def once(session: ServerSession) -> list[Receipt]:
-            nonlocal tries
+            nonlocal tries, attempt
             tries += 1
             tried: list[Append] = []
             try:
                 receipts = self._commit(session, appends, views, effects, tried)
-                self._let_go(done=True)
+                if session.pgconn.transaction_status != IDLE:
+                    session.commit()
                 if any(receipt["records"] for receipt in receipts):
                     self._bell.ring(session, self._number)
                 return receipts
@@ -180,6 +181,7 @@ class PostgresJournal(Sessions):
                     raise
                 conflict = error if isinstance(error, Conflict) else id_taken(tried[-1])
                 if not conflict.retryable:
+                    attempt = attempt or new_id()
                     keep_refused(session, self._number, attempt, tried[-1], conflict.message)
                 raise conflict from None
 
@@ -202,13 +204,10 @@ class PostgresJournal(Sessions):
         finally:
             self._let_go()
 
-    def _let_go(self, *, done: bool = False) -> None:
+    def _let_go(self) -> None:
         """End the transaction of a writer that is alone, if this one is."""
         session = self.present()
-        if session is None or session.info.transaction_status == IDLE:
-            return
-        if done:
-            session.commit()
+        if session is None or session.pgconn.transaction_status == IDLE:
             return
         try:
             session.rollback()

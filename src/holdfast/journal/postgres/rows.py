@@ -11,6 +11,7 @@ from holdfast.journal.interface import (
     head_of,
     record_of,
 )
+from holdfast.journal.postgres.statement import Statement
 from holdfast.kernel import canonical_json
 from holdfast.kernel.text import without_nul
 
@@ -91,21 +92,31 @@ ADVANCE = (
 
 # The short way, for one record after one that this writer knows: everything in one statement. The
 # stream's row is locked after the counter's, because it is joined to what the counter gave.
-APPEND = (
+_APPEND = (
     "WITH counter AS (UPDATE holdfast.workspaces SET seq = seq + 1"
     "  WHERE number = %(workspace)s AND held = '' RETURNING seq),"
     " stream AS (UPDATE holdfast.streams s SET version = %(version)s, hash = %(hash)s,"
     "  seen_at = greatest(seen_at, %(at)s), delta_bytes = delta_bytes + %(weight)s FROM counter"
     "  WHERE s.workspace = %(workspace)s AND s.name = %(stream)s AND s.version = %(version)s - 1"
-    "  AND s.hash = %(previous)s AND s.closed_at IS NULL"
-    "  AND (%(fence)s::bigint IS NULL"
-    f"   OR %(fence)s::bigint = s.fence AND %(fence)s::bigint = {_HELD_FENCE})"
+    "  AND s.hash = %(previous)s AND s.closed_at IS NULL{held}"
     "  RETURNING s.number, s.fence, s.delta_bytes, s.snapshot_bytes, counter.seq),"
     " written AS (INSERT INTO holdfast.records (workspace, seq, id, stream, version, at, actor,"
     "  fence, kind, salt, body, body_hash, hash)"
     "  SELECT %(workspace)s, stream.seq, %(id)s, stream.number, %(version)s, %(at)s, %(actor)s,"
     "  %(fence)s::bigint, %(kind)s, %(salt)s, %(body)s, %(body_hash)s, %(hash)s FROM stream)"
     " SELECT seq, fence, delta_bytes, snapshot_bytes, number FROM stream"
+)
+_APPENDED = (
+    *("workspace", "version", "hash", "at", "weight", "stream", "previous", "fence"),
+    *("id", "actor", "kind", "salt", "body", "body_hash"),
+)
+_DIGITS = ("workspace", "version", "weight", "fence")
+# Two, because the server prepares for the look at the fence also where there is none.
+APPEND = Statement(_APPEND.format(held=""), _APPENDED, _DIGITS)
+APPEND_FENCED = Statement(
+    _APPEND.format(held=f" AND %(fence)s::bigint = s.fence AND %(fence)s::bigint = {_HELD_FENCE}"),
+    _APPENDED,
+    _DIGITS,
 )
 # Never back to an older one: retention may have removed the records between the two.
 SNAPSHOT = (
