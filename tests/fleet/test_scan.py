@@ -141,7 +141,7 @@ def test_what_others_write_is_read_as_it_is(tmp_path: Path) -> None:
     first = scan(str(tmp_path))[0]
     said = first.parse()
     assert {name: said[name] for name in strange} == strange
-    assert (first.status, first.feature, first.stage) == (
+    assert (first.status, said["feature"], said["stage"]) == (
         "PAUSED",
         "feature_02_team_penalty",
         "S2.P2",
@@ -217,6 +217,38 @@ def test_what_is_no_regular_file_is_corrupted(tmp_path: Path) -> None:
     problems = [seen.problem for seen in scan(str(tmp_path))]
     assert problems[1:4] == ["a link to secondary_a.json", "a link to nowhere", "a folder"]
     assert problems[4] == "not a regular file"
+
+
+def test_a_look_takes_nothing_out_of_a_pipe(tmp_path: Path) -> None:
+    pipe = put(tmp_path, "secondary_a.json", saved()).with_name("secondary_b.json")
+    os.mkfifo(pipe)
+    both = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+    try:
+        os.write(both, b"for another program")
+        os.utime(pipe, ns=(0, 0))
+        assert [seen.problem for seen in scan(str(tmp_path))] == ["", "not a regular file"]
+        assert os.read(both, 100) == b"for another program"
+    finally:
+        os.close(both)
+
+
+def test_a_file_that_changes_while_it_is_read_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = put(tmp_path, "secondary_a.json", saved(phase="old"))
+    read, reads = os.pread, []
+
+    def then_written(descriptor: int, size: int, offset: int) -> bytes:
+        content = read(descriptor, size, offset)
+        reads.append(content)
+        # In place, and of another size: the times alone may be of the same step of the clock.
+        path.write_text(text_of(saved(phase="new" * len(reads))))
+        return content
+
+    monkeypatch.setattr(os, "pread", then_written)
+    seen = only(tmp_path)
+    assert len(reads) == 2
+    assert seen.parse()["phase"] == "newnew"
 
 
 def test_a_folder_that_is_a_link_is_looked_into(tmp_path: Path) -> None:
