@@ -63,6 +63,16 @@ print(json.dumps({"waits": waits}))
 
 # A long session's transcript.
 LINES, LINE = 1_500, 1_000
+# What no launcher in bash can do without: the mark read, a look for the files that could want Python, and the time
+# of the event. It decides nothing about the command.
+ALONE = """{{ IFS= read -r root && IFS= read -r home && IFS= read -r state && IFS= read -r flags; }} \\
+  <{marks}/codex.$PPID || exit 1
+[ "$PWD" = "$root" ] && [ -f "$home/quiet" ] && ! [ -e "$home/latch" -o -e "$home/forward" -o -d "$home/alerts" -o \\
+  -d "$root/.autopilot" -o -d "$root/.holdfast/lives" ] || exit 1
+true >"$root/.holdfast/seen/codex.bench"
+exit 0
+"""
+BASH_ALONE = "bash, the mark and the tests alone"
 # What each client starts its hooks with, and what tells them whose session it is.
 SHELLS = {"claude": "/bin/sh", "codex": "/bin/bash", "gemini": "/bin/bash"}
 SESSIONS_BY = {"claude": "CLAUDE_CODE_SESSION_ID", "gemini": "GEMINI_SESSION_ID"}
@@ -89,15 +99,15 @@ class Hook:
         self.facts = facts
         self.answer = b""
         if client == "opencode":
-            self._words = launcher.command(client, event)
+            self.words = launcher.command(client, event)
         else:
             made = launcher.line if client == "codex" else launcher.sourced_line
-            self._words = [SHELLS[client], "-c", made(client, event, *words)]
+            self.words = [SHELLS[client], "-c", made(client, event, *words)]
 
     def __call__(self, session: str = "bench") -> float:
         told = {"session_id": session, "cwd": self.folder, **self.facts}
         variable = SESSIONS_BY.get(self.client, "OPENCODE_SESSION_ID")
-        taken, self.answer = piped(self._words, self.folder, json.dumps(told), {variable: session})
+        taken, self.answer = piped(self.words, self.folder, json.dumps(told), {variable: session})
         return taken
 
 
@@ -189,6 +199,7 @@ def _tools(plan: Plan) -> list[Row]:
             hooks[client] = Hook(client, events[position], folder, **paths, **used)
             contenders[client] = hooks[client]
         contenders.update(_floors(plan.folder))
+        contenders[BASH_ALONE] = _tests_alone(hooks["codex"], plan.folder)
         samples = take_turns(f"{when} a tool", contenders, plan.rounds(100, 15))
         if any(hook.answer for hook in hooks.values()):
             raise RuntimeError("a hook had something to say")
@@ -199,8 +210,30 @@ def _tools(plan: Plan) -> list[Row]:
             # The client starts this shell before any line of ours: no launcher can be below it.
             own = (row.ours / row.base) - float(row.peers[shell])
             row.remark = f"{row.peers[shell]:.2f} of it is {shell} alone; ours is {own:.2f}"
+            if client == "codex":
+                row.remark += (
+                    f"; {row.peers[BASH_ALONE]:.2f} is {BASH_ALONE}, which reads no payload"
+                )
             rows.append(row)
     return rows
+
+
+def _tests_alone(hook: Hook, folder: str) -> Contender:
+    """The line of the settings with a file of the tests alone in the launcher's place."""
+    path = os.path.join(folder, "alone.sh")
+    with open(path, "w", encoding="utf-8") as file:
+        marks = os.path.join(launcher.folder_of_user(), launcher.SESSIONS)
+        file.write(ALONE.format(marks=launcher.quote(marks)))
+    words = [word.replace(launcher.path(), path) for word in hook.words]
+    payload = json.dumps({"session_id": "bench", "cwd": hook.folder, **hook.facts})
+
+    def start() -> float:
+        taken, _ = piped(words, hook.folder, payload)
+        if not os.path.exists(os.path.join(hook.folder, ".holdfast", "seen", "codex.bench")):
+            raise RuntimeError("the tests alone did not come to their end")
+        return taken
+
+    return start
 
 
 def _quiet_stop(plan: Plan) -> list[Row]:
