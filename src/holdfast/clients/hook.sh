@@ -10,7 +10,7 @@ trap 'exit 0' 0
 exec 2>/dev/null
 set +e +u -f
 client=$1 event=$2 unread=$3
-has_payload='' python='' entry='' libraries='' verdict=ask known_root='' is_usual=''
+has_payload='' python='' entry='' libraries='' known_root='' is_usual=''
 
 case $event in
 PreToolUse | BeforeTool | tool.execute.before) means=tool ;;
@@ -84,6 +84,99 @@ is_harmless() {
 }
 
 [ "$is_usual" ] && [ $means = tool ] && { [ "$unread" = unread ] || is_harmless; } && true >"$seen" && exit 0
+
+# The interpreter and the package to start: those that are written down; else, after a reinstall under
+# another Python, what is in the same environment now.
+find_python() {
+  [ -r "$here/python" ] && . "$here/python"
+  [ -n "$entry" ] || return 1
+  [ -r "$entry" ] && [ -x "$python" ] && return 0
+  if [ -x "$python" ]; then
+    set +f
+    for found in "${python%/bin/*}"/lib/python3*/site-packages/holdfast/hooks/entry.py; do
+      [ -r "$found" ] || continue
+      entry=$found libraries=${found%/holdfast/hooks/entry.py}
+      set -f
+      return 0
+    done
+    set -f
+  fi
+  return 1
+}
+
+# What Python needs to leave marks for this file.
+tell_python() {
+  export _HOLDFAST_LAUNCHER="$here" _HOLDFAST_VERSION="$version"
+  export _HOLDFAST_CLIENT_PID="$PPID"
+}
+
+run_python() {
+  if find_python; then
+    "$python" -I -S "$entry" "$libraries" "$@"
+  elif program=$(command -v holdfast) && [ -x "$program" ]; then
+    "$program" hook "$@"
+  else
+    return 127
+  fi
+}
+
+# One line for the next `holdfast doctor`. A file for each event, so that they stay few and small.
+note_failure() {
+  find_python
+  if [ -z "$python" ]; then
+    reason="No installation of holdfast is known to $here/hook.sh."
+  elif [ ! -x "$python" ]; then
+    reason="$python is not there any more."
+  elif [ ! -r "$entry" ]; then
+    reason="holdfast is not installed for $python any more."
+  else
+    reason=$("$python" -I -S -c 'import sys; sys.path[:0] = sys.argv[1:]; import holdfast.hooks.run' \
+      "${entry%/holdfast/hooks/entry.py}" "$libraries" 2>&1 </dev/null)
+    reason=${reason##*"
+"}
+    [ -n "$reason" ] || reason="$python ended with $1."
+  fi
+  printf '%s\n' "$reason" "$PWD" >"$here/failed/$client.$event"
+}
+
+# Let Python answer, and go. When it cannot be started, a stop still denies the tool.
+ask() {
+  tell_python
+  if [ "$has_payload" ]; then
+    printf '%s\n' "$payload" | run_python "$client" ${event:+"$event"}
+  else
+    run_python "$client" ${event:+"$event"}
+  fi
+  status=$?
+  [ $status = 0 ] && exit 0
+  note_failure "$status"
+  [ $means = tool ] && deny_if_stopped
+  exit 0
+}
+
+# Nothing to answer: the event is kept in a file, and a process that the client does not wait for takes it
+# from there. Of a turn, Python wrote down before what it needs to know; the rest is told by the payload.
+keep() {
+  kept=$root/.holdfast/pending/$client.$event.$session.$$
+  set -C
+  case $event in
+  Stop | AfterAgent) printf '%s\n' "$turn" >"$kept" ;;
+  *) [ -x /bin/cat ] && /bin/cat >"$kept" ;;
+  esac
+  written=$?
+  set +C
+  if [ $written != 0 ]; then
+    has_payload=1 payload=$turn
+    ask
+  fi
+  tell_python
+  # It holds the client's pipe, and empties it: Codex takes a payload that it cannot write for an error.
+  exec 3<&0
+  { run_python pending "$root" || note_failure $?; } <&3 >/dev/null 2>&1 &
+  exit 0
+}
+
+[ "$is_usual" ] && [ $means = turn ] && [ "$flags" = 'plain calm' ] && [ ! -e "$state" ] && true >"$seen" && keep
 
 # Whatever else may be in a workspace. 1 when Python has to answer; 0 when a turn or a session ends and it need
 # not; otherwise this ends the hook.
@@ -176,77 +269,8 @@ if [ "$known_root" ] && [ -z "$has_payload" ] && find_and_look; then
   if [ $means = compress ] && [ -e "$mark.captured" ]; then
     [ "$seen" -nt "$mark.captured" ] || [ "$mark.since" -nt "$seen" ] || exit 0
   fi
-  [ "$flags" = 'plain calm' ] && [ ! -e "$state" ] && verdict=keep
+  [ "$flags" = 'plain calm' ] && [ ! -e "$state" ] && keep
 fi
-
-# The interpreter and the package to start: those that are written down; else, after a reinstall under
-# another Python, what is in the same environment now.
-find_python() {
-  [ -r "$here/python" ] && . "$here/python"
-  [ -n "$entry" ] || return 1
-  [ -r "$entry" ] && [ -x "$python" ] && return 0
-  if [ -x "$python" ]; then
-    set +f
-    for found in "${python%/bin/*}"/lib/python3*/site-packages/holdfast/hooks/entry.py; do
-      [ -r "$found" ] || continue
-      entry=$found libraries=${found%/holdfast/hooks/entry.py}
-      set -f
-      return 0
-    done
-    set -f
-  fi
-  return 1
-}
-
-# What Python needs to leave marks for this file.
-tell_python() {
-  export _HOLDFAST_LAUNCHER="$here" _HOLDFAST_VERSION="$version"
-  export _HOLDFAST_CLIENT_PID="$PPID"
-}
-
-run_python() {
-  if find_python; then
-    "$python" -I -S "$entry" "$libraries" "$@"
-  elif program=$(command -v holdfast) && [ -x "$program" ]; then
-    "$program" hook "$@"
-  else
-    return 127
-  fi
-}
-
-# Let Python answer, and go. When it cannot be started, a stop still denies the tool.
-ask() {
-  tell_python
-  if [ "$has_payload" ]; then
-    printf '%s\n' "$payload" | run_python "$client" ${event:+"$event"}
-  else
-    run_python "$client" ${event:+"$event"}
-  fi
-  status=$?
-  [ $status = 0 ] && exit 0
-  note_failure "$status"
-  [ $means = tool ] && deny_if_stopped
-  exit 0
-}
-
-# One line for the next `holdfast doctor`. A file for each event, so that they stay few and small.
-note_failure() {
-  find_python
-  if [ -z "$python" ]; then
-    reason="No installation of holdfast is known to $here/hook.sh."
-  elif [ ! -x "$python" ]; then
-    reason="$python is not there any more."
-  elif [ ! -r "$entry" ]; then
-    reason="holdfast is not installed for $python any more."
-  else
-    reason=$("$python" -I -S -c 'import sys; sys.path[:0] = sys.argv[1:]; import holdfast.hooks.run' \
-      "${entry%/holdfast/hooks/entry.py}" "$libraries" 2>&1 </dev/null)
-    reason=${reason##*"
-"}
-    [ -n "$reason" ] || reason="$python ended with $1."
-  fi
-  printf '%s\n' "$reason" "$PWD" >"$here/failed/$client.$event"
-}
 
 deny_if_stopped() {
   for start in "$CLAUDE_PROJECT_DIR" "$GEMINI_PROJECT_DIR" "$QWEN_PROJECT_DIR" "$COPILOT_PROJECT_DIR" "$PWD"; do
@@ -276,24 +300,4 @@ deny() {
   exit 0
 }
 
-[ $verdict = keep ] || ask
-
-# Nothing to answer: the event is kept in a file, and a process that the client does not wait for takes it
-# from there. Of a turn, Python wrote down before what it needs to know; the rest is told by the payload.
-kept=$root/.holdfast/pending/$client.$event.$session.$$
-set -C
-case $event in
-Stop | AfterAgent) printf '%s\n' "$turn" >"$kept" ;;
-*) [ -x /bin/cat ] && /bin/cat >"$kept" ;;
-esac
-written=$?
-set +C
-if [ $written != 0 ]; then
-  has_payload=1 payload=$turn
-  ask
-fi
-tell_python
-# It holds the client's pipe, and empties it: Codex takes a payload that it cannot write for an error.
-exec 3<&0
-{ run_python pending "$root" || note_failure $?; } <&3 >/dev/null 2>&1 &
-exit 0
+ask
