@@ -176,7 +176,10 @@ keep() {
   exit 0
 }
 
-[ "$is_usual" ] && [ $means = turn ] && [ "$flags" = 'plain calm' ] && [ ! -e "$state" ] && true >"$seen" && keep
+if [ "$is_usual" ] && [ $means = turn ]; then
+  [ "$flags" = 'plain calm' ] && [ ! -e "$state" ] && true >"$seen" && keep
+  ask
+fi
 
 # Whatever else may be in a workspace. 1 when Python has to answer; 0 when a turn or a session ends and it need
 # not; otherwise this ends the hook.
