@@ -38,7 +38,13 @@ $(DEMO)/.ready: pyproject.toml requirements/dev.lock $(shell git ls-files src 2>
 demo: $(DEMO)/.ready ## the main story, in a temporary repository; FAST=1 does not pause
 	@$(DEMO)/bin/holdfast demo $(if $(FAST),--fast)
 
-test: $(READY) ## all tests but the slow proofs and the real clients; the ten slowest at the end
+# The tests are compiled once, not once in each worker.
+$(VENV)/.compiled: $(READY)
+	@$(BIN)/python -m compileall -q -j 2 src
+	@$(BIN)/python -m pytest --collect-only -qq --ignore=tests/real_clients > /dev/null
+	@touch $@
+
+test: $(VENV)/.compiled ## all tests but the slow proofs and the real clients; the ten slowest at the end
 	@scripts/need chromium || test -z "$(CI)"
 	@scripts/need ip iproute2 || test -z "$(CI)"
 	@$(BIN)/python -m pytest -n 4 --dist worksteal --durations=10 --ignore=tests/real_clients -m "not proof and not clients" $(RERUNS)
