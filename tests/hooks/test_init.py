@@ -488,12 +488,12 @@ def test_a_file_that_was_there_is_not_hidden_and_its_user_is_told(
 
 def test_doctor_says_that_git_sees_settings(repository: Path, holdfast: Holdfast) -> None:
     holdfast("init", "--client", "claude")
-    assert "ok  Git does not see our own files" in holdfast("doctor").out
+    assert "ok  Git does not see the settings that `holdfast init` made" in holdfast("doctor").out
     Path(".git/info/exclude").write_text("")
     seen = holdfast("doctor").out
     assert "Git sees .claude/settings.local.json, .mcp.json, which `holdfast init` made." in seen
     holdfast("doctor", "--fix")
-    assert "ok  Git does not see our own files" in holdfast("doctor").out
+    assert "ok  Git does not see the settings that `holdfast init` made" in holdfast("doctor").out
 
 
 def test_a_server_that_can_be_registered_now_is_what_doctor_names(

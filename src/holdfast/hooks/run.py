@@ -222,8 +222,8 @@ def _leave_marks(
 
 
 def forward(workspace: Workspace) -> None:
-    """Where there is a server: see to it that a forwarder brings it what this hook wrote, and this
-    machine what was said there. Without one there is no such file."""
+    """Start the forwarder if this workspace uses a server: it brings the server what this hook wrote, and this
+    machine what was written there."""
     if not workspace.spools and not os.path.exists(f"{workspace.home}/forward"):
         return
     from holdfast.remote.offline import start_forwarder

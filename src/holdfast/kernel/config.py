@@ -80,7 +80,7 @@ SETTINGS: dict[str, tuple[Any, str]] = {
     ),
     "fleet.inclusive": (
         False,
-        "Exactly 30 and 60 minutes of silence count already, as a sibling document reads them.",
+        "Exactly 30 and 60 minutes of silence count already, as `stale_agent_protocol.md` reads them.",
     ),
     "fleet.epic": ("", "The folder of the fleet's files; empty is the worktree's top."),
     "loop.lock_seconds": (30, "How long a command waits for a track's `.metadata.lock`."),

@@ -72,7 +72,7 @@ def trust(workspace: Workspace, url: str, at: str) -> None:
 
 
 def forget(workspace: Workspace, url: str) -> bool:
-    """Take it back; whether there was one."""
+    """Withdraw the trust in a URL. False if it was not trusted."""
     key = key_of(workspace)
     if not is_trusted(workspace, url):
         return False

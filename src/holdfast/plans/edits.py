@@ -48,7 +48,7 @@ class Edited:
                 self.look_at(id)
 
     def too_late(self, id: str) -> str:
-        """What became of the file of a plan that is done, when its text is not what it went by."""
+        """How the file of a finished plan differs from the text that the run used; empty if it does not."""
         plan = self._stream.state["plans"][id]
         path, identity = self._file(id)
         if self._seen.get(id) == identity:

@@ -61,7 +61,7 @@ class Mirror:
         return until
 
     def _everything(self, lives: set[str]) -> Iterable[str]:
-        """What may be other than it stands here: a server that was not followed may even be another."""
+        """The streams whose copy here may differ from the server's: all of them, since this machine did not follow it."""
         long_ago = clock.precise(clock.now() - PAST)
         for prefix in MIRRORED:
             for head in self.server.heads(prefix):

@@ -180,7 +180,7 @@ def stated_part(
 def _stated_lines(
     state: SessionState, known: set[str], *, went_on: bool, done: str, failing: set[str]
 ) -> Iterator[str]:
-    """What was stated. A status or a next action that work has overtaken is called one of then. `known`
+    """The lines of what was stated. They say so of a status or a next action if work went on since. `known`
     files are listed as edited, and need not be named again."""
     progress, last = state["progress"], state["last"]
     prompt = progress["prompt"]

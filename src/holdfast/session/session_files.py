@@ -109,8 +109,8 @@ def seen_at(workspace: Workspace, session: str, name: str) -> int | None:
 
 
 def is_due(workspace: Workspace, session: str, name: str, every: int, now: int) -> bool:
-    """Whether it is time again; if so, the time begins anew. A clock that was set back is no reason
-    to wait, and one hook of several at once is told yes."""
+    """Whether `every` has passed since the last time; if so, the interval begins anew. A clock that was set back
+    is no reason to wait. Of several hooks at once, one gets True."""
     import fcntl
 
     try:

@@ -1,6 +1,6 @@
 """Record what the real clients write down: `python -m tests.clients.transcripts.record FOLDER [CLIENT...]`.
 
-Each client runs against the stub model in a network of its own (see tests/clients) and works through
+Each client runs against the stub model in a network of its own (see tests/real_clients) and works through
 one short script: read, edit, list its tasks, run a test that fails, say what comes next. FOLDER then
 holds a home and a project per client, and `samples/` what Gemini CLI and opencode wrote.
 """

@@ -1,4 +1,4 @@
-"""The command line that starts a client with a first prompt; tests/clients runs the real ones."""
+"""The command line that starts a client with a first prompt; tests/real_clients runs the real ones."""
 
 from __future__ import annotations
 

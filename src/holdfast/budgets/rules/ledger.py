@@ -312,8 +312,8 @@ def _pending(state: BudgetState, body: Any) -> dict[str, Pending]:
 
 
 def _has_fallen(pending: Pending, type: str, body: Any) -> bool:
-    """An unknown value tells nothing; nor does another session's, but for the context: a new session
-    begins with an empty one."""
+    """Whether a value fell below the limit that waits. An unknown value does not tell, nor does another
+    session's value, except the context: a new session begins with an empty one."""
     if body["values"][type] is None:
         return False
     return type == "context" or pending["session_id"] == body["session"]

@@ -33,7 +33,8 @@ def answer(
 ) -> Reply:
     """Show where the journal is, what it holds, and what needs attention.
 
-    With --watch it is shown live: piped, the whole text again each time; with --json, one line of JSON.
+    With --watch it is shown live: piped, the whole text again each time; with --json, one object a line
+    and the envelope at the end.
     """
     if watch:
         return _watch(call, every, rounds)
@@ -50,7 +51,7 @@ def _watch(call: Call, every: int | None, rounds: int | None) -> Reply:
     from holdfast.cli.live_screen import EVERY, watch
 
     if rounds == 0:
-        raise Usage("--rounds is at least 1.")
+        raise Usage("--rounds is at least 1.", hint="Leave it out to go on until Ctrl+C.")
     status: list[Status] = []
 
     def look() -> tuple[dict[str, object], list[str]]:

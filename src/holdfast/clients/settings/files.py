@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     Status = Literal["installed", "already", "left", "removed", "restored", "absent"]
 
     class Put(TypedDict):
-        """A file's text with what is ours in it, the pieces that were put in, and what the user should
-        know about what was not."""
+        """The text of a file with our entries, the entries that were added, and notes on those that were
+        not."""
 
         text: str
         pieces: list[str]

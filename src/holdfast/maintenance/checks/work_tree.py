@@ -211,7 +211,11 @@ def check_ignored(workspace: Workspace, fix: bool) -> Check:
         hide_from_git(workspace)
         seen = _settings_seen(workspace)
         if not seen:
-            return new_check("ignored", "Git does not see our own files", fixed="hidden from git")
+            return new_check(
+                "ignored",
+                "Git does not see the settings that `holdfast init` made",
+                fixed="hidden from git",
+            )
     if seen:
         return new_check(
             "ignored",
@@ -221,10 +225,14 @@ def check_ignored(workspace: Workspace, fix: bool) -> Check:
             fix="holdfast doctor --fix",
         )
     if not os.path.isdir(workspace.tool_folder) or os.path.exists(ignore):
-        return new_check("ignored", "Git does not see our own files")
+        return new_check("ignored", "Git does not see the settings that `holdfast init` made")
     if fix:
         workspace.prepare_tool_folder()
-        return new_check("ignored", "Git does not see our own files", fixed=".gitignore written")
+        return new_check(
+            "ignored",
+            "Git does not see the settings that `holdfast init` made",
+            fixed=".gitignore written",
+        )
     return new_check(
         "ignored",
         f"{ignore} is missing.",

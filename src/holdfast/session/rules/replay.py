@@ -1,7 +1,7 @@
 """Make a session's edits again, on the text that they were made on. Pure.
 
-An edit is made again only where there is no doubt: its old text stands there exactly once, or it says
-itself that it means every place. One of which that is not true is left out, with the reason.
+An edit is made again only where there is no doubt: its old text stands there exactly once, or the edit
+replaces every occurrence. Other edits are left out, with the reason.
 """
 
 from __future__ import annotations
