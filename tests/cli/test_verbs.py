@@ -69,7 +69,8 @@ def test_history_of_one_stream_and_of_one_kind(holdfast: Holdfast) -> None:
     holdfast("note", "there", "--to", "b")
     assert "there" not in holdfast("history", "note:a").out
     assert "here" in holdfast("history", "note:*").out
-    assert holdfast("history", "--kind", "quarantined").out == "No such records.\n"
+    told = holdfast("history", "--kind", "checkpoint").out
+    assert told == "No such records. There are: noted.\n"
 
 
 def test_history_is_stable_when_piped(holdfast: Holdfast) -> None:

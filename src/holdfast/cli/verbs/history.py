@@ -36,6 +36,8 @@ SHORT_ID = 8
 LONGEST_ACTOR = 16
 SHORTEST_TEXT = 30
 WIDTH_IN_A_PIPE = 200
+# So many of the newest records are asked for their kinds.
+LOOKED_FOR_KINDS = 500
 
 
 @click.command()
@@ -43,7 +45,11 @@ WIDTH_IN_A_PIPE = 200
 @click.option(
     "-n", "--limit", default=DEFAULT_LIMIT, show_default=True, help="Show at most this many."
 )
-@click.option("--kind", default="", help="Show only records of this kind.")
+@click.option(
+    "--kind",
+    default="",
+    help="Show only records of this kind, such as captured (a checkpoint) or noted.",
+)
 @click.option(
     "--before", metavar="SEQ", type=int, help="Show only records before this sequence number."
 )
@@ -62,14 +68,19 @@ def history_command(call: Call, stream: str, limit: int, kind: str, before: int 
     if len(records) == limit:
         options = f"{f' {stream}' if stream else ''} --before {records[-1]['seq']}"
         next.append(f"holdfast history{options}")
-    return Reply({"records": records}, _history_lines(records, call.now), next=next, pages=True)
+    lines = _history_lines(records, call.now) if records else [_none_of(call, stream, kind)]
+    return Reply({"records": records}, lines, next=next, pages=True)
+
+
+def _none_of(call: Call, stream: str, kind: str) -> str:
+    """No record; and which kinds there are, since a history shows them by other words."""
+    others = history(call.workspace, {"stream": stream, "limit": LOOKED_FOR_KINDS}) if kind else []
+    kinds = ", ".join(sorted({record["kind"] for record in others}))
+    return f"No such records. There are: {kinds}." if kinds else "No such records."
 
 
 def _history_lines(records: list[RecordInWords], now: int) -> Iterator[str]:
     """One line a record. On a terminal it ends at the right edge; in a pipe it has the full time."""
-    if not records:
-        yield "No such records."
-        return
     is_terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if is_terminal else WIDTH_IN_A_PIPE
     has_actors = len({record["actor"] for record in records}) > 1
