@@ -41,6 +41,7 @@ from holdfast.kernel.views.reconcile import (
     look_ahead,
     look_at,
     reconcile,
+    stands_as_written,
 )
 
 TYPE_CHECKING = False
@@ -74,6 +75,8 @@ REMEMBERED = 64
 # Milliseconds after which a writer takes the lock again, and looks into the inbox.
 LONGEST_UNLOCKED = 1000
 LONGEST_ID = 128
+# What a report says of a view whose file is the one that the journal knows.
+IN_PLACE = ("written", "unchanged")
 _NO_PERMISSION = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
@@ -114,11 +117,11 @@ ATTEST = Decision(attests=True)
 class Remembered:
     """A stream as its writer last saw it. `hash` is that of its last record, "" when unknown.
     `has_views` says that files must be looked at before the stream is written again; `paths` are those of its
-    views, None when unknown."""
+    views, and `rows` what the journal knows of their files, None when unknown."""
 
     # What is remembered was loaded before, and its snapshot attested then if that was due.
     folded = 0
-    __slots__ = ("has_views", "hash", "paths", "state", "version")
+    __slots__ = ("has_views", "hash", "paths", "rows", "state", "version")
 
     def __init__(
         self,
@@ -128,12 +131,14 @@ class Remembered:
         *,
         has_views: bool,
         paths: frozenset[str] | None = None,
+        rows: dict[str, ViewRow] | None = None,
     ) -> None:
         self.state = state
         self.version = version
         self.hash = hash
         self.has_views = has_views
         self.paths = paths
+        self.rows = rows
 
 
 def commit(
@@ -282,6 +287,8 @@ def recall(writes: Sequence[StreamWrite]) -> None:
         if known is not None and not isinstance(write.order.command, Decision):
             write.state, write.version, write.after = known.state, known.version, known.hash
             write.is_remembered, write.paths = True, known.paths
+            if known.rows is not None:
+                write.rows, write.knows_rows = known.rows, True
 
 
 def remember(write: StreamWrite, last: Record) -> None:
@@ -295,7 +302,15 @@ def remember(write: StreamWrite, last: Record) -> None:
         last["hash"],
         has_views=has_views,
         paths=frozenset(write.texts),
+        rows=rows_left(write),
     )
+
+
+def rows_left(write: StreamWrite) -> dict[str, ViewRow] | None:
+    """What the journal knows of the views now; None unless each of them stands in its place."""
+    if write.effects or any(one["status"] not in IN_PLACE for one in write.reports.values()):
+        return None
+    return {**write.rows, **{row["path"]: row for row in write.new_rows}}
 
 
 # Decide
@@ -304,11 +319,13 @@ def remember(write: StreamWrite, last: Record) -> None:
 def prepare(writes: Sequence[StreamWrite]) -> bool:
     """Load, reconcile, decide, and stage the views. False when it must be done again."""
     for write in writes:
-        if write.is_remembered:
-            load_rows(write)
-        else:
-            load(write)
-        reconcile(write)
+        # As this writer left them: another one that came in between is found by the append.
+        if not (write.knows_rows and stands_as_written(write)):
+            if write.is_remembered:
+                load_rows(write)
+            else:
+                load(write)
+            reconcile(write)
         if not decide(write):
             return False
     for write in writes:
@@ -426,7 +443,7 @@ def start_over(writes: Sequence[StreamWrite]) -> None:
     may turn out to have happened, and needs them."""
     for write in writes:
         write.is_remembered, write.after = False, ""
-        write.is_ahead = False
+        write.is_ahead = write.knows_rows = False
         write.staged = []
 
 

@@ -84,12 +84,13 @@ def refused(root: str) -> list[str]:
 
 
 def _files(root: str, ending: str) -> list[str]:
-    folder = os.path.join(root, TOOL_FOLDER, "inbox")
-    if os.path.islink(os.path.dirname(folder)) or os.path.islink(folder):
-        return []
+    tools = f"{root}/{TOOL_FOLDER}"
+    folder = f"{tools}/inbox"
     try:
         names = sorted(os.listdir(folder))
     except OSError:
+        return []
+    if os.path.islink(tools) or os.path.islink(folder):
         return []
     return [os.path.join(folder, name) for name in names if name.endswith(ending)]
 

@@ -16,6 +16,7 @@ from holdfast.kernel.text import harmless_json
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from json import JSONEncoder
     from typing import Any
 
 # Enough for the last line, unless it is very long.
@@ -60,10 +61,7 @@ class LineFile:
         return [value for value in map(self._value, pieces) if value is not None]
 
     def append(self, lines: Sequence[Any]) -> None:
-        import json
-
-        text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
-        text = harmless_json(text)
+        text = harmless_json("".join(f"{_spell(line)}\n" for line in lines))
         # What a crash cut off stays a line of its own, which no reader takes for one of ours.
         write_all(self._descriptor, ("\n" + text if self._is_torn() else text).encode())
 
@@ -77,3 +75,15 @@ class LineFile:
         except ValueError:
             return None
         return value if isinstance(value, dict) and self._is_ours(value) else None
+
+
+def _spell(line: Any) -> str:
+    """One line, with spaces after commas and colons. The encoder is made once: that takes longer than a line."""
+    if not _encoders:
+        from json import JSONEncoder
+
+        _encoders.append(JSONEncoder(ensure_ascii=False))
+    return _encoders[0].encode(line)
+
+
+_encoders: list[JSONEncoder] = []

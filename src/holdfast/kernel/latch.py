@@ -32,7 +32,7 @@ WITHOUT_REASON = "The latch is set without a reason; the disk was probably full.
 
 
 def places(workspace: Workspace) -> tuple[str, str]:
-    return os.path.join(workspace.home, "latch"), os.path.join(workspace.tool_folder, "latch")
+    return f"{workspace.home}/latch", f"{workspace.tool_folder}/latch"
 
 
 def quiet_file(workspace: Workspace) -> str:
@@ -97,8 +97,9 @@ def _worktrees(workspace: Workspace) -> list[Workspace]:
 def read(workspace: Workspace) -> Latch | None:
     """The latch that holds, if one does. A file that cannot be understood still holds. The usual place
     is looked at, too, where HOLDFAST_HOME names another: an agent could name one."""
-    usual = os.path.join(workspace.git_dir, "holdfast", "latch") if workspace.git_dir else ""
-    for place in dict.fromkeys((*places(workspace), *((usual,) if usual else ()))):
+    usual = f"{workspace.git_dir}/holdfast/latch"
+    looked_at = places(workspace)
+    for place in (*looked_at, usual) if workspace.git_dir and usual not in looked_at else looked_at:
         try:
             text = read_plain(place, LARGEST).decode(errors="replace")
         except (FileNotFoundError, NotADirectoryError):

@@ -40,7 +40,7 @@ class StreamWrite:
 
     __slots__ = (
         *("actor", "after", "append", "displaced", "effects", "folded", "id", "is_ahead"),
-        *("is_remembered", "new_rows", "paths"),
+        *("is_remembered", "knows_rows", "new_rows", "paths"),
         *("new_state", "now", "order", "reports", "rows", "rules", "sightings", "staged", "state"),
         *("stream", "texts", "version", "workspace", "writer"),
     )
@@ -65,6 +65,8 @@ class StreamWrite:
         # The views that the state shows, as far as they are known without rendering it.
         self.paths: frozenset[str] | None = None
         self.rows: dict[str, ViewRow] = {}
+        # Whether the rows are those that this writer left there with its last commit.
+        self.knows_rows = False
         # Reconciled.
         self.sightings: dict[str, Sighting] = {}
         # Decided.
@@ -95,7 +97,7 @@ def load(write: StreamWrite) -> None:
 def load_rows(write: StreamWrite) -> None:
     """What the journal knows of the stream's files in this worktree."""
     exchange.finish(write.workspace, write.stream)
-    write.rows = read_rows(write)
+    write.rows, write.knows_rows = read_rows(write), False
 
 
 def paths_of(write: StreamWrite) -> frozenset[str]:

@@ -39,11 +39,12 @@ class Workspace:
 
     __slots__ = (
         *("_journal", "_spool", "_url", "_waits_until", "git_dir", "home", "local", "patience"),
-        *("begins_journal", "ignored_settings", "root", "spools", "wants_forwarder"),
+        *("begins_journal", "ignored_settings", "root", "spools", "tool_folder", "wants_forwarder"),
     )
 
     def __init__(self, root: str, *, git_dir: str, home: str, local: bool = False) -> None:
         self.root = root
+        self.tool_folder = os.path.join(root, TOOL_FOLDER)
         self.git_dir = git_dir
         self.home = home
         # A hook never connects: whatever the settings say, its journal is the file.
@@ -77,10 +78,6 @@ class Workspace:
     @property
     def journal_path(self) -> str:
         return os.path.join(self.home, "journal.db")
-
-    @property
-    def tool_folder(self) -> str:
-        return os.path.join(self.root, TOOL_FOLDER)
 
     @property
     def quarantine(self) -> str:
@@ -144,7 +141,7 @@ class Workspace:
         if is_in_tree:
             from holdfast.kernel.trust import adopt, refuse_foreign
 
-            self._refuse_links()
+            self.refuse_links()
             refuse_foreign(self)
         if os.path.exists(self.journal_path):
             writable = os.access(self.home, os.W_OK)
@@ -196,7 +193,7 @@ class Workspace:
         from holdfast.kernel.lock import WorkspaceLock
 
         if self.home == self.tool_folder:
-            self._refuse_links()
+            self.refuse_links()
         if not self.local:
             return WorkspaceLock(self.home)
         import time
@@ -206,12 +203,12 @@ class Workspace:
         return WorkspaceLock(self.home, max(0.0, self._waits_until - now))
 
     def prepare_tool_folder(self, name: str = "") -> str:
-        """`.holdfast/` (or a folder in it), there and ignored by git."""
-        self._refuse_links(name)
+        """`.holdfast/` (or a folder in it), there and ignored by git. A folder in it is made last: where
+        one is, the rest is there too."""
+        self.refuse_links(name)
         folder = os.path.join(self.tool_folder, name) if name else self.tool_folder
         if not os.path.isdir(folder):
             os.makedirs(self.tool_folder, 0o700, exist_ok=True)
-            os.makedirs(folder, 0o700, exist_ok=True)
         ignore = os.path.join(self.tool_folder, ".gitignore")
         try:
             # Empty is what a crash between making and writing it leaves.
@@ -221,14 +218,17 @@ class Workspace:
         if not is_ignored:
             with open(ignore, "w", encoding="ascii") as file:
                 file.write("*\n")
+        if name:
+            os.makedirs(folder, 0o700, exist_ok=True)
         return folder
 
-    def _refuse_links(self, name: str = "") -> None:
+    def refuse_links(self, name: str = "") -> None:
         """A repository can hold a link of this name: nothing is written where it leads."""
-        for path in (self.tool_folder, os.path.join(self.tool_folder, name)):
-            if os.path.islink(path.rstrip("/")):
+        paths = (self.tool_folder, f"{self.tool_folder}/{name}") if name else (self.tool_folder,)
+        for path in paths:
+            if os.path.islink(path):
                 raise HoldfastError(
-                    f"{path.rstrip('/')} is a link, and nothing is written through it.",
+                    f"{path} is a link, and nothing is written through it.",
                     hint="If it came with the repository, remove it. HOLDFAST_HOME names another folder "
                     "for the journal.",
                     kind="linked_folder",

@@ -77,10 +77,13 @@ class TrackLock:
 
     def _take_guard(self, deadline: float) -> None:
         """The kernel's lock among ourselves; without it, where the journal's folder is read-only."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
         try:
-            os.makedirs(os.path.dirname(self._guard), 0o700, exist_ok=True)
-            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-            self._descriptor = os.open(self._guard, flags, 0o600)
+            try:
+                self._descriptor = os.open(self._guard, flags, 0o600)
+            except FileNotFoundError:
+                os.makedirs(os.path.dirname(self._guard), 0o700, exist_ok=True)
+                self._descriptor = os.open(self._guard, flags, 0o600)
         except OSError:
             return
         pause = 0.0005

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     # removed: the file was deleted under our hands, and stays deleted.
     Placement = Literal["placed", "raced", "removed", "blocked"]
 
+# In `.holdfast/`: new content on its way into place, and what it displaced.
+FOLDER = "views"
+
 
 def stem_of(workspace: Workspace, path: str, target: str) -> str:
     """What the names of a view's files aside begin with.
@@ -43,7 +46,7 @@ def stem_of(workspace: Workspace, path: str, target: str) -> str:
             return os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.holdfast")
     except FileNotFoundError:
         pass
-    return os.path.join(workspace.tool_folder, "views", digest(path.encode()).hex()[:16])
+    return f"{workspace.tool_folder}/{FOLDER}/{digest(path.encode()).hex()[:16]}"
 
 
 def aside_of(stem: str, placed: str) -> str:
@@ -61,14 +64,22 @@ def stage(
     """Write the new content aside; the identity it will have in place of what was `found` there."""
     if found is None:
         os.makedirs(os.path.dirname(target), exist_ok=True)
-    if stem.startswith(workspace.tool_folder):
-        workspace.prepare_tool_folder("views")
+    is_inside = stem.startswith(workspace.tool_folder)
+    if is_inside:
+        workspace.refuse_links(FOLDER)
     # The kernel's file times move in steps of milliseconds. A random remainder makes sure that an
     # edit in the same step cannot leave the file with the identity that we remember.
     when = time.time_ns() // 1_000_000 * 1_000_000 + int.from_bytes(os.urandom(3), "big") % 999_983
     aside = f"{stem}.{when}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    descriptor = os.open(aside, flags, _mode_of(target))
+    mode = _mode_of(target)
+    try:
+        descriptor = os.open(aside, flags, mode)
+    except FileNotFoundError:
+        if not is_inside:
+            raise
+        workspace.prepare_tool_folder(FOLDER)
+        descriptor = os.open(aside, flags, mode)
     try:
         write_all(descriptor, content)
         os.utime(descriptor, ns=(when, when))

@@ -245,11 +245,14 @@ def reconcile(write: StreamWrite) -> None:
 
 
 def look_ahead(write: StreamWrite) -> bool:
-    """See that every view stands as the journal says. Without the lock, so nothing is repaired or taken in:
-    False where that is due."""
-    write.rows, write.sightings = read_rows(write), {}
-    if exchange.waiting(write.workspace, write.stream):
-        return False
+    """Read what the journal says of the views, and see that they stand so."""
+    write.rows = read_rows(write)
+    return not exchange.waiting(write.workspace, write.stream) and stands_as_written(write)
+
+
+def stands_as_written(write: StreamWrite) -> bool:
+    """See that every view stands as its row says. Nothing is repaired or taken in: False where that is due."""
+    write.sightings = {}
     if write.rows.keys() != paths_of(write):
         return False
     for path, row in write.rows.items():

@@ -117,6 +117,10 @@ def _ranked(keys: Iterable[str]) -> list[str]:
 
 _kinds: dict[tuple[str, ...], list[str]] = {}
 MOST_KINDS = 256
+# The text of objects in lists, such as commits, with the object itself, so that no other gets its identity. No
+# object of a state is changed in its place, and most of a track's file is the same from one task to the next.
+_written: dict[tuple[int, str], tuple[Any, str]] = {}
+MOST_WRITTEN = 4096
 
 
 def write(document: dict[str, Any], order: Order) -> str:
@@ -136,7 +140,9 @@ def write(document: dict[str, Any], order: Order) -> str:
             lines = [
                 spell(item)
                 if type(item) is str
-                else text_of(item, f"{place}/{position}" if order else "", inner)
+                else text_of(item, f"{place}/{position}", inner)
+                if order
+                else remembered(item, inner)
                 for position, item in enumerate(value)
             ]
             return f"[\n{inner}{between.join(lines)}\n{margin}]"
@@ -150,6 +156,15 @@ def write(document: dict[str, Any], order: Order) -> str:
                 item = spell(item)
             lines.append(f"{spell(key)}: {item}")
         return f"{{\n{inner}{between.join(lines)}\n{margin}}}"
+
+    def remembered(item: Any, inner: str) -> str:
+        key = (id(item), inner)
+        known = _written.get(key)
+        if known is None:
+            if len(_written) >= MOST_WRITTEN:
+                _written.clear()
+            known = _written[key] = (item, text_of(item, "", inner))
+        return known[1]
 
     return harmless_json(text_of(document, "", "")) + "\n"
 
