@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import CodeType
+from typing import Any
 
 import pytest
 
 import holdfast
 from holdfast.hooks.run import command
-from holdfast.kernel.code_cache_writer import MOST_FILES
+from holdfast.kernel.code_cache_writer import MOST_FILES, is_annotation, lean_code
 
 PACKAGE = Path(holdfast.__file__).parent
 ASK = json.dumps({"text": "Halfway."}).encode()
@@ -91,11 +94,11 @@ def test_one_block_holds_a_module_and_all_that_it_imports(repository: Path, cach
     subprocess.run(words, check=True)
 
 
-@pytest.mark.parametrize(("face", "has_lines"), [("hooks", False), ("commands", True)])
-def test_only_commands_keep_the_lines_of_their_code(
-    cache: Path, face: str, has_lines: bool
+@pytest.mark.parametrize(("face", "is_whole"), [("hooks", False), ("commands", True)])
+def test_only_commands_keep_what_a_reader_of_code_needs(
+    cache: Path, face: str, is_whole: bool
 ) -> None:
-    """A hook shows no traceback; an error is raised all the same, and tells its message."""
+    """A hook shows no traceback and no help; an error is raised all the same, and tells its message."""
     script = (
         f"import sys; sys.path[0:0] = [{str(PACKAGE.parent)!r}]\n"
         "from holdfast.kernel.code_cache import use_code_cache\n"
@@ -104,12 +107,56 @@ def test_only_commands_keep_the_lines_of_their_code(
         "try:\n    plain_file.read_plain('/')\n"
         "except OSError as error:\n    said = error.strerror\n"
         "cache.add_loaded()\n"
-        "print(said, bool(plain_file.read_plain.__code__.co_linetable), sep=';')\n"
+        "read = plain_file.read_plain\n"
+        "print(said, *map(bool, (read.__code__.co_linetable, read.__doc__, read.__annotations__)), sep=';')\n"
     )
-    for expected in (True, has_lines):
+    for expected in (True, is_whole):
         words = [sys.executable, "-I", "-S", "-c", script]
         done = subprocess.run(words, capture_output=True, check=True, text=True)
-        assert done.stdout == f"it is a folder;{expected}\n"
+        assert done.stdout == f"it is a folder;{expected};{expected};{expected}\n"
+
+
+def test_a_module_that_reads_its_own_annotations_keeps_them(cache: Path) -> None:
+    script = (
+        f"import sys; sys.path[0:0] = [{str(PACKAGE.parent)!r}]\n"
+        "from holdfast.kernel.code_cache import use_code_cache\n"
+        "cache = use_code_cache('hooks')\n"
+        "from holdfast.kernel import arguments\n"
+        "cache.add_loaded()\n"
+        "class Face:\n    def say(self, text: 'str') -> None: pass\n"
+        "try:\n    arguments.checks_arguments(Face)().say(1)\n"
+        "except Exception as error:\n    print(error.message)\n"
+        "print(type(arguments.__loader__).__name__)\n"
+    )
+    words = [sys.executable, "-I", "-S", "-c", script]
+    subprocess.run(words, check=True, capture_output=True)
+    done = subprocess.run(words, capture_output=True, check=True, text=True)
+    assert done.stdout == "text must be a text, not 1.\n_CachedLoader\n"
+
+
+def test_what_is_taken_out_of_lean_code_is_used_nowhere() -> None:
+    """No value of the package looks like the annotations of a function, and each source compiles to lean code that
+    has all of its own functions and classes."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        source = path.read_bytes()
+        tree = ast.parse(source)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Tuple):
+                values = tuple(getattr(one, "value", None) for one in node.elts)
+                assert not is_annotation(values), f"{path}:{node.lineno}"
+        lean = lean_code(compile(source, str(path), "exec"), source)
+        kept = {one.co_name for one in lean.co_consts if isinstance(one, CodeType)}
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                assert node.name in kept, f"{path}: {node.name}"
+
+
+def test_a_first_constant_that_is_used_is_no_docstring() -> None:
+    source = b"def say():\n    'both'\n    return 'both'\ndef shown():\n    'shown'\n    return 1\n"
+    names: dict[str, Any] = {}
+    exec(lean_code(compile(source, "x", "exec"), source), names)
+    assert names["say"]() == "both"
+    assert names["shown"].__doc__ is None
 
 
 def test_a_command_has_a_file_of_its_own(repository: Path, cache: Path) -> None:

@@ -38,7 +38,7 @@ PACKAGE = "holdfast"
 # What the modules of this package import and the interpreter has not loaded.
 FUTURE = "__future__"
 # The file begins with this and the length of the table; a table that is longer takes a second read.
-SIGNATURE = b"holdfast\3" + MAGIC_NUMBER
+SIGNATURE = b"holdfast\4" + MAGIC_NUMBER
 LENGTH = 8
 FIRST_READ = 16 * 1024
 # What a file may weigh; a table of more is none of ours.
@@ -51,11 +51,11 @@ DAMAGED = (OSError, ValueError, EOFError, TypeError)
 class CodeCache:
     """A finder of this package's modules, to stand first in `sys.meta_path`."""
 
-    def __init__(self, root: str, path: str, *, keeps_lines: bool) -> None:
+    def __init__(self, root: str, path: str, *, is_lean: bool) -> None:
         self.root = root
         self.path = path
-        # Whether code is kept with its line numbers.
-        self.keeps_lines = keeps_lines
+        # Whether code is kept without what only a reader of it needs.
+        self.is_lean = is_lean
         # Place and length of the block that a first import of this module reads.
         self.blocks: dict[str, tuple[int, int]] = {}
         # Path, time and size of the libraries that modules are made of.
@@ -310,7 +310,6 @@ def use_code_cache(face: str) -> CodeCache | None:
     root = __file__.rpartition(f"/{PACKAGE}/")[0]
     # As editors name their copies: the place of the package, and the interpreter.
     name = f"{root.replace('/', '%')[-LONGEST_NAME:]}.{sys.implementation.cache_tag}.{face}"
-    # A hook shows no traceback. Line numbers are a quarter of the code.
-    cache = CodeCache(root, f"{folder}/{name}", keeps_lines=face != "hooks")
+    cache = CodeCache(root, f"{folder}/{name}", is_lean=face == "hooks")
     sys.meta_path.insert(0, cache)
     return cache
