@@ -149,12 +149,15 @@ _compiled: dict[str, re.Pattern[str]] = {}
 class Redactor:
     """Takes secrets out of text and of JSON values, and counts what it took by rule."""
 
-    __slots__ = ("_exact", "_rules", "counts")
+    __slots__ = ("_exact", "_rules", "_spellings", "counts")
 
     def __init__(
         self, environment: Mapping[str, str] | None = None, rules: Mapping[str, str] | None = None
     ) -> None:
         self._exact = tuple(_secret_values(os.environ if environment is None else environment))
+        # As they stand inside a JSON text, if they stand otherwise there.
+        escaped = (canonical_json.dumps(secret)[1:-1] for secret in self._exact)
+        self._spellings = tuple(dict.fromkeys((*self._exact, *escaped)))
         self._rules = RULES + tuple((name, ("",), rule) for name, rule in (rules or {}).items())
         self.counts: dict[str, int] = {}
 
@@ -186,7 +189,10 @@ class Redactor:
         return text
 
     def _holds_exact(self, serialised: str) -> bool:
-        return any(secret in serialised or _escaped(secret) in serialised for secret in self._exact)
+        for spelling in self._spellings:  # noqa: SIM110  # for each record, and most have none
+            if spelling in serialised:
+                return True
+        return False
 
     def _suspects(self, text: str) -> Sequence[Rule]:
         """The rules of which a literal occurs, each with those that do; the user's own always."""
@@ -418,11 +424,6 @@ def _positions(text: str, lowered: str, literals: Sequence[str]) -> list[int]:
             found.add(start)
             start = where.find(literal, start + 1)
     return sorted(found)
-
-
-def _escaped(secret: str) -> str:
-    """As it stands inside a JSON text."""
-    return canonical_json.dumps(secret)[1:-1]
 
 
 def _is_secret(value: str, *, assigned: bool) -> bool:

@@ -125,7 +125,8 @@ def draft(
     of the same command come before."""
     drafts: list[Draft] = []
     at = clock.precise(now)
-    actor, _ = canonical_json.storable(actor)
+    if not actor.isascii():
+        actor, _ = canonical_json.storable(actor)
     for position, (kind, said) in enumerate(records, first):
         body, text = canonical_json.storable(said)
         clean = redactor.value(body, text)
