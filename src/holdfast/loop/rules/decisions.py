@@ -69,7 +69,7 @@ def task_done(state: LoopState, command: Any, now: int) -> Decision:
     checkpoint = checkpoint_of(state, step)
     known = checkpoint.get(DONE_TASKS) or []
     key = key_of(task)
-    if any(key_of(one) == key for one in known):
+    if key in map(key_of, known):
         return Decision()
     refuse_illegal(step, status_of(state, step), PASSED)
     pen = Pen(state, step, now)
