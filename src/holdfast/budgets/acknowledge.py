@@ -16,6 +16,7 @@ from holdfast.budgets.limits import PROJECT_FILE, WAYPOINT, in_force
 from holdfast.budgets.measure import gather
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules.boxes import amount
+from holdfast.budgets.rules.budget import make_halt
 from holdfast.budgets.rules.documents import ALERT_STOP
 from holdfast.budgets.rules.thresholds import (
     ALERT,
@@ -170,19 +171,8 @@ def _answered_before(state: BudgetState, type: str) -> Answered:
 
 def _halt(budget: Budget, state: BudgetState, type: str, person: Person, now: int) -> Answered:
     """The person said anything but 'ack': a waypoint is written, and no agent goes on."""
-    value = _value(state, type)
-    halt: Halt = {
-        "reason": ALERT_STOP,
-        "type": type,
-        "level": ALERT,
-        "value": value,
-        "threshold": state["pending"][type]["threshold"],
-        "at": "",
-        "session_id": own_id(),
-        "waypoint": "",
-        "last_turn": False,
-    }
-    stop.engage(budget.workspace, halt, now=now)
+    value, threshold = _value(state, type), state["pending"][type]["threshold"]
+    crossed = {"type": type, "level": ALERT, "value": value, "threshold": threshold}
     command = {
         "do": "halt",
         "type": type,
@@ -191,6 +181,7 @@ def _halt(budget: Budget, state: BudgetState, type: str, person: Person, now: in
         "place": place_of(sessions.at_work(budget.workspace)),
         "last_turn": False,
     }
+    stop.engage(budget.workspace, make_halt(ALERT_STOP, crossed, command), now=now)
     outcome = budget.execute_now(command, now=now)
     path = outcome["records"][-1]["body"]["saved"]["path"]
     return {
@@ -211,7 +202,10 @@ def reset(budget: Budget, flags: Limits, *, now: int) -> Reset:
     if halt is None and not flags and not stop.is_held(budget.workspace):
         budget.execute_now({"do": "reset"}, now=now)
         return _after(budget, state, None)
-    shown, purpose = _shown(halt), purpose_of_reset(halt)
+    shown = []
+    if halt is not None:
+        shown = boxes.stop(halt["type"], halt["value"], halt["threshold"], halt["level"])
+    purpose = purpose_of_reset(halt)
     person = people.require(budget.workspace, purpose, shown, now=now)
     now = clock.parse(person["at"])
     new = _new_limits(budget, state, flags, now)
@@ -222,10 +216,6 @@ def reset(budget: Budget, flags: Limits, *, now: int) -> Reset:
     budget.execute_now(command, now=now)
     stop.let_go(budget.workspace)
     return _after(budget, state, person)
-
-
-def _shown(halt: Halt | None) -> list[str]:
-    return boxes.stop(halt["type"], halt["value"], halt["threshold"], halt["level"]) if halt else []
 
 
 def _new_limits(budget: Budget, state: BudgetState, flags: Limits, now: int) -> dict[str, Any]:

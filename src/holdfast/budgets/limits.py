@@ -20,7 +20,6 @@ from holdfast.budgets.rules.thresholds import (
     WARNING,
     bad,
     is_amount,
-    money,
 )
 from holdfast.kernel.errors import HoldfastError, NotAllowed, Usage
 from holdfast.kernel.plain_file import is_nested_deeper, read_plain
@@ -139,10 +138,7 @@ def read_user_file() -> tuple[str, Limits]:
 
 def _cost(value: Any, key: str) -> float:
     if isinstance(value, str):
-        try:
-            return money(value)
-        except ValueError as problem:
-            raise bad(key, str(problem)) from None
+        return thresholds.parsed("cost", value, key)
     if not is_amount(value):
         raise bad(key, f"must be an amount such as 10, not {value!r:.40}")
     return float(value)

@@ -39,12 +39,12 @@ if TYPE_CHECKING:
         Handled,
         How,
         Pending,
-        Position,
         Ruling,
         Saved,
         Values,
         Verdict,
     )
+    from holdfast.budgets.rules.thresholds import Limits
 
 
 __all__ = ["STREAM", "absorb", "apply", "decide", "initial", "render"]
@@ -126,11 +126,14 @@ def _check(state: BudgetState, check: BudgetCheck, now: int) -> Decision:
     lowered = combined(state["lowered"], check["flags"])
     for one in ruling["handled"]:
         if one["how"] == "stopped":
-            records.append(("stopped", {**_stopped(state, check, one, now), "lowered": lowered}))
+            reason = documents.THRESHOLD_STOP
+            saved = _waypoint(state, check, reason, one, LIFT, now)
+            halt = make_halt(reason, one, check, at=clock.stamp(now), waypoint=saved["path"])
+            records.append(_stopped(halt, saved, lowered))
         elif _is_new_context_alert(state, one) and ruling["verdict"] == "wait":
-            records.append(
-                ("prepared", {"saved": _prepared(state, check, one, now), "lowered": lowered})
-            )
+            resume = f"holdfast guard ack {one['type']}"
+            saved = _waypoint(state, check, documents.CONTEXT_ALERT, one, resume, now)
+            records.append(("prepared", {"saved": saved, "lowered": lowered}))
     return Decision(records)
 
 
@@ -154,45 +157,33 @@ def _is_new_context_alert(state: BudgetState, crossed: Handled) -> bool:
     return is_one and "context" not in state["pending"]
 
 
-def _stopped(state: BudgetState, check: BudgetCheck, crossed: Handled, now: int) -> dict[str, Any]:
-    trigger = {**_trigger(crossed), "reason": documents.EXCEEDED}
-    saved = _waypoint(state, check, documents.THRESHOLD_STOP, trigger, LIFT, now)
-    halt: Halt = {
-        "reason": documents.THRESHOLD_STOP,
+def make_halt(reason: str, crossed: Any, command: Any, *, at: str = "", waypoint: str = "") -> Halt:
+    """The stop that a command makes at a level that was crossed. Before it is recorded, it has no time and
+    no waypoint."""
+    return {
+        "reason": reason,
         "type": crossed["type"],
         "level": crossed["level"],
         "value": crossed["value"],
         "threshold": crossed["threshold"],
-        "at": clock.stamp(now),
-        "session_id": check["session"],
-        "waypoint": saved["path"],
-        "last_turn": check["last_turn"],
+        "at": at,
+        "session_id": command["session"],
+        "waypoint": waypoint,
+        "last_turn": command["last_turn"],
     }
-    return _halted(halt, saved)
 
 
-def _halted(halt: Halt, saved: Saved) -> dict[str, Any]:
+def _stopped(halt: Halt, saved: Saved, lowered: Limits) -> tuple[str, Any]:
     summary = f"{halt['type']} at {amount(halt['type'], halt['value'])}"
-    return {"halt": halt, "saved": saved, "summary": summary}
-
-
-def _prepared(state: BudgetState, check: BudgetCheck, crossed: Handled, now: int) -> Saved:
-    resume = f"holdfast guard ack {crossed['type']}"
-    return _waypoint(state, check, documents.CONTEXT_ALERT, _trigger(crossed), resume, now)
-
-
-def _trigger(crossed: Handled) -> dict[str, Any]:
-    return {"type": crossed["type"], "level": crossed["level"], "value": crossed["value"]}
+    return "stopped", {"halt": halt, "saved": saved, "summary": summary, "lowered": lowered}
 
 
 def _waypoint(
-    state: BudgetState,
-    check: BudgetCheck,
-    reason: str,
-    trigger: dict[str, Any],
-    resume: str,
-    now: int,
+    state: BudgetState, check: Any, reason: str, crossed: Any, resume: str, now: int
 ) -> Saved:
+    trigger = {name: crossed[name] for name in ("type", "level", "value")}
+    if reason == documents.THRESHOLD_STOP:
+        trigger["reason"] = documents.EXCEEDED
     return documents.make_waypoint(
         reason,
         trigger=trigger,
@@ -251,33 +242,14 @@ def _halt(state: BudgetState, command: Any, now: int) -> Decision:
     if type is None:
         raise Conflict(f"The alert of {command['type']} was acknowledged meanwhile.")
     pending: Pending = state["pending"][type]
-    place: Position = command["place"]
-    value: float = state["values"].get(type) or pending["value"]  # type: ignore[assignment]
-    saved = documents.make_waypoint(
-        documents.ALERT_STOP,
-        trigger={"type": type, "level": ALERT, "value": value},
-        session=command["session"],
-        place=place,
-        totals=state["values"],
-        thresholds=state["limits"],
-        acknowledgments=state["acknowledgments"],
-        resume=LIFT,
-        taken=state["waypoint"]["path"] if state["waypoint"] else "",
-        now=now,
-    )
-    halt: Halt = {
-        "reason": documents.ALERT_STOP,
-        "type": type,
-        "level": ALERT,
-        "value": value,
-        "threshold": pending["threshold"],
-        "at": clock.stamp(now),
-        "session_id": command["session"],
-        "waypoint": saved["path"],
-        "last_turn": command["last_turn"],
-        "by": command["by"],
-    }
-    return Decision([("stopped", {**_halted(halt, saved), "lowered": state["lowered"]})])
+    value = state["values"].get(type) or pending["value"]
+    crossed = {"type": type, "level": ALERT, "value": value, "threshold": pending["threshold"]}
+    check = {**command, "values": state["values"], "limits": state["limits"]}
+    reason = documents.ALERT_STOP
+    saved = _waypoint(state, check, reason, crossed, LIFT, now)
+    halt = make_halt(reason, crossed, command, at=clock.stamp(now), waypoint=saved["path"])
+    halt["by"] = command["by"]
+    return Decision([_stopped(halt, saved, state["lowered"])])
 
 
 def _reset(state: BudgetState, command: Any, now: int) -> Decision:

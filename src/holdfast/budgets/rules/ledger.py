@@ -237,35 +237,26 @@ def apply(state: BudgetState, event: Event) -> BudgetState:
 
 def _with_report(state: BudgetState, body: Any) -> BudgetState:
     added = state["added"]
-    cost = millionths(body["cost"]) if "cost" in body else None
     errors = added["recent_errors"]
     if "error" in body:
         errors = [*errors, body["error"]][-ERRORS_KEPT:]
-    state = {
-        **state,
-        "added": {
-            "cost": _sum_of_step(added["cost"], cost),
-            "tokens": added["tokens"] + body.get("tokens", 0),
-            "errors": added["errors"] + ("error" in body),
-            "recent_errors": errors,
-        },
-    }
+    state = {**state, "added": {**_with_spent(added, body), "recent_errors": errors}}
     if "step" not in body:
         return state
-    step = state["steps"].get(body["step"], {"cost": None, "tokens": 0, "errors": 0})
-    state["steps"] = {
-        **state["steps"],
-        body["step"]: {
-            "cost": _sum_of_step(step["cost"], cost),
-            "tokens": step["tokens"] + body.get("tokens", 0),
-            "errors": step["errors"] + ("error" in body),
-        },
-    }
+    step: StepSum = state["steps"].get(body["step"], {"cost": None, "tokens": 0, "errors": 0})
+    state["steps"] = {**state["steps"], body["step"]: _with_spent(step, body)}
     return state
 
 
-def _sum_of_step(known: int | None, more: int | None) -> int | None:
-    return known if more is None else (known or 0) + more
+def _with_spent(known: Added | StepSum, body: Any) -> StepSum:
+    cost = known["cost"]
+    if "cost" in body:
+        cost = (cost or 0) + millionths(body["cost"])
+    return {
+        "cost": cost,
+        "tokens": known["tokens"] + body.get("tokens", 0),
+        "errors": known["errors"] + ("error" in body),
+    }
 
 
 def _checked(state: BudgetState, body: Any) -> BudgetState:
