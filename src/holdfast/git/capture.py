@@ -148,13 +148,10 @@ class Candidates:
         if known is None:
             known = self._is_folder(os.path.dirname(path))
             whole = os.path.join(self._top, path)
-            known = known and (not os.path.islink(whole)) and _may_hold(whole)
+            is_gone = not os.path.lexists(whole)
+            known = known and not os.path.islink(whole) and (os.path.isdir(whole) or is_gone)
             self._folders[path] = known
         return known
-
-
-def _may_hold(whole: str) -> bool:
-    return os.path.isdir(whole) or not os.path.lexists(whole)
 
 
 class TreeCapture(TypedDict):
