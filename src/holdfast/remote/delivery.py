@@ -53,10 +53,10 @@ def deliver_pending(workspace: Workspace, server: Journal) -> int:
         return 0  # such as a role that only reads: the forwarder names it to a person
 
 
-def deliver(spool: Spool, server: Journal, home: str, *, patience: float = PATIENCE_SECONDS) -> int:
+def deliver(spool: Spool, server: Journal, home: str) -> int:
     """Deliver everything that waits; how many records, refused ones too. None of them when another
     process delivers all the while."""
-    lock = WorkspaceLock(home, patience, file=LOCK_FILE)
+    lock = WorkspaceLock(home, PATIENCE_SECONDS, file=LOCK_FILE)
     try:
         lock.acquire()
     except StoreAway:
