@@ -11,14 +11,11 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterable
 
 import psutil
 
 from holdfast.processes.identity import lives, started
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # The variable that marks every process of one attempt.
 MARK = "HOLDFAST_ATTEMPT"
