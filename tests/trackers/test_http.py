@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.trackers import http
-from holdfast.trackers.http import checked_url, is_loopback, same_host
+from holdfast.trackers.http import Key, checked_url, is_loopback, same_host
 from holdfast.trackers.port import TrackerError, exhausted, wait_seconds, web_address
-from holdfast.trackers.selection import Key
 from tests.trackers.fixtures import soon
 
 KEY = Key("a-key-0123456789")

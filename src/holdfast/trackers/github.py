@@ -8,16 +8,19 @@ of several that were made at once the oldest stays, and the writer of each other
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from holdfast.kernel import clock
 from holdfast.kernel.digest import id_of
-from holdfast.trackers import http, port
+from holdfast.trackers import port
+from holdfast.trackers.http import Answer, Key, request
 from holdfast.trackers.port import (
     FAILED,
     NOT_FOUND,
     REFUSED,
     REPOSITORY,
     REPOSITORY_SHAPE,
+    CommentReceipt,
     TrackerError,
     rate_limited,
     report_line,
@@ -26,15 +29,8 @@ from holdfast.trackers.port import (
     web_address,
 )
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+Thread = tuple[str, int]  # the repository and the issue's number in it
 
-    from holdfast.trackers.http import Answer
-    from holdfast.trackers.port import CommentReceipt
-    from holdfast.trackers.selection import Key
-
-    Thread = tuple[str, int]  # the repository and the issue's number in it
 
 LIMIT_FAMILIES = ("x-ratelimit",)
 ADDRESS = "https://api.github.com"
@@ -281,19 +277,19 @@ class _Call:
         # Not "none found": creating one now could be the second.
         raise TrackerError("the issue has too many comments to look through", kind=REFUSED)
 
-    def _comment(self, answer: http.Answer, status: int) -> dict[str, Any]:
+    def _comment(self, answer: Answer, status: int) -> dict[str, Any]:
         document = self._object(answer, status)
         if not _is_comment(document):
             raise TrackerError("the answer is not what was asked for")
         return document
 
-    def _object(self, answer: http.Answer, status: int) -> dict[str, Any]:
+    def _object(self, answer: Answer, status: int) -> dict[str, Any]:
         if answer.status != status or not isinstance(answer.document, dict):
             raise failure_of(answer)
         return answer.document
 
-    def _ask(self, method: str, path: str, document: object = None) -> http.Answer:
-        return http.request(
+    def _ask(self, method: str, path: str, document: object = None) -> Answer:
+        return request(
             method,
             self._address + path,
             key=self._key,

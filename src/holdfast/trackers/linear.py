@@ -15,26 +15,21 @@ and Linear does not give the id out again; the next generation's id is then trie
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from holdfast.kernel.digest import digest
-from holdfast.trackers import http, port
+from holdfast.trackers import port
+from holdfast.trackers.http import Answer, Key, request
 from holdfast.trackers.port import (
     NOT_FOUND,
     REFUSED,
+    CommentReceipt,
     TrackerError,
     rate_limited,
     report_line,
     unauthenticated,
     web_address,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from holdfast.trackers.http import Answer
-    from holdfast.trackers.port import CommentReceipt
-    from holdfast.trackers.selection import Key
 
 LIMIT_FAMILIES = (
     "x-ratelimit-requests",
@@ -236,10 +231,10 @@ class _LinearCall:
             pass
         raise failure_of(answer)
 
-    def _ask(self, query: str, variables: dict[str, Any]) -> http.Answer:
+    def _ask(self, query: str, variables: dict[str, Any]) -> Answer:
         # A personal key stands alone; with "Bearer" in front Linear refuses it.
         scheme = "Bearer " if self._key.reveal().startswith(OAUTH_PREFIX) else ""
-        return http.request(
+        return request(
             "POST",
             self._address,
             key=self._key,
