@@ -119,5 +119,5 @@ def test_a_key_shows_itself_to_nobody() -> None:
 @pytest.mark.parametrize("text", ["two words", "line\nbreak", "ümlaut", "x" * 1001, "nul\0"])
 def test_what_a_header_cannot_carry_is_refused_without_quoting_it(text: str) -> None:
     with pytest.raises(TrackerError) as refused:
-        Key(text).checked()
+        Key(text).check()
     assert text not in str(refused.value)

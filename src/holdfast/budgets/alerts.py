@@ -40,7 +40,7 @@ def keep(
         pass
 
 
-def holds(workspace: Workspace, session: str, type: str) -> bool:
+def is_waiting(workspace: Workspace, session: str, type: str) -> bool:
     """Whether the alert of a type holds a session; a file that cannot be understood still holds."""
     found = _read(_path(workspace, session))
     return type in found or "" in found

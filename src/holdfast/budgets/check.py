@@ -7,7 +7,7 @@ from holdfast.budgets.limits import InForce, in_force, in_force_anyway
 from holdfast.budgets.measure import gather
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules import budget as rules
-from holdfast.budgets.rules.budget import judge, make_halt, risen
+from holdfast.budgets.rules.budget import judge, keep_highest, make_halt
 from holdfast.budgets.rules.documents import THRESHOLD_STOP
 from holdfast.budgets.rules.thresholds import EXTRA_TYPES
 from holdfast.budgets.stop import put_back
@@ -88,19 +88,19 @@ class Budget:
 
     def state(self) -> BudgetState:
         """What the budget has on record, as far as it counts."""
-        return self._counted()[0]
+        return self._load_counted()[0]
 
     def lifted_unsigned(self) -> dict[str, Any] | None:
         """What a reset without the signature that is asked for changed, when there was one."""
-        state, _, is_unsigned = self._counted()
+        state, _, is_unsigned = self._load_counted()
         names = ("stopped", "given", "lowered", "last_reset", "pending")
         return {name: state[name] for name in names} if is_unsigned else None  # type: ignore[literal-required]
 
     def uncounted(self) -> list[str]:
         """The types whose acknowledgment lacks the signature that is asked for."""
-        return self._counted()[1]
+        return self._load_counted()[1]
 
-    def _counted(self) -> tuple[BudgetState, list[str], bool]:
+    def _load_counted(self) -> tuple[BudgetState, list[str], bool]:
         """The state, the types whose acknowledgment does not count, and whether the records say that
         a stop was lifted by one who did not sign."""
         if not self.workspace.exists():
@@ -164,7 +164,7 @@ class Budget:
         try:
             if not dry_run:
                 put_back(self.workspace, now=now)
-            state, uncounted, is_unsigned = self._counted()
+            state, uncounted, is_unsigned = self._load_counted()
         except HoldfastError:
             refuse_stopped(self.workspace)  # which holds without the journal
             raise
@@ -181,7 +181,7 @@ class Budget:
                 self.workspace, state, given or {}, session=session, now=now, extra=extra
             )
         check = self._command(held, known, flags or {}, place)
-        check["values"] = known["values"] = risen(state, check)
+        check["values"] = known["values"] = keep_highest(state, check)
         if uncounted:
             check["uncounted"] = uncounted
         ruling = judge(state, check, now)
@@ -251,13 +251,13 @@ class Budget:
             stop.let_go(self.workspace)  # a person lifted it between our look and our record
         alerts.keep(self.workspace, check["session"], stop.describe_alerts(state, decided), unknown)
         report = _report(state, check, decided, known)
-        report["warnings"] = self._after(outcome, state)
+        report["warnings"] = self._append_metrics(outcome, state)
         for record in outcome["records"]:
             if record["kind"] in ("stopped", "prepared"):
                 report["waypoint"] = record["body"]["saved"]["path"]
         return report
 
-    def _after(self, outcome: Outcome, state: BudgetState) -> list[str]:
+    def _append_metrics(self, outcome: Outcome, state: BudgetState) -> list[str]:
         """The side file, and what became of the views."""
         warnings = [
             f"{view['path']} was not written: {view['reason']}. The record is safe."

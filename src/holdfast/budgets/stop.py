@@ -164,7 +164,7 @@ def _list_missing(
         is_new = now - clock.parse(pending["since"]) < SETTLED
         # Of a server's alerts, those of this machine's sessions have a file here.
         is_here = not is_copy or workspace.journal.head(f"session:{session}") is not None
-        if is_here and not is_new and not alerts.holds(workspace, session, type):
+        if is_here and not is_new and not alerts.is_waiting(workspace, session, type):
             words = _describe_alert(type, pending["value"], pending["threshold"])
             add(f"the alert of {type}", alerts.add, session, type, words)
     return missing

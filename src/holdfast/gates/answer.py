@@ -11,8 +11,8 @@ from holdfast.gates import person as people
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules import people as refusal
-from holdfast.gates.rules.content import declined, hint_for, inert, render, understood
-from holdfast.gates.rules.picture import described
+from holdfast.gates.rules.content import decline, hint_for, inert, render, understand
+from holdfast.gates.rules.picture import describe
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.errors import Conflict, Usage
@@ -68,7 +68,7 @@ def answer(context: GateContext, request: AnswerRequest) -> GateState:
     assert content is not None
     text, person = request.text, request.person
     if text is not None:
-        read = declined(text) if request.no else understood(content, text)
+        read = decline(text) if request.no else understand(content, text)
     shown = [*facts(state, context.now), *attached(state), "", *render(content).split("\n")]
     if person is not None:
         person = people.refuse_made_up(context.workspace, purpose, person, now=context.now)
@@ -106,7 +106,7 @@ def facts(state: GateState, now: int) -> list[str]:
 def attached(state: GateState) -> list[str]:
     """The pictures that stand beside a gate's question, by name and digest."""
     return [
-        f"Attached: {inert(described(one))}, sha256 {one['digest'][:SHORT_DIGEST]}"
+        f"Attached: {inert(describe(one))}, sha256 {one['digest'][:SHORT_DIGEST]}"
         for one in rules.pictures_of(state)
     ]
 
@@ -125,7 +125,7 @@ def _ask_for_text(content: Content, id: str) -> str:
     for _ in range(TRIES):
         text = people.ask(f"{wrong}{inert(hint)}: ")
         try:
-            understood(content, text)
+            understand(content, text)
         except Usage as problem:
             decline = f"holdfast gate answer {id} --no WHY"
             wrong = f"{inert(problem.message)} To decline, press Ctrl+C and type: {decline}\n"

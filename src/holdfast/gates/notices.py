@@ -60,13 +60,13 @@ def announce(workspace: Workspace, states: Sequence[GateState], *, now: int) -> 
     interval = int(settings["notify.remind_minutes"]) * clock.MINUTE
     writer = open_writer(workspace)
     for state in states:
-        if rules.notice_is_due(state, interval, now):
+        if rules.is_notice_due(state, interval, now):
             command = {"do": "notify", "interval": interval, "addresses": len(urls)}
             writer.execute(rules.stream_of(state["id"]), command, actor="holdfast", now=now)
 
     def send_notice(effect: Effect) -> None:
         body = effect["body"]
-        if not _still_waits(workspace, body["gate"]) or body["address"] >= len(urls):
+        if not _is_waiting(workspace, body["gate"]) or body["address"] >= len(urls):
             return
         again = "still " if body["number"] > 1 else ""
         text = f"{body['title']}\n\nholdfast gate show {body['gate']}{link_to(settings, 'needs')}"
@@ -106,7 +106,7 @@ def tell_people(
     return bool(taken) or not urls
 
 
-def _still_waits(workspace: Workspace, id: str) -> bool:
+def _is_waiting(workspace: Workspace, id: str) -> bool:
     try:
         return rules.is_open(lookup.read(workspace, id))
     except HoldfastError:

@@ -61,8 +61,8 @@ def require(workspace: Workspace, purpose: str, shown: Sequence[str] = (), *, no
     began = time.monotonic()
     terminal = _seat(workspace, purpose, now)
     try:
-        _show(terminal, ["", *_framed(shown, terminal), ""] if shown else [""])
-        if not _types_back(terminal, purpose):
+        _show(terminal, ["", *_frame(shown, terminal), ""] if shown else [""])
+        if not _is_typed_back(terminal, purpose):
             raise refuse(workspace, purpose, "the word shown was not typed back", now=now)
         name = _terminal_name()
     finally:
@@ -81,7 +81,7 @@ def refuse_made_up(workspace: Workspace, purpose: str, person: object, *, now: i
     return person
 
 
-def _types_back(terminal: int, purpose: str) -> bool:
+def _is_typed_back(terminal: int, purpose: str) -> bool:
     """Whether the word that is shown comes back, within a few tries."""
     word = f"{choice(WORDS)}-{choice(WORDS)}"
     question = f"To {safe(purpose)}, type {word} and Enter: "
@@ -100,7 +100,7 @@ def _types_back(terminal: int, purpose: str) -> bool:
 def show(lines: Sequence[str]) -> None:
     """Lines of a question on the person's terminal, each behind a bar of ours; after `require`."""
     with _open_terminal() as terminal:
-        _show(terminal, ["", *_framed(lines, terminal), ""])
+        _show(terminal, ["", *_frame(lines, terminal), ""])
 
 
 def seated(workspace: Workspace, purpose: str, *, now: int) -> str:
@@ -192,7 +192,7 @@ def refuse(
     return NotAllowed(f"Only a person may {purpose}: {why}. {kept}", hint=hint, kind="no_person")
 
 
-def _framed(lines: Sequence[str], terminal: int) -> list[str]:
+def _frame(lines: Sequence[str], terminal: int) -> list[str]:
     """Each line behind a bar of ours, folded by us: a line that the terminal folds would go on
     without the bar, and could look like a question of holdfast's."""
     try:
@@ -204,11 +204,11 @@ def _framed(lines: Sequence[str], terminal: int) -> list[str]:
         f"┃ {part}"
         for line in lines
         for piece in safe(line).expandtabs(4).split("\n")
-        for part in _folded(piece, room)
+        for part in _fold(piece, room)
     ]
 
 
-def _folded(line: str, room: int) -> list[str]:
+def _fold(line: str, room: int) -> list[str]:
     """In pieces that fit, between words where that is possible."""
     parts, part, taken = [], "", 0
     for letter in line:

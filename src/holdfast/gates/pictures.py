@@ -32,7 +32,7 @@ FOLDER = "pictures"
 LEFTOVER_AGE = clock.DAY
 
 
-def taken(paths: Sequence[str]) -> list[tuple[Picture, bytes]]:
+def load(paths: Sequence[str]) -> list[tuple[Picture, bytes]]:
     """The pictures in these files, each once; Usage for what is none, too large, or too many."""
     found: dict[str, tuple[Picture, bytes]] = {}
     for path in paths:
@@ -49,7 +49,7 @@ def taken(paths: Sequence[str]) -> list[tuple[Picture, bytes]]:
                 hint=f"At most {words.MOST_POINTS // 1_000_000} million; make it smaller.",
             )
         known = digest(content).hex()
-        name = words.shortened(os.path.basename(path))
+        name = words.shorten(os.path.basename(path))
         picture: Picture = {"name": name, "type": type, "digest": known, "bytes": len(content)}
         found.setdefault(known, (picture, content))
         if len(found) > words.MOST:

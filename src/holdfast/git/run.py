@@ -69,11 +69,11 @@ def refuse_other_work_tree(root: str) -> None:
         file = os.path.join(place.git_dir, name)
         content = _read(file)
         named = _WORK_TREE.findall(content) if b"worktree" in content.lower() else []
-        if not named or (len(named) == 1 and _leads_to(place, os.fsdecode(named[0].strip()))):
+        if not named or (len(named) == 1 and _is_work_tree(place, os.fsdecode(named[0].strip()))):
             continue
         words = ("--file", file, "--type=path", "--get", "core.worktree")
         value = _ask_config("/", *words).rstrip("\n")
-        if value and not _leads_to(place, value):
+        if value and not _is_work_tree(place, value):
             folder = os.path.realpath(os.path.join(place.git_dir, value))
             raise GitError(
                 f"{file} names another folder as its work tree: {folder}.",
@@ -82,7 +82,7 @@ def refuse_other_work_tree(root: str) -> None:
             )
 
 
-def _leads_to(place: Place, value: str) -> bool:
+def _is_work_tree(place: Place, value: str) -> bool:
     return os.path.realpath(os.path.join(place.git_dir, value)) == os.path.realpath(place.top)
 
 
@@ -123,7 +123,7 @@ def repository_filters(root: str) -> list[str]:
     if b"filter" not in lowered:
         return []
     return _settable(
-        _unquoted(name)
+        _unquote(name)
         for content in contents
         for name in [*_FILTER.findall(content), *_DOTTED_FILTER.findall(content)]
     )
@@ -133,7 +133,7 @@ def without_submodules(top: str) -> list[str]:
     """The options with which `git commit` enters no submodule, whatever `.gitmodules` says."""
     names = _SUBMODULE.findall(_read(os.path.join(top, ".gitmodules")))
     options = ["-c", "diff.ignoreSubmodules=dirty"]
-    for name in _settable(_unquoted(name) for name in names):
+    for name in _settable(_unquote(name) for name in names):
         options += ["-c", f"submodule.{name}.ignore=dirty"]
     return options
 
@@ -151,7 +151,7 @@ def _read(path: str) -> bytes:
         return b""
 
 
-def _unquoted(name: bytes) -> str:
+def _unquote(name: bytes) -> str:
     return os.fsdecode(_ESCAPED.sub(rb"\1", name))
 
 

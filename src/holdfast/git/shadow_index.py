@@ -186,10 +186,10 @@ class Shadow:
                 self.facts["unmerged"].append(path)
         for option, paths in (("--no-assume-unchanged", assumed), ("--no-skip-worktree", present)):
             if paths:
-                self.git("update-index", option, "-z", "--stdin", input=joined(paths))
+                self.git("update-index", option, "-z", "--stdin", input=join_names(paths))
 
 
-def joined(paths: Iterable[str]) -> bytes:
+def join_names(paths: Iterable[str]) -> bytes:
     """Names for `-z --stdin`."""
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
 

@@ -111,13 +111,13 @@ def _snapshot(
         "session": one("Session"),
         "number": int(one("Number", "0")),
         "changed": int(one("Changed", "0")),
-        "skipped": [_skipped(value) for value in trailers.get("Skipped", [])],
+        "skipped": [_parse_skipped(value) for value in trailers.get("Skipped", [])],
         "submodules": [str(json.loads(value)) for value in trailers.get("Submodule", [])],
         "duplicate": False,
     }
 
 
-def _skipped(text: str) -> Skipped:
+def _parse_skipped(text: str) -> Skipped:
     value = json.loads(text)
     if not isinstance(value, dict) or not isinstance(value.get("path"), str):
         raise ValueError(text)

@@ -63,9 +63,9 @@ class KeptProgram:
             if "line" in said:
                 self.last_line = said["line"]
             elif "ended" in said:
-                self.ended = self._how(said["ended"])
+                self.ended = self._make_ended(said["ended"])
             elif "error" in said and self.ended is None:
-                self.ended = self._how({"code": NOT_STARTED, "last_line": said["error"]})
+                self.ended = self._make_ended({"code": NOT_STARTED, "last_line": said["error"]})
         return bool(chunk)
 
     def bury(self) -> None:
@@ -80,9 +80,11 @@ class KeptProgram:
             end_marked([self.job["mark"]])
             forget(self.job)
         if self.ended is None:
-            self.ended = self._how({"code": status, "last_line": self.last_line, "lost": True})
+            self.ended = self._make_ended(
+                {"code": status, "last_line": self.last_line, "lost": True}
+            )
 
-    def _how(self, known: dict[str, Any]) -> Ended:
+    def _make_ended(self, known: dict[str, Any]) -> Ended:
         ended = ended_of(self.job["mark"], known["code"], known["last_line"])
         ended["seconds"] = round(time.monotonic() - self.begun, 3)
         return {**ended, **known}  # type: ignore[typeddict-item]

@@ -19,7 +19,7 @@ from holdfast.kernel.plain_file import write_all, write_aside
 from holdfast.kernel.redact import Redactor
 from holdfast.processes.identity import started
 from holdfast.processes.output_file import Log
-from holdfast.processes.tree import MARK, PAUSE_SECONDS, descendants, kernel, marked, send
+from holdfast.processes.tree import MARK, PAUSE_SECONDS, descendants, find_marked, kernel, send
 
 
 class Stage(TypedDict):
@@ -193,7 +193,7 @@ class _Keeping:
 
     def _orphans(self) -> list[int]:
         """What runs in the background where the system gives us no orphans: found by its mark."""
-        return [] if kernel.hands_over_orphans else marked([self._job["mark"]])
+        return [] if kernel.can_adopt_orphans else find_marked([self._job["mark"]])
 
     def _reap(self) -> bool:
         """Reap the children that have ended; whether any is left."""

@@ -82,7 +82,7 @@ class Forwarder:
             while not self.ended.is_set():
                 try:
                     with ServerLink(self.workspace, Spool(file)) as line:
-                        if self._at_work(line, lock):
+                        if self._serve(line, lock):
                             return "idle"
                 except Exception as error:
                     if getattr(error, "kind", "") == "missing_extra":
@@ -97,7 +97,7 @@ class Forwarder:
         finally:
             file.close()
 
-    def _at_work(self, line: ServerLink, lock: ForwarderLock) -> bool:
+    def _serve(self, line: ServerLink, lock: ForwarderLock) -> bool:
         """With the server there: whether it is time to go."""
         while not self.ended.is_set():
             line.work()

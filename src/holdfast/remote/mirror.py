@@ -53,7 +53,7 @@ class Mirror:
             found = changed(self.server, heard["seq"], until)
             streams = [name for name in found if name in lives or name.startswith(MIRRORED)]
         else:
-            streams = list(self._everything(lives))
+            streams = list(self._list_stale(lives))
         for stream in streams:
             self._bring(stream)
         self._is_whole = True
@@ -61,7 +61,7 @@ class Mirror:
         self.spool.hear(self.server.place, until, clock.now(), id)
         return until
 
-    def _everything(self, lives: set[str]) -> Iterable[str]:
+    def _list_stale(self, lives: set[str]) -> Iterable[str]:
         """The streams whose copy here may differ from the server's: all of them, since this machine did not follow it."""
         long_ago = clock.precise(clock.now() - PAST)
         for prefix in MIRRORED:
@@ -69,11 +69,11 @@ class Mirror:
                 is_over = head["closed_at"] is not None and head["seen_at"] < long_ago
                 # Where a follower writes files, they may have been left behind.
                 has_files = bool(KINDS[prefix[:-1]].follower)
-                if has_files or not (is_over or self.spool.knows(head)):
+                if has_files or not (is_over or self.spool.is_current(head)):
                     yield head["stream"]
         for stream in sorted(lives):
             there = self.server.head(stream)
-            if there is not None and not self.spool.knows(there):
+            if there is not None and not self.spool.is_current(there):
                 yield stream
 
     def _lives(self) -> set[str]:
@@ -96,13 +96,13 @@ class Mirror:
             copy_aside(self.workspace, self.spool.file, clock.now())
             self._has_copy = True
         state = _adopt(self.spool, self.server, subject, stream)
-        if state is None or self._waits(stream):
+        if state is None or self._is_waiting(stream):
             return
         follower = KINDS[stream.partition(":")[0]].follower
         if follower:
             import_module(follower).follow(self.workspace, state, self.server)
 
-    def _waits(self, stream: str) -> bool:
+    def _is_waiting(self, stream: str) -> bool:
         """Whether this machine has a word on it that the server has not heard yet."""
         for root in worktrees(self.workspace):
             for path in inbox.waiting(root):

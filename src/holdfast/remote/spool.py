@@ -192,7 +192,7 @@ class Spool:
             f" WHERE s.seen_at > coalesce(m.value, '') AND s.fence > 0 AND ({_OF_ONE_LIFE})"
         )
 
-    def told(self, stream: str, at: str) -> None:
+    def settle_seen(self, stream: str, at: str) -> None:
         with self.file.transaction(durable=False) as connection:
             _put(connection, _TOUCHED + stream, at)
 
@@ -262,7 +262,7 @@ class Spool:
         with self.file.transaction() as connection:
             store_views(connection, views)
 
-    def knows(self, head: Head) -> bool:
+    def is_current(self, head: Head) -> bool:
         """Whether a stream stands here as it was brought, and the server still has it so."""
         own = self.file.head(head["stream"])
         names = ("version", "fence", "closed_at")

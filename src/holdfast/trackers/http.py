@@ -36,7 +36,7 @@ class Key:
     def __init__(self, text: str) -> None:
         self._text = text
 
-    def checked(self) -> Key:
+    def check(self) -> Key:
         """Itself, if a header can carry it; `http.client` would quote it in its complaint."""
         if (
             not self._text.isascii()
@@ -213,7 +213,7 @@ class _Exchange:
             raise unreachable("timed out")
         if self._answer is None:
             # Not chained: the failure's own text and frames may hold what must not be shown.
-            raise _told(self._failure) from None
+            raise _describe_failure(self._failure) from None
         return self._answer
 
     def _give_up(self) -> None:
@@ -269,7 +269,7 @@ class _Exchange:
         connection.request(self._method, target, body, headers)
 
 
-def _told(failure: Exception | None) -> TrackerError:
+def _describe_failure(failure: Exception | None) -> TrackerError:
     """The failure of an exchange, in the few words that a report has room for."""
     if isinstance(failure, TrackerError):
         return failure

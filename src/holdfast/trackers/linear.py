@@ -68,7 +68,7 @@ def failure_of(answer: Answer) -> TrackerError:
     """The error to raise for an answer that holds no result."""
     errors = _errors(answer)
     if answer.status == 429 or any(_is_limit(error) for error in errors):
-        resets = port.exhausted(answer.headers, LIMIT_FAMILIES, milliseconds=1)
+        resets = port.list_resets(answer.headers, LIMIT_FAMILIES, milliseconds=1)
         return rate_limited(port.wait_seconds(answer.headers, resets))
     if answer.status == 401 or any(_is_authentication(error) for error in errors):
         return unauthenticated("LINEAR_API_KEY")
@@ -98,27 +98,27 @@ def _from_body(error: dict[str, Any], status: int) -> TrackerError:
         return TrackerError(message, kind=NOT_FOUND)
     if lowered.startswith("conflict on insert of comment"):
         return Taken(message, kind=REFUSED)
-    if _said(error, "type") in PASSING_TYPES:
+    if _extension(error, "type") in PASSING_TYPES:
         return TrackerError(cause)
     return TrackerError(cause, kind=REFUSED)
 
 
 def _is_limit(error: dict[str, Any]) -> bool:
     return (
-        _said(error, "code") == "ratelimited"
-        or _said(error, "type") == "ratelimited"
-        or _said(error, "statusCode") == "429"
+        _extension(error, "code") == "ratelimited"
+        or _extension(error, "type") == "ratelimited"
+        or _extension(error, "statusCode") == "429"
     )
 
 
 def _is_authentication(error: dict[str, Any]) -> bool:
     return (
-        _said(error, "code") == "authentication_error"
-        or _said(error, "type") == "authentication error"
+        _extension(error, "code") == "authentication_error"
+        or _extension(error, "type") == "authentication error"
     )
 
 
-def _said(error: dict[str, Any], name: str) -> str:
+def _extension(error: dict[str, Any], name: str) -> str:
     extensions = error.get("extensions")
     return str(extensions.get(name, "")).lower() if isinstance(extensions, dict) else ""
 

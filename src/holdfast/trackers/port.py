@@ -117,7 +117,9 @@ def wait_seconds(headers: Mapping[str, str], resets: Iterable[int] = ()) -> floa
     return min(max(*waits, SHORTEST_WAIT), LONGEST_WAIT) if waits else USUAL_WAIT
 
 
-def exhausted(headers: Mapping[str, str], families: Iterable[str], milliseconds: int) -> list[int]:
+def list_resets(
+    headers: Mapping[str, str], families: Iterable[str], milliseconds: int
+) -> list[int]:
     """The resets of the header families of which nothing remains, in milliseconds."""
     resets = []
     for family in families:

@@ -43,7 +43,7 @@ def find_key(
     for variable in variables:
         key = Key(environment.get(variable, "").strip())
         if key:
-            return key.checked()
+            return key.check()
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -56,7 +56,7 @@ def find_key(
     key = Key(_first_line(words, environment, seconds))
     if not key:
         raise _command_failed("printed nothing")
-    return key.checked()
+    return key.check()
 
 
 def _first_line(words: list[str], environment: Mapping[str, str], seconds: float) -> str:

@@ -123,11 +123,11 @@ def tree(text: str, first_line: int) -> Element:
     # The wrapper opens on the first line, so that the numbers hold. Inside an element there can be no
     # document type, and so no entity of the document's own.
     reading = _Reading(first_line, 1 - len(f"<{wrapper}>"), alone=False)
-    wrapped = f"<{wrapper}>{_undeclared(text)}</{wrapper}>"
+    wrapped = f"<{wrapper}>{_drop_declaration(text)}</{wrapper}>"
     return reading.read(wrapped.encode("utf-8", "replace"))
 
 
-def _undeclared(text: str) -> str:
+def _drop_declaration(text: str) -> str:
     """Without `<?xml ...?>`, which may only stand at the very beginning."""
     if text.lstrip().startswith("<?xml "):
         declaration, _, rest = text.partition("?>")
@@ -308,10 +308,10 @@ def examine(element: Element) -> tuple[XmlTask | None, list[BadXml]]:
         "options": [],
         "option_lines": [],
     }
-    return task, list(_filled(task, element))
+    return task, list(_fill(task, element))
 
 
-def _filled(task: XmlTask, element: Element) -> Iterator[BadXml]:
+def _fill(task: XmlTask, element: Element) -> Iterator[BadXml]:
     """Take over what an element says; what is wrong with it."""
     given, gate = element.attributes["type"], element.attributes.get("gate", BLOCKING)
     if gate != BLOCKING:

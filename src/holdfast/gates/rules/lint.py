@@ -158,7 +158,7 @@ def steps(lines: Sequence[Line], *, manual: bool = False) -> Iterator[GateFindin
             account = "Use its API or command line to create the account."
             rules.append((ACCOUNT, "PILOT-21", "asks a person to create an account", account))
         for pattern, clause, what, instead in rules:
-            if _asks(pattern, text):
+            if _is_asked(pattern, text):
                 yield _finding(line, clause, f"{what}: {_quote(text)}", instead)
                 break
         if re.search(CHOICE, text, re.IGNORECASE):
@@ -170,7 +170,7 @@ def steps(lines: Sequence[Line], *, manual: bool = False) -> Iterator[GateFindin
             )
 
 
-def _asks(pattern: str, text: str) -> bool:
+def _is_asked(pattern: str, text: str) -> bool:
     """Whether a text asks a person for it: the verb opens a sentence, or follows a plain request."""
     for match in re.finditer(
         rf"(?:^|[.:;!?,\-–—(]\s*|\b(?:please|then|and|to|must|should|you|can|could|now|first|just|"
@@ -325,7 +325,7 @@ def _signal(content: Content, where: _Lines, wanted: Sequence[str]) -> Iterator[
         yield _finding(
             where.at("resume-signal"),
             clause,
-            f"the resume signal does not name {words.listed(missing)}",
+            f"the resume signal does not name {words.join_ids(missing)}",
             "Leave it out, or say what a person really has to type.",
         )
 
@@ -351,7 +351,7 @@ def of_tasks(tasks: Sequence[XmlTask], *, strict: bool = False) -> Iterator[Gate
             content = gate_xml.content_of(task, checklist=answered)
             yield from findings(content, strict=strict, task=task)
             if not automatic:
-                yield from _unpreceded(task)
+                yield from _find_unprepared(task)
 
 
 def lint(text: str, *, strict: bool = False) -> list[GateFinding]:
@@ -368,11 +368,11 @@ def lint(text: str, *, strict: bool = False) -> list[GateFinding]:
         blank = re.sub(r"[^\n]", " ", match.group())
         rest = rest[: match.start()] + blank + rest[match.end() :]
     found += of_tasks(tasks, strict=strict)
-    found += steps(list(_addressed(rest)))
+    found += steps(list(_list_requests(rest)))
     return sorted(found, key=lambda finding: finding["line"])
 
 
-def _addressed(text: str) -> Iterator[Line]:
+def _list_requests(text: str) -> Iterator[Line]:
     """The lines of a text that can ask a person for something: not its headings, and not the commands
     of a shell that stand in a fence."""
     fence = ""
@@ -384,7 +384,7 @@ def _addressed(text: str) -> Iterator[Line]:
             yield number, line
 
 
-def _unpreceded(task: XmlTask) -> Iterator[GateFinding]:
+def _find_unprepared(task: XmlTask) -> Iterator[GateFinding]:
     if task["type"] == DECISION:
         return
     clause = "PILOT-04" if task["type"] == VERIFY else "PILOT-23"
