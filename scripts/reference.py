@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from holdfast.cli.parser import root
+from holdfast.gates.notices import NotifyError
 from holdfast.gates.rules.gate_xml import BadXml
 from holdfast.git.repository import GitError
 from holdfast.kernel import config, errors
 from holdfast.loop.lock import LockTimeout
-from holdfast.notify import NotifyError
 from holdfast.rfc.rules.model import BootstrapError
 from holdfast.trackers.port import TrackerError
 from scripts import readme

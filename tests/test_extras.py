@@ -185,7 +185,7 @@ def test_the_page_needs_its_own_extra_alone(with_extra: WithExtra) -> None:
 
 def test_notifications_need_their_own_extra_alone(with_extra: WithExtra) -> None:
     with_extra("notify")
-    send = "from holdfast import notify; notify.send('json://127.0.0.1:1', 'title', 'text')"
+    send = "from holdfast.gates.notices import send; send('json://127.0.0.1:1', 'title', 'text')"
     done = run("-c", send)
     assert "did not take it" in done.stderr, done.stderr
 

@@ -35,8 +35,8 @@ LOADERS = {("json", "load"), ("tomllib", "load")}
 OPENED = {
     "kernel/plain_file.py": "the one place",
     "kernel/filesystem.py": "/proc",
-    "processes/identity.py": "/proc, and our own pipe",
-    "processes/programs.py": "/proc",
+    "processes/identity.py": "/proc",
+    "processes/programs.py": "a note that we wrote",
     "processes/distribution.py": "the Python that runs us",
     "processes/agent_process.py": "the log of a process that we started",
     "remote/server_time.py": "/proc",

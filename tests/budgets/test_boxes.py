@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast.budgets.rules import boxes
+from holdfast.kernel.text import width
 from tests.budgets.world import Scene
 from tests.cli.conftest import Holdfast
 
@@ -77,7 +78,7 @@ def test_the_stop_has_the_rows_of_the_protocol(scene: Scene, holdfast: Holdfast)
 @pytest.mark.parametrize("value", [0.0, 26.5, 123_456_789_012.0])
 def test_boxes_are_aligned_in_three_regions(value: float) -> None:
     for box in (boxes.alert("cost", value, 25, 50), boxes.stop("cost", value, 50)):
-        assert {boxes.columns(row) for row in box} == {boxes.columns(box[0])}
+        assert {width(row) for row in box} == {width(box[0])}
         assert (box[0][0], box[0][-1], box[-1][0], box[-1][-1]) == ("╔", "╗", "╚", "╝")
         assert sum(row[0] == "╠" and row[-1] == "╣" for row in box) == 2
         inside = [row for row in box if "═" not in row]

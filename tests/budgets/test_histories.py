@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from holdfast.budgets.rules import budget, triggers
 from holdfast.budgets.rules.budget import judge
-from holdfast.budgets.rules.thresholds import DEFAULTS, STOP, TYPES, combined, level_of
+from holdfast.budgets.rules.thresholds import DEFAULTS, STOP, TYPES, combine, level_of
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, NotAllowed
 from tests.budgets.world import NOON, PERSON
@@ -161,9 +161,9 @@ class Histories(RuleBasedStateMachine):
     def resets_as_a_person(self, higher: bool) -> None:
         given = self.state["given"]
         if higher and self.values["cost"] is not None:
-            given = combined(given, {STOP: {"cost": self.limits[STOP]["cost"] + 10}})
+            given = combine(given, {STOP: {"cost": self.limits[STOP]["cost"] + 10}})
         self.obey({"do": "reset", "by": PERSON, "given": given, "forgiven": {}})
-        self.limits = combined(DEFAULTS, given)
+        self.limits = combine(DEFAULTS, given)
         self.acknowledged.clear()
         self.waits.clear()
         self.last = {session: {} for session in SESSIONS}

@@ -19,7 +19,7 @@ from holdfast.gates.ask import AskRequest
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import content as words
 from holdfast.gates.rules import gate as rules
-from holdfast.gates.rules.content import declined, understood
+from holdfast.gates.rules.content import decline, understand
 from holdfast.kernel import clock, latch
 from holdfast.kernel.errors import (
     Conflict,
@@ -69,13 +69,13 @@ def look(id: str, now: int = NOW) -> rules.GateState:
 @pytest.mark.clause("AMB-PILOT-20")
 @pytest.mark.parametrize("text", ["approved", " APPROVED\n", "Approved"])
 def test_approved_is_a_yes_whatever_its_case(text: str) -> None:
-    assert understood(VERIFY, text)["verdict"] == "yes"
+    assert understand(VERIFY, text)["verdict"] == "yes"
 
 
 @pytest.mark.clause("AMB-PILOT-20")
 @pytest.mark.parametrize("text", ["The sidebar overlaps", "approved, but slow", "yes", "done"])
 def test_everything_else_is_what_is_wrong(text: str) -> None:
-    read = understood(VERIFY, text)
+    read = understand(VERIFY, text)
     assert (read["verdict"], read["answer"], read["text"]) == ("no", "issues", text)
 
 
@@ -83,26 +83,26 @@ def test_everything_else_is_what_is_wrong(text: str) -> None:
 def test_every_option_is_a_valid_answer_and_nothing_else_is() -> None:
     for option in BOTH:
         for text in (option["id"], f" {option['id'].upper()} "):
-            assert understood(DECISION, text)["answer"] == option["id"]
+            assert understand(DECISION, text)["answer"] == option["id"]
     for text in ("mongo", "PostgreSQL", "p", "pg, lite"):
         with pytest.raises(Usage, match="none of the options") as refused:
-            understood(DECISION, text)
+            understand(DECISION, text)
         assert refused.value.hint == "Select: pg or lite"
 
 
 @pytest.mark.clause("AMB-PILOT-20")
 def test_done_is_the_only_word_that_goes_on_after_a_manual_step() -> None:
-    assert understood(ACTION, "Done ")["verdict"] == "yes"
-    assert understood(ACTION, "almost")["answer"] == "not done"
+    assert understand(ACTION, "Done ")["verdict"] == "yes"
+    assert understand(ACTION, "almost")["answer"] == "not done"
 
 
 @pytest.mark.parametrize("content", [VERIFY, DECISION, ACTION], ids=words.TYPES)
 def test_an_empty_answer_is_none(content: words.Content) -> None:
     for text in ("", "  \n"):
         with pytest.raises(Usage):
-            understood(content, text)
+            understand(content, text)
     with pytest.raises(Usage):
-        declined(" ")
+        decline(" ")
 
 
 def test_the_same_question_is_one_gate_until_it_is_answered(repository: Path) -> None:

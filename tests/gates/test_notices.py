@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import notify
 from holdfast.gates import ask as asking
 from holdfast.gates import lookup, notices
 from holdfast.gates.ask import AskRequest
@@ -169,6 +168,6 @@ def test_a_missing_extra_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> 
     import sys
 
     monkeypatch.setitem(sys.modules, "apprise", None)
-    with pytest.raises(notify.NotifyError) as missing:
-        notify.send("json://a", "b", "c")
+    with pytest.raises(notices.NotifyError) as missing:
+        notices.send("json://a", "b", "c")
     assert "[notify]'" in missing.value.hint

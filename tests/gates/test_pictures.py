@@ -119,7 +119,7 @@ def test_number_and_size_are_bounded(repository: Path, monkeypatch: pytest.Monke
 def test_what_no_browser_would_show_is_refused(repository: Path, content: bytes) -> None:
     (repository / "huge.png").write_bytes(content)
     with pytest.raises(Usage, match="more points"):
-        pictures.taken([str(repository / "huge.png")])
+        pictures.load([str(repository / "huge.png")])
 
 
 def test_a_gate_that_is_open_keeps_its_pictures(picture: Path, repository: Path) -> None:
@@ -188,7 +188,7 @@ def test_a_full_disk_asks_nothing(
     ],
 )
 def test_pictures_of_a_command_that_anybody_wrote(picture: Path, wrong: dict[str, object]) -> None:
-    known = pictures.taken([str(picture)])[0][0]
+    known = pictures.load([str(picture)])[0][0]
     command = {
         **dict.fromkeys(("phase", "holds", "expires_at", "default"), ""),
         "do": "open",

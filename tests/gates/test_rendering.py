@@ -76,7 +76,7 @@ def test_a_manual_step_is_shown_as_in_the_protocol() -> None:
     ],
 )
 def test_the_ids_are_listed_with_commas_and_an_or(ids: list[str], text: str) -> None:
-    assert words.listed(ids) == text
+    assert words.join_ids(ids) == text
 
 
 @pytest.mark.clause("AMB-PILOT-38")

@@ -181,16 +181,16 @@ def test_a_question_that_was_changed_is_not_what_was_signed(
     assert holdfast(*LOOK, "--name", "dash").code == 0
     assert person("gate", "answer", "dash", "approved").code == 0
     state = lookup.read_recorded(workspace, "dash")
-    assert lookup.counted(workspace, state)["answer"] is not None
+    assert lookup.drop_uncounted(workspace, state)["answer"] is not None
     assert state["content"] is not None
     changed = {**state, "content": {**state["content"], "title": "Delete the production data"}}
-    assert lookup.counted(workspace, changed)["answer"] is None  # type: ignore[arg-type]
+    assert lookup.drop_uncounted(workspace, changed)["answer"] is None  # type: ignore[arg-type]
     answer = state["answer"]
     assert answer is not None
     other = {**state, "answer": {**answer, "verdict": "yes", "text": "and deploy it"}}
-    assert lookup.counted(workspace, other)["answer"] is None  # type: ignore[arg-type]
+    assert lookup.drop_uncounted(workspace, other)["answer"] is None  # type: ignore[arg-type]
     keys.signers.write_text("")
-    assert lookup.counted(workspace, state)["answer"] is None, "a signer who was taken out"
+    assert lookup.drop_uncounted(workspace, state)["answer"] is None, "a signer who was taken out"
 
 
 def test_a_release_needs_a_signature(keys: Keys, holdfast: Holdfast, workspace: Workspace) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import notify
+from holdfast.gates import notices as gate_notices
 from holdfast.hooks import question_notices as notices
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
@@ -137,7 +137,7 @@ def test_a_person_elsewhere_is_told_once_and_only_while_it_waits(
     holdfast("note", "a journal")
     sent: list[tuple[str, str]] = []
     monkeypatch.setenv("HOLDFAST_NOTIFY_URLS", "json://127.0.0.1:9/x")
-    monkeypatch.setattr(notify, "send", lambda url, title, text: sent.append((title, text)))
+    monkeypatch.setattr(gate_notices, "send", lambda url, title, text: sent.append((title, text)))
     for _ in range(2):
         ask("claude", "PermissionRequest", **BASH)
     assert [words[-2:] for words in left] == [["tell-waiting", "s1"]], "once"

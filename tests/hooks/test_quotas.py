@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import notify
+from holdfast.gates import notices as gate_notices
 from holdfast.hooks import claude_mod
 from holdfast.hooks import question_notices as notices
 from holdfast.hooks.after_turn import after_turn
@@ -35,7 +35,7 @@ world, stranger, visitor = web.world, web.stranger, web.visitor
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     monkeypatch.setenv("HOLDFAST_NOTIFY_URLS", "json://127.0.0.1:9/x")
-    monkeypatch.setattr(notify, "send", lambda url, title, text: found.append((title, text)))
+    monkeypatch.setattr(gate_notices, "send", lambda url, title, text: found.append((title, text)))
     return found
 
 

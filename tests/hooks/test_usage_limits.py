@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import holdfast as library
-from holdfast import notify
 from holdfast.clients.limits import find_limit
+from holdfast.gates import notices as gate_notices
 from holdfast.hooks import question_notices as notices
 from holdfast.hooks.after_turn import after_turn
 from holdfast.hooks.run import respond
@@ -209,7 +209,7 @@ def test_a_person_elsewhere_is_told_at_the_limit_and_at_its_reset(
 ) -> None:
     sent: list[tuple[str, str]] = []
     monkeypatch.setenv("HOLDFAST_NOTIFY_URLS", "json://127.0.0.1:9/x")
-    monkeypatch.setattr(notify, "send", lambda url, title, text: sent.append((title, text)))
+    monkeypatch.setattr(gate_notices, "send", lambda url, title, text: sent.append((title, text)))
     soon = {"says": HIT, "at": clock.now(), "resets_at": clock.now() + 300}
     usage_limits.keep(discover(), "claude", "s1", soon)  # type: ignore[arg-type]
     assert notices.tell_waiting(discover(), "s1", look_every=0.05)
@@ -225,7 +225,7 @@ def test_a_person_elsewhere_is_told_at_the_limit_and_at_its_reset(
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     monkeypatch.setenv("HOLDFAST_NOTIFY_URLS", "json://127.0.0.1:9/x")
-    monkeypatch.setattr(notify, "send", lambda url, title, text: found.append((title, text)))
+    monkeypatch.setattr(gate_notices, "send", lambda url, title, text: found.append((title, text)))
     return found
 
 
@@ -290,7 +290,7 @@ def test_a_notice_that_no_address_took_is_sent_again(
         if len(tried) == 1:
             raise HoldfastError("offline")
 
-    monkeypatch.setattr(notify, "send", send)
+    monkeypatch.setattr(gate_notices, "send", send)
     ended = {"says": HIT, "at": clock.now() - 2000, "resets_at": clock.now() - 1000}
     usage_limits.keep(discover(), "claude", "s1", ended)  # type: ignore[arg-type]
     for _ in range(3):
@@ -308,7 +308,7 @@ def test_no_person_is_told_of_a_reset_when_the_work_went_on(
         sent.append(title)
         ask("claude", "UserPromptSubmit", prompt="go on")
 
-    monkeypatch.setattr(notify, "send", send)
+    monkeypatch.setattr(gate_notices, "send", send)
     later = {"says": HIT, "at": clock.now(), "resets_at": clock.now() + clock.HOUR}
     usage_limits.keep(discover(), "claude", "s1", later)  # type: ignore[arg-type]
     assert notices.tell_waiting(discover(), "s1", look_every=0.01)

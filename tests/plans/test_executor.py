@@ -79,8 +79,8 @@ class Bench:
     def left(self) -> list[int]:
         """Processes that belong to any of the programs, and notes of them."""
         notes = [name for name in os.listdir(self.own) if name.endswith(".job")]
-        assert not notes or tree.marked(self.marks), "a note without a process"
-        return tree.marked(self.marks)
+        assert not notes or tree.find_marked(self.marks), "a note without a process"
+        return tree.find_marked(self.marks)
 
 
 @pytest.fixture
@@ -148,7 +148,7 @@ def test_a_program_that_goes_into_the_background_is_kept_until_it_is_released(
     """As a server is, that a person is to look at. It took a session of its own and another parent."""
     ended = bench.run("(setsid sleep 600 > /dev/null 2>&1 &) ; echo serving")
     assert (ended["code"], ended["last_line"]) == (0, "serving")
-    wait_for(lambda: tree.marked(bench.marks))
+    wait_for(lambda: tree.find_marked(bench.marks))
     bench.programs.release(bench.marks[0])
     assert bench.left() == []
 
@@ -174,10 +174,10 @@ def test_everything_ends_with_the_runner_that_is_killed(bench: Bench, system: No
     written = bench.folder / "mark"
     wait_for(lambda: written.exists() and written.read_text())
     mark = written.read_text()
-    wait_for(lambda: len(tree.marked([mark])) >= 2)
+    wait_for(lambda: len(tree.find_marked([mark])) >= 2)
     os.kill(runner, signal.SIGKILL)
     os.waitpid(runner, 0)
-    wait_for(lambda: tree.marked([mark]) == [])
+    wait_for(lambda: tree.find_marked([mark]) == [])
 
 
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM])
@@ -185,7 +185,7 @@ def test_a_killed_keeper_leaves_nothing_and_its_work_counts_as_lost(
     bench: Bench, system: None, sign: signal.Signals
 ) -> None:
     mark = bench.start("(setsid sleep 600 &); sleep 600")
-    wait_for(lambda: len(tree.marked([mark])) >= 2)
+    wait_for(lambda: len(tree.find_marked([mark])) >= 2)
     os.kill(bench.programs._kept[mark].process, sign)
     ended = bench.ended()
     assert ended["lost"]
@@ -197,7 +197,7 @@ def test_what_a_killed_runner_and_its_killed_keepers_left_is_ended_at_the_next_s
 ) -> None:
     """All at once, so that nobody is there to see it: what was written down before tells."""
     mark = bench.start("(setsid sleep 600 &); sleep 600")
-    wait_for(lambda: len(tree.marked([mark])) >= 2)
+    wait_for(lambda: len(tree.find_marked([mark])) >= 2)
     kept = bench.programs._kept.pop(mark)
     os.kill(kept.process, signal.SIGSTOP)  # it cannot see that we are gone
     assert end_leftovers(bench.own)

@@ -48,7 +48,7 @@ class Apart:
         self.ended: list[Ended] = []
         thread = threading.Thread(target=lambda: self.ended.append(self.run(job)))
         thread.start()
-        wait_for(lambda: tree.marked([job["mark"]]))
+        wait_for(lambda: tree.find_marked([job["mark"]]))
         return thread
 
 
@@ -83,7 +83,7 @@ def test_an_order_to_end_reaches_it_and_all_that_it_started(apart: Apart) -> Non
     apart.programs.end([job["mark"]])
     thread.join()
     assert apart.ended[0]["code"] == -signal.SIGTERM
-    assert tree.marked([job["mark"]]) == []
+    assert tree.find_marked([job["mark"]]) == []
 
 
 def test_one_that_was_ended_before_it_began_never_does(apart: Apart) -> None:
@@ -99,7 +99,7 @@ def test_what_is_left_in_the_background_is_told_and_ended(apart: Apart) -> None:
     assert apart.programs.alive == {job["mark"]}
     apart.programs.end([job["mark"]])
     wait_for(lambda: apart.programs.alive == set())
-    assert tree.marked([job["mark"]]) == []
+    assert tree.find_marked([job["mark"]]) == []
 
 
 def test_the_process_between_is_killed_and_nothing_is_left_of_it(apart: Apart) -> None:
@@ -109,7 +109,7 @@ def test_the_process_between_is_killed_and_nothing_is_left_of_it(apart: Apart) -
     os.kill(apart.programs._process.pid, signal.SIGKILL)
     thread.join()
     assert apart.ended[0]["lost"]
-    wait_for(lambda: tree.marked([job["mark"]]) == [])
+    wait_for(lambda: tree.find_marked([job["mark"]]) == [])
     assert apart.run(apart.job("exit 4"))["code"] == 4, "the next one gets a new process"
 
 
@@ -118,4 +118,4 @@ def test_closing_ends_everything(apart: Apart) -> None:
     thread = apart.in_a_thread(job)
     apart.programs.close()
     thread.join()
-    assert tree.marked([job["mark"]]) == []
+    assert tree.find_marked([job["mark"]]) == []

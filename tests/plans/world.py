@@ -177,7 +177,7 @@ class World:
     def orphans(self) -> list[int]:
         """Processes of any start of the run that still live."""
         marks = [one["body"]["mark"] for one in self.records("task_started")]
-        return tree.marked(marks)
+        return tree.find_marked(marks)
 
     def close(self) -> None:
         self.workspace.close()

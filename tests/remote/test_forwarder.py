@@ -19,7 +19,7 @@ from holdfast.kernel.workspace import discover
 from holdfast.processes.relaunch import command as itself
 from holdfast.remote import facts, forwarder
 from holdfast.remote.forwarder import Forwarder
-from holdfast.remote.offline import ForwarderLock, path_of, start_forwarder
+from holdfast.remote.offline import path_of, start_forwarder
 from tests.cli.conftest import Holdfast
 from tests.hooks.loaded import loaded_by_script
 from tests.hooks.test_entry import ALLOWED, STARTUP
@@ -156,13 +156,12 @@ def test_a_clock_that_is_set_back_does_not_end_it(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     os.makedirs(machine.home, exist_ok=True)
-    post = ForwarderLock(machine.hooks)
-    need = forwarder.Need(post, stays=False)
+    lock = forwarder.ForwarderLock(machine.hooks, stays=False)
     os.utime(path_of(machine.hooks), (1 << 33, 1 << 33))
-    assert not need.is_over(1000.0)
+    assert not lock.is_unneeded(1000.0)
     os.utime(path_of(machine.hooks), (1, 1))
-    assert not need.is_over(1000.0)
-    post.leave()
+    assert not lock.is_unneeded(1000.0)
+    lock.close()
 
 
 def test_it_waits_for_a_server_and_goes_on_when_it_is_back(

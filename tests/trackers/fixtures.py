@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from holdfast.trackers.github import GitHub
+from holdfast.trackers.http import Key
 from holdfast.trackers.linear import Linear
-from holdfast.trackers.selection import Key
 from tests.trackers.fake_github import GITHUB_TOKEN, REPOSITORY, FakeGitHub
 from tests.trackers.fake_linear import FakeLinear
 

@@ -113,7 +113,7 @@ def test_github_has_two_variables(variable: str) -> None:
 
 def test_a_variable_of_ones_own_and_a_command() -> None:
     assert tracker_for("ENG-1", {"tracker.key_variable": "MINE"}, {"MINE": "one"}) is not None
-    settings = {"tracker.key_command": ["/bin/echo", "one"]}
+    settings = {"tracker.key_command": "/bin/echo one"}
     assert tracker_for("ENG-1", settings, {}, deadline=soon()) is not None
     with pytest.raises(TrackerError, match="the key command took too long"):
         tracker_for("ENG-1", {"tracker.key_command": "sleep 60"}, {}, deadline=soon(-1))

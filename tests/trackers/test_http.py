@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.trackers import http
-from holdfast.trackers.http import checked_url, is_loopback, same_host
-from holdfast.trackers.port import TrackerError, exhausted, wait_seconds, web_address
-from holdfast.trackers.selection import Key
+from holdfast.trackers.http import Key, checked_url, is_loopback, same_host
+from holdfast.trackers.port import TrackerError, list_resets, wait_seconds, web_address
 from tests.trackers.fixtures import soon
 
 KEY = Key("a-key-0123456789")
@@ -222,7 +221,7 @@ def test_only_a_limit_that_is_used_up_counts() -> None:
         "c-remaining": "0",
         "c-reset": "never",
     }
-    assert exhausted(headers, ("a", "b", "c", "d"), milliseconds=1000) == [5000]
+    assert list_resets(headers, ("a", "b", "c", "d"), milliseconds=1000) == [5000]
 
 
 @pytest.mark.parametrize(

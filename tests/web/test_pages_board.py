@@ -132,4 +132,4 @@ def test_an_alert_whose_file_was_removed_is_set_again_and_told(
     assert any(said in one["what"] for one in status.attention(world.workspace))
     (told,) = service.told
     assert told["message"] == "The file of the alert of cost was removed. It is set again."
-    assert alerts.holds(world.workspace, "s1", "cost")
+    assert alerts.is_waiting(world.workspace, "s1", "cost")

@@ -16,6 +16,7 @@ from holdfast.budgets.limits import PROJECT_FILE, WAYPOINT, in_force
 from holdfast.budgets.measure import gather
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules.boxes import amount
+from holdfast.budgets.rules.budget import make_halt
 from holdfast.budgets.rules.documents import ALERT_STOP
 from holdfast.budgets.rules.thresholds import (
     ALERT,
@@ -23,9 +24,9 @@ from holdfast.budgets.rules.thresholds import (
     LASTING,
     STOP,
     UNITS,
-    combined,
+    combine,
+    drop_type,
     number_at,
-    without,
 )
 from holdfast.clients.table import own_id
 from holdfast.gates import person as people
@@ -69,7 +70,7 @@ def acknowledge(budget: Budget, type: str, *, until: float | None, now: int) -> 
     """Ask the person at the terminal about an alert that waits: 'ack' lets the work go on, anything
     else halts it."""
     state = budget.state()
-    waiting = _waiting(state, type, until)
+    waiting = _find_alert(state, type, until)
     if waiting is None:
         return _answered_before(state, type)
     shown = boxes.alert(type, waiting, state["pending"][type]["threshold"], _stop_of(state, type))
@@ -84,14 +85,14 @@ def acknowledge_at_page(
 ) -> Answered:
     """The same from the person who signed in to the page."""
     state = budget.state()
-    if _waiting(state, type, until) is None:
+    if _find_alert(state, type, until) is None:
         return _answered_before(state, type)
     now = clock.parse(person["at"])
     person = people.refuse_made_up(budget.workspace, purpose_of_answer(type), person, now=now)
     return _answer(budget, state, type, person, until=until, goes_on=goes_on)
 
 
-def _waiting(state: BudgetState, type: str, until: float | None) -> float | None:
+def _find_alert(state: BudgetState, type: str, until: float | None) -> float | None:
     """The value of an alert that waits; None when none does."""
     if type not in ALL_TYPES:
         raise Usage(f"{type!r:.40} is none of {', '.join(ALL_TYPES)}.")
@@ -170,19 +171,8 @@ def _answered_before(state: BudgetState, type: str) -> Answered:
 
 def _halt(budget: Budget, state: BudgetState, type: str, person: Person, now: int) -> Answered:
     """The person said anything but 'ack': a waypoint is written, and no agent goes on."""
-    value = _value(state, type)
-    halt: Halt = {
-        "reason": ALERT_STOP,
-        "type": type,
-        "level": ALERT,
-        "value": value,
-        "threshold": state["pending"][type]["threshold"],
-        "at": "",
-        "session_id": own_id(),
-        "waypoint": "",
-        "last_turn": False,
-    }
-    stop.engage(budget.workspace, halt, now=now)
+    value, threshold = _value(state, type), state["pending"][type]["threshold"]
+    crossed = {"type": type, "level": ALERT, "value": value, "threshold": threshold}
     command = {
         "do": "halt",
         "type": type,
@@ -191,6 +181,7 @@ def _halt(budget: Budget, state: BudgetState, type: str, person: Person, now: in
         "place": place_of(sessions.at_work(budget.workspace)),
         "last_turn": False,
     }
+    stop.engage(budget.workspace, make_halt(ALERT_STOP, crossed, command), now=now)
     outcome = budget.execute_now(command, now=now)
     path = outcome["records"][-1]["body"]["saved"]["path"]
     return {
@@ -210,8 +201,11 @@ def reset(budget: Budget, flags: Limits, *, now: int) -> Reset:
     halt = state["stopped"]
     if halt is None and not flags and not stop.is_held(budget.workspace):
         budget.execute_now({"do": "reset"}, now=now)
-        return _after(budget, state, None)
-    shown, purpose = _shown(halt), purpose_of_reset(halt)
+        return _describe_reset(budget, state, None)
+    shown = []
+    if halt is not None:
+        shown = boxes.stop(halt["type"], halt["value"], halt["threshold"], halt["level"])
+    purpose = purpose_of_reset(halt)
     person = people.require(budget.workspace, purpose, shown, now=now)
     now = clock.parse(person["at"])
     new = _new_limits(budget, state, flags, now)
@@ -221,11 +215,7 @@ def reset(budget: Budget, flags: Limits, *, now: int) -> Reset:
     command = {"do": "reset", "by": person, **new, "before": budget.lifted_unsigned()}
     budget.execute_now(command, now=now)
     stop.let_go(budget.workspace)
-    return _after(budget, state, person)
-
-
-def _shown(halt: Halt | None) -> list[str]:
-    return boxes.stop(halt["type"], halt["value"], halt["threshold"], halt["level"]) if halt else []
+    return _describe_reset(budget, state, person)
 
 
 def _new_limits(budget: Budget, state: BudgetState, flags: Limits, now: int) -> dict[str, Any]:
@@ -234,10 +224,10 @@ def _new_limits(budget: Budget, state: BudgetState, flags: Limits, now: int) -> 
     known = gather(budget.workspace, state, {}, session="", now=now)
     given, lowered = state["given"], state["lowered"]
     if halt is not None:
-        given, lowered = without(given, halt["type"]), without(lowered, halt["type"])
+        given, lowered = drop_type(given, halt["type"]), drop_type(lowered, halt["type"])
     for type in {type for numbers in flags.values() for type in numbers}:
-        lowered = without(lowered, type)  # the person's word is newer
-    given = combined(given, flags)
+        lowered = drop_type(lowered, type)  # the person's word is newer
+    given = combine(given, flags)
     for type in LASTING:
         held = in_force(budget.workspace, given, lowered)
         level, limit = held.stop_of(type)
@@ -251,8 +241,8 @@ def _new_limits(budget: Budget, state: BudgetState, flags: Limits, now: int) -> 
         if type in flags.get(level, {}):
             raise _too_low(type, limit, value)
         if halt is not None or stop.is_held(budget.workspace):
-            lowered = without(lowered, type)
-            given = combined(given, {level: {type: _asked(type, value, limit)}})
+            lowered = drop_type(lowered, type)
+            given = combine(given, {level: {type: _ask_for_limit(type, value, limit)}})
     in_force(budget.workspace, given, lowered)  # in order, or refused before anything is lifted
     forgiven = {known["session"]: known["measured_errors"]}
     return {"given": given, "lowered": lowered, "forgiven": forgiven}
@@ -278,7 +268,7 @@ def _largest(
     return max((value for value in seen if value is not None), default=None)
 
 
-def _asked(type: str, value: float, limit: float) -> float:
+def _ask_for_limit(type: str, value: float, limit: float) -> float:
     """The new limit, typed by the person who was just there."""
     question = (
         f"{boxes.name_of(type)} is at {amount(type, value)}, the stop at {amount(type, limit)}."
@@ -313,7 +303,7 @@ def _value(state: BudgetState, type: str) -> float:
     return state["pending"][type]["value"] if newest is None else newest
 
 
-def _after(budget: Budget, before: BudgetState, person: Person | None) -> Reset:
+def _describe_reset(budget: Budget, before: BudgetState, person: Person | None) -> Reset:
     state = budget.state()
     dropped: Limits = {
         level: {

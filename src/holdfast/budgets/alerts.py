@@ -32,9 +32,7 @@ def keep(
     before = {type: words for type, words in _read(path).items() if type and type in unknown}
     waiting = {**before, **waiting}
     if waiting:
-        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-        write_synced(path, canonical_json.dumps(waiting).encode())
-        latch.disturb(workspace)
+        _write(workspace, path, waiting)
         return
     try:
         os.unlink(path)
@@ -42,7 +40,7 @@ def keep(
         pass
 
 
-def holds(workspace: Workspace, session: str, type: str) -> bool:
+def is_waiting(workspace: Workspace, session: str, type: str) -> bool:
     """Whether the alert of a type holds a session; a file that cannot be understood still holds."""
     found = _read(_path(workspace, session))
     return type in found or "" in found
@@ -51,9 +49,7 @@ def holds(workspace: Workspace, session: str, type: str) -> bool:
 def add(workspace: Workspace, session: str, type: str, words: str) -> None:
     """Let the alert of a type hold a session, besides those that hold it."""
     path = _path(workspace, session)
-    os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-    write_synced(path, canonical_json.dumps({**_read(path), type: words}).encode())
-    latch.disturb(workspace)
+    _write(workspace, path, {**_read(path), type: words})
 
 
 def read(workspace: Workspace, session: str) -> dict[str, str]:
@@ -92,6 +88,12 @@ def clear(workspace: Workspace) -> None:
 def _path(workspace: Workspace, session: str) -> str:
     name = id_of(session.encode("utf-8", "replace").decode()) if session else "anybody"
     return os.path.join(workspace.home, FOLDER, f"{name}.json")
+
+
+def _write(workspace: Workspace, path: str, waiting: Mapping[str, str]) -> None:
+    os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+    write_synced(path, canonical_json.dumps(waiting).encode())
+    latch.disturb(workspace)
 
 
 def _files(workspace: Workspace) -> list[str]:

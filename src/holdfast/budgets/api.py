@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from holdfast.budgets import acknowledge, limits, operations
+from holdfast.budgets import acknowledge, operations
 from holdfast.budgets.check import Budget
+from holdfast.budgets.limits import PROJECT_FILE, from_flags
 from holdfast.budgets.operations import AddRequest, CheckRequest, ReportRequest
 from holdfast.kernel import clock
 from holdfast.kernel.arguments import checks_arguments
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
 
 
-FOLDER = limits.PROJECT_FILE.partition("/")[0]
+FOLDER = PROJECT_FILE.partition("/")[0]
 
 
 class LimitsInForce(TypedDict):
@@ -76,7 +77,9 @@ class Budgets:
         given: Given = {name: value for name, value in values.items() if value is not None}  # type: ignore[assignment]
         if not dry_run:
             hide_new(self._budget.workspace, [FOLDER])
-        request = CheckRequest(values=given, limits=_read(limits), session=session, dry_run=dry_run)
+        request = CheckRequest(
+            values=given, limits=from_flags(limits), session=session, dry_run=dry_run
+        )
         return operations.check(self._budget, request)
 
     def add(
@@ -113,7 +116,4 @@ class Budgets:
 
     def reset(self, limits: Sequence[str] = ()) -> Reset:
         """Clear the acknowledgments. After a stop, ask the person at this terminal to lift it."""
-        return acknowledge.reset(self._budget, _read(limits), now=clock.now())
-
-
-_read = limits.from_flags
+        return acknowledge.reset(self._budget, from_flags(limits), now=clock.now())

@@ -7,13 +7,13 @@ from holdfast.budgets.limits import InForce, in_force, in_force_anyway
 from holdfast.budgets.measure import gather
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules import budget as rules
-from holdfast.budgets.rules.budget import judge, risen
+from holdfast.budgets.rules.budget import judge, keep_highest, make_halt
 from holdfast.budgets.rules.documents import THRESHOLD_STOP
 from holdfast.budgets.rules.thresholds import EXTRA_TYPES
 from holdfast.budgets.stop import put_back
 from holdfast.clients.table import own_id
 from holdfast.estop.stop import refuse_stopped
-from holdfast.kernel import config, latch
+from holdfast.kernel import config
 from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import HoldfastError, StoreAway
 from holdfast.kernel.rules import Person
@@ -75,39 +75,32 @@ class Budget:
     """The budget of a workspace: the context of every operation on it. `now` is the time of the call;
     without it, each operation reads the clock."""
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        *,
-        actor: str,
-        stream: str = rules.STREAM,
-        now: int | None = None,
-    ) -> None:
+    stream = rules.STREAM
+
+    def __init__(self, workspace: Workspace, *, actor: str, now: int | None = None) -> None:
         self.workspace = workspace
         self.actor = actor
-        self.stream = stream
         self.now = now
 
     @property
     def settings(self) -> dict[str, Any]:
-        journal = self.workspace.journal if self.workspace.exists() else None
-        return config.load(self.workspace, journal)
+        return config.settings_of(self.workspace)
 
     def state(self) -> BudgetState:
         """What the budget has on record, as far as it counts."""
-        return self._counted()[0]
+        return self._load_counted()[0]
 
     def lifted_unsigned(self) -> dict[str, Any] | None:
         """What a reset without the signature that is asked for changed, when there was one."""
-        state, _, is_unsigned = self._counted()
+        state, _, is_unsigned = self._load_counted()
         names = ("stopped", "given", "lowered", "last_reset", "pending")
         return {name: state[name] for name in names} if is_unsigned else None  # type: ignore[literal-required]
 
     def uncounted(self) -> list[str]:
         """The types whose acknowledgment lacks the signature that is asked for."""
-        return self._counted()[1]
+        return self._load_counted()[1]
 
-    def _counted(self) -> tuple[BudgetState, list[str], bool]:
+    def _load_counted(self) -> tuple[BudgetState, list[str], bool]:
         """The state, the types whose acknowledgment does not count, and whether the records say that
         a stop was lifted by one who did not sign."""
         if not self.workspace.exists():
@@ -171,7 +164,7 @@ class Budget:
         try:
             if not dry_run:
                 put_back(self.workspace, now=now)
-            state, uncounted, is_unsigned = self._counted()
+            state, uncounted, is_unsigned = self._load_counted()
         except HoldfastError:
             refuse_stopped(self.workspace)  # which holds without the journal
             raise
@@ -188,14 +181,14 @@ class Budget:
                 self.workspace, state, given or {}, session=session, now=now, extra=extra
             )
         check = self._command(held, known, flags or {}, place)
-        check["values"] = known["values"] = risen(state, check)
+        check["values"] = known["values"] = keep_highest(state, check)
         if uncounted:
             check["uncounted"] = uncounted
         ruling = judge(state, check, now)
         if is_unsigned and state["stopped"] is not None:
-            stop.engage(self.workspace, {**state["stopped"], "last_turn": False}, now=now)
+            stop.engage_again(self.workspace, state["stopped"], now=now)
         if dry_run or is_unsigned:
-            report = self._report(state, check, ruling, known, dry_run=dry_run)
+            report = _report(state, check, ruling, known, dry_run=dry_run)
         else:
             report = self._obey(state, check, ruling, known, now)
         if report["verdict"] != "stop":
@@ -228,14 +221,15 @@ class Budget:
         self, state: BudgetState, check: BudgetCheck, ruling: Ruling, known: Gathered, now: int
     ) -> BudgetReport:
         """Record the check. A stop is set before it is recorded: whatever happens then, it holds."""
-        halt = _halt_of(ruling, check)
+        reached_stop = [one for one in ruling["handled"] if one["how"] == "stopped"]
+        halt = make_halt(THRESHOLD_STOP, reached_stop[0], check) if reached_stop else None
         engaged = halt is not None and stop.engage(self.workspace, halt, now=now)
         try:
             outcome = self.execute(check, now=now)
         except StoreAway as away:
             if halt is None:
                 raise
-            report = self._report(state, check, ruling, known)
+            report = _report(state, check, ruling, known)
             report["stopped"] = halt
             report["warnings"] = [f"The stop holds; it is not recorded: {away.message}"]
             return report
@@ -245,37 +239,25 @@ class Budget:
             alerts.keep(
                 self.workspace, check["session"], stop.describe_alerts(state, ruling), unknown
             )
-            report = self._report(state, check, ruling, known)
+            report = _report(state, check, ruling, known)
             report["stopped"], report["queued"] = halt or state["stopped"], outcome["queued"]
             return report
         decided = _ruling_of(outcome, ruling)
         state = self.state()
         reached("before the latch is settled")
-        self._settle(state, engaged, now=now)
+        if state["stopped"] is not None:
+            stop.engage_again(self.workspace, state["stopped"], now=now)
+        elif engaged:
+            stop.let_go(self.workspace)  # a person lifted it between our look and our record
         alerts.keep(self.workspace, check["session"], stop.describe_alerts(state, decided), unknown)
-        report = self._report(state, check, decided, known)
-        report["warnings"] = self._after(outcome, state)
+        report = _report(state, check, decided, known)
+        report["warnings"] = self._append_metrics(outcome, state)
         for record in outcome["records"]:
             if record["kind"] in ("stopped", "prepared"):
                 report["waypoint"] = record["body"]["saved"]["path"]
         return report
 
-    def _settle(self, state: BudgetState, engaged: bool, *, now: int) -> None:
-        """Let the latch say what the records say."""
-        if state["stopped"] is not None:
-            if latch.read(self.workspace) is None:
-                self.relatch(state, now=now)
-        elif engaged:
-            stop.let_go(self.workspace)  # a person lifted it between our look and our record
-
-    def relatch(self, state: BudgetState, *, now: int) -> bool:
-        """Set the latch of a stop that holds and has none; its last turn was given before."""
-        halt = state["stopped"]
-        return halt is not None and stop.engage(
-            self.workspace, {**halt, "last_turn": False}, now=now
-        )
-
-    def _after(self, outcome: Outcome, state: BudgetState) -> list[str]:
+    def _append_metrics(self, outcome: Outcome, state: BudgetState) -> list[str]:
         """The side file, and what became of the views."""
         warnings = [
             f"{view['path']} was not written: {view['reason']}. The record is safe."
@@ -292,46 +274,46 @@ class Budget:
             )
         return warnings
 
-    def _report(
-        self,
-        state: BudgetState,
-        check: BudgetCheck,
-        ruling: Ruling,
-        known: Gathered,
-        *,
-        dry_run: bool = False,
-    ) -> BudgetReport:
-        lines = [
-            line
-            for one in ruling["handled"]
-            for line in boxes.log_of(one["type"], one["level"], one["value"], one["how"])
-        ]
-        return {
-            "verdict": ruling["verdict"],
-            "session_id": known["session"],
-            "values": known["values"],
-            "levels": ruling["levels"],
-            "notes": known["notes"],
-            "handled": ruling["handled"],
-            "pending": state["pending"],
-            "stopped": state["stopped"],
-            "last_turn": False,
-            "waypoint": "",
-            "limits": check["limits"],
-            "elapsed": ruling["elapsed"],
-            "recent_errors": known["recent_errors"],
-            "log": lines,
-            "queued": "",
-            "dry_run": dry_run,
-            "warnings": [],
-        }
+
+def _report(
+    state: BudgetState,
+    check: BudgetCheck,
+    ruling: Ruling,
+    known: Gathered,
+    *,
+    dry_run: bool = False,
+) -> BudgetReport:
+    lines = [
+        line
+        for one in ruling["handled"]
+        for line in boxes.log_of(one["type"], one["level"], one["value"], one["how"])
+    ]
+    return {
+        "verdict": ruling["verdict"],
+        "session_id": known["session"],
+        "values": known["values"],
+        "levels": ruling["levels"],
+        "notes": known["notes"],
+        "handled": ruling["handled"],
+        "pending": state["pending"],
+        "stopped": state["stopped"],
+        "last_turn": False,
+        "waypoint": "",
+        "limits": check["limits"],
+        "elapsed": ruling["elapsed"],
+        "recent_errors": known["recent_errors"],
+        "log": lines,
+        "queued": "",
+        "dry_run": dry_run,
+        "warnings": [],
+    }
 
 
-def latched_again(workspace: Workspace, *, actor: str, now: int) -> bool:
-    """Whether a budget's stop stood behind an emergency stop that is gone now; its latch is set."""
-    budget = Budget(workspace, actor=actor)
+def relatch(workspace: Workspace, *, now: int) -> bool:
+    """Set the latch of a budget's stop that stood behind an emergency stop; False when none did."""
     try:
-        return budget.relatch(budget.state(), now=now)
+        halt = Budget(workspace, actor="").state()["stopped"]
+        return halt is not None and stop.engage_again(workspace, halt, now=now)
     except HoldfastError:
         return False  # a stop is lifted without the journal, too
 
@@ -342,24 +324,6 @@ def place_of(session: SessionState | None) -> Position:
     done = progress["completed"][-1] if progress and progress["completed"] else None
     next_task = (progress["current"] or None) if progress else None
     return {"phase": None, "plan": None, "last_task_completed": done, "next_task": next_task}
-
-
-def _halt_of(ruling: Ruling, check: BudgetCheck) -> Halt | None:
-    """The stop that a ruling is about to make, before it has a waypoint."""
-    for one in ruling["handled"]:
-        if one["how"] == "stopped":
-            return {
-                "reason": THRESHOLD_STOP,
-                "type": one["type"],
-                "level": one["level"],
-                "value": one["value"],
-                "threshold": one["threshold"],
-                "at": "",
-                "session_id": check["session"],
-                "waypoint": "",
-                "last_turn": check["last_turn"],
-            }
-    return None
 
 
 def _ruling_of(outcome: Outcome, expected: Ruling) -> Ruling:

@@ -20,7 +20,6 @@ from holdfast.budgets.rules.thresholds import (
     WARNING,
     bad,
     is_amount,
-    money,
 )
 from holdfast.kernel.errors import HoldfastError, NotAllowed, Usage
 from holdfast.kernel.plain_file import is_nested_deeper, read_plain
@@ -54,7 +53,7 @@ def read_project_file(workspace: Workspace) -> tuple[Limits, list[Trigger]]:
     text = _read_text(os.path.join(workspace.root, PROJECT_FILE), PROJECT_FILE)
     if not text:
         return {}, []
-    document = _parsed(text)
+    document = _parse_yaml(text)
     for name in document:
         hint = thresholds.nearest(str(name), _SECTIONS)
         if name not in _SECTIONS and hint.startswith("Did you mean"):
@@ -63,10 +62,10 @@ def read_project_file(workspace: Workspace) -> tuple[Limits, list[Trigger]]:
     section, where = document.get("checkpoint_triggers"), f"{PROJECT_FILE}: checkpoint_triggers"
     entries = triggers.read(section, where)
     bound = triggers.limits_in(section, entries, given, where)
-    return thresholds.combined(bound, given), entries
+    return thresholds.combine(bound, given), entries
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def _parse_yaml(text: str) -> dict[str, Any]:
     import yaml
 
     if is_nested_deeper(text, DEEPEST):
@@ -139,10 +138,7 @@ def read_user_file() -> tuple[str, Limits]:
 
 def _cost(value: Any, key: str) -> float:
     if isinstance(value, str):
-        try:
-            return money(value)
-        except ValueError as problem:
-            raise bad(key, str(problem)) from None
+        return thresholds.parse_amount("cost", value, key)
     if not is_amount(value):
         raise bad(key, f"must be an amount such as 10, not {value!r:.40}")
     return float(value)
@@ -206,11 +202,11 @@ def in_force(
         (PROJECT_FILE, project),
         (WAYPOINT, given),
     ]
-    layers.append((WAYPOINT, thresholds.below(lowered, thresholds.stacked(layers)[0])))
+    layers.append((WAYPOINT, thresholds.keep_lower(lowered, thresholds.stack(layers)[0])))
     if flags:
         layers.append((FLAG, flags))
-        _refuse_raised(thresholds.layered(layers[:-1], default=PROTOCOL)[0], flags)
-    return InForce(*thresholds.layered(layers, default=PROTOCOL), entries)
+        _refuse_raised(thresholds.stack_in_order(layers[:-1], default=PROTOCOL)[0], flags)
+    return InForce(*thresholds.stack_in_order(layers, default=PROTOCOL), entries)
 
 
 def in_force_anyway(workspace: Workspace, state: BudgetState) -> tuple[InForce, str]:
@@ -229,15 +225,15 @@ def in_force_anyway(workspace: Workspace, state: BudgetState) -> tuple[InForce, 
         (WAYPOINT, state["lowered"]),
         (PROJECT_FILE, _read_what_is_sound(workspace)),
     ):
-        layers.append((name, thresholds.below(lower, thresholds.stacked(layers)[0])))
-    limits, sources = thresholds.stacked(layers)
-    return InForce(thresholds.ordered(limits), sources, []), problem
+        layers.append((name, thresholds.keep_lower(lower, thresholds.stack(layers)[0])))
+    limits, sources = thresholds.stack(layers)
+    return InForce(thresholds.put_in_order(limits), sources, []), problem
 
 
 def _read_what_is_sound(workspace: Workspace) -> Limits:
     try:
         text = _read_text(os.path.join(workspace.root, PROJECT_FILE), PROJECT_FILE)
-        return thresholds.read_what_is_sound(_parsed(text).get("thresholds"))
+        return thresholds.read_what_is_sound(_parse_yaml(text).get("thresholds"))
     except HoldfastError:
         return {}
 

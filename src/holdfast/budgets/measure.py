@@ -79,20 +79,20 @@ def gather(
     for name, value in given.items():
         if name not in NAMES or not is_amount(value):
             raise Usage(f"{name} must be a finite number from 0 on, not {value!r:.40}.")
-    spent = _measured(workspace, session, now)
+    spent = _measure(workspace, session, now)
     session = session or (spent["session"] if spent else "")
     notes: dict[str, str] = {}
     # What is reported counts where it is more than what is measured.
     cost, notes["cost"] = _cost(state, spent)
-    cost = _more(given.get("cost"), cost)
-    context = _more(given.get("context"), spent["context_percent"] if spent else None)
+    cost = _larger(given.get("cost"), cost)
+    context = _larger(given.get("context"), spent["context_percent"] if spent else None)
     if "cost" in given:
         notes["cost"] = ""
     notes["context"] = "" if context is not None else "unknown: no client tells it"
     variance, notes["variance"] = _variance(given, cost)
     measured = spent["errors"] if spent else 0
     counted = _since(measured, state["forgiven"].get(session, 0)) + state["added"]["errors"]
-    errors = _more(given.get("errors"), counted) or 0
+    errors = _larger(given.get("errors"), counted) or 0
     values: Values = {
         "cost": cost,
         "context": context,
@@ -100,7 +100,7 @@ def gather(
         "errors": int(errors),
     }
     if extra:
-        done = _work_done(workspace, session, now)
+        done = _measure_work(workspace, session, now)
         for type in extra:
             values[type] = done[type] if done else None  # type: ignore[literal-required]
             if values[type] is None:  # type: ignore[literal-required]
@@ -118,13 +118,13 @@ def gather(
     }
 
 
-def _more(reported: float | None, measured: float | None) -> float | None:
+def _larger(reported: float | None, measured: float | None) -> float | None:
     """The larger of the two that are known."""
     known = [value for value in (reported, measured) if value is not None]
     return max(known, default=None)
 
 
-def _measured(workspace: Workspace, session: str, now: int) -> Spending | None:
+def _measure(workspace: Workspace, session: str, now: int) -> Spending | None:
     """What the clients wrote down; None where that cannot be read, and the check goes on."""
     from holdfast.session.spending import measured
 
@@ -136,7 +136,7 @@ def _measured(workspace: Workspace, session: str, now: int) -> Spending | None:
         return None
 
 
-def _work_done(workspace: Workspace, session: str, now: int) -> WorkDone | None:
+def _measure_work(workspace: Workspace, session: str, now: int) -> WorkDone | None:
     from holdfast.session.spending import work_done
 
     try:

@@ -139,7 +139,14 @@ def report(budget: Budget, request: ReportRequest) -> SpendingReport:
     if request.agent:
         accounts = _accounts_of_agent(budget, request)
     else:
-        accounts = [_account_of_session(budget, session)]
+        accounts = [
+            spending.account(
+                workspace,
+                session=session,
+                marks=lambda spent: steps.of_session(workspace, spent["session"]),
+                now=_now(budget),
+            )
+        ]
     if session and not accounts[0]["spent"]["client"]:
         raise NotFound(
             f"No client's files of session {session} were found.",
@@ -166,13 +173,6 @@ def reported_by(state: BudgetState) -> Reported:
 
 def _now(budget: Budget) -> int:
     return clock.now() if budget.now is None else budget.now
-
-
-def _account_of_session(budget: Budget, session: str) -> Account:
-    def marks(spent: Spending) -> list[tuple[str, str]]:
-        return steps.of_session(budget.workspace, spent["session"])
-
-    return spending.account(budget.workspace, session=session, marks=marks, now=_now(budget))
 
 
 def _accounts_of_agent(budget: Budget, request: ReportRequest) -> list[Account]:

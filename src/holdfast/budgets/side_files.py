@@ -43,12 +43,12 @@ def append_metrics(
             return
         missing = _lines(fresh)
         if not missing or missing[0]["number"] != number + 1:
-            missing = _missing(file, workspace.journal, stream, number, crossings)
+            missing = _find_missing(file, workspace.journal, stream, number, crossings)
         if missing:
             file.append(missing)
 
 
-def _missing(
+def _find_missing(
     file: LineFile, journal: Journal, stream: str, number: int, crossings: int
 ) -> list[dict[str, Any]]:
     """By number; where the file has more than the journal, as after a restored backup, by record."""
@@ -98,11 +98,11 @@ def find_waypoints(workspace: Workspace, streams: Sequence[str], text: str) -> l
         folder = os.path.join(root, WAYPOINTS)
         names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
         paths = [os.path.join(folder, name) for name in names if f"{WAYPOINTS}/{name}" != newest]
-        found += [path for path in paths if _holds(path, spelled)]
+        found += [path for path in paths if _is_in(path, spelled)]
     return found
 
 
-def _holds(path: str, spelled: bytes) -> bool:
+def _is_in(path: str, spelled: bytes) -> bool:
     try:
         return spelled in read_file(path)[1]
     except (OSError, Unreadable):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from holdfast.budgets.rules.ledger import BudgetState, Halt, Pending, Ruling
+    from holdfast.budgets.rules.ledger import BudgetState, Halt, Ruling
     from holdfast.journal.interface import Journal
     from holdfast.kernel.workspace import Workspace
 
@@ -43,8 +43,13 @@ def engage(workspace: Workspace, halt: Halt, *, now: int) -> bool:
     return True
 
 
+def engage_again(workspace: Workspace, halt: Halt, *, now: int) -> bool:
+    """Set the latch of a stop that holds; its last turn was given when it was reached."""
+    return engage(workspace, {**halt, "last_turn": False}, now=now)
+
+
 def describe(halt: Halt) -> str:
-    reached = f"{name_of(halt['type'])} at {amount(halt['type'], halt['value'])}"
+    reached = _reached(halt["type"], halt["value"])
     if halt["reason"] == ALERT_STOP:
         return f"A person said stop: {reached}"
     return f"{reached}, the limit is {amount(halt['type'], halt['threshold'])}"
@@ -60,15 +65,15 @@ def describe_alerts(state: BudgetState, ruling: Ruling) -> dict[str, str]:
     for one in ruling["handled"]:
         if one["how"] == "waiting":
             found[one["type"]] = (one["value"], one["threshold"])
-    return {type: _reached(type, *numbers) for type, numbers in found.items()}
+    return {type: _describe_alert(type, *numbers) for type, numbers in found.items()}
 
 
-def describe_pending(type: str, pending: Pending) -> str:
-    return _reached(type, pending["value"], pending["threshold"])
+def _describe_alert(type: str, value: float, threshold: float) -> str:
+    return f"{_reached(type, value)}, the alert is at {amount(type, threshold)}"
 
 
-def _reached(type: str, value: float, threshold: float) -> str:
-    return f"{name_of(type)} at {amount(type, value)}, the alert is at {amount(type, threshold)}"
+def _reached(type: str, value: float) -> str:
+    return f"{name_of(type)} at {amount(type, value)}"
 
 
 def is_held(workspace: Workspace) -> bool:
@@ -88,10 +93,9 @@ def list_waiting(workspace: Workspace) -> Iterator[tuple[str, str]]:
     state: BudgetState = load(workspace.journal, rules, rules.STREAM)[0]
     halt = state["stopped"]
     if halt is not None and latch.read(workspace) is None:
-        reached = f"{name_of(halt['type'])} at {amount(halt['type'], halt['value'])}"
-        yield f"A budget has stopped: {reached}", rules.LIFT
+        yield f"A budget has stopped: {_reached(halt['type'], halt['value'])}", rules.LIFT
     for type, pending in state["pending"].items():
-        reached = f"{name_of(type)} at {amount(type, pending['value'])}"
+        reached = _reached(type, pending["value"])
         yield f"An alert waits: {reached}", f"holdfast guard ack {type}"
 
 
@@ -99,11 +103,9 @@ def follow(workspace: Workspace, state: BudgetState, _server: Journal) -> None:
     """Set or lift the budget's stop and settle its alerts as the server's stream says."""
     halt = state["stopped"]
     if halt is not None:
-        # Its last turn was given where it was reached.
-        engage(workspace, {**halt, "last_turn": False}, now=clock.now())
+        engage_again(workspace, halt, now=clock.now())
         return
-    held = latch.read(workspace)
-    if held is not None and held["by"] == BUDGET:
+    if is_held(workspace):
         let_go(workspace)
     for type in alerts.types(workspace) - state["pending"].keys():
         alerts.settle(workspace, type)
@@ -156,15 +158,14 @@ def _list_missing(
     state: BudgetState = load(workspace.journal, rules, rules.STREAM)[0]
     halt = state["stopped"]
     if halt is not None and not held:
-        # Its last turn was given when it was set.
-        add("the budget's stop", engage, {**halt, "last_turn": False}, now=now)
+        add("the budget's stop", engage_again, halt, now=now)
     for type, pending in state["pending"].items():
         session = pending["session_id"]
         is_new = now - clock.parse(pending["since"]) < SETTLED
         # Of a server's alerts, those of this machine's sessions have a file here.
         is_here = not is_copy or workspace.journal.head(f"session:{session}") is not None
-        if is_here and not is_new and not alerts.holds(workspace, session, type):
-            words = describe_pending(type, pending)
+        if is_here and not is_new and not alerts.is_waiting(workspace, session, type):
+            words = _describe_alert(type, pending["value"], pending["threshold"])
             add(f"the alert of {type}", alerts.add, session, type, words)
     return missing
 

@@ -11,8 +11,8 @@ from holdfast.gates import person as people
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules import people as refusal
-from holdfast.gates.rules.content import declined, hint_for, inert, render, understood
-from holdfast.gates.rules.picture import described
+from holdfast.gates.rules.content import decline, hint_for, inert, render, understand
+from holdfast.gates.rules.picture import describe
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.errors import Conflict, Usage
@@ -22,7 +22,7 @@ from holdfast.kernel.trust import notice_arrival
 from holdfast.streams import open_writer
 
 if TYPE_CHECKING:
-    from holdfast.gates.rules.content import GateAnswer
+    from holdfast.gates.rules.content import Content
     from holdfast.gates.rules.gate import GateState
     from holdfast.gates.rules.people import PeopleState, Refused
     from holdfast.kernel.rules import Person
@@ -64,40 +64,27 @@ def answer(context: GateContext, request: AnswerRequest) -> GateState:
             hint="The agent asks again; then it is a new gate.",
             kind="gate_unsigned" if state["uncounted_why"] == lookup.UNSIGNED else "gate_elsewhere",
         )
-    read = None if request.text is None else _read(state, request.text, request.no)
-    shown = [*facts(state, context.now), *attached(state), "", *_rendered(state)]
+    content, purpose = state["content"], lookup.purpose_of(state["id"])
+    assert content is not None
     text, person = request.text, request.person
-    if person is None:
-        purpose = lookup.purpose_of(state["id"])
-        if read is None:
-            person = people.require(context.workspace, purpose, now=context.now)
-            people.show(shown)
-            text = _ask_for_text(state)
-        else:
-            # Without what to type: the answer is here, and only the word is wanted.
-            shown = [line for line in shown if not line.startswith(WHAT_TO_TYPE)]
-            shown += [f"Your answer: {_said(read)}"]
-            person = people.require(context.workspace, purpose, shown, now=context.now)
-    else:
-        purpose = lookup.purpose_of(state["id"])
+    if text is not None:
+        read = decline(text) if request.no else understand(content, text)
+    shown = [*facts(state, context.now), *attached(state), "", *render(content).split("\n")]
+    if person is not None:
         person = people.refuse_made_up(context.workspace, purpose, person, now=context.now)
+    elif text is None:
+        person = people.require(context.workspace, purpose, now=context.now)
+        people.show(shown)
+        text = _ask_for_text(content, state["id"])
+    else:
+        # Without what to type: the answer is here, and only the word is wanted.
+        shown = [line for line in shown if not line.startswith(WHAT_TO_TYPE)]
+        # As it will be understood, before it is confirmed.
+        said = f"no ({read['answer']}): {read['text']}" if read["text"] else read["answer"]
+        shown += [f"Your answer: {inert(said)}"]
+        person = people.require(context.workspace, purpose, shown, now=context.now)
     saw = request.saw or "\n".join(shown)
     return _record(context.workspace, state, text or "", request, person, saw)
-
-
-def _read(state: GateState, text: str, no: bool) -> GateAnswer:
-    assert state["content"] is not None
-    return declined(text) if no else understood(state["content"], text)
-
-
-def _said(read: GateAnswer) -> str:
-    """As it will be understood, before it is confirmed."""
-    return inert(f"no ({read['answer']}): {read['text']}" if read["text"] else read["answer"])
-
-
-def _rendered(state: GateState) -> list[str]:
-    assert state["content"] is not None
-    return render(state["content"]).split("\n")
 
 
 def facts(state: GateState, now: int) -> list[str]:
@@ -119,7 +106,7 @@ def facts(state: GateState, now: int) -> list[str]:
 def attached(state: GateState) -> list[str]:
     """The pictures that stand beside a gate's question, by name and digest."""
     return [
-        f"Attached: {inert(described(one))}, sha256 {one['digest'][:SHORT_DIGEST]}"
+        f"Attached: {inert(describe(one))}, sha256 {one['digest'][:SHORT_DIGEST]}"
         for one in rules.pictures_of(state)
     ]
 
@@ -132,16 +119,15 @@ def refused_attempts(workspace: Workspace, id: str) -> list[Refused]:
     return [one for one in state["latest"] if one["purpose"] == lookup.purpose_of(id)]
 
 
-def _ask_for_text(state: GateState) -> str:
+def _ask_for_text(content: Content, id: str) -> str:
     """An answer that means something; what is none of the options is asked for again."""
-    assert state["content"] is not None
-    hint, wrong = hint_for(state["content"]), ""
+    hint, wrong = hint_for(content), ""
     for _ in range(TRIES):
         text = people.ask(f"{wrong}{inert(hint)}: ")
         try:
-            understood(state["content"], text)
+            understand(content, text)
         except Usage as problem:
-            decline = f"holdfast gate answer {state['id']} --no WHY"
+            decline = f"holdfast gate answer {id} --no WHY"
             wrong = f"{inert(problem.message)} To decline, press Ctrl+C and type: {decline}\n"
             continue
         return text

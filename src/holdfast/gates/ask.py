@@ -85,7 +85,7 @@ def ask(context: GateContext, request: AskRequest) -> AskResult:
     if not request.dry_run:
         notice_arrival(workspace)
     expires_at = request.expires_at or expiry(request.expires, now)
-    attached = pictures.taken(request.attach)
+    attached = pictures.load(request.attach)
     cost = request.cost_tokens
     command = {
         "do": "open",
@@ -108,18 +108,18 @@ def ask(context: GateContext, request: AskRequest) -> AskResult:
     digest = rules.digest_of(content)
     base = request.name or id_of(f"{workspace.root}\n{digest}")[:SHORT]
     id, before = _find_round(workspace, base)
-    last = lookup.counted(workspace, before) if before else None
+    last = lookup.drop_uncounted(workspace, before) if before else None
     if last is not None and last["answer"] is not None:
         if request.once and last["digest"] != digest:
             raise rules.taken(last["id"])
         if request.once or _is_due(workspace, last, digest):
-            return _opened(last, again=True)
+            return _make_result(last, again=True)
     # Before anything is queued or written: a refusal must reach the agent that asks.
     planned = rules.decide(_present(workspace, id), command, now)
     again = not planned.records
     if request.dry_run:
         at, before = clock.stamp(now), _present(workspace, id)
-        return _opened(lookup.after(before, planned.records, at, context.actor), again=again)
+        return _make_result(lookup.after(before, planned.records, at, context.actor), again=again)
     if planned.records:
         if before is not None:
             lookup.close(workspace, before["id"], now=now)
@@ -129,7 +129,7 @@ def ask(context: GateContext, request: AskRequest) -> AskResult:
     state = lookup.read(workspace, id)
     if not outcome["queued"]:
         notices.announce(workspace, [state], now=now)
-    return _opened(state, again=again, queued=outcome["queued"])
+    return _make_result(state, again=again, queued=outcome["queued"])
 
 
 def withdraw(context: GateContext, request: WithdrawRequest) -> GateState:
@@ -219,7 +219,7 @@ def _present(workspace: Workspace, id: str) -> GateState:
         return rules.initial(rules.stream_of(id))
 
 
-def _opened(state: GateState, *, again: bool, queued: str = "") -> AskResult:
+def _make_result(state: GateState, *, again: bool, queued: str = "") -> AskResult:
     content = state["content"]
     assert content is not None
     warnings = [f"{one['what']}. {one['instead']}" for one in findings(content)]

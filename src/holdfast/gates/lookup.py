@@ -43,10 +43,10 @@ class GateContext:
 
 def read(workspace: Workspace, id: str) -> GateState:
     """A gate by its whole id, with the answer that counts; NotFound when there is no such gate."""
-    return counted(workspace, read_recorded(workspace, id))
+    return drop_uncounted(workspace, read_recorded(workspace, id))
 
 
-def counted(workspace: Workspace, state: GateState) -> GateState:
+def drop_uncounted(workspace: Workspace, state: GateState) -> GateState:
     """A gate without an answer that was given elsewhere, before the journal came here, or that lacks the
     signature which `gate.signers` asks for."""
     answer = state["answer"]
@@ -87,13 +87,13 @@ def read_recorded(workspace: Workspace, id: str) -> GateState:
     if workspace.exists():
         state = load(workspace.journal, rules, stream)[0]
     if state["content"] is None:
-        state = _queued(workspace, stream) or state
+        state = _find_queued(workspace, stream) or state
     if state["content"] is None:
         raise NotFound(f"There is no gate {id}.", hint="`holdfast gate list` lists them.")
     return state
 
 
-def _queued(workspace: Workspace, stream: str) -> GateState | None:
+def _find_queued(workspace: Workspace, stream: str) -> GateState | None:
     """A gate that a sandboxed agent asked, and that no process could take in yet."""
     for path in inbox.waiting(workspace.root):
         queued = inbox.read(path, workspace.root)
@@ -162,7 +162,7 @@ def every_gate(workspace: Workspace) -> Iterator[GateState]:
     for head in _heads(workspace):
         state: GateState = load(workspace.journal, rules, head["stream"])[0]
         if state["content"] is not None:
-            yield counted(workspace, state)
+            yield drop_uncounted(workspace, state)
 
 
 def answered_since(workspace: Workspace, at: str, *, limit: int) -> list[GateState]:
@@ -175,7 +175,7 @@ def answered_since(workspace: Workspace, at: str, *, limit: int) -> list[GateSta
         if stream not in heads:
             continue
         state: GateState = load(workspace.journal, rules, stream)[0]
-        if counted(workspace, state)["answer"] is not None:
+        if drop_uncounted(workspace, state)["answer"] is not None:
             found.append(state)
         if len(found) == limit:
             break

@@ -1,14 +1,15 @@
-"""Telling people that a gate waits: once a gate and interval, through the outbox."""
+"""Notifications to people through apprise, which is the extra `notify`: a gate waits, once for each gate and
+interval, by the outbox; or a stop was tampered with, at once."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast import notify
 from holdfast.gates import lookup
 from holdfast.gates.rules import gate as rules
 from holdfast.kernel import clock, config, outbox
 from holdfast.kernel.errors import HoldfastError
+from holdfast.processes.distribution import install_command
 from holdfast.streams import open_writer
 
 if TYPE_CHECKING:
@@ -22,6 +23,29 @@ if TYPE_CHECKING:
 
 # An agent that asks a gate waits at most this long for the services.
 PATIENCE_SECONDS = 5.0
+TAMPERED = "Holdfast: a stop or an alert was tampered with"
+
+
+class NotifyError(HoldfastError):
+    """A notification that could not be sent."""
+
+    kind = "not_notified"
+
+
+def send(address: str, title: str, text: str) -> None:
+    """Send one text to one service. An address is a secret: only its kind is ever named."""
+    try:
+        import apprise
+    except ImportError:
+        raise NotifyError(
+            "Notifications need the package apprise.", hint=install_command("notify")
+        ) from None
+    service = apprise.Apprise()
+    kind = address.partition("://")[0] if "://" in address else "?"
+    if not service.add(address):
+        raise NotifyError(f"An address of notify.urls ({kind}) is not understood.")
+    if not service.notify(title=title, body=text, body_format=apprise.NotifyFormat.TEXT):
+        raise NotifyError(f"The service of an address in notify.urls ({kind}) did not take it.")
 
 
 def announce(workspace: Workspace, states: Sequence[GateState], *, now: int) -> list[Delivery]:
@@ -36,28 +60,25 @@ def announce(workspace: Workspace, states: Sequence[GateState], *, now: int) -> 
     interval = int(settings["notify.remind_minutes"]) * clock.MINUTE
     writer = open_writer(workspace)
     for state in states:
-        if rules.notice_is_due(state, interval, now):
+        if rules.is_notice_due(state, interval, now):
             command = {"do": "notify", "interval": interval, "addresses": len(urls)}
             writer.execute(rules.stream_of(state["id"]), command, actor="holdfast", now=now)
 
-    def send(effect: Effect) -> None:
+    def send_notice(effect: Effect) -> None:
         body = effect["body"]
-        if not _still_waits(workspace, body["gate"]) or body["address"] >= len(urls):
+        if not _is_waiting(workspace, body["gate"]) or body["address"] >= len(urls):
             return
         again = "still " if body["number"] > 1 else ""
         text = f"{body['title']}\n\nholdfast gate show {body['gate']}{link_to(settings, 'needs')}"
-        notify.send(urls[body["address"]], f"Holdfast: a gate {again}waits for you", text)
+        send(urls[body["address"]], f"Holdfast: a gate {again}waits for you", text)
 
     return outbox.deliver(
         workspace.journal,
-        {rules.NOTICE: send},
+        {rules.NOTICE: send_notice},
         now,
         redactor=writer.redactor,
         seconds=PATIENCE_SECONDS,
     )
-
-
-TAMPERED = "Holdfast: a stop or an alert was tampered with"
 
 
 def link_to(settings: dict[str, Any], part: str) -> str:
@@ -78,14 +99,14 @@ def tell_people(
     taken = 0
     for url in urls:
         try:
-            notify.send(url, title, text)
+            send(url, title, text)
             taken += 1
         except HoldfastError:
             continue
     return bool(taken) or not urls
 
 
-def _still_waits(workspace: Workspace, id: str) -> bool:
+def _is_waiting(workspace: Workspace, id: str) -> bool:
     try:
         return rules.is_open(lookup.read(workspace, id))
     except HoldfastError:

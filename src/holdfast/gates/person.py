@@ -13,6 +13,7 @@ import os
 import pwd
 import termios
 import time
+from contextlib import contextmanager
 from functools import cache
 from secrets import choice
 from typing import TYPE_CHECKING
@@ -27,7 +28,7 @@ from holdfast.kernel.text import safe
 from holdfast.streams import actor, open_writer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from holdfast.kernel.workspace import Workspace
 
@@ -60,9 +61,9 @@ def require(workspace: Workspace, purpose: str, shown: Sequence[str] = (), *, no
     began = time.monotonic()
     terminal = _seat(workspace, purpose, now)
     try:
-        _show(terminal, ["", *_framed(shown, terminal), ""] if shown else [""])
-        if not _types_back(terminal, purpose):
-            raise _refused(workspace, purpose, now, "the word shown was not typed back")
+        _show(terminal, ["", *_frame(shown, terminal), ""] if shown else [""])
+        if not _is_typed_back(terminal, purpose):
+            raise refuse(workspace, purpose, "the word shown was not typed back", now=now)
         name = _terminal_name()
     finally:
         os.close(terminal)
@@ -74,20 +75,19 @@ def require(workspace: Workspace, purpose: str, shown: Sequence[str] = (), *, no
 def refuse_made_up(workspace: Workspace, purpose: str, person: object, *, now: int) -> Person:
     """The person who was seen elsewhere, as at the page; a refusal of one that a program made up."""
     if not isinstance(person, Person):
-        raise _refused(workspace, purpose, now, "no person was seen")
-    seen = agent_environment(os.environ) if person["channel"] != ELICITATION else []
-    if seen:
-        why = f"an agent's environment ({', '.join(seen)})"
-        raise _refused(workspace, purpose, now, why, seen=seen)
+        raise refuse(workspace, purpose, "no person was seen", now=now)
+    if person["channel"] != ELICITATION:
+        _refuse_agent(workspace, purpose, now)
     return person
 
 
-def _types_back(terminal: int, purpose: str) -> bool:
+def _is_typed_back(terminal: int, purpose: str) -> bool:
     """Whether the word that is shown comes back, within a few tries."""
-    word = _challenge()
+    word = f"{choice(WORDS)}-{choice(WORDS)}"
     question = f"To {safe(purpose)}, type {word} and Enter: "
     for _ in range(TRIES):
-        _discard_typed_ahead(terminal)
+        # What was typed, or pushed in, before the question stood there does not answer it.
+        termios.tcflush(terminal, termios.TCIFLUSH)
         typed = _ask(terminal, question)
         if typed is None:
             return False
@@ -99,11 +99,8 @@ def _types_back(terminal: int, purpose: str) -> bool:
 
 def show(lines: Sequence[str]) -> None:
     """Lines of a question on the person's terminal, each behind a bar of ours; after `require`."""
-    terminal = os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY)
-    try:
-        _show(terminal, ["", *_framed(lines, terminal), ""])
-    finally:
-        os.close(terminal)
+    with _open_terminal() as terminal:
+        _show(terminal, ["", *_frame(lines, terminal), ""])
 
 
 def seated(workspace: Workspace, purpose: str, *, now: int) -> str:
@@ -115,11 +112,8 @@ def seated(workspace: Workspace, purpose: str, *, now: int) -> str:
 
 def tell(lines: Sequence[str]) -> None:
     """Lines on the terminal itself, which no pipe and no log of this process's output keeps."""
-    terminal = os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY)
-    try:
+    with _open_terminal() as terminal:
         _show(terminal, lines)
-    finally:
-        os.close(terminal)
 
 
 def at_page(terminal: str, *, now: int) -> Person:
@@ -134,35 +128,39 @@ def by_elicitation(client: str, *, now: int) -> Person:
     return Person(name=name, channel=ELICITATION, terminal="", at=clock.precise(now))
 
 
-def refuse(workspace: Workspace, purpose: str, why: str, *, now: int) -> NotAllowed:
-    """The refusal of an attempt to speak for a person, which is recorded."""
-    return _refused(workspace, purpose, now, why)
-
-
 def _seat(workspace: Workspace, purpose: str, now: int) -> int:
     """The terminal, opened, of a process that a person can have started."""
-    seen = agent_environment(os.environ)
-    if seen:
-        raise _refused(
-            *(workspace, purpose, now, f"an agent's environment ({', '.join(seen)})"), seen=seen
-        )
+    _refuse_agent(workspace, purpose, now)
     try:
         terminal = os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY)
     except OSError:
-        raise _refused(workspace, purpose, now, "no terminal") from None
+        raise refuse(workspace, purpose, "no terminal", now=now) from None
     if os.tcgetpgrp(terminal) != os.getpgrp():
         os.close(terminal)
-        raise _refused(workspace, purpose, now, "in the background of its terminal")
+        raise refuse(workspace, purpose, "in the background of its terminal", now=now)
     return terminal
+
+
+def _refuse_agent(workspace: Workspace, purpose: str, now: int) -> None:
+    seen = agent_environment(os.environ)
+    if seen:
+        why = f"an agent's environment ({', '.join(seen)})"
+        raise refuse(workspace, purpose, why, now=now, seen=seen)
+
+
+@contextmanager
+def _open_terminal() -> Iterator[int]:
+    terminal = os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY)
+    try:
+        yield terminal
+    finally:
+        os.close(terminal)
 
 
 def ask(question: str) -> str:
     """A line that is typed at the terminal, after `require`; empty when there is none."""
-    terminal = os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY)
-    try:
+    with _open_terminal() as terminal:
         return (_ask(terminal, safe(question)) or "").strip()
-    finally:
-        os.close(terminal)
 
 
 def agent_environment(environment: Mapping[str, str]) -> list[str]:
@@ -178,39 +176,23 @@ def agent_marks() -> frozenset[str]:
     return frozenset(one["name"] for one in known["marks"])
 
 
-def _refused(
-    workspace: Workspace, purpose: str, now: int, why: str, *, seen: Sequence[str] = ()
+def refuse(
+    workspace: Workspace, purpose: str, why: str, *, now: int, seen: Sequence[str] = ()
 ) -> NotAllowed:
-    recorded = _record(workspace, purpose, why, seen, now)
-    kept = "The attempt is recorded." if recorded else "The attempt could not be recorded."
-    return NotAllowed(
-        f"Only a person may {purpose}: {why}. {kept}",
-        hint=_way_out(seen),
-        kind="no_person",
-    )
-
-
-def _way_out(seen: Sequence[str]) -> str:
-    hint = "A person runs this in a terminal of their own, and no agent around it."
-    if not seen:
-        return hint
-    return f"{hint} If your own profile sets this and no agent does: unset {' '.join(seen)}"
-
-
-def _record(workspace: Workspace, purpose: str, why: str, seen: Sequence[str], now: int) -> bool:
+    """The refusal of an attempt to speak for a person, which is recorded."""
     command = {"do": "refuse", "purpose": purpose, "why": why, "seen": list(seen)}
+    kept = "The attempt is recorded."
     try:
         open_writer(workspace).execute(STREAM, command, actor=actor(), now=now)
     except HoldfastError:
-        return False
-    return True
+        kept = "The attempt could not be recorded."
+    hint = "A person runs this in a terminal of their own, and no agent around it."
+    if seen:
+        hint += f" If your own profile sets this and no agent does: unset {' '.join(seen)}"
+    return NotAllowed(f"Only a person may {purpose}: {why}. {kept}", hint=hint, kind="no_person")
 
 
-def _challenge() -> str:
-    return f"{choice(WORDS)}-{choice(WORDS)}"
-
-
-def _framed(lines: Sequence[str], terminal: int) -> list[str]:
+def _frame(lines: Sequence[str], terminal: int) -> list[str]:
     """Each line behind a bar of ours, folded by us: a line that the terminal folds would go on
     without the bar, and could look like a question of holdfast's."""
     try:
@@ -222,11 +204,11 @@ def _framed(lines: Sequence[str], terminal: int) -> list[str]:
         f"┃ {part}"
         for line in lines
         for piece in safe(line).expandtabs(4).split("\n")
-        for part in _folded(piece, room)
+        for part in _fold(piece, room)
     ]
 
 
-def _folded(line: str, room: int) -> list[str]:
+def _fold(line: str, room: int) -> list[str]:
     """In pieces that fit, between words where that is possible."""
     parts, part, taken = [], "", 0
     for letter in line:
@@ -245,11 +227,6 @@ def _show(terminal: int, lines: Sequence[str]) -> None:
     rest = ("\n".join(lines) + "\n").encode("utf-8", "replace")
     while rest:
         rest = rest[os.write(terminal, rest) :]
-
-
-def _discard_typed_ahead(terminal: int) -> None:
-    """What was typed, or pushed in, before the question stood there does not answer it."""
-    termios.tcflush(terminal, termios.TCIFLUSH)
 
 
 def _ask(terminal: int, question: str) -> str | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 from typing import TYPE_CHECKING
 
 from holdfast.gates import lookup
@@ -33,7 +32,7 @@ FOLDER = "pictures"
 LEFTOVER_AGE = clock.DAY
 
 
-def taken(paths: Sequence[str]) -> list[tuple[Picture, bytes]]:
+def load(paths: Sequence[str]) -> list[tuple[Picture, bytes]]:
     """The pictures in these files, each once; Usage for what is none, too large, or too many."""
     found: dict[str, tuple[Picture, bytes]] = {}
     for path in paths:
@@ -50,7 +49,7 @@ def taken(paths: Sequence[str]) -> list[tuple[Picture, bytes]]:
                 hint=f"At most {words.MOST_POINTS // 1_000_000} million; make it smaller.",
             )
         known = digest(content).hex()
-        name = words.shortened(os.path.basename(path))
+        name = words.shorten(os.path.basename(path))
         picture: Picture = {"name": name, "type": type, "digest": known, "bytes": len(content)}
         found.setdefault(known, (picture, content))
         if len(found) > words.MOST:
@@ -63,25 +62,15 @@ def keep(workspace: Workspace, id: str, pictures: Sequence[tuple[Picture, bytes]
     if not pictures:
         return
     try:
-        _write(os.path.join(workspace.home, FOLDER, id), pictures)
-    except PermissionError:
-        _keep_here(workspace, id, pictures)
-    except OSError as error:
-        if not _is_read_only(error):
-            raise from_os_error(error, "keeping the gate's pictures") from error
-        _keep_here(workspace, id, pictures)
-
-
-def _keep_here(workspace: Workspace, id: str, pictures: Sequence[tuple[Picture, bytes]]) -> None:
-    """Beside the inbox, in which the gate itself waits then."""
-    try:
-        _write(os.path.join(workspace.prepare_tool_folder(FOLDER), id), pictures)
+        try:
+            _write(os.path.join(workspace.home, FOLDER, id), pictures)
+        except OSError as error:
+            if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+                raise
+            # Beside the inbox, in which the gate itself waits then.
+            _write(os.path.join(workspace.prepare_tool_folder(FOLDER), id), pictures)
     except OSError as error:
         raise from_os_error(error, "keeping the gate's pictures") from error
-
-
-def _is_read_only(error: OSError) -> bool:
-    return error.errno == errno.EROFS
 
 
 def _write(folder: str, pictures: Sequence[tuple[Picture, bytes]]) -> None:
@@ -97,7 +86,7 @@ def path_of(workspace: Workspace, state: GateState, picture: Picture) -> str:
     homes += [os.path.join(asked["worktree"], TOOL_FOLDER)] if asked else []
     for home in homes:
         path = os.path.join(home, FOLDER, state["id"], words.file_of(picture))
-        if _is_file(path):
+        if os.path.isfile(path) and not os.path.islink(path):
             return path
     return ""
 
@@ -174,13 +163,6 @@ def _pictures_in(folder: str) -> list[str]:
 
 def _is_folder(path: str) -> bool:
     return os.path.isdir(path) and not os.path.islink(path)
-
-
-def _is_file(path: str) -> bool:
-    try:
-        return stat.S_ISREG(os.lstat(path).st_mode)
-    except OSError:
-        return False
 
 
 def _content_of(path: str) -> bytes:

@@ -10,7 +10,7 @@ from typing import TypedDict
 
 from holdfast.git.repository import GitError, read_head
 from holdfast.git.run import Running, repository_filters
-from holdfast.git.shadow_index import GITLINK, SECONDS, Shadow, joined
+from holdfast.git.shadow_index import GITLINK, SECONDS, Shadow, join_names
 from holdfast.kernel.errors import from_os_error
 
 OTHER = "?"
@@ -148,13 +148,10 @@ class Candidates:
         if known is None:
             known = self._is_folder(os.path.dirname(path))
             whole = os.path.join(self._top, path)
-            known = known and (not os.path.islink(whole)) and _may_hold(whole)
+            is_gone = not os.path.lexists(whole)
+            known = known and not os.path.islink(whole) and (os.path.isdir(whole) or is_gone)
             self._folders[path] = known
         return known
-
-
-def _may_hold(whole: str) -> bool:
-    return os.path.isdir(whole) or not os.path.lexists(whole)
 
 
 class TreeCapture(TypedDict):
@@ -212,7 +209,7 @@ def _capture(shadow: Shadow, limit: int, meanwhile: Callable[[], None]) -> TreeC
         _leave_filtered(shadow, candidates)
         _take_in(shadow, candidates, candidates.for_git(), update)
     if candidates.removed:
-        shadow.git(*FORGET, input=joined(candidates.removed))
+        shadow.git(*FORGET, input=join_names(candidates.removed))
     tree = shadow.git("write-tree").decode("ascii").strip()
     gitlinks = shadow.facts["gitlinks"] or bool(candidates.repositories)
     gone = _absent(shadow, candidates)
@@ -261,7 +258,7 @@ def _leave_filtered(shadow: Shadow, candidates: Candidates) -> None:
     filters = repository_filters(shadow.place.top)
     if not filters or not candidates.updated:
         return
-    asked = joined(sorted(candidates.updated))
+    asked = join_names(sorted(candidates.updated))
     fields = os.fsdecode(shadow.git("check-attr", "-z", "--stdin", "filter", input=asked))
     words = iter(fields.split("\0"))
     for path, _, name in zip(words, words, words, strict=False):
@@ -281,7 +278,7 @@ def _take_in(shadow: Shadow, candidates: Candidates, paths: list[str], update: R
     Git writes the index only at its end, so halves can be tried one after the other.
     """
     try:
-        update.answer(joined(paths), SECONDS)
+        update.answer(join_names(paths), SECONDS)
     except GitError as error:
         if error.kind != "git_failed" or not paths or candidates.given_up > GIVE_UP_AFTER:
             raise

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 
 from holdfast.git.repository import GitError, Place, head_of, locate
 from holdfast.git.run import Finished, git, run, without_submodules
-from holdfast.git.status import UNTRACKED, covered, read_status
+from holdfast.git.status import UNTRACKED, is_covered, read_status
 from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import Usage
 
@@ -75,14 +75,14 @@ def commit_files(
             raise Usage("The scope names the whole work tree.", hint="Name the files in scope.")
         hidden = [place.from_top(file) for file in exclude]
         changes = [
-            change for change in read_status(place.top) if not covered(change["path"], hidden)
+            change for change in read_status(place.top) if not is_covered(change["path"], hidden)
         ]
-        made = _carrying(place, checkpoint)
+        made = _find_commit(place, checkpoint)
         if made:
             return _report("already", commit=made)
         if not changes:
             return _report("clean")
-        chosen, untracked = _in_scope(changes, scope)
+        chosen, untracked = _split_scope(changes, scope)
         report["files"] = [place.from_root(path) for path in chosen]
         report["untracked"] = [place.from_root(path) for path in untracked]
         if chosen:
@@ -106,20 +106,22 @@ def _report(outcome: Outcome, commit: str | None = None) -> CommitOutcome:
     }
 
 
-def _in_scope(changes: Sequence[StatusChange], scope: Sequence[str]) -> tuple[list[str], list[str]]:
+def _split_scope(
+    changes: Sequence[StatusChange], scope: Sequence[str]
+) -> tuple[list[str], list[str]]:
     """Tracked and untracked changes among the wanted paths.
 
     A file that was only taken out of the index (`git rm --cached`) has two entries; committing it
     would put it back, so it counts as untracked.
     """
-    wanted = [change for change in changes if covered(change["path"], scope)]
+    wanted = [change for change in changes if is_covered(change["path"], scope)]
     untracked = {change["path"] for change in wanted if change["index"] == UNTRACKED}
     tracked = {change["path"] for change in wanted} - untracked
     # The other half of a staged rename, when that is in scope too.
     origins = {
         change["origin"] for change in wanted if change["index"] == "R" or change["worktree"] == "R"
     }
-    tracked |= {origin for origin in origins if covered(origin, scope)}
+    tracked |= {origin for origin in origins if is_covered(origin, scope)}
     return sorted(tracked), sorted(untracked)
 
 
@@ -139,7 +141,7 @@ def _commit(
             *SETTINGS,
             *without_submodules(place.top),
             *("commit", "--only", "--quiet", "-F", "-"),
-            *_named(files, folder),
+            *_name_files(files, folder),
             input=text,
             environment={"GIT_LITERAL_PATHSPECS": "1", "GIT_TRACE2_EVENT": events},
             seconds=seconds,
@@ -147,7 +149,7 @@ def _commit(
         )
         hook = _failed_hook(events) if done.code else ""
     # A commit may be made and git still fail after it, at writing the index.
-    report["commit"] = _carrying(place, checkpoint)
+    report["commit"] = _find_commit(place, checkpoint)
     if report["commit"]:
         report["outcome"] = "committed"
     elif hook:
@@ -160,7 +162,7 @@ def _commit(
         report["message"] = done.reason
 
 
-def _named(files: list[str], folder: str) -> list[str]:
+def _name_files(files: list[str], folder: str) -> list[str]:
     if sum(len(file) + 1 for file in files) < WORDS:
         return ["--", *files]
     listing = os.path.join(folder, "paths")
@@ -169,7 +171,7 @@ def _named(files: list[str], folder: str) -> list[str]:
     return [f"--pathspec-from-file={listing}", "--pathspec-file-nul"]
 
 
-def _carrying(place: Place, checkpoint: str) -> str | None:
+def _find_commit(place: Place, checkpoint: str) -> str | None:
     """The recent commit that carries the trailer of a checkpoint."""
     head = head_of(place)
     if head["known"] and not head["commit"]:

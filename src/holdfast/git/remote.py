@@ -96,33 +96,31 @@ def push(
     """Send snapshots of this clone, under this machine's name. Of those that it had sent before, the
     remote keeps what this clone keeps: what `gc` or `purge` removed here goes there too."""
     place = locate(root)
-    row = f"{REFS}/{MACHINE}{machine}"
-    present, _ = _asked(place, remote, f"{row}/*")
-    shared = [_shared(one, machine) for one in snapshots]
-    names = {one["id"]: ref_of(one) for one in shared}
+    present, _ = _ask_remote(place, remote, f"{REFS}/{MACHINE}{machine}/*")
+    shared = [
+        _shared("would push", one["commit"], machine, one["worktree"], one["id"])
+        for one in snapshots
+    ]
     missing = []
     for one in shared:
-        there = present.get(names[one["id"]])
+        there = present.get(ref_of(one))
         if there is None:
-            one["status"] = "would push"
             missing.append(one)
         else:
             _compare(one, there)
     if not dry_run:
         crash.reached("before pushing")
         for start in range(0, len(missing), BATCH):
-            _send(place, remote, missing[start : start + BATCH], names)
+            _send(place, remote, missing[start : start + BATCH])
     shared += _drop(place, remote, machine, present, dry_run=dry_run)
     return {"remote": remote, "snapshots": shared, "ignored": 0, "dry_run": dry_run}
 
 
-def _send(place: Place, remote: str, batch: list[Shared], names: dict[str, str]) -> None:
+def _send(place: Place, remote: str, batch: list[Shared]) -> None:
     # A lease on nothing: the ref that was there first stays, also when ours would only go on from it.
-    leases = [f"--force-with-lease={names[one['id']]}:" for one in batch]
-    wanted = [f"{one['commit']}:{names[one['id']]}" for one in batch]
-    done = run(
-        place.top, *_PUSH, *leases, "--", remote, *wanted, seconds=SEND_SECONDS, as_the_user=True
-    )
+    leases = [f"--force-with-lease={ref_of(one)}:" for one in batch]
+    wanted = [f"{one['commit']}:{ref_of(one)}" for one in batch]
+    done = _talk(place, *_PUSH, *leases, "--", remote, *wanted)
     said: dict[str, tuple[str, str]] = {}
     for line in done.output.decode("utf-8", "replace").splitlines():
         flag, tab, rest = line.partition("\t")
@@ -130,7 +128,7 @@ def _send(place: Place, remote: str, batch: list[Shared], names: dict[str, str])
             pair, _, summary = rest.partition("\t")
             said[pair.partition(":")[2]] = (flag, summary)
     for one in batch:
-        flag, summary = said.get(names[one["id"]], ("", ""))
+        flag, summary = said.get(ref_of(one), ("", ""))
         if flag and flag in "*=":
             one["status"] = "pushed"
         elif flag == "!" and "stale info" in summary:
@@ -153,39 +151,19 @@ def _drop(
     if not dry_run:
         leases = [f"--force-with-lease={name}:{present[name]}" for name in gone[:BATCH]]
         wanted = [f":{name}" for name in gone[:BATCH]]
-        done = run(
-            place.top,
-            *_PUSH,
-            *leases,
-            "--",
-            remote,
-            *wanted,
-            seconds=SEND_SECONDS,
-            as_the_user=True,
-        )
+        done = _talk(place, *_PUSH, *leases, "--", remote, *wanted)
         said = done.output.decode("utf-8", "replace")
         gone = [name for name in gone if f"-\t:{name}\t" in said]
-    dropped: list[Shared] = []
-    for name in gone:
-        worktree, _, id = name.removeprefix(row).partition("/")
-        status = "would remove" if dry_run else "removed"
-        dropped.append(
-            {
-                "id": id,
-                "commit": present[name],
-                "machine": machine,
-                "worktree": worktree,
-                "status": status,
-                "reason": "",
-            }
-        )
-    return dropped
+    status = "would remove" if dry_run else "removed"
+    return [
+        _shared(status, present[name], machine, *name.removeprefix(row).split("/")) for name in gone
+    ]
 
 
 def fetch(root: str, machine: str, remote: str, *, dry_run: bool = False) -> Exchange:
     """Get the snapshots of all other machines that this clone has not got."""
     place = locate(root)
-    present, ignored = _asked(place, remote, f"{REFS}/{MACHINE}*")
+    present, ignored = _ask_remote(place, remote, f"{REFS}/{MACHINE}*")
     known = _local(place)
     shared: list[Shared] = []
     missing: list[str] = []
@@ -193,14 +171,7 @@ def fetch(root: str, machine: str, remote: str, *, dry_run: bool = False) -> Exc
         found = _OURS.fullmatch(name)
         if found is None or found[1] == machine:
             continue
-        one: Shared = {
-            "id": found[3],
-            "commit": commit,
-            "machine": found[1],
-            "worktree": found[2],
-            "status": "would fetch",
-            "reason": "",
-        }
+        one = _shared("would fetch", commit, *found.groups())
         shared.append(one)
         if name in known:
             _compare(one, known[name])
@@ -211,9 +182,7 @@ def fetch(root: str, machine: str, remote: str, *, dry_run: bool = False) -> Exc
     if not dry_run and missing:
         for start in range(0, len(missing), BATCH):
             batch = [f"{name}:{name}" for name in missing[start : start + BATCH]]
-            done = run(
-                place.top, *_FETCH, "--", remote, *batch, seconds=SEND_SECONDS, as_the_user=True
-            )
+            done = _talk(place, *_FETCH, "--", remote, *batch)
             if done.code:
                 raise trouble(remote, done)
         _settle(place, shared, missing)
@@ -226,7 +195,7 @@ def _settle(place: Place, shared: list[Shared], missing: Iterable[str]) -> None:
     good = {f"{REFS}/{one['worktree']}/{one['id']}": one["commit"] for one in found}
     known = _local(place)
     for one in shared:
-        name = f"{REFS}/{MACHINE}{one['machine']}/{one['worktree']}/{one['id']}"
+        name = ref_of(one)
         if name not in missing or name not in known:
             continue
         if name in good:
@@ -236,18 +205,13 @@ def _settle(place: Place, shared: list[Shared], missing: Iterable[str]) -> None:
             one["status"], one["reason"] = "refused", "it is no snapshot"
 
 
-def _asked(place: Place, remote: str, pattern: str) -> tuple[dict[str, str], int]:
+def _talk(place: Place, *words: str, seconds: float = SEND_SECONDS) -> Finished:
+    return run(place.top, *words, seconds=seconds, as_the_user=True)
+
+
+def _ask_remote(place: Place, remote: str, pattern: str) -> tuple[dict[str, str], int]:
     """The snapshots that a remote has, by ref; and how many refs are none."""
-    done = run(
-        place.top,
-        "ls-remote",
-        "--refs",
-        "--",
-        remote,
-        pattern,
-        seconds=ASK_SECONDS,
-        as_the_user=True,
-    )
+    done = _talk(place, "ls-remote", "--refs", "--", remote, pattern, seconds=ASK_SECONDS)
     if done.code:
         raise trouble(remote, done)
     found, ignored = {}, 0
@@ -266,13 +230,13 @@ def _local(place: Place) -> dict[str, str]:
     return {name: commit for commit, _, name in pairs}
 
 
-def _shared(snapshot: Snapshot, machine: str) -> Shared:
+def _shared(status: str, commit: str, machine: str, worktree: str, id: str) -> Shared:
     return {
-        "id": snapshot["id"],
-        "commit": snapshot["commit"],
+        "id": id,
+        "commit": commit,
         "machine": machine,
-        "worktree": snapshot["worktree"],
-        "status": "",
+        "worktree": worktree,
+        "status": status,
         "reason": "",
     }
 

@@ -155,7 +155,7 @@ def _resolve(place: Place, name: str) -> tuple[str | None, bool]:
         folder = place.git_dir if name.startswith(PRIVATE) else place.common_dir
         text = _read(os.path.join(folder, name))
         if text is None:
-            packed = _packed(place.common_dir, name)
+            packed = _find_packed(place.common_dir, name)
             return packed, packed is None or _is_commit(packed)
         if _is_commit(text):
             return text, True
@@ -165,7 +165,7 @@ def _resolve(place: Place, name: str) -> tuple[str | None, bool]:
     return None, False
 
 
-def _packed(common_dir: str, name: str) -> str | None:
+def _find_packed(common_dir: str, name: str) -> str | None:
     try:
         data = b"\n" + read_plain(os.path.join(common_dir, "packed-refs"), LARGEST_REFS)
     except OSError:

@@ -15,7 +15,7 @@ from holdfast.git.capture import LIMIT, capture
 from holdfast.git.repository import GitError, locate
 from holdfast.git.shadow_index import GITLINK, ObjectWriter, Shadow
 from holdfast.git.snapshot import Snapshot, TreeEntry, entries, find, names, record
-from holdfast.git.status import covered
+from holdfast.git.status import is_covered
 from holdfast.kernel.errors import HoldfastError, NotFound
 
 NAMED = 5
@@ -55,7 +55,7 @@ def restore(
     place = locate(root)
     wanted = [place.from_top(path) for path in paths]
     snapshot = find(root, prefix)
-    selected = _selected(place.top, snapshot, wanted)
+    selected = _select(place.top, snapshot, wanted)
     with Shadow(place) as shadow:
         present = capture(shadow, limit)
         found = entries(place.top, present["tree"], snapshot["tree"])
@@ -81,12 +81,12 @@ def restore(
     }
 
 
-def _selected(top: str, snapshot: Snapshot, wanted: list[str]) -> set[str]:
+def _select(top: str, snapshot: Snapshot, wanted: list[str]) -> set[str]:
     held = names(top, snapshot["tree"])
     for path in wanted:
-        if not any(covered(name, [path]) for name in held):
+        if not any(is_covered(name, [path]) for name in held):
             raise NotFound(f"The snapshot {snapshot['id'][:8]} has no {path!r}.")
-    return {name for name in held if not wanted or covered(name, wanted)}
+    return {name for name in held if not wanted or is_covered(name, wanted)}
 
 
 def _plan(
@@ -97,7 +97,7 @@ def _plan(
     changes, submodules = [], []
     for entry in found:
         if entry.status == "D":
-            if not everything or covered(entry.path, left_out):
+            if not everything or is_covered(entry.path, left_out):
                 continue
         elif entry.path not in selected:
             continue
@@ -131,13 +131,13 @@ def _refuse_loss(top: str, changes: list[TreeEntry]) -> None:
         if entry.old_mode == GITLINK:
             lost.add(entry.path)
         elif entry.status != "D":
-            lost.update(_in_the_way(top, entry.path, held))
+            lost.update(_list_obstacles(top, entry.path, held))
     if lost:
         named = ", ".join(sorted(lost)[:NAMED]) + (", ..." if len(lost) > NAMED else "")
         raise _unsnapshotted(f"it would overwrite what no snapshot holds: {named}")
 
 
-def _in_the_way(top: str, path: str, held: set[str]) -> list[str]:
+def _list_obstacles(top: str, path: str, held: set[str]) -> list[str]:
     parts = path.split("/")
     for count in range(1, len(parts)):
         folder = "/".join(parts[:count])

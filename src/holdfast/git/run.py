@@ -12,7 +12,7 @@ from holdfast.processes.child import Child, TimeOut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 # A file monitor is a program that a repository names: nothing that we do must start it.
 ALWAYS = ("-c", "core.quotepath=off", "-c", "core.fsmonitor=false")
@@ -42,6 +42,7 @@ KEPT = (
     *("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_CONFIG_", "GIT_SSH", "GIT_ASKPASS", "GIT_EXEC_PATH"),
     *("GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM"),
 )
+# They get the argument list of every git process before it starts.
 listeners: list[Callable[[Sequence[str]], None]] = []
 
 
@@ -68,10 +69,11 @@ def refuse_other_work_tree(root: str) -> None:
         file = os.path.join(place.git_dir, name)
         content = _read(file)
         named = _WORK_TREE.findall(content) if b"worktree" in content.lower() else []
-        if not named or (len(named) == 1 and _leads_to(place, os.fsdecode(named[0].strip()))):
+        if not named or (len(named) == 1 and _is_work_tree(place, os.fsdecode(named[0].strip()))):
             continue
-        value = _asked_work_tree(file)
-        if value and not _leads_to(place, value):
+        words = ("--file", file, "--type=path", "--get", "core.worktree")
+        value = _ask_config("/", *words).rstrip("\n")
+        if value and not _is_work_tree(place, value):
             folder = os.path.realpath(os.path.join(place.git_dir, value))
             raise GitError(
                 f"{file} names another folder as its work tree: {folder}.",
@@ -80,22 +82,26 @@ def refuse_other_work_tree(root: str) -> None:
             )
 
 
-def _leads_to(place: Place, value: str) -> bool:
+def _is_work_tree(place: Place, value: str) -> bool:
     return os.path.realpath(os.path.join(place.git_dir, value)) == os.path.realpath(place.top)
 
 
-def _asked_work_tree(file: str) -> str:
-    """The value of `core.worktree`, with git's own rules for quotes and escapes."""
+def _ask_config(folder: str, *words: str) -> str:
+    """What `git config` prints: it has git's own rules for quotes, escapes and includes."""
     import subprocess
 
-    command = ["git", "config", "--file", file, "--type=path", "--get", "core.worktree"]
     try:
         done = subprocess.run(
-            command, cwd="/", capture_output=True, stdin=subprocess.DEVNULL, timeout=10, check=False
+            ["git", "config", *words],
+            cwd=folder,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=10,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return os.fsdecode(done.stdout).rstrip("\n")
+    return os.fsdecode(done.stdout)
 
 
 def repository_filters(root: str) -> list[str]:
@@ -111,48 +117,30 @@ def repository_filters(root: str) -> list[str]:
     # Most name neither, and the patterns take longer than git itself.
     lowered = b"\n".join(contents).lower()
     if b"include" in lowered and any(_INCLUDE.search(content) for content in contents):
-        return _asked(place)
+        listed = ("--local", "--includes", "--null", "--name-only", "--get-regexp", r"^filter\.")
+        keys = _ask_config(place.top, *listed).split("\0")
+        return _settable(key.partition(".")[2].rpartition(".")[0] for key in keys)
     if b"filter" not in lowered:
         return []
-    found: dict[str, None] = {}
-    for content in contents:
-        for name in [*_FILTER.findall(content), *_DOTTED_FILTER.findall(content)]:
-            found[_unquoted(name)] = None
-    return [name for name in found if "\n" not in name and "=" not in name]
+    return _settable(
+        _unquote(name)
+        for content in contents
+        for name in [*_FILTER.findall(content), *_DOTTED_FILTER.findall(content)]
+    )
 
 
 def without_submodules(top: str) -> list[str]:
     """The options with which `git commit` enters no submodule, whatever `.gitmodules` says."""
     names = _SUBMODULE.findall(_read(os.path.join(top, ".gitmodules")))
     options = ["-c", "diff.ignoreSubmodules=dirty"]
-    for name in dict.fromkeys(_unquoted(name) for name in names):
-        if "\n" not in name and "=" not in name:
-            options += ["-c", f"submodule.{name}.ignore=dirty"]
+    for name in _settable(_unquote(name) for name in names):
+        options += ["-c", f"submodule.{name}.ignore=dirty"]
     return options
 
 
-def _asked(place: Place) -> list[str]:
-    """The same from git itself, which follows what the configuration includes."""
-    import subprocess
-
-    command = ["git", "config", "--local", "--includes", "--null", "--name-only"]
-    try:
-        done = subprocess.run(
-            [*command, "--get-regexp", r"^filter\."],
-            cwd=place.top,
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            timeout=10,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return []
-    names = dict.fromkeys(
-        key.partition(".")[2].rpartition(".")[0]
-        for key in os.fsdecode(done.stdout).split("\0")
-        if key
-    )
-    return [name for name in names if name and "\n" not in name and "=" not in name]
+def _settable(names: Iterable[str]) -> list[str]:
+    """Those that an option `-c` can name, each once."""
+    return [name for name in dict.fromkeys(names) if name and not {"\n", "="} & {*name}]
 
 
 def _read(path: str) -> bytes:
@@ -163,11 +151,8 @@ def _read(path: str) -> bytes:
         return b""
 
 
-def _unquoted(name: bytes) -> str:
+def _unquote(name: bytes) -> str:
     return os.fsdecode(_ESCAPED.sub(rb"\1", name))
-
-
-"""Functions that get the argument list of every git process before it starts."""
 
 
 class Finished:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from types import TracebackType
 from typing import Any, TypedDict
 
 from holdfast.git.repository import GitError, Place
@@ -77,14 +76,9 @@ class Shadow:
             raise from_os_error(error, "taking a snapshot") from error
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         try:
-            if error is None:
+            if kind is None:
                 self._remember()
         finally:
             self._lock.__exit__()
@@ -192,10 +186,10 @@ class Shadow:
                 self.facts["unmerged"].append(path)
         for option, paths in (("--no-assume-unchanged", assumed), ("--no-skip-worktree", present)):
             if paths:
-                self.git("update-index", option, "-z", "--stdin", input=joined(paths))
+                self.git("update-index", option, "-z", "--stdin", input=join_names(paths))
 
 
-def joined(paths: Iterable[str]) -> bytes:
+def join_names(paths: Iterable[str]) -> bytes:
     """Names for `-z --stdin`."""
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
 
@@ -245,7 +239,7 @@ def _copy(source: str, target: str) -> None:
 
 
 class ObjectWriter:
-    """Writes one commit and one ref: `with Scribe(place) as scribe`."""
+    """Writes one commit and one ref: `with ObjectWriter(place) as writer`."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
@@ -254,17 +248,12 @@ class ObjectWriter:
     def __enter__(self) -> ObjectWriter:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for process in self._waiting:
             process.end()
 
     def prepare(self) -> None:
-        """Start both; without it, the writing does."""
+        """Start both git processes ahead of time; `write` starts those that do not run."""
         while len(self._waiting) < len(WORDS):
             words = WORDS[len(self._waiting)]
             self._waiting.append(Running(self._place.top, (*SETTINGS, *words)))

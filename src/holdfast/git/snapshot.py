@@ -111,13 +111,13 @@ def _snapshot(
         "session": one("Session"),
         "number": int(one("Number", "0")),
         "changed": int(one("Changed", "0")),
-        "skipped": [_skipped(value) for value in trailers.get("Skipped", [])],
+        "skipped": [_parse_skipped(value) for value in trailers.get("Skipped", [])],
         "submodules": [str(json.loads(value)) for value in trailers.get("Submodule", [])],
         "duplicate": False,
     }
 
 
-def _skipped(text: str) -> Skipped:
+def _parse_skipped(text: str) -> Skipped:
     value = json.loads(text)
     if not isinstance(value, dict) or not isinstance(value.get("path"), str):
         raise ValueError(text)
@@ -146,14 +146,8 @@ def entries(top: str, old: str, new: str) -> list[TreeEntry]:
     return _parse(git(top, *RAW, old, new))
 
 
-def differences(top: str, old: str, new: str) -> list[Difference]:
-    """From one tree to another."""
-    return [{"status": entry.status, "path": entry.path} for entry in entries(top, old, new)]
-
-
-def against_parent(top: str, commit: str) -> list[Difference]:
-    """What a commit changed; all of it when it has no parent."""
-    output = git(top, *RAW, "--root", "--no-commit-id", commit)
+def _differences(top: str, *words: str) -> list[Difference]:
+    output = git(top, *RAW, *words)
     return [{"status": entry.status, "path": entry.path} for entry in _parse(output)]
 
 
@@ -304,8 +298,9 @@ def show(root: str, prefix: str) -> Shown:
         present = capture(shadow)["tree"]
     return {
         "snapshot": snapshot,
-        "changes": against_parent(place.top, snapshot["commit"]),
-        "present": differences(place.top, snapshot["tree"], present),
+        # Without a parent, everything is a change.
+        "changes": _differences(place.top, "--root", "--no-commit-id", snapshot["commit"]),
+        "present": _differences(place.top, snapshot["tree"], present),
     }
 
 

@@ -63,7 +63,7 @@ def read_status(
     return [
         {**change, "path": place.from_root(change["path"]), "origin": _origin(place, change)}
         for change in parse(output)
-        if not covered(change["path"], hidden)
+        if not is_covered(change["path"], hidden)
     ]
 
 
@@ -81,7 +81,7 @@ def parse(output: bytes) -> list[StatusChange]:
     return changes
 
 
-def covered(path: str, names: Sequence[str]) -> bool:
+def is_covered(path: str, names: Sequence[str]) -> bool:
     """Whether a path is one of these, or is in a folder that is."""
     return any(
         path == name or path.startswith(f"{name.rstrip('/')}/") or name == "" for name in names

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.budgets.check import latched_again
+from holdfast.budgets.check import relatch
 from holdfast.estop import stop as estop
 from holdfast.estop.stop import LIFT
 from holdfast.gates import person as people
@@ -70,6 +70,6 @@ def release(
         signed = text_of(LIFT, subject, said, f"Stopped: {stopped}")
         person = sign(workspace, person, signed, command="holdfast release")
     lifted = estop.release(workspace, reason, person=person, now=clock.parse(person["at"]))
-    if latched_again(workspace, actor=by, now=now):
+    if relatch(workspace, now=now):
         estop.refuse_stopped(workspace, "The emergency stop is lifted, a budget's stop is not.")
     return lifted

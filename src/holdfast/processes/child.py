@@ -113,7 +113,10 @@ class Child:
 
     def _wait(self, deadline: float) -> None:
         for step in range(1 << 62):
-            ended, status = os.waitpid(self.pid, os.WNOHANG)
+            try:
+                ended, status = os.waitpid(self.pid, os.WNOHANG)
+            except ChildProcessError:  # this process ignores its children's ends
+                ended, status = self.pid, 0
             if ended:
                 self.code = os.waitstatus_to_exitcode(status)
                 return

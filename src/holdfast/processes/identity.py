@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 PROC = "/proc"
 PS = "/bin/ps"
+PS_SECONDS = 10.0
 # Dead, and only waiting for its parent to notice.
 ENDED = ("Z", "X")
 # About 330 bytes, of which the name is 64 at most.
@@ -88,7 +89,7 @@ def entry(process: int) -> ProcessEntry | None:
 
 def _from_ps(process: int) -> ProcessEntry | None:
     columns = ("-o", "ppid=", "-o", "stat=", "-o", "lstart=", "-o", "args=")
-    fields = _said([PS, "-ww", *columns, "-p", str(process)]).split()
+    fields = _run([PS, "-ww", *columns, "-p", str(process)]).split()
     start, words = fields[2 : 2 + _START_WORDS], fields[2 + _START_WORDS :]
     if not words or not fields[0].isdigit():
         return None
@@ -102,29 +103,20 @@ def _from_ps(process: int) -> ProcessEntry | None:
     )
 
 
-def _said(words: list[str]) -> str:
-    """What a program prints, in one language and time zone; nothing when it cannot be run. Without the
-    `subprocess` module, which costs a hook more than a bare interpreter does."""
-    reads, writes = os.pipe()
-    actions = [
-        (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
-        (os.POSIX_SPAWN_DUP2, writes, 1),
-    ]
+def _run(words: list[str]) -> str:
+    """What a program prints, in one language and time zone; nothing when it cannot be run."""
+    from holdfast.processes.child import Child, TimeOut
+
     environment = {"LC_ALL": "C", "TZ": "UTC0", "PATH": "/usr/bin:/bin"}
     try:
-        child = os.posix_spawn(words[0], words, environment, file_actions=actions)
+        child = Child(words, environment, fed=False)
     except OSError:
-        child = 0
-    finally:
-        os.close(writes)
-    with open(reads, "rb") as pipe:
-        text = pipe.read().decode("utf-8", "replace")
-    if child:
-        try:
-            os.waitpid(child, 0)
-        except ChildProcessError:  # this program ignores its children's ends
-            pass
-    return text
+        return ""
+    try:
+        return child.communicate(None, PS_SECONDS)[0].decode("utf-8", "replace")
+    except TimeOut:
+        child.end(0.0)
+        return ""
 
 
 def exists(process: int) -> bool:

@@ -45,7 +45,9 @@ def is_held(path: str) -> str:
     except OSError:
         return ""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(
+            descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB
+        )  # two that look do not see each other
         return ""
     except BlockingIOError:
         return _holder(descriptor) or "?"

@@ -7,11 +7,8 @@ import os
 from collections import deque
 
 from holdfast.kernel.plain_file import write_all
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from holdfast.kernel.redact import Redactor
-    from holdfast.kernel.workspace import Workspace
+from holdfast.kernel.redact import Redactor
+from holdfast.kernel.workspace import Workspace
 
 LONGEST_LINE = 64 * 1024
 # So much of the beginning, and so much of the end, of whatever a program says.

@@ -6,26 +6,24 @@ import os
 import select
 import signal
 import time
+from collections.abc import Sequence
+from typing import Any
 
 from holdfast.kernel import canonical_json
+from holdfast.kernel.redact import Redactor
 from holdfast.processes.supervisor import (
     END,
     GRACE_SECONDS,
     KILL,
     NOT_STARTED,
+    Ended,
+    Job,
+    ended_of,
     forget,
     fork_keeper,
     write_down,
 )
 from holdfast.processes.tree import end_marked, kernel, send
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from holdfast.kernel.redact import Redactor
-    from holdfast.processes.supervisor import Ended, Job
 
 LISTEN_SECONDS = 0.1
 
@@ -65,9 +63,9 @@ class KeptProgram:
             if "line" in said:
                 self.last_line = said["line"]
             elif "ended" in said:
-                self.ended = self._how(said["ended"])
+                self.ended = self._make_ended(said["ended"])
             elif "error" in said and self.ended is None:
-                self.ended = self._how({"code": NOT_STARTED, "last_line": said["error"]})
+                self.ended = self._make_ended({"code": NOT_STARTED, "last_line": said["error"]})
         return bool(chunk)
 
     def bury(self) -> None:
@@ -82,19 +80,14 @@ class KeptProgram:
             end_marked([self.job["mark"]])
             forget(self.job)
         if self.ended is None:
-            self.ended = self._how({"code": status, "last_line": self.last_line, "lost": True})
+            self.ended = self._make_ended(
+                {"code": status, "last_line": self.last_line, "lost": True}
+            )
 
-    def _how(self, known: dict[str, Any]) -> Ended:
-        return {
-            "mark": self.job["mark"],
-            "code": known["code"],
-            "stage": known.get("stage", ""),
-            "seconds": known.get("seconds", round(time.monotonic() - self.begun, 3)),
-            "last_line": known["last_line"],
-            "too_long": known.get("too_long", False),
-            "lost": known.get("lost", False),
-            "left": known.get("left", False),
-        }
+    def _make_ended(self, known: dict[str, Any]) -> Ended:
+        ended = ended_of(self.job["mark"], known["code"], known["last_line"])
+        ended["seconds"] = round(time.monotonic() - self.begun, 3)
+        return {**ended, **known}  # type: ignore[typeddict-item]
 
 
 class Programs:
@@ -183,7 +176,10 @@ def end_leftovers(own: str) -> list[int]:
     """End what a killed run left behind, by what it wrote down before it began; the processes."""
     marks: list[str] = []
     known: list[tuple[int, str]] = []
-    notes = [name for name in _names(own) if name.endswith((".job", ".job.new"))]
+    try:
+        notes = sorted(name for name in os.listdir(own) if ".job" in name)
+    except FileNotFoundError:
+        return []
     for name in notes:
         marks.append(name.partition(".")[0])
         try:
@@ -199,10 +195,3 @@ def end_leftovers(own: str) -> list[int]:
         except FileNotFoundError:
             pass  # its keeper ended meanwhile, and took it away
     return ended
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except FileNotFoundError:
-        return []

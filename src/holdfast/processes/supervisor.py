@@ -11,54 +11,53 @@ import os
 import select
 import signal
 import time
+from collections.abc import Mapping, Sequence
+from typing import NotRequired, TypedDict
 
 from holdfast.kernel import canonical_json
-from holdfast.kernel.plain_file import write_all
+from holdfast.kernel.plain_file import write_all, write_aside
+from holdfast.kernel.redact import Redactor
 from holdfast.processes.identity import started
 from holdfast.processes.output_file import Log
-from holdfast.processes.tree import MARK, PAUSE_SECONDS, descendants, kernel, marked, send
+from holdfast.processes.tree import MARK, PAUSE_SECONDS, descendants, find_marked, kernel, send
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import NotRequired, TypedDict
 
-    from holdfast.kernel.redact import Redactor
+class Stage(TypedDict):
+    """One program of a job: its words, what it reads, and what it is called."""
 
-    class Stage(TypedDict):
-        """One program of a job: its words, what it reads, and what it is called."""
+    name: str
+    words: Sequence[str]
+    input: str
 
-        name: str
-        words: Sequence[str]
-        input: str
 
-    class Job(TypedDict):
-        """What is to be run: its stages one after the other, as long as each ends with 0. `own` is a
-        folder of ours, in which it is written down before it begins."""
+class Job(TypedDict):
+    """What is to be run: its stages one after the other, as long as each ends with 0. `own` is a
+    folder of ours, in which it is written down before it begins."""
 
-        mark: str
-        stages: Sequence[Stage]
-        folder: str
-        environment: Mapping[str, str]
-        log: str
-        own: str
-        seconds: float | None
+    mark: str
+    stages: Sequence[Stage]
+    folder: str
+    environment: Mapping[str, str]
+    log: str
+    own: str
+    seconds: float | None
 
-    class Ended(TypedDict):
-        """How a job ended. `lost`: its keeper died, and with it what it had to tell. `left`: something of
-        it lives on in the background. `on` is the machine, where that is another, and `why` what is known
-        of a loss."""
 
-        mark: str
-        code: int
-        stage: str
-        seconds: float
-        last_line: str
-        too_long: bool
-        lost: bool
-        left: bool
-        on: NotRequired[str]
-        why: NotRequired[str]
+class Ended(TypedDict):
+    """How a job ended. `lost`: its keeper died, and with it what it had to tell. `left`: something of
+    it lives on in the background. `on` is the machine, where that is another, and `why` what is known
+    of a loss."""
+
+    mark: str
+    code: int
+    stage: str
+    seconds: float
+    last_line: str
+    too_long: bool
+    lost: bool
+    left: bool
+    on: NotRequired[str]
+    why: NotRequired[str]
 
 
 TICK_SECONDS = 0.2
@@ -82,7 +81,7 @@ def fork_keeper(job: Job, redactor: Redactor, control: int, report: int) -> int:
         _close_all_but(control, report)
         _Keeping(job, redactor, control, report).to_the_end()
     except BaseException as error:
-        _tell(report, {"error": f"{type(error).__name__}: {error}"})
+        tell(report, {"error": f"{type(error).__name__}: {error}"})
     finally:
         os._exit(0)
     raise AssertionError("unreachable")
@@ -122,9 +121,9 @@ class _Keeping:
         }
         if not self._is_anyone_left():
             self._close()
-            _tell(self._report, {"ended": ended})
+            tell(self._report, {"ended": ended})
             return
-        _tell(self._report, {"ended": {**ended, "left": True}})
+        tell(self._report, {"ended": {**ended, "left": True}})
         # What it left in the background, such as a server to look at, lives until we are told.
         while not self._order and self._is_anyone_left():
             self._wait([], TICK_SECONDS)
@@ -194,7 +193,7 @@ class _Keeping:
 
     def _orphans(self) -> list[int]:
         """What runs in the background where the system gives us no orphans: found by its mark."""
-        return [] if kernel.hands_over_orphans else marked([self._job["mark"]])
+        return [] if kernel.can_adopt_orphans else find_marked([self._job["mark"]])
 
     def _reap(self) -> bool:
         """Reap the children that have ended; whether any is left."""
@@ -231,7 +230,7 @@ class _Keeping:
         if line != self._said:
             self._said = line
             if select.select([], [self._report], [], 0)[1]:
-                _tell(self._report, {"line": line})
+                tell(self._report, {"line": line})
 
 
 def _start(job: Job, stage: Stage) -> tuple[int, int, int]:
@@ -298,12 +297,27 @@ def _close_all_but(*kept: int) -> None:
     os.closerange(low, max(low, 4096))
 
 
-def _tell(report: int, said: object) -> None:
+def tell(descriptor: int, said: object) -> bool:
+    """Write one line of JSON; False when no process reads it any more."""
     try:
-        os.set_blocking(report, True)
-        write_all(report, canonical_json.dumps(said).encode() + b"\n")
+        write_all(descriptor, canonical_json.dumps(said).encode() + b"\n")
     except OSError:
-        pass  # no process listens any more
+        return False
+    return True
+
+
+def ended_of(mark: str, code: int, last_line: str) -> Ended:
+    """The end of a program that hardly was one."""
+    return {
+        "mark": mark,
+        "code": code,
+        "stage": "",
+        "seconds": 0.0,
+        "last_line": last_line,
+        "too_long": False,
+        "lost": False,
+        "left": False,
+    }
 
 
 # What is written down
@@ -318,14 +332,7 @@ def write_down(job: Job, keeper: int = 0, program: int = 0) -> None:
     them go."""
     known = [[number, started(number)] for number in (keeper, program) if number]
     text = canonical_json.dumps({"mark": job["mark"], "processes": known})
-    path = note_of(job)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-    descriptor = os.open(f"{path}.new", flags, 0o600)
-    try:
-        write_all(descriptor, text.encode("ascii"))
-    finally:
-        os.close(descriptor)
-    os.replace(f"{path}.new", path)
+    write_aside(note_of(job), text.encode("ascii"))
 
 
 def forget(job: Job) -> None:

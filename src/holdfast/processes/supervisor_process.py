@@ -12,19 +12,13 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from holdfast.kernel import canonical_json
-from holdfast.kernel.plain_file import write_all
 from holdfast.kernel.redact import Redactor
 from holdfast.processes.programs import Programs
-from holdfast.processes.supervisor import NOT_STARTED, TICK_SECONDS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from holdfast.processes.supervisor import Ended, Job
+from holdfast.processes.supervisor import NOT_STARTED, TICK_SECONDS, Ended, Job, ended_of, tell
 
 COMMAND = ("-P", "-m", "holdfast.processes.supervisor_process")
 CHUNK = 1 << 16
@@ -109,11 +103,7 @@ class ProgramsApart:
         """Whether a process hears it. The caller holds `_telling`."""
         if self._process is None or self._process.stdin is None:
             return False
-        try:
-            write_all(self._process.stdin.fileno(), canonical_json.dumps(order).encode() + b"\n")
-        except (OSError, ValueError):
-            return False
-        return True
+        return tell(self._process.stdin.fileno(), order)
 
     def _begin(self) -> None:
         self._process = subprocess.Popen(
@@ -162,22 +152,9 @@ class ProgramsApart:
             self._settle({**ended_of(mark, -int(signal.SIGKILL), ""), "lost": True})
 
 
-def ended_of(mark: str, code: int, why: str) -> Ended:
-    """The end of a program that hardly was one."""
-    return {
-        "mark": mark,
-        "code": code,
-        "stage": "",
-        "seconds": 0.0,
-        "last_line": why,
-        "too_long": False,
-        "lost": False,
-        "left": False,
-    }
-
-
 class _Supervision:
-    """The side of the other process: orders come in on one descriptor, ends go out on another."""
+    """The side of the other process: orders come in on one descriptor, ends go out on another. Should no
+    process read those any more, the end of the orders says so."""
 
     def __init__(self, orders: int, words: int) -> None:
         self._orders = orders
@@ -189,7 +166,7 @@ class _Supervision:
     def to_the_end(self) -> None:
         while True:
             for ended in self._programs.wait(TICK_SECONDS, self._orders):
-                self._say({"ended": ended})
+                tell(self._words, {"ended": ended})
             self._tell_what_changed()
             if select.select([self._orders], [], [], 0)[0] and not self._take():
                 self._programs.end(now=True)
@@ -199,12 +176,12 @@ class _Supervision:
         marks = self._programs.marks
         for mark in [one for one in self._lines if one not in marks]:
             del self._lines[mark]
-            self._say({"gone": mark})
+            tell(self._words, {"gone": mark})
         for mark, known in self._lines.items():
             line = self._programs.last_line(mark)
             if line != known:
                 self._lines[mark] = line
-                self._say({"mark": mark, "line": line})
+                tell(self._words, {"mark": mark, "line": line})
 
     def _take(self) -> bool:
         """Carry out an order; False once the process that gives them is gone."""
@@ -223,13 +200,7 @@ class _Supervision:
         try:
             self._programs.start(job)
         except OSError as error:
-            self._say({"ended": ended_of(job["mark"], NOT_STARTED, str(error))})
-
-    def _say(self, said: object) -> None:
-        try:
-            write_all(self._words, canonical_json.dumps(said).encode() + b"\n")
-        except OSError:
-            pass  # no process listens any more, and the end of the orders will say so
+            tell(self._words, {"ended": ended_of(job["mark"], NOT_STARTED, str(error))})
 
 
 def main() -> None:

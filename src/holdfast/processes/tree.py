@@ -11,14 +11,11 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterable
 
 import psutil
 
 from holdfast.processes.identity import lives, started
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # The variable that marks every process of one attempt.
 MARK = "HOLDFAST_ATTEMPT"
@@ -37,7 +34,7 @@ class Kernel:
             self._call = getattr(ctypes.CDLL(None, use_errno=True), "prctl", None)
 
     @property
-    def hands_over_orphans(self) -> bool:
+    def can_adopt_orphans(self) -> bool:
         """Whether a process can become the parent of what its descendants leave behind."""
         return self._call is not None
 
@@ -63,7 +60,7 @@ def descendants(process: int) -> list[int]:
     return [one.pid for one in below if _is_alive(one)]
 
 
-def marked(marks: Iterable[str]) -> list[int]:
+def find_marked(marks: Iterable[str]) -> list[int]:
     """The living processes whose environment holds one of these marks, and what is below them."""
     wanted = set(marks)
     found: list[int] = []
@@ -87,7 +84,7 @@ def end_marked(marks: Iterable[str], known: Iterable[tuple[int, str]] = ()) -> l
     while True:
         living = [number for number, since in roots if lives(number, since)]
         targets = [*living, *(one for root in living for one in descendants(root))]
-        targets = list(dict.fromkeys([*targets, *marked(marks)]))
+        targets = list(dict.fromkeys([*targets, *find_marked(marks)]))
         if not targets:
             for number in ended:
                 _reap(number)

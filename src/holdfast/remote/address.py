@@ -34,8 +34,14 @@ def address_of(workspace: Workspace) -> str:
                 hint=f"Leave it out there; put it into ~/.pgpass, or the whole URL into {VARIABLE}.",
                 kind="bad_config",
             )
-        if source == SETTING:
-            _refuse_untrusted(workspace, url)
+        if source == SETTING and not is_trusted(workspace, url):
+            raise NotAllowed(
+                "This repository names a server for the journal that you have not trusted: "
+                f"{without_password(url)}.",
+                hint="If it is yours: holdfast trust. "
+                f"To keep the journal on this machine: export {VARIABLE}=",
+                kind="untrusted_url",
+            )
     return url
 
 
@@ -62,16 +68,6 @@ def open_journal(workspace: Workspace, url: str) -> PostgresJournal:
         heard=lambda anchor: server_time.keep(workspace, anchor),
         local_effects=LOCAL_EFFECTS,
     )
-
-
-def _refuse_untrusted(workspace: Workspace, url: str) -> None:
-    if not is_trusted(workspace, url):
-        raise NotAllowed(
-            f"This repository names a server for the journal that you have not trusted: {without_password(url)}.",
-            hint="If it is yours: holdfast trust. "
-            f"To keep the journal on this machine: export {VARIABLE}=",
-            kind="untrusted_url",
-        )
 
 
 def setting(workspace: Workspace, name: str) -> str:

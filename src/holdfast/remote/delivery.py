@@ -53,10 +53,10 @@ def deliver_pending(workspace: Workspace, server: Journal) -> int:
         return 0  # such as a role that only reads: the forwarder names it to a person
 
 
-def deliver(spool: Spool, server: Journal, home: str, *, patience: float = PATIENCE_SECONDS) -> int:
+def deliver(spool: Spool, server: Journal, home: str) -> int:
     """Deliver everything that waits; how many records, refused ones too. None of them when another
     process delivers all the while."""
-    lock = WorkspaceLock(home, patience, file=LOCK_FILE)
+    lock = WorkspaceLock(home, PATIENCE_SECONDS, file=LOCK_FILE)
     try:
         lock.acquire()
     except StoreAway:
@@ -67,7 +67,7 @@ def deliver(spool: Spool, server: Journal, home: str, *, patience: float = PATIE
             _send(spool, server, batch)
             count += batch.last - batch.first + 1
         for stream, at, fence in spool.seen():
-            _tell(spool, server, stream, at, fence)
+            _report_seen(spool, server, stream, at, fence)
         return count
     finally:
         lock.release()
@@ -85,11 +85,11 @@ def _send(spool: Spool, server: Journal, batch: Batch) -> None:
         if not missing:
             break
         head = server.head(batch.stream)
-        missing = _not_refused_yet(server, head, batch, missing)
+        missing = _drop_refused(server, head, batch, missing)
         if not missing:
             spool.settle(batch, refused_by=head)
             return
-        drafts = [*_beginning(spool, batch), *missing] if head is None else missing
+        drafts = [*_make_beginning(spool, batch), *missing] if head is None else missing
         times = {draft["at"] for draft in missing}
         append = Append(
             batch.stream, drafts, expected=head["version"] if head else 0, fence=batch.fence
@@ -118,7 +118,7 @@ def _send(spool: Spool, server: Journal, batch: Batch) -> None:
     spool.settle(batch)
 
 
-def _beginning(spool: Spool, batch: Batch) -> list[Draft]:
+def _make_beginning(spool: Spool, batch: Batch) -> list[Draft]:
     """What a stream was before its first record that waits, for a server that never had it."""
     if batch.first == 1 or batch.fence is not None:
         return []
@@ -139,7 +139,7 @@ def _beginning(spool: Spool, batch: Batch) -> list[Draft]:
     ]
 
 
-def _not_refused_yet(
+def _drop_refused(
     server: Journal, head: Head | None, batch: Batch, drafts: list[Draft]
 ) -> list[Draft]:
     """Without those that the server has kept already, from a try whose answer was lost; a hook may have
@@ -165,9 +165,9 @@ def _shift_versions(batch: Batch, head: Head | None) -> Sequence[ViewRow]:
     ]
 
 
-def _tell(spool: Spool, server: Journal, stream: str, at: str, fence: int) -> None:
+def _report_seen(spool: Spool, server: Journal, stream: str, at: str, fence: int) -> None:
     """An agent was seen at work; of a life that is over, that says nothing."""
     head = server.head(stream)
     if head is not None and head["fence"] == fence:
         server.touch(stream, at)
-    spool.told(stream, at)
+    spool.settle_seen(stream, at)

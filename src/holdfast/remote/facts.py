@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 
 from holdfast.kernel import clock, inbox
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.text import plural
 from holdfast.kernel.workspace import worktrees
+from holdfast.processes.lease import is_held
 from holdfast.remote.offline import path_of
 from holdfast.remote.spool import Spool
 
@@ -99,17 +99,7 @@ def loss_in_words(loss: ServerLoss) -> str:
 
 def is_running(workspace: Workspace) -> bool:
     """Whether a forwarder is at work here."""
-    try:
-        descriptor = os.open(path_of(workspace), os.O_RDWR | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
+    return bool(is_held(path_of(workspace)))
 
 
 def is_old(heard_at: str, now: int) -> bool:

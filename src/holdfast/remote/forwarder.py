@@ -6,6 +6,8 @@ the server is away it asks again, ever less often; agents go on meanwhile.
 
 from __future__ import annotations
 
+import fcntl
+import os
 import random
 import threading
 import time
@@ -17,7 +19,7 @@ from holdfast.kernel.commit import take_in
 from holdfast.kernel.errors import HoldfastError, StoreAway
 from holdfast.kernel.workspace import discover, worktrees
 from holdfast.remote.delivery import deliver
-from holdfast.remote.offline import ForwarderLock
+from holdfast.remote.offline import path_of
 from holdfast.remote.spool import Spool
 from holdfast.streams import open_writer
 
@@ -60,34 +62,33 @@ class Forwarder:
 
     def run(self) -> Ending:
         """Until it is idle, or told to end; why it did."""
-        post = ForwarderLock(self.workspace)
+        lock = ForwarderLock(self.workspace, stays=self.stays)
         try:
-            if not _take_lock(post):
+            if not lock.take(within=TAKING_SECONDS):
                 return "another"
-            need = Need(post, stays=self.stays)
             while True:
-                ending = self._work(need)
-                post.give_up()
+                ending = self._work(lock)
+                lock.give_up()
                 # A hook that came just now saw that there is a forwarder, and started none.
-                if ending != "idle" or not need.is_new() or not post.take():
+                if ending != "idle" or not lock.is_asked_anew() or not lock.take():
                     return ending
         finally:
-            post.leave()
+            lock.close()
             self.workspace.close()
 
-    def _work(self, need: Need) -> Ending:
+    def _work(self, lock: ForwarderLock) -> Ending:
         file = self.workspace.file()
         try:
             while not self.ended.is_set():
                 try:
                     with ServerLink(self.workspace, Spool(file)) as line:
-                        if self._at_work(line, need):
+                        if self._serve(line, lock):
                             return "idle"
                 except Exception as error:
                     if getattr(error, "kind", "") == "missing_extra":
                         raise  # no second try in this process finds psycopg
                     self._complain(error)
-                if need.is_over(AWAY_IDLE_SECONDS):
+                if lock.is_unneeded(AWAY_IDLE_SECONDS):
                     return "idle"
                 # Many machines lost the same server: they must not all come back at once.
                 self.ended.wait(self._pause * (0.5 + random.random()))  # noqa: S311
@@ -96,12 +97,12 @@ class Forwarder:
         finally:
             file.close()
 
-    def _at_work(self, line: ServerLink, need: Need) -> bool:
+    def _serve(self, line: ServerLink, lock: ForwarderLock) -> bool:
         """With the server there: whether it is time to go."""
         while not self.ended.is_set():
             line.work()
             self._pause = FIRST_PAUSE
-            if need.is_over(IDLE_SECONDS) and (line.is_done() or need.is_gone()):
+            if lock.is_unneeded(IDLE_SECONDS) and (line.is_done() or lock.is_gone()):
                 return True
             line.wait()
         return False
@@ -181,39 +182,55 @@ class ServerLink:
                     there.close()
 
 
-class Need:
-    """How long no process has needed a forwarder, by the monotonic clock, which cannot be set."""
+class ForwarderLock:
+    """The lock that one forwarder a workspace holds; it dies with its process. Its file also says when a
+    process last needed a forwarder, and the monotonic clock, which cannot be set, how long ago that was."""
 
-    def __init__(self, post: ForwarderLock, *, stays: bool) -> None:
-        self._post = post
+    def __init__(self, workspace: Workspace, *, stays: bool) -> None:
+        os.makedirs(workspace.home, 0o700, exist_ok=True)
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+        self._descriptor = os.open(path_of(workspace), flags, 0o600)
         self._stays = stays
-        self._asked = post.asked_at()
+        self._asked_at = os.fstat(self._descriptor).st_mtime_ns
         self._since = time.monotonic()
 
-    def is_gone(self) -> bool:
-        return self._post.is_gone()
+    def take(self, *, within: float = 0.0) -> bool:
+        """Whether it was free within so many seconds."""
+        deadline = time.monotonic() + within
+        while True:
+            try:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    return False
+                time.sleep(0.02)
+            else:
+                return True
 
-    def is_new(self) -> bool:
-        """Whether a process needed one since this was last looked at."""
-        asked = self._post.asked_at()
-        if asked == self._asked:
+    def is_gone(self) -> bool:
+        """Whether the file was removed, with the workspace or because there is no server any more."""
+        return os.fstat(self._descriptor).st_nlink == 0
+
+    def is_asked_anew(self) -> bool:
+        """Whether a process needed a forwarder since this was last looked at."""
+        asked_at = os.fstat(self._descriptor).st_mtime_ns
+        if asked_at == self._asked_at:
             return False
-        self._asked, self._since = asked, time.monotonic()
+        self._asked_at, self._since = asked_at, time.monotonic()
         return True
 
-    def is_over(self, after: float) -> bool:
-        self.is_new()
+    def is_unneeded(self, after: float) -> bool:
+        """Whether no process has needed a forwarder for so many seconds."""
+        self.is_asked_anew()
         is_silent = not self._stays and time.monotonic() - self._since > after
-        return is_silent or self._post.is_gone()
+        return is_silent or self.is_gone()
 
+    def give_up(self) -> None:
+        """Release the lock, and still see whether a forwarder is needed."""
+        fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
-def _take_lock(post: ForwarderLock) -> bool:
-    deadline = time.monotonic() + TAKING_SECONDS
-    while not post.take():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
+    def close(self) -> None:
+        os.close(self._descriptor)
 
 
 def _version_of(file: SqliteJournal) -> int:

@@ -7,23 +7,24 @@ and the server has not heard of yet.
 
 from __future__ import annotations
 
-import os
 from importlib import import_module
 
-from holdfast.journal import upkeep
-from holdfast.journal.postgres.notify import changed, newest, record_at
+from holdfast.journal.interface import SNAPSHOT_FLOOR, weight_of
+from holdfast.journal.postgres.notify import changed, newest, record_at, tip
 from holdfast.kernel import clock, inbox
-from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.state import is_proven, load_folded
 from holdfast.kernel.workspace import worktrees
-from holdfast.remote.spool import bring
+from holdfast.remote.move import copy_aside
 from holdfast.streams import KINDS, LIVES, MIRRORED, rules_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
     from holdfast.journal.postgres.journal import PostgresJournal
+    from holdfast.kernel.rules import Rules
     from holdfast.kernel.workspace import Workspace
     from holdfast.remote.spool import Spool
 
@@ -52,7 +53,7 @@ class Mirror:
             found = changed(self.server, heard["seq"], until)
             streams = [name for name in found if name in lives or name.startswith(MIRRORED)]
         else:
-            streams = list(self._everything(lives))
+            streams = list(self._list_stale(lives))
         for stream in streams:
             self._bring(stream)
         self._is_whole = True
@@ -60,7 +61,7 @@ class Mirror:
         self.spool.hear(self.server.place, until, clock.now(), id)
         return until
 
-    def _everything(self, lives: set[str]) -> Iterable[str]:
+    def _list_stale(self, lives: set[str]) -> Iterable[str]:
         """The streams whose copy here may differ from the server's: all of them, since this machine did not follow it."""
         long_ago = clock.precise(clock.now() - PAST)
         for prefix in MIRRORED:
@@ -68,11 +69,11 @@ class Mirror:
                 is_over = head["closed_at"] is not None and head["seen_at"] < long_ago
                 # Where a follower writes files, they may have been left behind.
                 has_files = bool(KINDS[prefix[:-1]].follower)
-                if has_files or not (is_over or self.spool.knows(head)):
+                if has_files or not (is_over or self.spool.is_current(head)):
                     yield head["stream"]
         for stream in sorted(lives):
             there = self.server.head(stream)
-            if there is not None and not self.spool.knows(there):
+            if there is not None and not self.spool.is_current(there):
                 yield stream
 
     def _lives(self) -> set[str]:
@@ -91,23 +92,17 @@ class Mirror:
         except HoldfastError:
             return  # a newer holdfast's
         if not self._has_copy and self.spool.left_behind(stream):
-            self._keep_aside()
-        state = bring(self.spool, self.server, subject, stream)
-        if state is None or self._waits(stream):
+            # What was written without the server makes room for what the server says.
+            copy_aside(self.workspace, self.spool.file, clock.now())
+            self._has_copy = True
+        state = _adopt(self.spool, self.server, subject, stream)
+        if state is None or self._is_waiting(stream):
             return
         follower = KINDS[stream.partition(":")[0]].follower
         if follower:
             import_module(follower).follow(self.workspace, state, self.server)
 
-    def _keep_aside(self) -> None:
-        """What was written to the file without the server makes room for what the server says, and is
-        kept for a person."""
-        stamp = clock.stamp(clock.now()).replace(":", "")
-        name = f"{upkeep.COPY_PREFIXES[0]}{stamp}-{new_id()[:8]}.db"
-        upkeep.backup(self.spool.file, os.path.join(self.workspace.home, name))
-        self._has_copy = True
-
-    def _waits(self, stream: str) -> bool:
+    def _is_waiting(self, stream: str) -> bool:
         """Whether this machine has a word on it that the server has not heard yet."""
         for root in worktrees(self.workspace):
             for path in inbox.waiting(root):
@@ -115,3 +110,18 @@ class Mirror:
                 if queued is not None and queued["stream"] == stream:
                     return True
         return False
+
+
+def _adopt(spool: Spool, server: PostgresJournal, subject: Rules, stream: str) -> Any:
+    """Adopt a stream as the server has it now; its state, or None when it has none."""
+    state, head, records = load_folded(server, subject, stream)
+    if head is None:
+        return None
+    weight = sum(weight_of(str(record["body"])) for record in records)
+    if weight > SNAPSHOT_FLOOR and not is_proven(subject) and not server.read_only:
+        # Delivered records come without a state, so no other step writes one.
+        server.snapshot(stream, head["version"], state)
+    version, record_hash = tip(server, stream)
+    if version == head["version"]:
+        spool.adopt(head, record_hash, state)
+    return state

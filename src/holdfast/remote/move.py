@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from shlex import quote
+from typing import NamedTuple
 
 from holdfast.journal import transfer, upkeep
 from holdfast.journal.postgres.url import without_password
@@ -11,7 +12,7 @@ from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError, Usage
-from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.plain_file import read_plain, write_synced
 from holdfast.kernel.trust import adopt
 from holdfast.kernel.workspace import MOVED_FILE
 from holdfast.remote.address import check
@@ -44,15 +45,12 @@ LOCAL = "local"
 UNFINISHED = "moving.db"
 
 
-class Astray:
+class Astray(NamedTuple):
     """Records that are not where the commands of this workspace look, and what to do."""
 
-    __slots__ = ("fix", "what", "why")
-
-    def __init__(self, what: str, why: str, fix: str) -> None:
-        self.what = what
-        self.why = why
-        self.fix = fix
+    what: str
+    why: str
+    fix: str
 
 
 def move(
@@ -119,10 +117,7 @@ def _to_file(
         file = workspace.file()
         try:
             if had_one:
-                stamp = clock.stamp(now).replace(":", "")
-                aside = f"{upkeep.COPY_PREFIXES[0]}{stamp}-{new_id()[:8]}.db"
-                aside = os.path.join(workspace.home, aside)
-                upkeep.backup(file, aside)
+                aside = copy_aside(workspace, file, now)
             upkeep.restore(file, unfinished)
             adopt(workspace, file)
         finally:
@@ -132,13 +127,22 @@ def _to_file(
     return records, aside
 
 
+def copy_aside(workspace: Workspace, file: SqliteJournal, now: int) -> str:
+    """Copy the file beside it, for a person, before its records make room for the server's; the copy's path."""
+    stamp = clock.stamp(now).replace(":", "")
+    name = f"{upkeep.COPY_PREFIXES[0]}{stamp}-{new_id()[:8]}.db"
+    path = os.path.join(workspace.home, name)
+    upkeep.backup(file, path)
+    return path
+
+
 def copy_to_file(workspace: Workspace, path: str) -> None:
     """A copy of a journal on a server as one file, which `backup --restore` takes."""
     upkeep.refuse_existing(path)
     unfinished = os.path.join(workspace.home, f"backup-{new_id()[:8]}.db")
     try:
         _copy_into(unfinished, workspace.journal, lambda _: None, stays=True)
-        copy = _open(unfinished)
+        copy = SqliteJournal(unfinished)
         try:
             upkeep.backup(copy, path)
         finally:
@@ -150,16 +154,12 @@ def copy_to_file(workspace: Workspace, path: str) -> None:
 def _copy_into(
     path: str, source: Journal, count: Callable[[int], None], *, stays: bool = False
 ) -> int:
-    target = _open(path)
+    target = SqliteJournal(path)
     try:
         place = f"a file on {os.uname().nodename}"
         return transfer.copy(source, target, count, place=place, stays=stays)
     finally:
         target.close()
-
-
-def _open(path: str) -> SqliteJournal:
-    return SqliteJournal(path)
 
 
 def _remove(path: str) -> None:
@@ -175,11 +175,7 @@ def _mark_moved(workspace: Workspace, source: Journal, target: Journal, now: int
     Spool(source).settle_all()
     mark = {"to": target.place, "at": clock.stamp(now)}
     path = os.path.join(workspace.home, MOVED_FILE)
-    with open(f"{path}.new", "w", encoding="utf-8") as file:
-        file.write(canonical_json.dumps(mark))
-        file.flush()
-        os.fsync(file.fileno())
-    os.rename(f"{path}.new", path)
+    write_synced(path, canonical_json.dumps(mark).encode(), 0o644)
 
 
 def astray(workspace: Workspace) -> Astray | None:

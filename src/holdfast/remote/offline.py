@@ -126,37 +126,3 @@ def _is_wanted(workspace: Workspace) -> bool:
     except OSError:
         pass
     return False
-
-
-class ForwarderLock:
-    """The lock that one forwarder a workspace holds; it dies with its process."""
-
-    __slots__ = ("_descriptor", "_path")
-
-    def __init__(self, workspace: Workspace) -> None:
-        os.makedirs(workspace.home, 0o700, exist_ok=True)
-        self._path = path_of(workspace)
-        self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-
-    def take(self) -> bool:
-        """Whether it was free."""
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
-    def asked_at(self) -> int:
-        """When a process last needed a forwarder."""
-        return os.fstat(self._descriptor).st_mtime_ns // 1_000_000
-
-    def is_gone(self) -> bool:
-        """Whether the file was removed, with the workspace or because there is no server any more."""
-        return os.fstat(self._descriptor).st_nlink == 0
-
-    def give_up(self) -> None:
-        """Release the lock, and still see whether a forwarder is needed."""
-        fcntl.flock(self._descriptor, fcntl.LOCK_UN)
-
-    def leave(self) -> None:
-        os.close(self._descriptor)

@@ -8,12 +8,10 @@ whose chain begins there, as after `gc`. Both are kept in `meta`, so the file's 
 from __future__ import annotations
 
 from holdfast.journal.chain import ORIGIN
-from holdfast.journal.interface import SNAPSHOT_FLOOR, weight_of
 from holdfast.journal.sqlite_rows import ENDED_BY, store_snapshot, store_views, translate_errors
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError
-from holdfast.kernel.state import is_proven, load_folded
 from holdfast.kernel.views.exchange import MOVE
 from holdfast.streams import LIVES, MIRRORED
 
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
     from holdfast.journal.postgres.journal import PostgresJournal
     from holdfast.journal.sqlite import SqliteJournal
     from holdfast.kernel.commit import Outcome
-    from holdfast.kernel.rules import Rules
     from holdfast.kernel.workspace import Workspace
 
     class Undelivered(TypedDict):
@@ -195,7 +192,7 @@ class Spool:
             f" WHERE s.seen_at > coalesce(m.value, '') AND s.fence > 0 AND ({_OF_ONE_LIFE})"
         )
 
-    def told(self, stream: str, at: str) -> None:
+    def settle_seen(self, stream: str, at: str) -> None:
         with self.file.transaction(durable=False) as connection:
             _put(connection, _TOUCHED + stream, at)
 
@@ -265,7 +262,7 @@ class Spool:
         with self.file.transaction() as connection:
             store_views(connection, views)
 
-    def knows(self, head: Head) -> bool:
+    def is_current(self, head: Head) -> bool:
         """Whether a stream stands here as it was brought, and the server still has it so."""
         own = self.file.head(head["stream"])
         names = ("version", "fence", "closed_at")
@@ -356,20 +353,3 @@ def keep_here(
         return spool.adopt(head, bytes.fromhex(last["hash"]), state, rows, only_newer=True)
     except (HoldfastError, OSError):
         return False
-
-
-def bring(spool: Spool, server: PostgresJournal, subject: Rules, stream: str) -> Any:
-    """Adopt a stream as the server has it now; its state, or None when it has none."""
-    from holdfast.journal.postgres.notify import tip
-
-    state, head, records = load_folded(server, subject, stream)
-    if head is None:
-        return None
-    weight = sum(weight_of(str(record["body"])) for record in records)
-    if weight > SNAPSHOT_FLOOR and not is_proven(subject) and not server.read_only:
-        # Delivered records come without a state, so no other step writes one.
-        server.snapshot(stream, head["version"], state)
-    version, record_hash = tip(server, stream)
-    if version == head["version"]:
-        spool.adopt(head, record_hash, state)
-    return state

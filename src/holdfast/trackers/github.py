@@ -8,16 +8,19 @@ of several that were made at once the oldest stays, and the writer of each other
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from holdfast.kernel import clock
 from holdfast.kernel.digest import id_of
-from holdfast.trackers import http, port
+from holdfast.trackers import port
+from holdfast.trackers.http import Answer, Key, request
 from holdfast.trackers.port import (
     FAILED,
     NOT_FOUND,
     REFUSED,
     REPOSITORY,
     REPOSITORY_SHAPE,
+    CommentReceipt,
     TrackerError,
     rate_limited,
     report_line,
@@ -26,15 +29,8 @@ from holdfast.trackers.port import (
     web_address,
 )
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+Thread = tuple[str, int]  # the repository and the issue's number in it
 
-    from holdfast.trackers.http import Answer
-    from holdfast.trackers.port import CommentReceipt
-    from holdfast.trackers.selection import Key
-
-    Thread = tuple[str, int]  # the repository and the issue's number in it
 
 LIMIT_FAMILIES = ("x-ratelimit",)
 ADDRESS = "https://api.github.com"
@@ -52,7 +48,7 @@ def failure_of(answer: Answer) -> TrackerError:
     """The error to raise for an answer that is not the one hoped for."""
     status = answer.status
     if _is_limited(answer):
-        resets = port.exhausted(answer.headers, LIMIT_FAMILIES, milliseconds=1000)
+        resets = port.list_resets(answer.headers, LIMIT_FAMILIES, milliseconds=1000)
         return rate_limited(port.wait_seconds(answer.headers, resets))
     if status == 401:
         return unauthenticated("GITHUB_TOKEN")
@@ -113,7 +109,7 @@ class GitHub:
         home, number = repository_and_number(issue, self._repository)
         call = _Call(self._key, self._address, deadline)
         marker = marker_of(key)
-        text = _marked(body, marker)
+        text = _add_marker(body, marker)
         stored = _STORED.fullmatch(comment)
         created, edited = False, None
         if stored:
@@ -136,12 +132,12 @@ def _is_ours(call: _Call, comment: dict[str, Any], marker: str, asked: Thread) -
     that the user's key may edit.
     """
     place = _thread(comment.get("issue_url"))
-    if place is None or not _ends(comment, marker):
+    if place is None or not _has_marker(comment, marker):
         return False
-    return _same(place, asked) or _same(place, call.parent(asked))
+    return _is_same(place, asked) or _is_same(place, call.parent(asked))
 
 
-def _same(one: Thread, other: Thread | None) -> bool:
+def _is_same(one: Thread, other: Thread | None) -> bool:
     return other is not None and (one[0].lower(), one[1]) == (other[0].lower(), other[1])
 
 
@@ -150,7 +146,7 @@ def marker_of(key: str) -> str:
     return f"<!-- holdfast:{id_of(key)} -->"
 
 
-def _marked(body: str, marker: str) -> str:
+def _add_marker(body: str, marker: str) -> str:
     room = LONGEST_BODY - len(marker) - 2
     if len(body) > room:
         body = body[: room - len(CUT)] + CUT
@@ -159,7 +155,7 @@ def _marked(body: str, marker: str) -> str:
 
 def _edit_found(call: _Call, thread: Thread, text: str, marker: str) -> dict[str, Any] | None:
     """Edit the oldest marked comment that we may edit, and take our younger ones away."""
-    found = call.marked(thread, marker)
+    found = call.find_marked(thread, marker)
     for position, candidate in enumerate(found):
         try:
             edited = call.update(thread[0], candidate["id"], text)
@@ -184,7 +180,7 @@ def _create(call: _Call, thread: Thread, text: str, marker: str) -> tuple[dict[s
         since = ""
     older = [
         other
-        for other in call.marked(thread, marker, since)
+        for other in call.find_marked(thread, marker, since)
         if other["id"] < mine["id"] and _author(other) == _author(mine)
     ]
     for other in older:
@@ -265,7 +261,7 @@ class _Call:
         if answer.status not in (204, 404):
             raise failure_of(answer)
 
-    def marked(self, thread: Thread, marker: str, since: str = "") -> list[dict[str, Any]]:
+    def find_marked(self, thread: Thread, marker: str, since: str = "") -> list[dict[str, Any]]:
         """The comments that end with the marker, oldest first."""
         found: list[dict[str, Any]] = []
         path = f"/repos/{thread[0]}/issues/{thread[1]}/comments?per_page={PAGE}"
@@ -275,25 +271,27 @@ class _Call:
             answer = self._ask("GET", f"{path}&page={page}")
             if answer.status != 200 or not isinstance(answer.document, list):
                 raise failure_of(answer)
-            found += [one for one in answer.document if _is_comment(one) and _ends(one, marker)]
+            found += [
+                one for one in answer.document if _is_comment(one) and _has_marker(one, marker)
+            ]
             if 'rel="next"' not in answer.headers.get("link", ""):
                 return sorted(found, key=lambda one: int(one["id"]))
         # Not "none found": creating one now could be the second.
         raise TrackerError("the issue has too many comments to look through", kind=REFUSED)
 
-    def _comment(self, answer: http.Answer, status: int) -> dict[str, Any]:
+    def _comment(self, answer: Answer, status: int) -> dict[str, Any]:
         document = self._object(answer, status)
         if not _is_comment(document):
             raise TrackerError("the answer is not what was asked for")
         return document
 
-    def _object(self, answer: http.Answer, status: int) -> dict[str, Any]:
+    def _object(self, answer: Answer, status: int) -> dict[str, Any]:
         if answer.status != status or not isinstance(answer.document, dict):
             raise failure_of(answer)
         return answer.document
 
-    def _ask(self, method: str, path: str, document: object = None) -> http.Answer:
-        return http.request(
+    def _ask(self, method: str, path: str, document: object = None) -> Answer:
+        return request(
             method,
             self._address + path,
             key=self._key,
@@ -311,6 +309,6 @@ def _is_comment(value: object) -> bool:
     return isinstance(value, dict) and type(value.get("id")) is int
 
 
-def _ends(comment: dict[str, Any], marker: str) -> bool:
+def _has_marker(comment: dict[str, Any], marker: str) -> bool:
     body = comment.get("body")
     return isinstance(body, str) and body.rstrip().endswith(f"\n{marker}")

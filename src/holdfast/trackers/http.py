@@ -10,25 +10,59 @@ import ssl
 import threading
 import time
 from base64 import b64encode
-from urllib.parse import unquote, urljoin, urlsplit
+from collections.abc import Mapping
+from typing import Any, NoReturn
+from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
 
 from holdfast.kernel import canonical_json
-from holdfast.trackers.port import REFUSED, TrackerError, unreachable
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from http.client import HTTPConnection
-    from typing import Any
-    from urllib.parse import SplitResult
-
-    from holdfast.trackers.selection import Key
+from holdfast.trackers.port import AUTHENTICATION, REFUSED, TrackerError, unreachable
 
 PROXY_PORT = 8080
 ANSWER_LIMIT = 8 * 1024 * 1024
 REDIRECTS = frozenset({301, 302, 307, 308})
 MOST_HOPS = 3
+LONGEST_KEY = 1000
+
+
+class Key:
+    """A secret that shows itself only to the one who asks by name.
+
+    Whatever prints local variables (a crash reporter, a test runner, a debugger) prints `[key]`.
+    """
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def check(self) -> Key:
+        """Itself, if a header can carry it; `http.client` would quote it in its complaint."""
+        if (
+            not self._text.isascii()
+            or not self._text.isprintable()
+            or " " in self._text
+            or len(self._text) > LONGEST_KEY
+        ):
+            raise TrackerError("the key is not one word of printable ASCII", kind=AUTHENTICATION)
+        return self
+
+    def __bool__(self) -> bool:
+        return bool(self._text)
+
+    def reveal(self) -> str:
+        """The secret itself, for the one header that carries it."""
+        return self._text
+
+    def scrub(self, answer: bytes) -> bytes:
+        """The answer without the secret: some servers repeat a bad key in their complaint."""
+        return answer.replace(self._text.encode(), b"[key]")
+
+    def __repr__(self) -> str:
+        return "[key]"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a key is not written down")
 
 
 def checked_url(url: str) -> SplitResult:
@@ -70,7 +104,7 @@ def same_host(url: str, location: str) -> str:
     return target
 
 
-def connection_to(url: SplitResult, seconds: float) -> HTTPConnection:
+def connection_to(url: SplitResult, seconds: float) -> http.client.HTTPConnection:
     """A connection that is not open yet, through the proxy when there is one."""
     host = url.hostname or ""
     if url.scheme == "http":
@@ -179,7 +213,7 @@ class _Exchange:
             raise unreachable("timed out")
         if self._answer is None:
             # Not chained: the failure's own text and frames may hold what must not be shown.
-            raise _told(self._failure) from None
+            raise _describe_failure(self._failure) from None
         return self._answer
 
     def _give_up(self) -> None:
@@ -220,7 +254,7 @@ class _Exchange:
         finally:
             connection.close()
 
-    def _send(self, connection: HTTPConnection) -> None:
+    def _send(self, connection: http.client.HTTPConnection) -> None:
         target = self._url.path or "/"
         if self._url.query:
             target += f"?{self._url.query}"
@@ -235,7 +269,7 @@ class _Exchange:
         connection.request(self._method, target, body, headers)
 
 
-def _told(failure: Exception | None) -> TrackerError:
+def _describe_failure(failure: Exception | None) -> TrackerError:
     """The failure of an exchange, in the few words that a report has room for."""
     if isinstance(failure, TrackerError):
         return failure

@@ -15,26 +15,21 @@ and Linear does not give the id out again; the next generation's id is then trie
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from holdfast.kernel.digest import digest
-from holdfast.trackers import http, port
+from holdfast.trackers import port
+from holdfast.trackers.http import Answer, Key, request
 from holdfast.trackers.port import (
     NOT_FOUND,
     REFUSED,
+    CommentReceipt,
     TrackerError,
     rate_limited,
     report_line,
     unauthenticated,
     web_address,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from holdfast.trackers.http import Answer
-    from holdfast.trackers.port import CommentReceipt
-    from holdfast.trackers.selection import Key
 
 LIMIT_FAMILIES = (
     "x-ratelimit-requests",
@@ -73,7 +68,7 @@ def failure_of(answer: Answer) -> TrackerError:
     """The error to raise for an answer that holds no result."""
     errors = _errors(answer)
     if answer.status == 429 or any(_is_limit(error) for error in errors):
-        resets = port.exhausted(answer.headers, LIMIT_FAMILIES, milliseconds=1)
+        resets = port.list_resets(answer.headers, LIMIT_FAMILIES, milliseconds=1)
         return rate_limited(port.wait_seconds(answer.headers, resets))
     if answer.status == 401 or any(_is_authentication(error) for error in errors):
         return unauthenticated("LINEAR_API_KEY")
@@ -103,27 +98,27 @@ def _from_body(error: dict[str, Any], status: int) -> TrackerError:
         return TrackerError(message, kind=NOT_FOUND)
     if lowered.startswith("conflict on insert of comment"):
         return Taken(message, kind=REFUSED)
-    if _said(error, "type") in PASSING_TYPES:
+    if _extension(error, "type") in PASSING_TYPES:
         return TrackerError(cause)
     return TrackerError(cause, kind=REFUSED)
 
 
 def _is_limit(error: dict[str, Any]) -> bool:
     return (
-        _said(error, "code") == "ratelimited"
-        or _said(error, "type") == "ratelimited"
-        or _said(error, "statusCode") == "429"
+        _extension(error, "code") == "ratelimited"
+        or _extension(error, "type") == "ratelimited"
+        or _extension(error, "statusCode") == "429"
     )
 
 
 def _is_authentication(error: dict[str, Any]) -> bool:
     return (
-        _said(error, "code") == "authentication_error"
-        or _said(error, "type") == "authentication error"
+        _extension(error, "code") == "authentication_error"
+        or _extension(error, "type") == "authentication error"
     )
 
 
-def _said(error: dict[str, Any], name: str) -> str:
+def _extension(error: dict[str, Any], name: str) -> str:
     extensions = error.get("extensions")
     return str(extensions.get(name, "")).lower() if isinstance(extensions, dict) else ""
 
@@ -236,10 +231,10 @@ class _LinearCall:
             pass
         raise failure_of(answer)
 
-    def _ask(self, query: str, variables: dict[str, Any]) -> http.Answer:
+    def _ask(self, query: str, variables: dict[str, Any]) -> Answer:
         # A personal key stands alone; with "Bearer" in front Linear refuses it.
         scheme = "Bearer " if self._key.reveal().startswith(OAUTH_PREFIX) else ""
-        return http.request(
+        return request(
             "POST",
             self._address,
             key=self._key,

@@ -4,43 +4,42 @@ and how long a tracker wants us to wait."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from email.utils import parsedate_to_datetime
+from typing import Protocol, TypedDict
 
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.text import one_line
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Protocol, TypedDict
 
-    class CommentReceipt(TypedDict):
-        """What is worth storing after a delivery."""
+class CommentReceipt(TypedDict):
+    """What is worth storing after a delivery."""
 
-        comment: str
-        """The id to give to the next call, in place of any that was stored before."""
-        issue: str
-        """The issue that the comment is on: the parent when the given one is a sub-issue."""
-        created: bool
-        """Whether this call made the comment; otherwise it edited one that was there."""
-        url: str
-        """Where a person reads it, or nothing."""
+    comment: str
+    """The id to give to the next call, in place of any that was stored before."""
+    issue: str
+    """The issue that the comment is on: the parent when the given one is a sub-issue."""
+    created: bool
+    """Whether this call made the comment; otherwise it edited one that was there."""
+    url: str
+    """Where a person reads it, or nothing."""
 
-    class Tracker(Protocol):
-        """Somewhere outside that keeps one comment of ours on an issue."""
 
-        name: str
+class Tracker(Protocol):
+    """Somewhere outside that keeps one comment of ours on an issue."""
 
-        def upsert(
-            self, issue: str, body: str, *, comment: str, key: str, deadline: float
-        ) -> CommentReceipt:
-            """Make the issue's one comment say this body.
+    name: str
 
-            `comment` is the stored id, or nothing; it must belong to this issue. `key` names whose
-            comment it is: of all that come with the same key, however many at once, one comment
-            is left on the issue. `deadline` is an instant of `time.monotonic()`.
-            """
+    def upsert(
+        self, issue: str, body: str, *, comment: str, key: str, deadline: float
+    ) -> CommentReceipt:
+        """Make the issue's one comment say this body.
+
+        `comment` is the stored id, or nothing; it must belong to this issue. `key` names whose
+        comment it is: of all that come with the same key, however many at once, one comment
+        is left on the issue. `deadline` is an instant of `time.monotonic()`.
+        """
 
 
 # Who has to act is in the kind: the first three pass by themselves, the others need a person.
@@ -118,7 +117,9 @@ def wait_seconds(headers: Mapping[str, str], resets: Iterable[int] = ()) -> floa
     return min(max(*waits, SHORTEST_WAIT), LONGEST_WAIT) if waits else USUAL_WAIT
 
 
-def exhausted(headers: Mapping[str, str], families: Iterable[str], milliseconds: int) -> list[int]:
+def list_resets(
+    headers: Mapping[str, str], families: Iterable[str], milliseconds: int
+) -> list[int]:
     """The resets of the header families of which nothing remains, in milliseconds."""
     resets = []
     for family in families:

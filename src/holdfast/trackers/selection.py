@@ -8,77 +8,32 @@ import shlex
 import signal
 import subprocess
 import time
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from holdfast.kernel.config import variable_of
 from holdfast.kernel.errors import Usage
 from holdfast.trackers import GITHUB_VARIABLES, LINEAR_VARIABLES, github
-from holdfast.trackers.http import checked_url, is_loopback
+from holdfast.trackers.http import Key, checked_url, is_loopback
 from holdfast.trackers.linear import ADDRESS, Linear
 from holdfast.trackers.port import (
     AUTHENTICATION,
     REFUSED,
+    Tracker,
     TrackerError,
     check_issue,
     repository_and_number,
 )
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any, NoReturn
-
-    from holdfast.trackers.port import Tracker
-
 COMMAND_SECONDS = 3.0
-LONGEST_KEY = 1000
 __all__ = ["KINDS", "check_issue", "tracker_for"]
 KINDS = ("auto", "linear", "github", "none")
-
-
-class Key:
-    """A secret that shows itself only to the one who asks by name.
-
-    Whatever prints local variables (a crash reporter, a test runner, a debugger) prints `[key]`.
-    """
-
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def checked(self) -> Key:
-        """Itself, if a header can carry it; `http.client` would quote it in its complaint."""
-        if (
-            not self._text.isascii()
-            or not self._text.isprintable()
-            or " " in self._text
-            or len(self._text) > LONGEST_KEY
-        ):
-            raise TrackerError("the key is not one word of printable ASCII", kind=AUTHENTICATION)
-        return self
-
-    def __bool__(self) -> bool:
-        return bool(self._text)
-
-    def reveal(self) -> str:
-        """The secret itself, for the one header that carries it."""
-        return self._text
-
-    def scrub(self, answer: bytes) -> bytes:
-        """The answer without the secret: some servers repeat a bad key in their complaint."""
-        return answer.replace(self._text.encode(), b"[key]")
-
-    def __repr__(self) -> str:
-        return "[key]"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a key is not written down")
 
 
 def find_key(
     variables: Sequence[str],
     environment: Mapping[str, str],
-    command: str | Sequence[str] = (),
+    command: str = "",
     deadline: float | None = None,
 ) -> Key | None:
     """The first variable that is set, else what the command prints; nothing when there is neither.
@@ -88,8 +43,11 @@ def find_key(
     for variable in variables:
         key = Key(environment.get(variable, "").strip())
         if key:
-            return key.checked()
-    words = _words(command)
+            return key.check()
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise _command_failed(f"is not well formed: {error}") from None
     if not words:
         return None
     seconds = COMMAND_SECONDS
@@ -98,16 +56,7 @@ def find_key(
     key = Key(_first_line(words, environment, seconds))
     if not key:
         raise _command_failed("printed nothing")
-    return key.checked()
-
-
-def _words(command: str | Sequence[str]) -> list[str]:
-    if not isinstance(command, str):
-        return list(command)
-    try:
-        return shlex.split(command)
-    except ValueError as error:
-        raise _command_failed(f"is not well formed: {error}") from None
+    return key.check()
 
 
 def _first_line(words: list[str], environment: Mapping[str, str], seconds: float) -> str:
@@ -221,5 +170,5 @@ def _key(
     deadline: float | None,
 ) -> Key | None:
     own = str(settings.get("tracker.key_variable") or "")
-    command = settings.get("tracker.key_command") or ""
+    command = str(settings.get("tracker.key_command") or "")
     return find_key((own, *variables) if own else variables, environment, command, deadline)

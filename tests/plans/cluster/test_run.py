@@ -12,7 +12,7 @@ import pytest
 
 from holdfast.plans import runs
 from holdfast.plans.news import Interrupts
-from holdfast.processes.supervisor_process import ended_of
+from holdfast.processes.supervisor import ended_of
 from tests.plans.cluster.world import Cluster, ClusterWorld, Nursery, meanwhile
 from tests.plans.world import auto, wait_for
 

@@ -4,6 +4,7 @@ lines, in the protocol's words. The log takes the lines, the console the boxes; 
 from __future__ import annotations
 
 from holdfast.budgets.rules.thresholds import MILLIONTHS, millionths
+from holdfast.kernel.text import width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +25,7 @@ def amount(type: str, value: float) -> str:
     if value == float("inf"):
         return "no limit"
     if type == "cost":
-        cents = millionths(value) * 100 // MILLIONTHS
-        return f"${cents / 100:.2f}"
+        return f"${_cut_off(value)}"
     if type in ("errors", "turns"):
         return str(int(value))
     if type == "minutes":
@@ -43,9 +43,12 @@ def short_amount(type: str, value: float) -> str:
 
 def _two_decimals(value: float) -> str:
     """A number with at most two decimals, and none that say nothing."""
+    return _cut_off(value).rstrip("0").rstrip(".")
+
+
+def _cut_off(value: float) -> str:
     hundredths = millionths(value) * 100 // MILLIONTHS
-    text = f"{hundredths / 100:.2f}"
-    return text.rstrip("0").rstrip(".")
+    return f"{hundredths / 100:.2f}"
 
 
 def name_of(type: str) -> str:
@@ -127,16 +130,11 @@ def _box(title: str, values: Sequence[str], text: Sequence[str]) -> list[str]:
         [f"  {row}" for row in values],
         [f"  {row}" for row in text],
     ]
-    width = max(NARROWEST, *(columns(row) + 1 for region in regions for row in region))
-    bar = "═" * width
+    columns = max(NARROWEST, *(width(row) + 1 for region in regions for row in region))
+    bar = "═" * columns
     lines = [f"╔{bar}╗"]
     for position, region in enumerate(regions):
         if position:
             lines.append(f"╠{bar}╣")
-        lines += [f"║{row}{' ' * (width - columns(row))}║" for row in region]
+        lines += [f"║{row}{' ' * (columns - width(row))}║" for row in region]
     return [*lines, f"╚{bar}╝"]
-
-
-def columns(text: str) -> int:
-    """How wide a text is on a terminal: the protocol's emoji take two columns."""
-    return sum(2 if letter >= "\N{MAHJONG TILE EAST WIND}" else 1 for letter in text)

@@ -17,7 +17,7 @@ from holdfast.budgets.rules.thresholds import (
     STOPPING,
     TYPES,
     WARNING,
-    combined,
+    combine,
     is_amount,
     is_number,
     level_of,
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
         Handled,
         How,
         Pending,
-        Position,
         Ruling,
         Saved,
         Values,
         Verdict,
     )
+    from holdfast.budgets.rules.thresholds import Limits
 
 
 __all__ = ["STREAM", "absorb", "apply", "decide", "initial", "render"]
@@ -63,7 +63,7 @@ def decide(state: BudgetState, command: Any, now: int) -> Decision:
     """`add` (a report), `check`, `ack`, `halt` (a person's "stop" to an alert), `reset`."""
     what = command["do"]
     if what == "add":
-        return Decision([("added", _added(command))])
+        return Decision([("added", _read_report(command))])
     if what == "check":
         return _check(state, command, now)
     if what in ("ack", "halt"):
@@ -81,7 +81,7 @@ def _refuse_unseen(command: Any, what: str) -> None:
         )
 
 
-def _added(command: Any) -> dict[str, Any]:
+def _read_report(command: Any) -> dict[str, Any]:
     """`{"cost": dollars, "tokens": whole number, "error": text, "step": text}`, each of them optional."""
     body: dict[str, Any] = {}
     cost, tokens, error = (command.get(name) for name in ("cost", "tokens", "error"))
@@ -110,10 +110,10 @@ def _check(state: BudgetState, check: BudgetCheck, now: int) -> Decision:
     body: dict[str, Any] = {
         "at": clock.stamp(now),
         "session": check["session"],
-        "values": risen(state, check),
+        "values": keep_highest(state, check),
         "levels": ruling["levels"],
         "handled": ruling["handled"],
-        "summary": _told(ruling["handled"]),
+        "summary": _summarize(ruling["handled"]),
         # Since this version, only a person ends an alert; records before it are read as they were.
         "alerts_stay": True,
     }
@@ -123,14 +123,17 @@ def _check(state: BudgetState, check: BudgetCheck, now: int) -> Decision:
         body["elapsed"] = ruling["elapsed"]
     records: list[tuple[str, Any]] = [("checked", body)]
     # A limit that was given as a flag stays with the waypoint, and holds after the resume.
-    lowered = combined(state["lowered"], check["flags"])
+    lowered = combine(state["lowered"], check["flags"])
     for one in ruling["handled"]:
         if one["how"] == "stopped":
-            records.append(("stopped", {**_stopped(state, check, one, now), "lowered": lowered}))
+            reason = documents.THRESHOLD_STOP
+            saved = _waypoint(state, check, reason, one, LIFT, now)
+            halt = make_halt(reason, one, check, at=clock.stamp(now), waypoint=saved["path"])
+            records.append(_make_stop_record(halt, saved, lowered))
         elif _is_new_context_alert(state, one) and ruling["verdict"] == "wait":
-            records.append(
-                ("prepared", {"saved": _prepared(state, check, one, now), "lowered": lowered})
-            )
+            resume = f"holdfast guard ack {one['type']}"
+            saved = _waypoint(state, check, documents.CONTEXT_ALERT, one, resume, now)
+            records.append(("prepared", {"saved": saved, "lowered": lowered}))
     return Decision(records)
 
 
@@ -142,7 +145,7 @@ def _refuse_unsound(check: BudgetCheck) -> None:
         raise Usage("A check is made of finite numbers.")
 
 
-def _told(handled: list[Handled]) -> str:
+def _summarize(handled: list[Handled]) -> str:
     """A check in a few words, for `holdfast history`."""
     reached = [f"{one['type']} {amount(one['type'], one['value'])} {one['how']}" for one in handled]
     return ", ".join(reached) or "nothing reached"
@@ -154,45 +157,33 @@ def _is_new_context_alert(state: BudgetState, crossed: Handled) -> bool:
     return is_one and "context" not in state["pending"]
 
 
-def _stopped(state: BudgetState, check: BudgetCheck, crossed: Handled, now: int) -> dict[str, Any]:
-    trigger = {**_trigger(crossed), "reason": documents.EXCEEDED}
-    saved = _waypoint(state, check, documents.THRESHOLD_STOP, trigger, LIFT, now)
-    halt: Halt = {
-        "reason": documents.THRESHOLD_STOP,
+def make_halt(reason: str, crossed: Any, command: Any, *, at: str = "", waypoint: str = "") -> Halt:
+    """The stop that a command makes at a level that was crossed. Before it is recorded, it has no time and
+    no waypoint."""
+    return {
+        "reason": reason,
         "type": crossed["type"],
         "level": crossed["level"],
         "value": crossed["value"],
         "threshold": crossed["threshold"],
-        "at": clock.stamp(now),
-        "session_id": check["session"],
-        "waypoint": saved["path"],
-        "last_turn": check["last_turn"],
+        "at": at,
+        "session_id": command["session"],
+        "waypoint": waypoint,
+        "last_turn": command["last_turn"],
     }
-    return _halted(halt, saved)
 
 
-def _halted(halt: Halt, saved: Saved) -> dict[str, Any]:
+def _make_stop_record(halt: Halt, saved: Saved, lowered: Limits) -> tuple[str, Any]:
     summary = f"{halt['type']} at {amount(halt['type'], halt['value'])}"
-    return {"halt": halt, "saved": saved, "summary": summary}
-
-
-def _prepared(state: BudgetState, check: BudgetCheck, crossed: Handled, now: int) -> Saved:
-    resume = f"holdfast guard ack {crossed['type']}"
-    return _waypoint(state, check, documents.CONTEXT_ALERT, _trigger(crossed), resume, now)
-
-
-def _trigger(crossed: Handled) -> dict[str, Any]:
-    return {"type": crossed["type"], "level": crossed["level"], "value": crossed["value"]}
+    return "stopped", {"halt": halt, "saved": saved, "summary": summary, "lowered": lowered}
 
 
 def _waypoint(
-    state: BudgetState,
-    check: BudgetCheck,
-    reason: str,
-    trigger: dict[str, Any],
-    resume: str,
-    now: int,
+    state: BudgetState, check: Any, reason: str, crossed: Any, resume: str, now: int
 ) -> Saved:
+    trigger = {name: crossed[name] for name in ("type", "level", "value")}
+    if reason == documents.THRESHOLD_STOP:
+        trigger["reason"] = documents.EXCEEDED
     return documents.make_waypoint(
         reason,
         trigger=trigger,
@@ -208,7 +199,7 @@ def _waypoint(
 
 
 def _acknowledge(state: BudgetState, command: Any, now: int) -> Decision:
-    type = command["type"] if command.get("alert") else _waiting(state, command["type"])
+    type = command["type"] if command.get("alert") else _find_alert(state, command["type"])
     if type is None:
         return Decision()
     # `alert`: it was acknowledged before, without the signature that is asked for.
@@ -233,7 +224,7 @@ def _acknowledge(state: BudgetState, command: Any, now: int) -> Decision:
     return Decision([("acknowledged", body)])
 
 
-def _waiting(state: BudgetState, type: str) -> str | None:
+def _find_alert(state: BudgetState, type: str) -> str | None:
     """The type, when its alert waits; None when a person has acknowledged it already."""
     if type not in ALL_TYPES:
         raise Usage(f"{type!r:.40} is none of {', '.join(ALL_TYPES)}.")
@@ -247,37 +238,18 @@ def _waiting(state: BudgetState, type: str) -> str | None:
 
 
 def _halt(state: BudgetState, command: Any, now: int) -> Decision:
-    type = _waiting(state, command["type"])
+    type = _find_alert(state, command["type"])
     if type is None:
         raise Conflict(f"The alert of {command['type']} was acknowledged meanwhile.")
     pending: Pending = state["pending"][type]
-    place: Position = command["place"]
-    value: float = state["values"].get(type) or pending["value"]  # type: ignore[assignment]
-    saved = documents.make_waypoint(
-        documents.ALERT_STOP,
-        trigger={"type": type, "level": ALERT, "value": value},
-        session=command["session"],
-        place=place,
-        totals=state["values"],
-        thresholds=state["limits"],
-        acknowledgments=state["acknowledgments"],
-        resume=LIFT,
-        taken=state["waypoint"]["path"] if state["waypoint"] else "",
-        now=now,
-    )
-    halt: Halt = {
-        "reason": documents.ALERT_STOP,
-        "type": type,
-        "level": ALERT,
-        "value": value,
-        "threshold": pending["threshold"],
-        "at": clock.stamp(now),
-        "session_id": command["session"],
-        "waypoint": saved["path"],
-        "last_turn": command["last_turn"],
-        "by": command["by"],
-    }
-    return Decision([("stopped", {**_halted(halt, saved), "lowered": state["lowered"]})])
+    value = state["values"].get(type) or pending["value"]
+    crossed = {"type": type, "level": ALERT, "value": value, "threshold": pending["threshold"]}
+    check = {**command, "values": state["values"], "limits": state["limits"]}
+    reason = documents.ALERT_STOP
+    saved = _waypoint(state, check, reason, crossed, LIFT, now)
+    halt = make_halt(reason, crossed, command, at=clock.stamp(now), waypoint=saved["path"])
+    halt["by"] = command["by"]
+    return Decision([_make_stop_record(halt, saved, state["lowered"])])
 
 
 def _reset(state: BudgetState, command: Any, now: int) -> Decision:
@@ -328,7 +300,7 @@ def judge(state: BudgetState, check: BudgetCheck, now: int) -> Ruling:
     levels: dict[str, str | None] = {}
     verdict: Verdict = "go"
     seen = state["sessions"].get(check["session"])
-    values = risen(state, check)
+    values = keep_highest(state, check)
     for type in ALL_TYPES:
         value: float | None = values.get(type)  # type: ignore[assignment]
         level = level_of(check["limits"], type, value) if value is not None else None
@@ -340,7 +312,7 @@ def judge(state: BudgetState, check: BudgetCheck, now: int) -> Ruling:
             levels[type] = level
         if value is None or level is None or verdict == "stop":
             continue
-        how = _how(state, check, type, level, value)
+        how = _handle(state, check, type, level, value)
         handled.append(
             {
                 "number": state["crossings"] + len(handled) + 1,
@@ -356,11 +328,11 @@ def judge(state: BudgetState, check: BudgetCheck, now: int) -> Ruling:
         )
         # The first type at its stop ends the check; the others' values are in the waypoint.
         verdict = "stop" if how == "stopped" else "wait" if how == "waiting" else verdict
-    elapsed = _elapsed(state, check, now)
+    elapsed = _find_elapsed(state, check, now)
     return {"verdict": verdict, "handled": handled, "levels": levels, "elapsed": elapsed}
 
 
-def risen(state: BudgetState, check: BudgetCheck) -> Values:
+def keep_highest(state: BudgetState, check: BudgetCheck) -> Values:
     """The values of a check. A figure that was reported never lowers one that was measured or reported
     before in that session. Where a check does not say which were, as in an inbox, all were."""
     seen = state["sessions"].get(check["session"])
@@ -383,7 +355,7 @@ def _waits_here(state: BudgetState, check: BudgetCheck, type: str) -> Pending | 
     return pending if seen is not None and seen["levels"].get(type) == ALERT else None
 
 
-def _how(state: BudgetState, check: BudgetCheck, type: str, level: str, value: float) -> How:
+def _handle(state: BudgetState, check: BudgetCheck, type: str, level: str, value: float) -> How:
     if level == STOP or check["actions"][level][type] in STOPPING:
         return "stopped"
     if level == WARNING:
@@ -391,12 +363,12 @@ def _how(state: BudgetState, check: BudgetCheck, type: str, level: str, value: f
     known = state["acknowledgments"].get(type)
     if type in check.get("uncounted", ()):
         return "waiting"
-    if known is not None and covers(known, value, number_at(check["limits"], ALERT, type)):
+    if known is not None and is_acknowledged(known, value, number_at(check["limits"], ALERT, type)):
         return "acknowledged"
     return "waiting"
 
 
-def covers(known: Acknowledgment, value: float, alert: float) -> bool:
+def is_acknowledged(known: Acknowledgment, value: float, alert: float) -> bool:
     """Whether an acknowledgment still holds: below the ceiling that its person named, and unless the
     alert was set lower since; AMB-PILOT-05."""
     if known["threshold"] is not None and alert < known["threshold"]:
@@ -404,7 +376,7 @@ def covers(known: Acknowledgment, value: float, alert: float) -> bool:
     return known["until"] is None or value < known["until"]
 
 
-def _elapsed(state: BudgetState, check: BudgetCheck, now: int) -> int | None:
+def _find_elapsed(state: BudgetState, check: BudgetCheck, now: int) -> int | None:
     """Suggested once after the pause, then after each further pause without a checkpoint."""
     seen = state["sessions"].get(check["session"])
     began = check["started_at"] or (seen["first_at"] if seen else "")

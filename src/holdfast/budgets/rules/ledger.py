@@ -214,9 +214,9 @@ def apply(state: BudgetState, event: Event) -> BudgetState:
     kind, body = event["kind"], event["body"]
     state = {**state, "opened": True}
     if kind == "added":
-        return _with_report(state, body)
+        return _apply_report(state, body)
     if kind == "checked":
-        return _checked(state, body)
+        return _apply_check(state, body)
     if kind == "prepared":
         return {**state, "waypoint": body["saved"], "lowered": body["lowered"]}
     if kind == "stopped":
@@ -227,48 +227,39 @@ def apply(state: BudgetState, event: Event) -> BudgetState:
             "lowered": body["lowered"],
         }
     if kind == "acknowledged":
-        return _with_acknowledgment(state, body)
+        return _apply_acknowledgment(state, body)
     if kind == "reset":
-        return _was_reset(state, body)
+        return _apply_reset(state, body)
     if kind == "edited_outside":
         return apply_edit(state, body)
     return state
 
 
-def _with_report(state: BudgetState, body: Any) -> BudgetState:
+def _apply_report(state: BudgetState, body: Any) -> BudgetState:
     added = state["added"]
-    cost = millionths(body["cost"]) if "cost" in body else None
     errors = added["recent_errors"]
     if "error" in body:
         errors = [*errors, body["error"]][-ERRORS_KEPT:]
-    state = {
-        **state,
-        "added": {
-            "cost": _sum_of_step(added["cost"], cost),
-            "tokens": added["tokens"] + body.get("tokens", 0),
-            "errors": added["errors"] + ("error" in body),
-            "recent_errors": errors,
-        },
-    }
+    state = {**state, "added": {**_add_spent(added, body), "recent_errors": errors}}
     if "step" not in body:
         return state
-    step = state["steps"].get(body["step"], {"cost": None, "tokens": 0, "errors": 0})
-    state["steps"] = {
-        **state["steps"],
-        body["step"]: {
-            "cost": _sum_of_step(step["cost"], cost),
-            "tokens": step["tokens"] + body.get("tokens", 0),
-            "errors": step["errors"] + ("error" in body),
-        },
-    }
+    step: StepSum = state["steps"].get(body["step"], {"cost": None, "tokens": 0, "errors": 0})
+    state["steps"] = {**state["steps"], body["step"]: _add_spent(step, body)}
     return state
 
 
-def _sum_of_step(known: int | None, more: int | None) -> int | None:
-    return known if more is None else (known or 0) + more
+def _add_spent(known: Added | StepSum, body: Any) -> StepSum:
+    cost = known["cost"]
+    if "cost" in body:
+        cost = (cost or 0) + millionths(body["cost"])
+    return {
+        "cost": cost,
+        "tokens": known["tokens"] + body.get("tokens", 0),
+        "errors": known["errors"] + ("error" in body),
+    }
 
 
-def _checked(state: BudgetState, body: Any) -> BudgetState:
+def _apply_check(state: BudgetState, body: Any) -> BudgetState:
     seen: SeenLevels = state["sessions"].get(
         body["session"], {"levels": {}, "first_at": body["at"], "suggested_at": ""}
     )
@@ -286,12 +277,12 @@ def _checked(state: BudgetState, body: Any) -> BudgetState:
         "last_check": body["at"],
         "limits": body.get("limits", state["limits"]),
         "sessions": last_items(state["sessions"], body["session"], entry, SESSIONS_KEPT),
-        "pending": _pending(state, body),
+        "pending": _list_pending(state, body),
         "crossings": state["crossings"] + len(body["handled"]),
     }
 
 
-def _pending(state: BudgetState, body: Any) -> dict[str, Pending]:
+def _list_pending(state: BudgetState, body: Any) -> dict[str, Pending]:
     """Alerts that wait. One that waits already stays the same one, until a person ends it. In records
     of earlier versions, one whose value had fallen below its level waited no more."""
     waiting = {one["type"]: one for one in body["handled"] if one["how"] == "waiting"}
@@ -319,7 +310,7 @@ def _has_fallen(pending: Pending, type: str, body: Any) -> bool:
     return type == "context" or pending["session_id"] == body["session"]
 
 
-def _with_acknowledgment(state: BudgetState, body: Any) -> BudgetState:
+def _apply_acknowledgment(state: BudgetState, body: Any) -> BudgetState:
     entry = {
         "acknowledged_at": body["at"],
         "value_at_ack": body["value"],
@@ -336,7 +327,7 @@ def _with_acknowledgment(state: BudgetState, body: Any) -> BudgetState:
     return {**state, "acknowledgments": known, "pending": pending}  # type: ignore[typeddict-item]
 
 
-def _was_reset(state: BudgetState, body: Any) -> BudgetState:
+def _apply_reset(state: BudgetState, body: Any) -> BudgetState:
     if body["by"] is not None:
         names = ("stopped", "given", "lowered", "last_reset", "pending")
         before = body.get("before") or {name: state[name] for name in names}  # type: ignore[literal-required]
@@ -370,15 +361,15 @@ def absorb(
     if change["kind"] == "broken":
         return []
     if path == files.THRESHOLDS:
-        return _thresholds(state, change)
+        return _absorb_thresholds(state, change)
     if path == files.ACKNOWLEDGMENTS:
-        return _acknowledgments(state, base, change)
+        return _absorb_acknowledgments(state, base, change)
     if change["kind"] == "removed":
         return [("edited_outside", {"path": path, "gone": True})]
     return [("edited_outside", {"path": path, "text": change["text"]})]
 
 
-def _thresholds(state: BudgetState, change: Change) -> list[tuple[str, Any]]:
+def _absorb_thresholds(state: BudgetState, change: Change) -> list[tuple[str, Any]]:
     if change["kind"] == "removed":
         return []
     extra = files.read_thresholds(change["text"])
@@ -387,7 +378,7 @@ def _thresholds(state: BudgetState, change: Change) -> list[tuple[str, Any]]:
     return [("edited_outside", {"path": change["path"], "extra": extra})]
 
 
-def _acknowledgments(
+def _absorb_acknowledgments(
     state: BudgetState, base: BudgetState, change: Change
 ) -> list[tuple[str, Any]]:
     known = state["acknowledgments"]

@@ -174,11 +174,11 @@ def read(section: Any, where: str) -> Limits:
             key = f"{where}.{level}.{type}"
             if not isinstance(text, str):
                 raise bad(key, "must be one number")
-            limits.setdefault(level, {})[type] = parsed(type, text, key)
+            limits.setdefault(level, {})[type] = parse_amount(type, text, key)
     return limits
 
 
-def parsed(type: str, text: str, key: str) -> float:
+def parse_amount(type: str, text: str, key: str) -> float:
     try:
         return UNITS[type](text)
     except ValueError as problem:
@@ -203,7 +203,7 @@ def nearest(name: str, known: Sequence[str]) -> str:
     return f"Did you mean {close[0]}?" if close else f"Known are: {', '.join(known)}."
 
 
-def combined(weaker: Limits, stronger: Limits) -> Limits:
+def combine(weaker: Limits, stronger: Limits) -> Limits:
     """Both, number by number; where both have one, the stronger one's."""
     both: Limits = {level: dict(numbers) for level, numbers in weaker.items()}
     for level, numbers in stronger.items():
@@ -211,7 +211,7 @@ def combined(weaker: Limits, stronger: Limits) -> Limits:
     return both
 
 
-def without(limits: Limits, type: str) -> Limits:
+def drop_type(limits: Limits, type: str) -> Limits:
     """The numbers of all types but one."""
     return {
         level: {other: number for other, number in numbers.items() if other != type}
@@ -219,7 +219,7 @@ def without(limits: Limits, type: str) -> Limits:
     }
 
 
-def below(some: Limits, others: Limits) -> Limits:
+def keep_lower(some: Limits, others: Limits) -> Limits:
     """Those of the numbers that are lower than others: a flag that was kept raises nothing."""
     return {
         level: {
@@ -231,7 +231,7 @@ def below(some: Limits, others: Limits) -> Limits:
     }
 
 
-def stacked(layers: Sequence[tuple[str, Limits]]) -> tuple[Limits, Sources]:
+def stack(layers: Sequence[tuple[str, Limits]]) -> tuple[Limits, Sources]:
     """Later layers win, number by number; who won."""
     limits: Limits = {level: {} for level in LEVELS}
     sources: Sources = {level: {} for level in LEVELS}
@@ -242,10 +242,10 @@ def stacked(layers: Sequence[tuple[str, Limits]]) -> tuple[Limits, Sources]:
     return limits, sources
 
 
-def layered(layers: Sequence[tuple[str, Limits]], *, default: str) -> tuple[Limits, Sources]:
+def stack_in_order(layers: Sequence[tuple[str, Limits]], *, default: str) -> tuple[Limits, Sources]:
     """The same, in order. Two numbers that people set and that contradict are an error, which names who
     said so. A number of the layer `default` gives way to theirs: one number is a budget."""
-    limits, sources = stacked(layers)
+    limits, sources = stack(layers)
     for type in ALL_TYPES:
         known = [level for level in LEVELS if type in limits[level]]
         chosen = [level for level in known if sources[level][type] != default]
@@ -275,7 +275,7 @@ def _give_way(
     sources[level][type] = f"as {follows}.{type}"
 
 
-def ordered(limits: Limits) -> Limits:
+def put_in_order(limits: Limits) -> Limits:
     """The same numbers, no warning above its alert and no alert above its stop: the stop counts."""
     found: Limits = {level: dict(numbers) for level, numbers in limits.items()}
     for lower, higher in ((ALERT, STOP), (WARNING, ALERT)):

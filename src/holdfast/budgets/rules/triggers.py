@@ -16,7 +16,7 @@ from holdfast.budgets.rules.thresholds import (
     WARNING,
     bad,
     nearest,
-    parsed,
+    parse_amount,
 )
 from holdfast.kernel.clock import MINUTE
 
@@ -102,9 +102,9 @@ def _entry(entry: dict[str, Any], key: str) -> Trigger:
         if name == "action":
             trigger["action"] = _action(type, text, place)
         elif name == "threshold":
-            trigger["threshold"] = parsed(BOUND[type][0], text, place)
+            trigger["threshold"] = parse_amount(BOUND[type][0], text, place)
         elif name == "count":
-            trigger["count"] = int(parsed("errors", text, place))
+            trigger["count"] = int(parse_amount("errors", text, place))
         elif name == "duration":
             trigger["duration"] = _duration(text, place)
         elif name in ("frequency", "signal") and text != default[name]:  # type: ignore[literal-required]

@@ -108,7 +108,7 @@ def verify(
     items = [item for text in how for item in items_of(text)]
     found = url or next((one for text in [*how, built] if (one := first_url(text))), "")
     content = _empty(VERIFY, built)
-    content["url"], content["items"] = one_line(found), _without_lead(items, found)
+    content["url"], content["items"] = one_line(found), _drop_lead(items, found)
     content["signal"], content["purpose"] = one_line(signal) or VERIFY_SIGNAL, purpose
     return content
 
@@ -136,7 +136,7 @@ def decision(
     ]
     content["context"], content["purpose"] = one_line(context), purpose
     content["signal"] = (
-        one_line(signal) or f"Select: {listed([one['id'] for one in content['options']])}"
+        one_line(signal) or f"Select: {join_ids([one['id'] for one in content['options']])}"
     )
     return content
 
@@ -219,7 +219,7 @@ def numbered_items(text: str, line: int) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
     marked = False
     for offset, raw in enumerate(text.split("\n")):
-        point = _after_mark(raw.strip())
+        point = _strip_mark(raw.strip())
         if point is not None:
             marked = True
             found.append((line + offset, one_line(point)))
@@ -232,7 +232,7 @@ def numbered_items(text: str, line: int) -> list[tuple[int, str]]:
     return [(at, item) for at, item in found if item]
 
 
-def _after_mark(text: str) -> str | None:
+def _strip_mark(text: str) -> str | None:
     if text[:2] in ("- ", "* "):
         return text[2:]
     number, mark, rest = text.partition(".")
@@ -243,7 +243,7 @@ def _after_mark(text: str) -> str | None:
     return None
 
 
-def _without_lead(items: list[str], url: str) -> list[str]:
+def _drop_lead(items: list[str], url: str) -> list[str]:
     """Without a first line that says no more than the address does, as `Visit http://... and verify:`.
     A line with any other word, such as a login, stays whole."""
     if len(items) > 1 and url and url in items[0] and items[0].endswith(":"):
@@ -265,7 +265,7 @@ def first_url(text: str) -> str:
     return ""
 
 
-def listed(ids: Sequence[str]) -> str:
+def join_ids(ids: Sequence[str]) -> str:
     """`a`, `a or b`, `a, b, or c`; PILOT-18."""
     if len(ids) < 3:
         return " or ".join(ids)
@@ -319,7 +319,7 @@ def _decision_lines(content: Content) -> Iterator[str]:
             name += f" ({_cell(option['id'])})"  # or the person does not know which one they select
         yield f"| {name} | {_cell(option['pros'])} | {_cell(option['cons'])} |"
     yield ""
-    yield f"**Select:** {inert(listed([option['id'] for option in content['options']]))}"
+    yield f"**Select:** {inert(join_ids([option['id'] for option in content['options']]))}"
 
 
 def _action_lines(content: Content) -> Iterator[str]:
@@ -343,7 +343,7 @@ def _words(text: str) -> set[str]:
     return set(plain.split())
 
 
-def understood(content: Content, text: str) -> GateAnswer:
+def understand(content: Content, text: str) -> GateAnswer:
     """What a text answers; trimmed, and whatever its case; AMB-PILOT-20."""
     said = text.strip()
     word = said.casefold()
@@ -359,7 +359,7 @@ def understood(content: Content, text: str) -> GateAnswer:
     return _make_answer("no", {VERIFY: "issues", ACTION: "not done"}[content["type"]], said)
 
 
-def declined(text: str) -> GateAnswer:
+def decline(text: str) -> GateAnswer:
     """A plain no, to whatever was asked."""
     if not text.strip():
         raise Usage("A no needs a reason.", hint='holdfast gate answer ID --no "why not"')
@@ -368,7 +368,7 @@ def declined(text: str) -> GateAnswer:
 
 def hint_for(content: Content) -> str:
     if content["type"] == DECISION:
-        return f"Select: {listed([option['id'] for option in content['options']])}"
+        return f"Select: {join_ids([option['id'] for option in content['options']])}"
     return content["signal"]
 
 

@@ -5,7 +5,7 @@ What was asked never changes; it is answered once, by a person or, where the gat
 
 from __future__ import annotations
 
-from holdfast.gates.rules.content import DECISION, declined, inert, is_sound, understood
+from holdfast.gates.rules.content import DECISION, decline, inert, is_sound, understand
 from holdfast.gates.rules.picture import are_sound
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import id_of
@@ -231,7 +231,7 @@ def _default_of(content: Content, expires_at: str, default: str, now: int) -> st
         )
     if clock.parse(expires_at) <= now:
         raise Usage("The gate would expire at once.", hint="Give --expires a time to come.")
-    read = understood(content, default)
+    read = understand(content, default)
     if content["type"] != DECISION and read["verdict"] == "yes":
         raise HoldfastError(
             f"Silence cannot mean {read['answer']}: no person would have looked.",
@@ -261,7 +261,7 @@ def _answer(state: GateState, command: Any, now: int) -> Decision:
 def read_answer(content: Content, command: Any) -> GateAnswer:
     """What a person's command answers."""
     no = command.get("no")
-    read = declined(command["answer"]) if no else understood(content, command["answer"])
+    read = decline(command["answer"]) if no else understand(content, command["answer"])
     if read["verdict"] == "yes" and command.get("note"):
         read["text"] = command["note"]
     return read
@@ -311,13 +311,13 @@ def _expire(state: GateState, now: int) -> Decision:
     content, expires_at = state["content"], state["expires_at"]
     if content is None or not expires_at or clock.parse(expires_at) > now:
         return Decision()
-    answer: GateAnswer = {**understood(content, state["default"]), "at": clock.stamp(now)}
+    answer: GateAnswer = {**understand(content, state["default"]), "at": clock.stamp(now)}
     return Decision([("expired", answer)])
 
 
 def _notify(state: GateState, command: Any, now: int) -> Decision:
     """Say once that a gate waits, and again after each interval; never for one that is collected."""
-    if not notice_is_due(state, command["interval"], now):
+    if not is_notice_due(state, command["interval"], now):
         return Decision()
     body: dict[str, object] = {
         "gate": state["id"],
@@ -332,7 +332,7 @@ def _notify(state: GateState, command: Any, now: int) -> Decision:
     return Decision([("notified", {"at": clock.precise(now)})], effects=wishes)
 
 
-def notice_is_due(state: GateState, interval: int, now: int) -> bool:
+def is_notice_due(state: GateState, interval: int, now: int) -> bool:
     """`interval` in milliseconds; 0 is no reminder after the first word."""
     if not is_open(state) or (state["batch"] and not state["presented_at"]):
         return False

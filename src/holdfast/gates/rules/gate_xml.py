@@ -117,17 +117,17 @@ class _Reading:
         return BadXml(line, f"not XML: {name}.", column=column, hint=_ESCAPES)
 
 
-def tree(text: str, first_line: int = 1) -> Element:
+def tree(text: str, first_line: int) -> Element:
     """An element that holds what the text holds: tasks stand side by side in a plan."""
     wrapper = "tasks"
     # The wrapper opens on the first line, so that the numbers hold. Inside an element there can be no
     # document type, and so no entity of the document's own.
     reading = _Reading(first_line, 1 - len(f"<{wrapper}>"), alone=False)
-    wrapped = f"<{wrapper}>{_undeclared(text)}</{wrapper}>"
+    wrapped = f"<{wrapper}>{_drop_declaration(text)}</{wrapper}>"
     return reading.read(wrapped.encode("utf-8", "replace"))
 
 
-def _undeclared(text: str) -> str:
+def _drop_declaration(text: str) -> str:
     """Without `<?xml ...?>`, which may only stand at the very beginning."""
     if text.lstrip().startswith("<?xml "):
         declaration, _, rest = text.partition("?>")
@@ -308,10 +308,10 @@ def examine(element: Element) -> tuple[XmlTask | None, list[BadXml]]:
         "options": [],
         "option_lines": [],
     }
-    return task, list(_filled(task, element))
+    return task, list(_fill(task, element))
 
 
-def _filled(task: XmlTask, element: Element) -> Iterator[BadXml]:
+def _fill(task: XmlTask, element: Element) -> Iterator[BadXml]:
     """Take over what an element says; what is wrong with it."""
     given, gate = element.attributes["type"], element.attributes.get("gate", BLOCKING)
     if gate != BLOCKING:
@@ -353,7 +353,8 @@ def _options(task: XmlTask, options: Element) -> Iterator[BadXml]:
         if unknown:
             yield _bad(unknown[0], f"<{unknown[0].tag}> does not belong into an option.")
         elif missing:
-            yield _bad(child, f"the option {id} lacks {_tags(missing)}.")
+            lacking = " and ".join(f"<{tag}>" for tag in missing)
+            yield _bad(child, f"the option {id} lacks {lacking}.")
         # The short form has only a text; AMB-PILOT-35.
         name = parts.get("name", child.text)
         option: GateOption = {
@@ -364,10 +365,6 @@ def _options(task: XmlTask, options: Element) -> Iterator[BadXml]:
         }
         task["options"].append(option)
         task["option_lines"].append(child.line)
-
-
-def _tags(names: list[str]) -> str:
-    return " and ".join(f"<{name}>" for name in names)
 
 
 def content_of(

@@ -158,11 +158,11 @@ def steps(lines: Sequence[Line], *, manual: bool = False) -> Iterator[GateFindin
             account = "Use its API or command line to create the account."
             rules.append((ACCOUNT, "PILOT-21", "asks a person to create an account", account))
         for pattern, clause, what, instead in rules:
-            if _asks(pattern, text):
-                yield _error(line, clause, f"{what}: {_quote(text)}", instead)
+            if _is_asked(pattern, text):
+                yield _finding(line, clause, f"{what}: {_quote(text)}", instead)
                 break
         if re.search(CHOICE, text, re.IGNORECASE):
-            yield _error(
+            yield _finding(
                 line,
                 "PILOT-30",
                 f"a choice is posed as a free question: {_quote(text)}",
@@ -170,7 +170,7 @@ def steps(lines: Sequence[Line], *, manual: bool = False) -> Iterator[GateFindin
             )
 
 
-def _asks(pattern: str, text: str) -> bool:
+def _is_asked(pattern: str, text: str) -> bool:
     """Whether a text asks a person for it: the verb opens a sentence, or follows a plain request."""
     for match in re.finditer(
         rf"(?:^|[.:;!?,\-–—(]\s*|\b(?:please|then|and|to|must|should|you|can|could|now|first|just|"
@@ -194,7 +194,7 @@ def findings(
     found = list(check(content, where, strict))
     if not content["title"]:
         found.insert(
-            0, _error(where.top, "PILOT-02", "the gate has no title", "Say what it is about.")
+            0, _finding(where.top, "PILOT-02", "the gate has no title", "Say what it is about.")
         )
     return found
 
@@ -222,22 +222,19 @@ class _Lines:
 
 def _verify(content: Content, where: _Lines, strict: bool) -> Iterator[GateFinding]:
     if not content["items"]:
-        yield _error(where.top, "PILOT-07", "nothing is said about how to verify", "Give --how.")
+        yield _finding(where.top, "PILOT-07", "nothing is said about how to verify", "Give --how.")
     yield from steps(where.items)
     if not content["url"]:
-        yield _warning(
-            where.at("how-to-verify"),
-            "PILOT-08",
-            "there is no address to look at",
-            "Start what was built and give its address with --url, when it has one.",
-        )
+        what = "there is no address to look at"
+        instead = "Start what was built and give its address with --url, when it has one."
+        yield _finding(where.at("how-to-verify"), "PILOT-08", what, instead, "warning")
     yield from _signal(content, where, [words.APPROVED])
 
 
 def _decision(content: Content, where: _Lines, strict: bool) -> Iterator[GateFinding]:
     options = content["options"]
     if len(options) < 2:
-        yield _error(
+        yield _finding(
             where.at("options"),
             "PILOT-12",
             "one option is no choice",
@@ -247,7 +244,7 @@ def _decision(content: Content, where: _Lines, strict: bool) -> Iterator[GateFin
     for line, option in zip(where.options, options, strict=True):
         id = option["id"]
         if id.casefold() in seen or not _is_id(id):
-            yield _error(
+            yield _finding(
                 line,
                 "PILOT-12",
                 f"{id!r} cannot name an option",
@@ -255,24 +252,23 @@ def _decision(content: Content, where: _Lines, strict: bool) -> Iterator[GateFin
             )
         seen.add(id.casefold())
         if not option["name"]:
-            yield _error(line, "PILOT-12", f"the option {id} has no name", "Give it one.")
+            yield _finding(line, "PILOT-12", f"the option {id} has no name", "Give it one.")
         if not option["pros"] or not option["cons"]:
             short = not option["pros"] and not option["cons"]
             level: Level = "warning" if short and not strict else "error"
             what = f"the option {id} does not show its pros and its cons"
-            yield _finding(
-                line, "PILOT-15", level, what, "Say what speaks for it and what against it."
-            )
+            instead = "Say what speaks for it and what against it."
+            yield _finding(line, "PILOT-15", what, instead, level)
     if not content["context"]:
         level = "error" if strict else "warning"
         what = "it is not said why the decision matters"
-        yield _finding(where.at("decision"), "PILOT-14", level, what, "Give --context.")
+        yield _finding(where.at("decision"), "PILOT-14", what, "Give --context.", level)
     texts = [(where.at("decision"), content["title"]), (where.at("context"), content["context"])]
     for line, option in zip(where.options, options, strict=True):
         texts += [(line, option["name"]), (line, option["pros"]), (line, option["cons"])]
     for line, text in texts:
         if re.search(PUSHED, text, re.IGNORECASE):
-            yield _error(
+            yield _finding(
                 line,
                 "PILOT-13",
                 f"one option is pushed: {_quote(text)}",
@@ -288,11 +284,11 @@ def _action(content: Content, where: _Lines, strict: bool) -> Iterator[GateFindi
         asked = " ".join(f"{key}: {QUESTIONS[key]}" for key in silent)
         answers = " ".join(f"--{key} no" for key in silent)
         what = f"{len(silent)} of the {len(QUESTIONS)} questions are not answered. {asked}"
-        yield _error(where.top, "PILOT-25", what.rstrip("?"), f"Answer each of them: {answers}")
+        yield _finding(where.top, "PILOT-25", what.rstrip("?"), f"Answer each of them: {answers}")
     for key, question in QUESTIONS.items():
         if content["checklist"].get(key):
             instead = "Then do it yourself and do not ask a person."
-            yield _error(where.top, "PILOT-26", f"the answer is yes: {question}", instead)
+            yield _finding(where.top, "PILOT-26", f"the answer is yes: {question}", instead)
     cause = content["cause"] or cause_of(content)
     if cause not in CAUSES:
         allowed = "; ".join(f"{key}: {meaning}" for key, meaning in CAUSES.items())
@@ -301,18 +297,18 @@ def _action(content: Content, where: _Lines, strict: bool) -> Iterator[GateFindi
             if content["cause"]
             else "no accepted cause is named"
         )
-        yield _error(
+        yield _finding(
             where.at("why-manual"),
             "PILOT-20",
             f"{what} of a manual step",
             f"Only these are: {allowed}.",
         )
     if not content["why"]:
-        yield _error(
+        yield _finding(
             where.at("why-manual"), "PILOT-23", "it is not said why it is manual", "Give --why."
         )
     if not content["items"]:
-        yield _error(
+        yield _finding(
             where.at("instructions"), "PILOT-22", "there are no instructions", "Give --step."
         )
     lines = [(where.at("action"), content["title"]), *where.items]
@@ -326,10 +322,10 @@ def _signal(content: Content, where: _Lines, wanted: Sequence[str]) -> Iterator[
     missing = [word for word in wanted if word.casefold() not in said]
     if missing:
         clause = {VERIFY: "PILOT-09", DECISION: "PILOT-18", ACTION: "PILOT-24"}[content["type"]]
-        yield _error(
+        yield _finding(
             where.at("resume-signal"),
             clause,
-            f"the resume signal does not name {words.listed(missing)}",
+            f"the resume signal does not name {words.join_ids(missing)}",
             "Leave it out, or say what a person really has to type.",
         )
 
@@ -355,7 +351,7 @@ def of_tasks(tasks: Sequence[XmlTask], *, strict: bool = False) -> Iterator[Gate
             content = gate_xml.content_of(task, checklist=answered)
             yield from findings(content, strict=strict, task=task)
             if not automatic:
-                yield from _unpreceded(task)
+                yield from _find_unprepared(task)
 
 
 def lint(text: str, *, strict: bool = False) -> list[GateFinding]:
@@ -368,15 +364,15 @@ def lint(text: str, *, strict: bool = False) -> list[GateFinding]:
         try:
             tasks += gate_xml.parse(match.group(), first_line=line)
         except gate_xml.BadXml as problem:
-            found.append(_error(problem.line, "PILOT-02", problem.what.rstrip("."), problem.hint))
+            found.append(_finding(problem.line, "PILOT-02", problem.what.rstrip("."), problem.hint))
         blank = re.sub(r"[^\n]", " ", match.group())
         rest = rest[: match.start()] + blank + rest[match.end() :]
     found += of_tasks(tasks, strict=strict)
-    found += steps(list(_addressed(rest)))
+    found += steps(list(_list_requests(rest)))
     return sorted(found, key=lambda finding: finding["line"])
 
 
-def _addressed(text: str) -> Iterator[Line]:
+def _list_requests(text: str) -> Iterator[Line]:
     """The lines of a text that can ask a person for something: not its headings, and not the commands
     of a shell that stand in a fence."""
     fence = ""
@@ -388,12 +384,13 @@ def _addressed(text: str) -> Iterator[Line]:
             yield number, line
 
 
-def _unpreceded(task: XmlTask) -> Iterator[GateFinding]:
+def _find_unprepared(task: XmlTask) -> Iterator[GateFinding]:
     if task["type"] == DECISION:
         return
     clause = "PILOT-04" if task["type"] == VERIFY else "PILOT-23"
     what = "no automatic task stands before it"
-    yield _warning(task["line"], clause, what, "Do everything that can be automated first.")
+    instead = "Do everything that can be automated first."
+    yield _finding(task["line"], clause, what, instead, "warning")
 
 
 def _is_id(id: str) -> bool:
@@ -404,13 +401,7 @@ def _quote(text: str) -> str:
     return f"“{one_line(text, LONGEST_QUOTE)}”"
 
 
-def _error(line: int, clause: str, what: str, instead: str) -> GateFinding:
-    return _finding(line, clause, "error", what, instead)
-
-
-def _warning(line: int, clause: str, what: str, instead: str) -> GateFinding:
-    return _finding(line, clause, "warning", what, instead)
-
-
-def _finding(line: int, clause: str, level: Level, what: str, instead: str) -> GateFinding:
+def _finding(
+    line: int, clause: str, what: str, instead: str, level: Level = "error"
+) -> GateFinding:
     return {"line": line, "clause": clause, "level": level, "what": what, "instead": instead}

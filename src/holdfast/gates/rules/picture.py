@@ -58,7 +58,7 @@ def is_digest(text: str) -> bool:
     return len(text) == DIGEST_LENGTH and all(letter in "0123456789abcdef" for letter in text)
 
 
-def shortened(name: str) -> str:
+def shorten(name: str) -> str:
     """A file's name as it is recorded; one that is no text is pictured."""
     return one_line(name.encode("utf-8", "replace").decode(), LONGEST_NAME)
 
@@ -86,7 +86,7 @@ def _is_sound(one: dict[str, Any]) -> bool:
     )
 
 
-def described(picture: Picture) -> str:
+def describe(picture: Picture) -> str:
     """`dashboard.png (PNG, 83 KB)`."""
     kind = picture["type"].rpartition("/")[2].upper()
     return f"{picture['name']} ({kind}, {max(1, picture['bytes'] // 1000)} KB)"

@@ -17,8 +17,7 @@ from holdfast.kernel.plain_file import write_all
 from holdfast.plans.cluster import worker
 from holdfast.plans.cluster.courier import refuse_unreachable
 from holdfast.processes.programs import end_leftovers
-from holdfast.processes.supervisor import GRACE_SECONDS, NOT_STARTED
-from holdfast.processes.supervisor_process import ended_of
+from holdfast.processes.supervisor import GRACE_SECONDS, NOT_STARTED, ended_of
 from holdfast.version import __version__
 
 if TYPE_CHECKING:

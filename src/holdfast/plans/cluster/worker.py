@@ -19,8 +19,8 @@ from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.plain_file import read_plain
 from holdfast.plans.worktrees import SECONDS, commit_rest
-from holdfast.processes.supervisor import NOT_STARTED
-from holdfast.processes.supervisor_process import ProgramsApart, ended_of
+from holdfast.processes.supervisor import NOT_STARTED, ended_of
+from holdfast.processes.supervisor_process import ProgramsApart
 from holdfast.version import __version__
 
 if TYPE_CHECKING:
