@@ -89,7 +89,7 @@ class _AtOnce:
     def start(self, work: Any) -> None:
         self._ended.append(
             {
-                "mark": work["token"],
+                "mark": work["mark"],
                 "code": 0,
                 "stage": "run",
                 "seconds": 0.0,
@@ -111,10 +111,10 @@ class _AtOnce:
         self._since = time.perf_counter()
         return [self._ended.pop(0)]
 
-    def last_line(self, token: str) -> str:
+    def last_line(self, mark: str) -> str:
         return ""
 
-    def release(self, token: str) -> None:
+    def release(self, mark: str) -> None:
         return None
 
     def end(self, *, now: bool = False) -> list[Any]:

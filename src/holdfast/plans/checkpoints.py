@@ -41,7 +41,7 @@ class Checkpoints:
         self._stream = stream
         self._news = news
         self._actor = actor
-        # Commands that mend what a person found: by token, the plan and the gate.
+        # Commands that mend what a person found: by mark, the plan and the gate.
         self.mending: dict[str, tuple[str, str]] = {}
 
     def ask(self, plan: str, key: str) -> None:
@@ -113,13 +113,13 @@ class Checkpoints:
 
     def mend(self, plan: str, key: str, folder: str, settings: Mapping[str, Any]) -> TaskWork:
         """The start of the command that mends what a person found; AMB-PILOT-17."""
-        state, token = self._stream.state, new_id()
-        log = f"{plan.replace('/', '-')}-{key}-fix-{token[:4]}.log"
-        self.mending[token] = (plan, key)
+        state, mark = self._stream.state, new_id()
+        log = f"{plan.replace('/', '-')}-{key}-fix-{mark[:4]}.log"
+        self.mending[mark] = (plan, key)
         self._news.say("mending", plan=plan, task=key, text=settings["plan.fix"])
         return task_programs.fix_of(
-            *(state, state["plans"][plan], key),
-            token=token,
+            *(state, state["plans"][plan], key, self._stream.place),
+            mark=mark,
             log=log,
             folder=folder,
             settings=settings,

@@ -7,7 +7,7 @@ late: the run's stream accepts the completion of each start once, or not at all.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict
+from typing import TYPE_CHECKING, Any, Protocol
 
 from holdfast.kernel import config
 from holdfast.kernel.errors import HoldfastError
@@ -25,32 +25,25 @@ if TYPE_CHECKING:
     from holdfast.plans.cluster.link import Link
     from holdfast.plans.rules.run_model import RunState
     from holdfast.plans.runs import RunFolder
-    from holdfast.processes.supervisor import Ended, Stage
+    from holdfast.processes.supervisor import Ended, Job
 
+    class TaskWork(Job):
+        """One start of one task. `needs` are what it asks of a machine, by name."""
 
-class TaskWork(TypedDict):
-    """One start of one task. `needs` are what it asks of a machine, by name."""
-
-    token: str
-    stages: Sequence[Stage]
-    folder: str
-    environment: Mapping[str, str]
-    log: str
-    seconds: float | None
-    needs: Mapping[str, float]
+        needs: Mapping[str, float]
 
 
 class Executor(Protocol):
-    """Executes tasks. It reports the end of one by `mark`, the token of the start."""
+    """Executes tasks. `mark` names a start."""
 
     def start(self, work: TaskWork) -> None: ...
     def wait(self, seconds: float, *others: int) -> list[Ended]:
         """What ended, as soon as something did or a descriptor of `others` can be read."""
 
-    def last_line(self, token: str) -> str:
+    def last_line(self, mark: str) -> str:
         """What the work said last, for a watcher."""
 
-    def release(self, token: str) -> None:
+    def release(self, mark: str) -> None:
         """End what a start left in the background."""
 
     def end(self, *, now: bool = False) -> list[Ended]:
@@ -78,59 +71,21 @@ class Executor(Protocol):
         """What is missing, in words, when starts do not begin for the lack of it."""
 
 
-class LocalExecutor:
+class LocalExecutor(Programs):
     """Processes of this machine, one keeper for each start."""
 
+    address = ""
+    waits = ""
+
     def __init__(self, place: RunFolder, redactor: Redactor) -> None:
-        self._place = place
-        self._programs = Programs(redactor)
-
-    @property
-    def at_work(self) -> int:
-        return self._programs.at_work
-
-    @property
-    def alive(self) -> int:
-        return self._programs.alive
-
-    def start(self, work: TaskWork) -> None:
-        self._programs.start(
-            {
-                "mark": work["token"],
-                "stages": work["stages"],
-                "folder": work["folder"],
-                "environment": work["environment"],
-                "log": self._place.log(work["log"]),
-                "own": self._place.jobs,
-                "seconds": work["seconds"],
-            }
-        )
-
-    def wait(self, seconds: float, *others: int) -> list[Ended]:
-        return self._programs.wait(seconds, *others)
-
-    def last_line(self, token: str) -> str:
-        return self._programs.last_line(token)
-
-    def release(self, token: str) -> None:
-        self._programs.release(token)
-
-    def end(self, *, now: bool = False) -> list[Ended]:
-        return self._programs.end(now=now)
+        super().__init__(redactor)
+        self._jobs = place.jobs
 
     def end_leftovers(self, marks: Sequence[str]) -> int:
-        return len(end_leftovers(self._place.jobs))
+        return len(end_leftovers(self._jobs))
 
     def placed(self) -> list[tuple[str, str]]:
         return []
-
-    @property
-    def address(self) -> str:
-        return ""
-
-    @property
-    def waits(self) -> str:
-        return ""
 
 
 # Where a run is carried out

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from holdfast.plans.rules.run_model import RunState
     from holdfast.plans.runs import RunStream
 
-    # The event, the run's state, and of each token what its work said last.
+    # The event, the run's state, and of each start by its mark, what its work said last.
     Tell = Callable[["RunEvent", RunState, Callable[[str], str]], None]
 
 
@@ -96,7 +96,7 @@ class News:
         self._stream = stream
         self._tell = tell
         self._cost: float | None = None
-        self._last_line: Callable[[str], str] = lambda token: ""
+        self._last_line: Callable[[str], str] = lambda mark: ""
         self._warned: set[tuple[str, str]] = set()
         self.begun = time.monotonic()
 

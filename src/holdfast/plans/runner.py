@@ -96,7 +96,7 @@ class Runner:
         self.attendant = attendant
         self.on_goals = on_goals
         self.interrupts = interrupts
-        # The starts that this runner made: token, and whose it is.
+        # The starts that this runner made: mark, and whose it is.
         self._starts: dict[str, tuple[str, str]] = {}
         # Plans with whose worktree something is wrong, and what. The next runner looks for itself.
         self._not_given_back: dict[str, str] = {}
@@ -115,7 +115,7 @@ class Runner:
             with one_at_a_time(self.workspace):
                 refuse_alive(self.workspace, runs.paths_of(self.state), but=self.place.id)
                 held.enter_context(lease)
-            left = self.executor.end_leftovers([token for _, _, token in self._at_work()])
+            left = self.executor.end_leftovers([mark for _, _, mark in self._at_work()])
             if left:
                 self.news.say("leftover", text=f"ended {left} processes of a killed run")
             self.place.write_lack("")
@@ -201,7 +201,6 @@ class Runner:
 
     def _start(self, act: Act) -> None:
         """Write down that a task begins, and only then begin it."""
-        plan = self.state["plans"][act["plan"]]
         self.edited.look_at(act["plan"])
         plan = self.state["plans"][act["plan"]]
         if not plan["began_at"]:
@@ -210,22 +209,22 @@ class Runner:
             self.news.say("plan", plan=act["plan"], text=text)
         folder = self.worktrees.folder_of(self.state, act["plan"])
         self.budget.spent.works_in(folder)
-        token = new_id()
+        mark = new_id()
         number = plan["tasks"][act["key"]]["attempts"] + 1
-        log = f"{act['plan'].replace('/', '-')}-{act['key']}-{number}-{token[:4]}.log"
+        log = f"{act['plan'].replace('/', '-')}-{act['key']}-{number}-{mark[:4]}.log"
         text_of = self.edited.text_of(act["plan"])
         task = next(one for one in text_of["tasks"] if one["key"] == act["key"])
         job = task_programs.work_of(
-            *(self.state, text_of, task),
-            token=token,
+            *(self.state, text_of, task, self.place),
+            mark=mark,
             log=log,
             folder=folder,
             settings=self.settings,
         )
         self.stream.execute(
-            {"do": "start", "plan": act["plan"], "task": act["key"], "mark": token, "log": log}
+            {"do": "start", "plan": act["plan"], "task": act["key"], "mark": mark, "log": log}
         )
-        self._starts[token] = (act["plan"], act["key"])
+        self._starts[mark] = (act["plan"], act["key"])
         self.executor.start(job)
         self.news.say("start", plan=act["plan"], task=act["key"], text=task["name"])
 
@@ -268,11 +267,11 @@ class Runner:
 
     def _say_where(self) -> None:
         """On which machine a task is, once it is known; and why others do not begin."""
-        for token, on in self.executor.placed():
-            if token in self._starts:
-                plan, key = self._starts[token]
+        for mark, on in self.executor.placed():
+            if mark in self._starts:
+                plan, key = self._starts[mark]
                 self.stream.execute(
-                    {"do": "place", "plan": plan, "task": key, "mark": token, "on": on}
+                    {"do": "place", "plan": plan, "task": key, "mark": mark, "on": on}
                 )
                 self.news.say("placed", plan=plan, task=key, text=on)
         if self.executor.waits != self._waits:
@@ -297,9 +296,9 @@ class Runner:
         edited = self.edited.too_late(act["plan"])
         if edited:
             self.news.say("edited", plan=act["plan"], text=edited)
-        for token, (plan, _) in self._starts.items():
+        for mark, (plan, _) in self._starts.items():
             if plan == act["plan"]:
-                self.executor.release(token)
+                self.executor.release(mark)
         facts = self.worktrees.give_back(self.state, act["plan"])
         self.flight.summarize(self.state, act["plan"], facts)
         self.stream.execute({"do": "close", "plan": act["plan"], "facts": facts})
@@ -409,10 +408,10 @@ class Runner:
         running = self._at_work()
         self._say_what_ends(halted)
         self.executor.end()
-        for id, key, token in running:
+        for id, key, mark in running:
             why = halted.text or AS_STOPPED
             self.stream.execute(
-                {"do": "lose", "plan": id, "task": key, "mark": token, "why": why[:200]}
+                {"do": "lose", "plan": id, "task": key, "mark": mark, "why": why[:200]}
             )
         halted.waypoint = self.flight.halted(halted.reason, halted.text, self.state)
         pause = {"reason": halted.reason, "text": halted.text, "waypoint": halted.waypoint}

@@ -129,7 +129,7 @@ class Link:
         client = self._client
         if not self.is_open:
             return False
-        mark, needs = order["work"]["token"], dict(order["work"]["needs"])
+        mark, needs = order["work"]["mark"], dict(order["work"]["needs"])
         try:
             future = client.submit(
                 carry_out,

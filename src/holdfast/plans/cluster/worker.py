@@ -62,13 +62,12 @@ class WorkSource(TypedDict):
 
 
 class WorkOrder(TypedDict):
-    """One start of one task, for the worker that gets it. `log` is the file on a shared disk."""
+    """One start of one task, for the worker that gets it. The log of its work is a file on a shared disk."""
 
     version: str
     run: str
     runner: str
     work: TaskWork
-    log: str
     shared: SharedFiles
     source: WorkSource | None
 
@@ -205,7 +204,7 @@ def carry_out(order: WorkOrder) -> WorkAnswer:
     """One start of one task, to its end. Whatever goes wrong here is said in the answer."""
     worker: Any = get_worker()
     answer: WorkAnswer = {
-        "ended": ended_of(order["work"]["token"], NOT_STARTED, ""),
+        "ended": ended_of(order["work"]["mark"], NOT_STARTED, ""),
         "on": _name(worker),
         "log": None,
         "left_out": 0,
@@ -219,7 +218,7 @@ def carry_out(order: WorkOrder) -> WorkAnswer:
         _carry_out(order, worker, answer)
     except (HoldfastError, OSError) as error:
         said = error.message if isinstance(error, HoldfastError) else str(error)
-        answer["ended"] = ended_of(order["work"]["token"], NOT_STARTED, f"{answer['on']}: {said}")
+        answer["ended"] = ended_of(order["work"]["mark"], NOT_STARTED, f"{answer['on']}: {said}")
     return answer
 
 
@@ -239,10 +238,10 @@ def _carry_out(order: WorkOrder, worker: Any, answer: WorkAnswer) -> None:
         answer["unfit"] = f"does not see {work['folder']}"
         return
     if not answer["apart"]:
-        answer["ended"] = _run(order, worker, answer["on"], work["folder"], order["log"])
+        answer["ended"] = _run(order, worker, answer["on"], work["folder"], work["log"])
         return
     assert order["source"] is not None
-    tree, log = Tree(order["source"], own), os.path.join(own, "logs", f"{work['token']}.log")
+    tree, log = Tree(order["source"], own), os.path.join(own, "logs", f"{work['mark']}.log")
     with tree as folder:
         answer["ended"] = _run(order, worker, answer["on"], folder, log)
         answer["log"], answer["left_out"] = _end_of(log)
@@ -251,27 +250,22 @@ def _carry_out(order: WorkOrder, worker: Any, answer: WorkAnswer) -> None:
 
 def _run(order: WorkOrder, worker: Any, on: str, folder: str, log: str) -> Ended:
     work, programs = order["work"], _programs_of(worker)
-    _starts[work["token"]] = (order["run"], order["runner"])
+    _starts[work["mark"]] = (order["run"], order["runner"])
 
     def listen(line: str) -> None:
-        said = {"mark": work["token"], "run": order["run"], "on": on, "line": line}
+        said = {"mark": work["mark"], "run": order["run"], "on": on, "line": line}
         worker.log_event(TOPIC, said)
 
-    ended = programs.run(
-        {
-            "mark": work["token"],
-            "stages": work["stages"],
-            "folder": folder,
-            "environment": {**os.environ, **work["environment"]},
-            "log": log,
-            "own": os.path.join(worker.local_directory, OWN, "jobs"),
-            "seconds": work["seconds"],
-        },
-        listen,
-        TOLD_SECONDS,
-    )
+    job: TaskWork = {
+        **work,
+        "folder": folder,
+        "environment": {**os.environ, **work["environment"]},
+        "log": log,
+        "own": os.path.join(worker.local_directory, OWN, "jobs"),
+    }
+    ended = programs.run(job, listen, TOLD_SECONDS)
     if not ended["left"]:
-        _starts.pop(work["token"], None)
+        _starts.pop(work["mark"], None)
     return ended
 
 
