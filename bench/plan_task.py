@@ -14,7 +14,7 @@ from bench.peer_dbos import Worker
 from bench.subject import ACTOR, STREAM, Latest, bench_writer, body
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
-from holdfast.plans.news import Interrupts, Unattended
+from holdfast.plans.news import Attendant, Interrupts
 from holdfast.plans.operations import begin
 from holdfast.plans.rules import document
 from holdfast.plans.runner import Runner
@@ -165,7 +165,7 @@ def _run(root: str, plans: list[Any], executor: _AtOnce) -> None:
                 *(writer, RunFolder(workspace, id), executor),
                 actor=ACTOR,
                 tell=lambda *_: None,
-                attendant=Unattended(),
+                attendant=Attendant(),
                 interrupts=interrupts,
             ).to_the_end()
     except BaseException as error:

@@ -2,16 +2,21 @@
 
 The runner decides and records; an executor only carries out. It may lose work, run it twice or report it
 late: the run's stream accepts the completion of each start once, or not at all.
+
+A program that reaches a Dask scheduler runs code as its owner, because tasks are pickled Python. So a plain
+connection is for this machine alone, and every other needs certificates on both sides.
 """
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from urllib.parse import urlsplit
 
 from holdfast.kernel import config
-from holdfast.kernel.errors import HoldfastError
-from holdfast.plans.cluster import address as addresses
+from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.processes.distribution import install_command
 from holdfast.processes.programs import Programs, end_leftovers
 
@@ -21,7 +26,6 @@ if TYPE_CHECKING:
     from holdfast.kernel.redact import Redactor
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
-    from holdfast.plans.cluster.address import Certificates
     from holdfast.plans.cluster.link import Link
     from holdfast.plans.rules.run_model import RunState
     from holdfast.plans.runs import RunFolder
@@ -31,6 +35,13 @@ if TYPE_CHECKING:
         """One start of one task. `needs` are what it asks of a machine, by name."""
 
         needs: Mapping[str, float]
+
+
+LOCAL = "local"
+PLAIN, SECURE = "tcp", "tls"
+PORT = 8786
+ADDRESS_HINT = "Such as tls://scheduler.example:8786, tcp://127.0.0.1:8786, or local."
+CERTIFICATES_HINT = "docs/how-to/cluster.md shows how certificates are made."
 
 
 class Executor(Protocol):
@@ -91,6 +102,58 @@ class LocalExecutor(Programs):
 # Where a run is carried out
 
 
+class Certificates(NamedTuple):
+    """Files: the CA to trust, our certificate, and its key. Empty: as Dask's own settings say."""
+
+    ca: str = ""
+    cert: str = ""
+    key: str = ""
+
+
+def read_address(on: str, certificates: Certificates) -> str:
+    """The scheduler's address; empty for this machine. What would let others run code is refused."""
+    on = on.strip()
+    if on in ("", LOCAL):
+        _refuse_missing(LOCAL, certificates)
+        return ""
+    try:
+        parts = urlsplit(on)
+        host, port = parts.hostname or "", parts.port or PORT
+    except ValueError:
+        raise Usage(f"{on!r:.80} is no address of a scheduler.", hint=ADDRESS_HINT) from None
+    more = parts.path.strip("/") or parts.query or parts.fragment or parts.username
+    if parts.scheme not in (PLAIN, SECURE) or not host or more:
+        raise Usage(f"{on!r:.80} is no address of a scheduler.", hint=ADDRESS_HINT)
+    if parts.scheme == PLAIN and not is_this_machine(host):
+        raise Usage(
+            f"tcp:// to {host:.80} is refused: Dask carries pickled code, so a program that reaches the "
+            "scheduler, or stands between, runs code as you.",
+            hint=f"Use tls:// with certificates. {CERTIFICATES_HINT}",
+            kind="not_encrypted",
+        )
+    _refuse_missing(parts.scheme, certificates)
+    shown = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{shown}:{port}"
+
+
+def is_this_machine(host: str) -> bool:
+    """By the name or the number alone: what a name server says may change."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _refuse_missing(scheme: str, certificates: Certificates) -> None:
+    if scheme != SECURE and any(certificates):
+        raise Usage("--tls-ca, --tls-cert and --tls-key are for --on tls://...", hint=ADDRESS_HINT)
+    if any(certificates) and not all(certificates):
+        raise Usage("--tls-ca, --tls-cert and --tls-key belong together: all three, or none.")
+    for path in certificates:
+        if path and not os.path.isfile(path):
+            raise Usage(f"There is no file {path}.", hint=CERTIFICATES_HINT)
+
+
 @contextmanager
 def open_cluster(
     workspace: Workspace, on: str | None, certificates: Certificates, *, alone: bool = False
@@ -100,7 +163,7 @@ def open_cluster(
     in this process has a use for what Dask logs."""
     if on is None:
         on = config.load(workspace, workspace.journal)["plan.on"]
-    at = addresses.read(on, certificates)
+    at = read_address(on, certificates)
     if not at:
         yield None
         return

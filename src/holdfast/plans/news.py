@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from typing import TYPE_CHECKING, Protocol, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules.thresholds import STOP, number_at
@@ -45,25 +45,13 @@ class RunEvent(TypedDict):
     cost: float | None
 
 
-class Attendant(Protocol):
-    """Deals with people while a run waits. Each method answers False when no person is there: then the run
-    ends, and says what waits for which person."""
-
-    def gates(self, ids: Sequence[str], interrupts: Interrupts) -> bool: ...
-    def alerts(self, budget: Budget, types: Sequence[str], interrupts: Interrupts) -> bool: ...
-    def edited(self, path: str, changes: Sequence[str]) -> str:
-        """`old` or `new`; empty when no person is there to choose."""
-
-    def person(self, workspace: Workspace, purpose: str, shown: Sequence[str]) -> Person:
-        """The person at the terminal, who wants `purpose`; or NotAllowed."""
-
-
 INTERRUPTED = 130
 SIGNS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class Unattended:
-    """No person is there: the run ends, and says what waits."""
+class Attendant:
+    """Deals with people while a run waits. This one finds no person: the run ends, and says what waits for
+    which person. `gates` and `alerts` return whether a person was there."""
 
     def gates(self, ids: Sequence[str], interrupts: Interrupts) -> bool:
         return False
@@ -72,9 +60,11 @@ class Unattended:
         return False
 
     def edited(self, path: str, changes: Sequence[str]) -> str:
+        """`old` or `new`; empty when no person is there to choose."""
         return ""
 
     def person(self, workspace: Workspace, purpose: str, shown: Sequence[str]) -> Person:
+        """The person at the terminal, who wants `purpose`; or NotAllowed."""
         return people.require(workspace, purpose, shown, now=clock.now())
 
 

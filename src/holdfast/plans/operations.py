@@ -21,9 +21,14 @@ from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, Usage
 from holdfast.kernel.text import plural
 from holdfast.plans import discovery, runs
-from holdfast.plans.cluster.address import Certificates
-from holdfast.plans.executors import LocalExecutor, count_slots, executor_of, open_cluster
-from holdfast.plans.news import Halted, Interrupts, Unattended
+from holdfast.plans.executors import (
+    Certificates,
+    LocalExecutor,
+    count_slots,
+    executor_of,
+    open_cluster,
+)
+from holdfast.plans.news import Attendant, Halted, Interrupts
 from holdfast.plans.rules import lint, model, waves
 from holdfast.plans.rules import run as rules
 from holdfast.plans.rules.document import where
@@ -36,14 +41,12 @@ from holdfast.plans.worktrees import Worktrees, refuse_without_git
 from holdfast.processes.lease import Lease
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from holdfast.budgets.rules.thresholds import Limits
     from holdfast.kernel.rules import Person
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
     from holdfast.plans.cluster.link import Link
-    from holdfast.plans.news import Attendant, Tell
+    from holdfast.plans.news import Tell
     from holdfast.plans.rules.model import Plan, PlanFinding
     from holdfast.plans.rules.run_model import RunState
     from holdfast.plans.task_programs import OnGoals
@@ -229,7 +232,7 @@ class RunContext:
     writer: Writer
     actor: str
     tell: Tell = lambda *_: None
-    attendant: Attendant = field(default_factory=Unattended)
+    attendant: Attendant = field(default_factory=Attendant)
     before_exit: Callable[[], None] | None = None
     alone: bool = False
     run: str = ""

@@ -14,15 +14,15 @@ from urllib.parse import urlsplit
 from distributed import Client, Future, Security
 
 from holdfast.kernel.errors import HoldfastError, NotAllowed, StoreAway, Usage
-from holdfast.plans.cluster.address import SAFE, SECURE
 from holdfast.plans.cluster.worker import TOPIC, carry_out, key_of
+from holdfast.plans.executors import CERTIFICATES_HINT, SECURE
 from holdfast.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from holdfast.plans.cluster.address import Certificates
     from holdfast.plans.cluster.worker import WorkAnswer, Worker, WorkOrder
+    from holdfast.plans.executors import Certificates
 
 CONNECT_SECONDS = 10.0
 # For what the scheduler, or all workers, are asked beside the tasks.
@@ -85,7 +85,7 @@ class Link:
         if "certificate" in text.lower() or "ssl" in text.lower():
             return NotAllowed(
                 f"The scheduler at {self.address} and we do not trust each other's certificates.",
-                hint=f"Both must be signed by the one authority that both name. {SAFE}",
+                hint=f"Both must be signed by the one authority that both name. {CERTIFICATES_HINT}",
                 kind="certificate",
             )
         return StoreAway(
@@ -284,7 +284,7 @@ def _security(address: str, certificates: Certificates) -> Any:
     if not security.tls_ca_file:
         raise Usage(
             "tls:// needs certificates: the CA to trust, and our own.",
-            hint=f"Give --tls-ca, --tls-cert and --tls-key, or set Dask's own. {SAFE}",
+            hint=f"Give --tls-ca, --tls-cert and --tls-key, or set Dask's own. {CERTIFICATES_HINT}",
             kind="no_certificates",
         )
     return security
