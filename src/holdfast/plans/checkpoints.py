@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from holdfast.gates import lookup
@@ -153,10 +154,7 @@ def _taken_back(state: GateState) -> GateAnswer | None:
 def gate_of(run: str, plan: str, key: str) -> str:
     """The gate of a place in a run: readable, and another for every place."""
     wished = f"{run}-{plan}-{key}"
-    plain = "".join(
-        letter if letter.isascii() and (letter.isalnum() or letter == "_") else "-"
-        for letter in wished
-    )
+    plain = re.sub(r"[^A-Za-z0-9_]", "-", wished)
     if plain == wished.replace("/", "-") and len(plain) <= LONGEST:
         return plain
     return f"{plain[:LONGEST]}-{id_of(wished)[:HASHED]}"

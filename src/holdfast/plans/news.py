@@ -11,7 +11,6 @@ from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules.thresholds import STOP, number_at
 from holdfast.gates import person as people
 from holdfast.kernel import clock
-from holdfast.plans import runs
 from holdfast.plans.rules.ready import wave_at
 
 if TYPE_CHECKING:
@@ -102,7 +101,6 @@ class News:
     ) -> None:
         state = self._stream.state
         here, wave = wave_at(state)
-        counts = runs.count(state)
         self._tell(
             {
                 "event": event,
@@ -112,8 +110,8 @@ class News:
                 "wave": wave,
                 "plan": plan,
                 "task": task,
-                "done": counts["done"],
-                "total": counts["total"],
+                "done": state["done"],
+                "total": state["total"],
                 "text": text,
                 "seconds": seconds,
                 "cost": self._cost,

@@ -33,6 +33,7 @@ from holdfast.plans.rules import lint, model, waves
 from holdfast.plans.rules import run as rules
 from holdfast.plans.rules.document import where
 from holdfast.plans.rules.model import kind_of
+from holdfast.plans.rules.run_model import ABANDONED
 from holdfast.plans.run_budget import RunBudget
 from holdfast.plans.run_files import Flight, refuse_outside
 from holdfast.plans.runner import Runner
@@ -109,24 +110,25 @@ def begin(
         refuse_without_git(workspace)
     refuse_outside(workspace, order.plans)
     id = new_id()[:SHORT]
-    placed = waves.phases(order.plans)
     skipped = _skipped(order.plans, options["phase"], options["task"])
+    left_out = {one["id"] for one in order.plans if len(skipped[one["id"]]) == len(one["tasks"])}
+    phases = []
+    for phase, each in waves.phases(order.plans):
+        ids = [[one["id"] for one in wave] for wave in each]
+        # Nothing is verified of a phase of which nothing is run.
+        unmet: list[str] | None = (
+            [] if left_out.issuperset(one for wave in ids for one in wave) else None
+        )
+        phases.append({"phase": phase, "waves": ids, "unmet": unmet})
     command: dict[str, Any] = {
         "do": "begin",
         "root": workspace.root,
         "options": options,
-        "phases": [
-            {"phase": phase, "waves": [[one["id"] for one in wave] for wave in each], "unmet": None}
-            for phase, each in placed
-        ],
+        "phases": phases,
         "plans": [
             {"plan": plan, **kind_of(plan), "skipped": skipped[plan["id"]]} for plan in order.plans
         ],
     }
-    for phase in command["phases"]:
-        ids = [id for wave in phase["waves"] for id in wave]
-        if all(len(skipped[one]) == _size(order.plans, one) for one in ids):
-            phase["unmet"] = []  # nothing of it is run, so nothing of it is to be verified
     with one_at_a_time(workspace):
         if again:
             refuse_alive(workspace, {plan["path"] for plan in order.plans})
@@ -134,10 +136,6 @@ def begin(
             _refuse_begun(runs.unfinished(workspace), order.plans)
         execute_now(writer, Order(rules.stream_of(id), command), actor=actor)
     return id
-
-
-def _size(plans: Sequence[Plan], id: str) -> int:
-    return next(len(plan["tasks"]) for plan in plans if plan["id"] == id)
 
 
 def _refuse_begun(unfinished: Sequence[Any], plans: Sequence[Plan]) -> None:
@@ -393,7 +391,7 @@ def abandon(context: RunContext, request: AbandonRequest) -> Abandoned:
     if next(runs.every(workspace))["id"] == id:
         # Of several runs, the files are the newest one's.
         budget = RunBudget(workspace, state, {}, actor=actor)
-        Flight(writer, id, budget, actor=actor, warn=lambda text: None).abandoned(state)
+        Flight(writer, id, budget, actor=actor, warn=lambda text: None).show(state, ABANDONED)
     kept = Worktrees(workspace, id).kept(state)
     return {"state": state, "gates": withdrawn, "worktrees": kept}
 

@@ -167,10 +167,7 @@ class RunBudget:
         limits, and whether a stop holds."""
         workspace = self.budget.workspace
         head = workspace.journal.head(self.budget.stream)
-        files = [
-            os.path.join(workspace.root, PROJECT_FILE),
-            user_file_path(),
-        ]
+        files = (os.path.join(workspace.root, PROJECT_FILE), user_file_path())
         held = [identity_of(path) for path in (*files, *latch.places(workspace))]
         return (head["version"] if head else 0, held)
 

@@ -69,9 +69,6 @@ class Flight:
 
     # The transponder
 
-    def begun(self, state: RunState) -> None:
-        self._show(state, "", "", holding=None)
-
     def changed(self, state: RunState) -> None:
         """Something happened, and is shown now or soon."""
         self._behind = True
@@ -80,61 +77,46 @@ class Flight:
     def keep_current(self, state: RunState) -> None:
         """A task that takes hours must not leave the file at what was before it."""
         if self._behind and time.monotonic() - self._shown >= CURRENT_SECONDS:
-            self.now(state)
+            self.show(state)
 
     def catch_up(self, state: RunState) -> None:
         """Nothing happens any more: what was left unsaid is said."""
         if self._behind:
-            self.now(state)
-
-    def now(self, state: RunState) -> None:
-        self._show(state, "", "", holding=None)
-
-    def ended(self, state: RunState) -> None:
-        self._show(state, "complete", "", holding=None)
-
-    def abandoned(self, state: RunState) -> None:
-        self._show(state, ABANDONED, "", holding=None)
+            self.show(state)
 
     def waypoint(self, reason: str, state: RunState) -> str:
         """Save where the run is; the path of the file, or nothing when it could not be written."""
         with one_at_a_time(self._writer.workspace):
             saved = self._saved(reason, state)
-            self._show(state, reason, "", holding=None, saved=saved)
+            self.show(state, reason, saved=saved)
         return self._written(saved["path"])
 
     def halted(self, reason: str, text: str, state: RunState) -> str:
         """The run stands still: its waypoint, and in the middle of a phase a holding pattern."""
         with one_at_a_time(self._writer.workspace):
-            return self._written(self._halted(reason, text, state))
+            stopped = self._budget.budget.state()["stopped"] if reason == STOPPED else None
+            path, saved = stopped["waypoint"] if stopped else "", None
+            if not path:
+                saved = self._saved(EMERGENCY if reason == STOPPED else reason, state)
+                path = saved["path"]
+            holding = self._holding(reason, text, state)
+            self.show(state, reason, text, holding=holding, saved=saved, path=path)
+        return self._written(path)
 
     def _written(self, path: str) -> str:
         return "" if path in self._unwritten else path
 
-    def _halted(self, reason: str, text: str, state: RunState) -> str:
-        saved = None
-        if reason == STOPPED:
-            stopped = self._budget.budget.state()["stopped"]
-            path = stopped["waypoint"] if stopped else ""
-            if not path:
-                saved = self._saved(EMERGENCY, state)
-        else:
-            saved, path = self._saved(reason, state), ""
-        path = saved["path"] if saved else path
-        holding = self._holding(reason, text, state)
-        self._show(state, reason, text, holding=holding, saved=saved, path=path)
-        return path
-
-    def _show(
+    def show(
         self,
         state: RunState,
-        reason: str,
-        text: str,
+        reason: str = "",
+        text: str = "",
         *,
-        holding: Holding | None,
+        holding: Holding | None = None,
         saved: Saved | None = None,
         path: str = "",
     ) -> None:
+        """Write the transponder now, with a waypoint and a holding pattern where there are any."""
         self._shown, self._behind = time.monotonic(), False
         board = self._board(state, reason, text, saved["path"] if saved else path)
         command = {"do": "show", "board": board, "holding": holding, "waypoint": saved}
@@ -157,7 +139,6 @@ class Flight:
 
     def _board(self, state: RunState, reason: str, text: str, path: str) -> Board:
         budget = self._budget.budget.state()
-        counts = runs.count(state)
         goes_on = not reason or reason in (PHASE_COMPLETE, ABANDONED)
         status = state["status"] if goes_on else "paused"
         waits = [_waits(state, id, key) for id, key in waiting_gates(state)]
@@ -171,8 +152,8 @@ class Flight:
             "leg": state["life"]["number"] if state["life"] else 0,
             "wave": wave_at(state)[1],
             "place": position_of(state),
-            "done": counts["done"],
-            "total": counts["total"],
+            "done": state["done"],
+            "total": state["total"],
             "plans": [_row(id, plan) for id, plan in state["plans"].items()],
             "waits": waits,
             "values": budget["values"],

@@ -142,7 +142,7 @@ class Runner:
                 self.executor.end(now=True)
                 raise
             self.executor.end()
-            self.flight.ended(self.state)
+            self.flight.show(self.state, "complete")
             return self.state
 
     # One round
@@ -153,7 +153,7 @@ class Runner:
         report = self.budget.check(self.state)
         self.news.budget(report)
         self._obey(report["verdict"])
-        self.flight.begun(self.state)
+        self.flight.show(self.state)
 
     def _round(self) -> bool:
         """Do what may be done, and wait for what is at work; False at the end of the run."""
@@ -343,7 +343,7 @@ class Runner:
         gates = [state["plans"][id]["gates"][key]["gate"] for id, key in waiting_gates(state)]
         if not gates:
             raise HoldfastError(f"The run {state['id']} cannot go on.", kind="stuck")
-        self.flight.now(state)
+        self.flight.show(state)
         if not self.attendant.gates(gates, self.interrupts):
             raise Halted(GATE_WAITS, ", ".join(gates), exit_code=8)
 

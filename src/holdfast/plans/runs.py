@@ -199,7 +199,8 @@ class RunStream:
             now=clock.now(),
             fence=self.fence,
         )
-        _refuse_queued(outcome["queued"])
+        if outcome["queued"]:
+            raise away()
         self.state = fold(rules, self.state, outcome["records"])
         return outcome["records"]
 
@@ -212,11 +213,6 @@ def execute_now(writer: Writer, order: Order, *, actor: str) -> Outcome:
     except StoreAway as error:
         raise (away() if error.kind == "read_only" else error) from error
     return outcome
-
-
-def _refuse_queued(queued: str) -> None:
-    if queued:
-        raise away()
 
 
 def away() -> StoreAway:

@@ -7,6 +7,7 @@ what it made is merged into it. The branch that you have checked out is not touc
 from __future__ import annotations
 
 import os
+import re
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -227,10 +228,7 @@ def _is_there(path: str) -> bool:
 
 def slug(plan: str) -> str:
     """A name for a folder and a branch; another for every plan."""
-    plain = "".join(
-        letter if letter.isascii() and (letter.isalnum() or letter == "_") else "-"
-        for letter in plan
-    )
+    plain = re.sub(r"[^A-Za-z0-9_]", "-", plan)
     if plain == plan.replace("/", "-", 1) and len(plain) <= 40:
         return plain
     return f"{plain[:40].strip('-')}-{id_of(plan)[:6]}"
