@@ -188,18 +188,16 @@ def _what_must_give(key: str, sections: Sequence[Section], lines: int) -> list[s
     ]
 
 
-def check_total(state: RfcState) -> None:
-    """Refuse a checkpoint of more than 200 lines."""
+def too_long(state: RfcState) -> BudgetExceeded:
+    """The error for a checkpoint of more than 200 lines."""
     lines = count(state)
-    if lines <= MOST_LINES:
-        return
     parts = [
         f"{heading_of(group['key'])}: {len(group_lines(group))} lines" for group in state["groups"]
     ]
     parts += [f"{one['title']:.60}: {len(one['lines']) + 1} lines" for one in state["extra"]]
     excess = lines - MOST_LINES
     what = f"The checkpoint would have {lines} lines; {MOST_LINES} is the most, {excess} too many."
-    raise BudgetExceeded(
+    return BudgetExceeded(
         "\n  ".join([what, *parts]),
         hint=f"Nothing was written. Shorten what was added by hand by {plural(excess, 'line')}.",
     )
