@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from holdfast.kernel import config
 from holdfast.kernel.errors import Usage
 from holdfast.rfc.bootstrap import read_review
-from holdfast.rfc.reader import Reader, RfcContext
+from holdfast.rfc.reader import Reader, RfcContext, state_after
 from holdfast.rfc.rules.model import BootstrapError, rounds_of, version_of
+from holdfast.rfc.rules.rfc import decide
 from holdfast.rfc.rules.transitions import TRANSITIONS, advise, is_done
-from holdfast.rfc.write import Answers, command_for, enter, execute, preview, result_of
+from holdfast.rfc.write import Answers, command_for, enter, execute, result_of
 
 if TYPE_CHECKING:
     from holdfast.kernel.commit import Outcome
@@ -63,7 +64,7 @@ def transition(context: RfcContext, request: TransitionRequest) -> TransitionRes
         outcome: Outcome | None = None
         warnings: list[str] = []
         if request.dry_run:
-            after = preview(state, command, context.now)
+            after = state_after(state, decide(state, command, context.now).records)
             taken = version_of(after["fields"]) > version_of(state["fields"])
         else:
             outcome, warnings = execute(context, state["id"], command)

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
-from holdfast.kernel.state import fold
 from holdfast.kernel.views.files import Unreadable
 from holdfast.rfc.init import adopt
-from holdfast.rfc.reader import VIEWS, Reader, RfcContext
+from holdfast.rfc.reader import VIEWS, Reader, RfcContext, state_after
 from holdfast.rfc.rules import budget, document, questions, state_file
 from holdfast.rfc.rules import rfc as rules
 from holdfast.rfc.rules.document import Parsed
@@ -95,7 +94,8 @@ def write(context: RfcContext, request: WriteRequest) -> WriteResult:
         state = enter(context, reader, request.id, request.dry_run, request.accept_versions)
         command, warnings = command_for(reader, state, request.group, request.answers)
         if request.dry_run:
-            return result_of(preview(state, command, context.now), warnings, None)
+            records = rules.decide(state, command, context.now).records
+            return result_of(state_after(state, records), warnings, None)
         outcome, kept = execute(context, state["id"], command)
         after = state if outcome["queued"] else reader.stored(state["id"])[0]
         return result_of(after, [*kept, *warnings], outcome)
@@ -162,16 +162,6 @@ def execute(context: RfcContext, id: str, command: dict[str, Any]) -> tuple[Outc
         for record in reversed(workspace.journal.latest(stream=stream, limit=20))
         if record["version"] > before and record["kind"] == "quarantined" and record["body"]
     ]
-
-
-def preview(state: RfcState, command: dict[str, Any], now: int) -> RfcState:
-    """The state after a command, without committing it."""
-    events: list[Any] = [
-        {"id": "", "kind": kind, "body": body, "at": "", "actor": ""}
-        for kind, body in rules.decide(state, command, now).records
-    ]
-    after: RfcState = fold(rules, state, events)
-    return after
 
 
 def result_of(after: RfcState, warnings: list[str], outcome: Outcome | None) -> WriteResult:

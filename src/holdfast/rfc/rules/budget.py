@@ -62,7 +62,7 @@ def compress(key: str, given: Sequence[Section], *, add_labels: bool = False) ->
     sections = {}
     for section in given:
         title = harmless(section["title"])
-        bullets = [harmless(one_line(bullet)) for bullet in section["bullets"]]
+        bullets = [one_line(bullet) for bullet in section["bullets"]]
         if title == TENSIONS_UPDATED and is_feedback(key):
             bullets = _sort_by_label([_spell_label(bullet) for bullet in bullets])
         kept = [bullet for bullet in bullets if bullet and not is_comment(bullet)]
