@@ -11,8 +11,16 @@ from holdfast.rfc import bootstrap as bootstrapping
 from holdfast.rfc.init import InitResult, close, init
 from holdfast.rfc.reader import RfcContext
 from holdfast.rfc.rules.model import stream_of
-from holdfast.rfc.transition import TransitionRequest, TransitionResult, transition
-from holdfast.rfc.write import Answers, WriteRequest, WriteResult, ask, write
+from holdfast.rfc.write import (
+    Answers,
+    TransitionRequest,
+    TransitionResult,
+    WriteRequest,
+    WriteResult,
+    ask,
+    transition,
+    write,
+)
 
 if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace

@@ -22,13 +22,11 @@ from holdfast.rfc.rules.model import GROUPS, MOST_LINES, STRICTNESS, heading_of,
 from holdfast.rfc.rules.questions import LARGEST_ANSWERS
 from holdfast.rfc.rules.transitions import TRANSITIONS
 from holdfast.rfc.summary import list_rfcs, show
-from holdfast.rfc.transition import TransitionRequest, transition
-from holdfast.rfc.write import Answers, WriteRequest, ask, write
+from holdfast.rfc.write import Answers, TransitionRequest, WriteRequest, ask, transition, write
 
 if TYPE_CHECKING:
     from holdfast.rfc.summary import RfcDetails, RfcRow
-    from holdfast.rfc.transition import TransitionResult
-    from holdfast.rfc.write import WriteResult
+    from holdfast.rfc.write import TransitionResult, WriteResult
 
 
 VERBS = {
