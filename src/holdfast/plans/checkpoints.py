@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from holdfast.gates.rules.content import Content, GateAnswer
     from holdfast.gates.rules.gate import GateState
-    from holdfast.kernel.workspace import Workspace
     from holdfast.plans.executors import TaskWork
     from holdfast.plans.news import News
     from holdfast.plans.runs import RunStream
@@ -37,11 +36,10 @@ HASHED = 6
 class Checkpoints:
     """The gates of one run."""
 
-    def __init__(self, workspace: Workspace, stream: RunStream, news: News, *, actor: str) -> None:
-        self._workspace = workspace
+    def __init__(self, stream: RunStream, news: News) -> None:
+        self._workspace = stream.writer.workspace
         self._stream = stream
         self._news = news
-        self._actor = actor
         # Commands that mend what a person found: by mark, the plan and the gate.
         self.mending: dict[str, tuple[str, str]] = {}
 
@@ -66,7 +64,7 @@ class Checkpoints:
         state = self._stream.state
         title = state["plans"][plan]["plan"]["title"]
         ask(
-            GateContext(self._workspace, self._actor, clock.now()),
+            GateContext(self._workspace, self._stream.actor, clock.now()),
             AskRequest(
                 content=self._content(plan, key),
                 name=gate_of(state["id"], plan, key),
@@ -126,7 +124,7 @@ class Checkpoints:
             settings=settings,
         )
 
-    def mended(self, ended: Ended) -> None:
+    def accept_mend(self, ended: Ended) -> None:
         """The command ended: the same checkpoint is presented again. Without that the run could not go on."""
         plan, key = self.mending.pop(ended["mark"])
         issues = self._stream.state["plans"][plan]["gates"][key]["text"]

@@ -37,7 +37,7 @@ from holdfast.plans.rules.run_model import ABANDONED
 from holdfast.plans.run_budget import RunBudget
 from holdfast.plans.run_files import Flight, refuse_outside
 from holdfast.plans.runner import Runner
-from holdfast.plans.runs import RunFolder, execute_now, one_at_a_time, refuse_alive
+from holdfast.plans.runs import RunFolder, RunStream, execute_now, one_at_a_time, refuse_alive
 from holdfast.plans.worktrees import Worktrees, refuse_without_git
 from holdfast.processes.lease import Lease
 
@@ -387,13 +387,12 @@ def abandon(context: RunContext, request: AbandonRequest) -> Abandoned:
         withdrawn = _withdraw(workspace, state, request, actor)
         command = {"do": "abandon", "by": actor, "why": request.reason}
         execute_now(writer, Order(place.stream, command, grant=True), actor=actor)
-    state = runs.read(workspace, id)
+    stream = RunStream(writer, place, actor=actor)
     if next(runs.every(workspace))["id"] == id:
         # Of several runs, the files are the newest one's.
-        budget = RunBudget(workspace, state, {}, actor=actor)
-        Flight(writer, id, budget, actor=actor, warn=lambda text: None).show(state, ABANDONED)
-    kept = Worktrees(workspace, id).kept(state)
-    return {"state": state, "gates": withdrawn, "worktrees": kept}
+        Flight(stream, RunBudget(stream, {}), warn=lambda text: None).show(ABANDONED)
+    kept = Worktrees(stream).list_kept()
+    return {"state": stream.state, "gates": withdrawn, "worktrees": kept}
 
 
 def _withdraw(

@@ -181,7 +181,7 @@ def unmet_goals(
         f"{plan['id']}: {path} is not there"
         for plan in plans
         for path in _artifacts(plan)
-        if not worktrees.has(state, path)
+        if not worktrees.has_file(path)
     ]
     command = str(settings["plan.goals"]).strip()
     if command:
