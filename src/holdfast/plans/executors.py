@@ -168,10 +168,10 @@ def open_cluster(
         yield None
         return
     try:
-        from holdfast.plans.cluster.link import Link, hush
+        from holdfast.plans.cluster.link import Link, silence_dask
 
         if alone:
-            hush()
+            silence_dask()
         link = Link(at, certificates)
     except ModuleNotFoundError as error:
         raise HoldfastError(

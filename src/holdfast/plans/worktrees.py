@@ -203,17 +203,21 @@ class Worktrees:
         return run_git(self._workspace.root, *asked).output.decode().strip()
 
     def _git(self, *words: str) -> str:
-        return git(self._workspace.root, *words, seconds=SECONDS, as_the_user=True).decode().strip()
+        return user_git(self._workspace.root, *words).decode().strip()
+
+
+def user_git(path: str, *words: str) -> bytes:
+    """Run git with the programs that its configuration names, and with time for a large repository."""
+    return git(path, *words, seconds=SECONDS, as_the_user=True)
 
 
 def commit_rest(path: str, plan: str, run: str) -> None:
     """Commit what a plan's tasks left uncommitted in its work tree."""
     if not git(path, "status", "--porcelain", "-z", "--untracked-files=all", seconds=SECONDS):
         return
-    git(path, "add", "--all", seconds=SECONDS, as_the_user=True)
+    user_git(path, "add", "--all")
     message = f"plan({plan}): what was not committed\n\n{TRAILER}: {run}\n"
-    words = ("commit", "--quiet", "--no-verify", "--message", message)
-    git(path, *_identity(path), *words, seconds=SECONDS, as_the_user=True)
+    user_git(path, *_identity(path), "commit", "--quiet", "--no-verify", "--message", message)
 
 
 def _identity(path: str) -> tuple[str, ...]:

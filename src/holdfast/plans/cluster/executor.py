@@ -130,8 +130,10 @@ class ClusterExecutor:
 
     def wait(self, seconds: float, *others: int) -> list[Ended]:
         self._keep_in_touch()
-        select.select([self._link.bell, *others], [], [], 0.0 if self._ended else seconds)
-        for mark, answer in self._link.arrived():
+        select.select(
+            [self._link.wake_descriptor, *others], [], [], 0.0 if self._ended else seconds
+        )
+        for mark, answer in self._link.take_ends():
             self._take(mark, answer)
         self._follow()
         ended, self._ended = self._ended, []
@@ -218,7 +220,7 @@ class ClusterExecutor:
 
     def _follow(self) -> None:
         """What workers told us of starts that go on; and why others do not begin."""
-        for told in self._link.told():
+        for told in self._link.take_reports():
             started = self._starts.get(told["mark"])
             if started is None or told["run"] != self._place.id:
                 continue
