@@ -20,10 +20,9 @@ from bench.plan_task import TASK
 from bench.subject import ACTOR
 from holdfast.kernel import config
 from holdfast.kernel.workspace import discover
-from holdfast.plans.cluster.address import Certificates
 from holdfast.plans.cluster.link import Link
-from holdfast.plans.executors import executor_of
-from holdfast.plans.news import Interrupts, Unattended
+from holdfast.plans.executors import Certificates, executor_of
+from holdfast.plans.news import Attendant, Interrupts
 from holdfast.plans.operations import begin
 from holdfast.plans.rules import document
 from holdfast.plans.runner import Runner
@@ -184,7 +183,7 @@ class _Runs:
             executor_of(self._link, writer, place, read(workspace, id), settings),
             actor=ACTOR,
             tell=lambda *_: None,
-            attendant=Unattended(),
+            attendant=Attendant(),
             interrupts=Interrupts(),
         )
 

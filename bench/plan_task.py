@@ -14,7 +14,7 @@ from bench.peer_dbos import Worker
 from bench.subject import ACTOR, STREAM, Latest, bench_writer, body
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
-from holdfast.plans.news import Interrupts, Unattended
+from holdfast.plans.news import Attendant, Interrupts
 from holdfast.plans.operations import begin
 from holdfast.plans.rules import document
 from holdfast.plans.runner import Runner
@@ -89,7 +89,7 @@ class _AtOnce:
     def start(self, work: Any) -> None:
         self._ended.append(
             {
-                "mark": work["token"],
+                "mark": work["mark"],
                 "code": 0,
                 "stage": "run",
                 "seconds": 0.0,
@@ -111,10 +111,10 @@ class _AtOnce:
         self._since = time.perf_counter()
         return [self._ended.pop(0)]
 
-    def last_line(self, token: str) -> str:
+    def last_line(self, mark: str) -> str:
         return ""
 
-    def release(self, token: str) -> None:
+    def release(self, mark: str) -> None:
         return None
 
     def end(self, *, now: bool = False) -> list[Any]:
@@ -165,7 +165,7 @@ def _run(root: str, plans: list[Any], executor: _AtOnce) -> None:
                 *(writer, RunFolder(workspace, id), executor),
                 actor=ACTOR,
                 tell=lambda *_: None,
-                attendant=Unattended(),
+                attendant=Attendant(),
                 interrupts=interrupts,
             ).to_the_end()
     except BaseException as error:

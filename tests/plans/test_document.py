@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.kernel.errors import Usage
 from holdfast.plans.rules import document
-from holdfast.plans.rules.document import BadPlan, examine, read
+from holdfast.plans.rules.document import examine, read
 from tests.plans import samples
 from tests.plans.samples import AUTO, DECISION, INTEGRATION, examined, plan, text
 
@@ -188,7 +189,7 @@ depends_on: "04"
     assert "Did you mean verify?" in said[11]
     assert "does not close <name> of line 14" in said[14]
     assert said[22] == "<action> is not closed. Close it with </action>."
-    with pytest.raises(BadPlan, match=r"^p\.md:4:1: there is no field 'wav' \(and 8 more\)$"):
+    with pytest.raises(Usage, match=r"^p\.md:4:1: there is no field 'wav' \(and 8 more\)$"):
         read(written, "p.md")
 
 
@@ -218,7 +219,7 @@ depends_on: "04"
 )
 def test_what_is_no_plan_is_refused(written: str, code: str) -> None:
     assert code in [one["code"] for one in examine(written, "p.md")["problems"]]
-    with pytest.raises(BadPlan):
+    with pytest.raises(Usage, match=r"^p\.md:"):
         read(written, "p.md")
 
 

@@ -13,13 +13,13 @@ from holdfast.kernel import clock
 from holdfast.kernel.rules import Person
 from holdfast.kernel.workspace import Workspace
 from holdfast.plans.edits import NEW, OLD
-from holdfast.plans.news import Unattended
+from holdfast.plans.news import Attendant
 from tests.plans.world import PATIENCE, PERSON, VERIFY, World, auto, wait_for
 
 SECRET = "ghp_" + "a1B2" * 9
 
 
-class Says(Unattended):
+class Says(Attendant):
     """A person who gives one answer after the other."""
 
     def __init__(self, *answers: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from holdfast.budgets.rules.thresholds import STOP
 from holdfast.kernel.errors import Conflict, FenceLost
 from holdfast.plans.edits import OLD
-from holdfast.plans.news import Unattended
+from holdfast.plans.news import Attendant
 from tests.gates.person import Terminal
 from tests.plans.world import HOLDFAST, VERIFY, World, auto, wait_for
 
@@ -150,7 +150,7 @@ def test_a_runner_that_lost_its_fence_can_write_no_more_and_what_it_tried_is_kep
 # Edited plans
 
 
-class Chooses(Unattended):
+class Chooses(Attendant):
     def __init__(self, choice: str) -> None:
         self.choice = choice
         self.asked: list[tuple[str, list[str]]] = []

@@ -421,7 +421,7 @@ def test_a_logbook_a_phase_with_a_section_a_plan_in_which_people_may_write(world
     assert "This one was hard." in written
     assert "Mine." in written
     assert written.count("## Plan 01") == 2, "once a run"
-    world.runner().flight.summarize(world.state(), "1/01", {})
+    world.runner().flight.summarize("1/01", {})
     assert logbook.read_text() == written, "also when a crash came before the plan was closed"
     assert written.count("## Plan 02") == 1
     assert "| 1 First | done |" in written
@@ -535,7 +535,7 @@ def test_old_outputs_of_tasks_go_with_gc(world: World) -> None:
 def test_the_time_of_a_run_counts_for_the_suggestion_of_a_checkpoint(world: World) -> None:
     world.plan("1/01", auto("true"))
     world.begin()
-    spent = world.runner().budget.spent
+    spent = world.runner().budget.spending
     measured = spent.measure(Budget(world.workspace, actor="t").state())
     assert clock.parse(measured["started_at"]) == clock.parse(world.state()["begun_at"])
     assert measured["values"]["context"] is None, "a run has no context of its own"

@@ -173,7 +173,7 @@ def test_a_session_counts_that_wrote_after_the_clock_was_set_back(stepping: Worl
     world = stepping
     world.plan("1/01", auto("true"))
     world.begin()
-    spent = world.runner().budget.spent
+    spent = world.runner().budget.spending
     spent.measure(Budget(world.workspace, actor="t").state())
     (world.root / "step").write_text(str(-clock.HOUR))
     transcript = Path(claude.folder_of(str(world.root))) / "late.jsonl"

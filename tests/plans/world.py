@@ -22,7 +22,7 @@ from holdfast.kernel.workspace import discover
 from holdfast.plans import discovery
 from holdfast.plans import runs as reading
 from holdfast.plans.executors import LocalExecutor
-from holdfast.plans.news import Halted, Interrupts, Unattended
+from holdfast.plans.news import Attendant, Halted, Interrupts
 from holdfast.plans.operations import begin
 from holdfast.plans.runner import Runner
 from holdfast.plans.runs import RunFolder
@@ -104,7 +104,7 @@ class World:
             *(self.writer, place, LocalExecutor(place, self.writer.redactor)),
             actor="tester",
             tell=lambda event, *_: self.events.append(event) if event["event"] != "tick" else None,
-            attendant=attendant or Unattended(),
+            attendant=attendant or Attendant(),
             interrupts=Interrupts(),
             **options,
         )

@@ -16,7 +16,7 @@ from holdfast.gates.lookup import GateContext
 from holdfast.gates.person import agent_environment
 from holdfast.kernel import clock, latch
 from holdfast.kernel.errors import Conflict, Declined, HoldfastError, NotAllowed, Usage
-from holdfast.plans.news import Unattended
+from holdfast.plans.news import Attendant
 from holdfast.streams import actor
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ LOOK_SECONDS = 0.5
 WAKE_SECONDS = 5.0
 
 
-class Patient(Unattended):
+class Patient(Attendant):
     """`--wait`: wait until a person has answered elsewhere."""
 
     def __init__(self, workspace: Workspace) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from holdfast.gates import lookup
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from holdfast.gates.rules.content import Content, GateAnswer
     from holdfast.gates.rules.gate import GateState
-    from holdfast.kernel.workspace import Workspace
     from holdfast.plans.executors import TaskWork
     from holdfast.plans.news import News
     from holdfast.plans.runs import RunStream
@@ -36,12 +36,11 @@ HASHED = 6
 class Checkpoints:
     """The gates of one run."""
 
-    def __init__(self, workspace: Workspace, stream: RunStream, news: News, *, actor: str) -> None:
-        self._workspace = workspace
+    def __init__(self, stream: RunStream, news: News) -> None:
+        self._workspace = stream.writer.workspace
         self._stream = stream
         self._news = news
-        self._actor = actor
-        # Commands that mend what a person found: by token, the plan and the gate.
+        # Commands that mend what a person found: by mark, the plan and the gate.
         self.mending: dict[str, tuple[str, str]] = {}
 
     def ask(self, plan: str, key: str) -> None:
@@ -65,7 +64,7 @@ class Checkpoints:
         state = self._stream.state
         title = state["plans"][plan]["plan"]["title"]
         ask(
-            GateContext(self._workspace, self._actor, clock.now()),
+            GateContext(self._workspace, self._stream.actor, clock.now()),
             AskRequest(
                 content=self._content(plan, key),
                 name=gate_of(state["id"], plan, key),
@@ -113,19 +112,19 @@ class Checkpoints:
 
     def mend(self, plan: str, key: str, folder: str, settings: Mapping[str, Any]) -> TaskWork:
         """The start of the command that mends what a person found; AMB-PILOT-17."""
-        state, token = self._stream.state, new_id()
-        log = f"{plan.replace('/', '-')}-{key}-fix-{token[:4]}.log"
-        self.mending[token] = (plan, key)
+        state, mark = self._stream.state, new_id()
+        log = f"{plan.replace('/', '-')}-{key}-fix-{mark[:4]}.log"
+        self.mending[mark] = (plan, key)
         self._news.say("mending", plan=plan, task=key, text=settings["plan.fix"])
         return task_programs.fix_of(
-            *(state, state["plans"][plan], key),
-            token=token,
+            *(state, state["plans"][plan], key, self._stream.place),
+            mark=mark,
             log=log,
             folder=folder,
             settings=settings,
         )
 
-    def mended(self, ended: Ended) -> None:
+    def accept_mend(self, ended: Ended) -> None:
         """The command ended: the same checkpoint is presented again. Without that the run could not go on."""
         plan, key = self.mending.pop(ended["mark"])
         issues = self._stream.state["plans"][plan]["gates"][key]["text"]
@@ -153,10 +152,7 @@ def _taken_back(state: GateState) -> GateAnswer | None:
 def gate_of(run: str, plan: str, key: str) -> str:
     """The gate of a place in a run: readable, and another for every place."""
     wished = f"{run}-{plan}-{key}"
-    plain = "".join(
-        letter if letter.isascii() and (letter.isalnum() or letter == "_") else "-"
-        for letter in wished
-    )
+    plain = re.sub(r"[^A-Za-z0-9_]", "-", wished)
     if plain == wished.replace("/", "-") and len(plain) <= LONGEST:
         return plain
     return f"{plain[:LONGEST]}-{id_of(wished)[:HASHED]}"

@@ -31,7 +31,7 @@ GONE = "gone"
 REDACTED = "[redacted:"
 
 
-class Edited:
+class PlanTexts:
     """The texts that a run goes by: the file's own while it is what the run began with, else the one that a
     person chose."""
 
@@ -42,12 +42,12 @@ class Edited:
         self._seen: dict[str, str | None] = {}
         self._texts: dict[str, Plan] = {}
 
-    def look_at_all(self) -> None:
+    def check_all(self) -> None:
         for id, plan in self._stream.state["plans"].items():
             if not plan["closed"]:
-                self.look_at(id)
+                self.check(id)
 
-    def too_late(self, id: str) -> str:
+    def describe_late_edit(self, id: str) -> str:
         """How the file of a finished plan differs from the text that the run used; empty if it does not."""
         plan = self._stream.state["plans"][id]
         path, identity = self._file(id)
@@ -65,7 +65,7 @@ class Edited:
         path = os.path.join(state["root"], state["plans"][id]["plan"]["path"])
         return path, identity_of(path)
 
-    def look_at(self, id: str) -> None:
+    def check(self, id: str) -> None:
         """Whether the file of a plan is what it was; if not, what is to be done about it."""
         plan = self._stream.state["plans"][id]
         path, identity = self._file(id)

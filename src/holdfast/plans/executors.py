@@ -2,16 +2,21 @@
 
 The runner decides and records; an executor only carries out. It may lose work, run it twice or report it
 late: the run's stream accepts the completion of each start once, or not at all.
+
+A program that reaches a Dask scheduler runs code as its owner, because tasks are pickled Python. So a plain
+connection is for this machine alone, and every other needs certificates on both sides.
 """
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from urllib.parse import urlsplit
 
 from holdfast.kernel import config
-from holdfast.kernel.errors import HoldfastError
-from holdfast.plans.cluster import address as addresses
+from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.processes.distribution import install_command
 from holdfast.processes.programs import Programs, end_leftovers
 
@@ -21,36 +26,35 @@ if TYPE_CHECKING:
     from holdfast.kernel.redact import Redactor
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
-    from holdfast.plans.cluster.address import Certificates
     from holdfast.plans.cluster.link import Link
     from holdfast.plans.rules.run_model import RunState
     from holdfast.plans.runs import RunFolder
-    from holdfast.processes.supervisor import Ended, Stage
+    from holdfast.processes.supervisor import Ended, Job
+
+    class TaskWork(Job):
+        """One start of one task. `needs` are what it asks of a machine, by name."""
+
+        needs: Mapping[str, float]
 
 
-class TaskWork(TypedDict):
-    """One start of one task. `needs` are what it asks of a machine, by name."""
-
-    token: str
-    stages: Sequence[Stage]
-    folder: str
-    environment: Mapping[str, str]
-    log: str
-    seconds: float | None
-    needs: Mapping[str, float]
+LOCAL = "local"
+PLAIN, SECURE = "tcp", "tls"
+PORT = 8786
+ADDRESS_HINT = "Such as tls://scheduler.example:8786, tcp://127.0.0.1:8786, or local."
+CERTIFICATES_HINT = "docs/how-to/cluster.md shows how certificates are made."
 
 
 class Executor(Protocol):
-    """Executes tasks. It reports the end of one by `mark`, the token of the start."""
+    """Executes tasks. `mark` names a start."""
 
     def start(self, work: TaskWork) -> None: ...
     def wait(self, seconds: float, *others: int) -> list[Ended]:
         """What ended, as soon as something did or a descriptor of `others` can be read."""
 
-    def last_line(self, token: str) -> str:
+    def last_line(self, mark: str) -> str:
         """What the work said last, for a watcher."""
 
-    def release(self, token: str) -> None:
+    def release(self, mark: str) -> None:
         """End what a start left in the background."""
 
     def end(self, *, now: bool = False) -> list[Ended]:
@@ -78,62 +82,76 @@ class Executor(Protocol):
         """What is missing, in words, when starts do not begin for the lack of it."""
 
 
-class LocalExecutor:
+class LocalExecutor(Programs):
     """Processes of this machine, one keeper for each start."""
 
+    address = ""
+    waits = ""
+
     def __init__(self, place: RunFolder, redactor: Redactor) -> None:
-        self._place = place
-        self._programs = Programs(redactor)
-
-    @property
-    def at_work(self) -> int:
-        return self._programs.at_work
-
-    @property
-    def alive(self) -> int:
-        return self._programs.alive
-
-    def start(self, work: TaskWork) -> None:
-        self._programs.start(
-            {
-                "mark": work["token"],
-                "stages": work["stages"],
-                "folder": work["folder"],
-                "environment": work["environment"],
-                "log": self._place.log(work["log"]),
-                "own": self._place.jobs,
-                "seconds": work["seconds"],
-            }
-        )
-
-    def wait(self, seconds: float, *others: int) -> list[Ended]:
-        return self._programs.wait(seconds, *others)
-
-    def last_line(self, token: str) -> str:
-        return self._programs.last_line(token)
-
-    def release(self, token: str) -> None:
-        self._programs.release(token)
-
-    def end(self, *, now: bool = False) -> list[Ended]:
-        return self._programs.end(now=now)
+        super().__init__(redactor)
+        self._jobs = place.jobs
 
     def end_leftovers(self, marks: Sequence[str]) -> int:
-        return len(end_leftovers(self._place.jobs))
+        return len(end_leftovers(self._jobs))
 
     def placed(self) -> list[tuple[str, str]]:
         return []
 
-    @property
-    def address(self) -> str:
-        return ""
-
-    @property
-    def waits(self) -> str:
-        return ""
-
 
 # Where a run is carried out
+
+
+class Certificates(NamedTuple):
+    """Files: the CA to trust, our certificate, and its key. Empty: as Dask's own settings say."""
+
+    ca: str = ""
+    cert: str = ""
+    key: str = ""
+
+
+def read_address(on: str, certificates: Certificates) -> str:
+    """The scheduler's address; empty for this machine. What would let others run code is refused."""
+    on = on.strip()
+    if on in ("", LOCAL):
+        _refuse_missing(LOCAL, certificates)
+        return ""
+    try:
+        parts = urlsplit(on)
+        host, port = parts.hostname or "", parts.port or PORT
+    except ValueError:
+        raise Usage(f"{on!r:.80} is no address of a scheduler.", hint=ADDRESS_HINT) from None
+    more = parts.path.strip("/") or parts.query or parts.fragment or parts.username
+    if parts.scheme not in (PLAIN, SECURE) or not host or more:
+        raise Usage(f"{on!r:.80} is no address of a scheduler.", hint=ADDRESS_HINT)
+    if parts.scheme == PLAIN and not is_this_machine(host):
+        raise Usage(
+            f"tcp:// to {host:.80} is refused: Dask carries pickled code, so a program that reaches the "
+            "scheduler, or stands between, runs code as you.",
+            hint=f"Use tls:// with certificates. {CERTIFICATES_HINT}",
+            kind="not_encrypted",
+        )
+    _refuse_missing(parts.scheme, certificates)
+    shown = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{shown}:{port}"
+
+
+def is_this_machine(host: str) -> bool:
+    """By the name or the number alone: what a name server says may change."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _refuse_missing(scheme: str, certificates: Certificates) -> None:
+    if scheme != SECURE and any(certificates):
+        raise Usage("--tls-ca, --tls-cert and --tls-key are for --on tls://...", hint=ADDRESS_HINT)
+    if any(certificates) and not all(certificates):
+        raise Usage("--tls-ca, --tls-cert and --tls-key belong together: all three, or none.")
+    for path in certificates:
+        if path and not os.path.isfile(path):
+            raise Usage(f"There is no file {path}.", hint=CERTIFICATES_HINT)
 
 
 @contextmanager
@@ -145,15 +163,15 @@ def open_cluster(
     in this process has a use for what Dask logs."""
     if on is None:
         on = config.load(workspace, workspace.journal)["plan.on"]
-    at = addresses.read(on, certificates)
+    at = read_address(on, certificates)
     if not at:
         yield None
         return
     try:
-        from holdfast.plans.cluster.link import Link, hush
+        from holdfast.plans.cluster.link import Link, silence_dask
 
         if alone:
-            hush()
+            silence_dask()
         link = Link(at, certificates)
     except ModuleNotFoundError as error:
         raise HoldfastError(

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import time
-from typing import TYPE_CHECKING, Protocol, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules.thresholds import STOP, number_at
 from holdfast.gates import person as people
 from holdfast.kernel import clock
-from holdfast.plans import runs
 from holdfast.plans.rules.ready import wave_at
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from holdfast.plans.rules.run_model import RunState
     from holdfast.plans.runs import RunStream
 
-    # The event, the run's state, and of each token what its work said last.
+    # The event, the run's state, and of each start by its mark, what its work said last.
     Tell = Callable[["RunEvent", RunState, Callable[[str], str]], None]
 
 
@@ -45,25 +44,13 @@ class RunEvent(TypedDict):
     cost: float | None
 
 
-class Attendant(Protocol):
-    """Deals with people while a run waits. Each method answers False when no person is there: then the run
-    ends, and says what waits for which person."""
-
-    def gates(self, ids: Sequence[str], interrupts: Interrupts) -> bool: ...
-    def alerts(self, budget: Budget, types: Sequence[str], interrupts: Interrupts) -> bool: ...
-    def edited(self, path: str, changes: Sequence[str]) -> str:
-        """`old` or `new`; empty when no person is there to choose."""
-
-    def person(self, workspace: Workspace, purpose: str, shown: Sequence[str]) -> Person:
-        """The person at the terminal, who wants `purpose`; or NotAllowed."""
-
-
 INTERRUPTED = 130
 SIGNS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class Unattended:
-    """No person is there: the run ends, and says what waits."""
+class Attendant:
+    """Deals with people while a run waits. This one finds no person: the run ends, and says what waits for
+    which person. `gates` and `alerts` return whether a person was there."""
 
     def gates(self, ids: Sequence[str], interrupts: Interrupts) -> bool:
         return False
@@ -72,9 +59,11 @@ class Unattended:
         return False
 
     def edited(self, path: str, changes: Sequence[str]) -> str:
+        """`old` or `new`; empty when no person is there to choose."""
         return ""
 
     def person(self, workspace: Workspace, purpose: str, shown: Sequence[str]) -> Person:
+        """The person at the terminal, who wants `purpose`; or NotAllowed."""
         return people.require(workspace, purpose, shown, now=clock.now())
 
 
@@ -96,7 +85,7 @@ class News:
         self._stream = stream
         self._tell = tell
         self._cost: float | None = None
-        self._last_line: Callable[[str], str] = lambda token: ""
+        self._last_line: Callable[[str], str] = lambda mark: ""
         self._warned: set[tuple[str, str]] = set()
         self.begun = time.monotonic()
 
@@ -112,7 +101,6 @@ class News:
     ) -> None:
         state = self._stream.state
         here, wave = wave_at(state)
-        counts = runs.count(state)
         self._tell(
             {
                 "event": event,
@@ -122,8 +110,8 @@ class News:
                 "wave": wave,
                 "plan": plan,
                 "task": task,
-                "done": counts["done"],
-                "total": counts["total"],
+                "done": state["done"],
+                "total": state["total"],
                 "text": text,
                 "seconds": seconds,
                 "cost": self._cost,

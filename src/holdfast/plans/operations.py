@@ -21,29 +21,33 @@ from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, Usage
 from holdfast.kernel.text import plural
 from holdfast.plans import discovery, runs
-from holdfast.plans.cluster.address import Certificates
-from holdfast.plans.executors import LocalExecutor, count_slots, executor_of, open_cluster
-from holdfast.plans.news import Halted, Interrupts, Unattended
+from holdfast.plans.executors import (
+    Certificates,
+    LocalExecutor,
+    count_slots,
+    executor_of,
+    open_cluster,
+)
+from holdfast.plans.news import Attendant, Halted, Interrupts
 from holdfast.plans.rules import lint, model, waves
 from holdfast.plans.rules import run as rules
 from holdfast.plans.rules.document import where
 from holdfast.plans.rules.model import kind_of
+from holdfast.plans.rules.run_model import ABANDONED
 from holdfast.plans.run_budget import RunBudget
 from holdfast.plans.run_files import Flight, refuse_outside
 from holdfast.plans.runner import Runner
-from holdfast.plans.runs import RunFolder, execute_now, one_at_a_time, refuse_alive
+from holdfast.plans.runs import RunFolder, RunStream, execute_now, one_at_a_time, refuse_alive
 from holdfast.plans.worktrees import Worktrees, refuse_without_git
 from holdfast.processes.lease import Lease
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from holdfast.budgets.rules.thresholds import Limits
     from holdfast.kernel.rules import Person
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
     from holdfast.plans.cluster.link import Link
-    from holdfast.plans.news import Attendant, Tell
+    from holdfast.plans.news import Tell
     from holdfast.plans.rules.model import Plan, PlanFinding
     from holdfast.plans.rules.run_model import RunState
     from holdfast.plans.task_programs import OnGoals
@@ -106,24 +110,25 @@ def begin(
         refuse_without_git(workspace)
     refuse_outside(workspace, order.plans)
     id = new_id()[:SHORT]
-    placed = waves.phases(order.plans)
     skipped = _skipped(order.plans, options["phase"], options["task"])
+    left_out = {one["id"] for one in order.plans if len(skipped[one["id"]]) == len(one["tasks"])}
+    phases = []
+    for phase, each in waves.phases(order.plans):
+        ids = [[one["id"] for one in wave] for wave in each]
+        # Nothing is verified of a phase of which nothing is run.
+        unmet: list[str] | None = (
+            [] if left_out.issuperset(one for wave in ids for one in wave) else None
+        )
+        phases.append({"phase": phase, "waves": ids, "unmet": unmet})
     command: dict[str, Any] = {
         "do": "begin",
         "root": workspace.root,
         "options": options,
-        "phases": [
-            {"phase": phase, "waves": [[one["id"] for one in wave] for wave in each], "unmet": None}
-            for phase, each in placed
-        ],
+        "phases": phases,
         "plans": [
             {"plan": plan, **kind_of(plan), "skipped": skipped[plan["id"]]} for plan in order.plans
         ],
     }
-    for phase in command["phases"]:
-        ids = [id for wave in phase["waves"] for id in wave]
-        if all(len(skipped[one]) == _size(order.plans, one) for one in ids):
-            phase["unmet"] = []  # nothing of it is run, so nothing of it is to be verified
     with one_at_a_time(workspace):
         if again:
             refuse_alive(workspace, {plan["path"] for plan in order.plans})
@@ -131,10 +136,6 @@ def begin(
             _refuse_begun(runs.unfinished(workspace), order.plans)
         execute_now(writer, Order(rules.stream_of(id), command), actor=actor)
     return id
-
-
-def _size(plans: Sequence[Plan], id: str) -> int:
-    return next(len(plan["tasks"]) for plan in plans if plan["id"] == id)
 
 
 def _refuse_begun(unfinished: Sequence[Any], plans: Sequence[Plan]) -> None:
@@ -229,7 +230,7 @@ class RunContext:
     writer: Writer
     actor: str
     tell: Tell = lambda *_: None
-    attendant: Attendant = field(default_factory=Unattended)
+    attendant: Attendant = field(default_factory=Attendant)
     before_exit: Callable[[], None] | None = None
     alone: bool = False
     run: str = ""
@@ -386,13 +387,12 @@ def abandon(context: RunContext, request: AbandonRequest) -> Abandoned:
         withdrawn = _withdraw(workspace, state, request, actor)
         command = {"do": "abandon", "by": actor, "why": request.reason}
         execute_now(writer, Order(place.stream, command, grant=True), actor=actor)
-    state = runs.read(workspace, id)
+    stream = RunStream(writer, place, actor=actor)
     if next(runs.every(workspace))["id"] == id:
         # Of several runs, the files are the newest one's.
-        budget = RunBudget(workspace, state, {}, actor=actor)
-        Flight(writer, id, budget, actor=actor, warn=lambda text: None).abandoned(state)
-    kept = Worktrees(workspace, id).kept(state)
-    return {"state": state, "gates": withdrawn, "worktrees": kept}
+        Flight(stream, RunBudget(stream, {}), warn=lambda text: None).show(ABANDONED)
+    kept = Worktrees(stream).list_kept()
+    return {"state": stream.state, "gates": withdrawn, "worktrees": kept}
 
 
 def _withdraw(

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from holdfast.budgets.measure import Gathered
     from holdfast.budgets.rules.ledger import BudgetState, Values
     from holdfast.budgets.rules.thresholds import Limits
-    from holdfast.kernel.workspace import Workspace
-    from holdfast.plans.rules.run_model import RunState
+    from holdfast.plans.runs import RunStream
     from holdfast.session.spending import Spending, WorkDone
 
 # What the clients wrote is looked at again after so long at the earliest.
@@ -38,20 +37,20 @@ FRESH_MILLISECONDS = 1000
 SAME_MILLISECONDS = 5000
 
 
-class Spent:
+class RunSpending:
     """The sessions of a run, and what they cost."""
 
-    def __init__(self, workspace: Workspace, run: str, begun_at: str, folder: str) -> None:
-        self._workspace = workspace
-        self._run = run
-        self._since = clock.parse(begun_at)
-        self._begun_at = begun_at
-        self._folders = {folder}
+    def __init__(self, stream: RunStream) -> None:
+        self._workspace = stream.writer.workspace
+        self._run = stream.state["id"]
+        self._begun_at = stream.state["begun_at"]
+        self._since = clock.parse(self._begun_at)
+        self._folders = {stream.state["root"]}
         self._sessions: dict[str, Spending] = {}
         self._work: dict[str, WorkDone] = {}
         self._looked = -LOOK_SECONDS
 
-    def works_in(self, folder: str) -> None:
+    def add_folder(self, folder: str) -> None:
         """A folder of the run, whose sessions belong to it."""
         self._folders.add(folder)
 
@@ -131,11 +130,10 @@ class Spent:
 class RunBudget:
     """The budget as a run sees it."""
 
-    def __init__(
-        self, workspace: Workspace, state: RunState, limits: Limits, *, actor: str
-    ) -> None:
-        self.budget = Budget(workspace, actor=actor)
-        self.spent = Spent(workspace, state["id"], state["begun_at"], state["root"])
+    def __init__(self, stream: RunStream, limits: Limits) -> None:
+        self._stream = stream
+        self.budget = Budget(stream.writer.workspace, actor=stream.actor)
+        self.spending = RunSpending(stream)
         self.limits = limits
         self.last: BudgetReport | None = None
         self._checked: Any = None
@@ -143,7 +141,7 @@ class RunBudget:
         self._recorded: Any = None
         self._recorded_at = 0
 
-    def check(self, state: RunState) -> BudgetReport:
+    def check(self) -> BudgetReport:
         """Whether the run may go on. What it finds is recorded, with the place of the run in a
         waypoint, unless it is what was found before."""
         now = clock.now()
@@ -153,11 +151,10 @@ class RunBudget:
             and self._depends_on() == self._checked
         ):
             return self.last
-        place = position_of(state)
-        seen = self._check(place, now, dry_run=True)
+        seen = self._check(now, dry_run=True)
         same = self._recorded is not None and _found(seen) == self._recorded
         if not same or not 0 <= now - self._recorded_at < SAME_MILLISECONDS:
-            seen = self._check(place, now, dry_run=False)
+            seen = self._check(now, dry_run=False)
             self._recorded, self._recorded_at = _found(seen), now
         self.last, self._checked, self._checked_at = seen, self._depends_on(), now
         return seen
@@ -167,19 +164,16 @@ class RunBudget:
         limits, and whether a stop holds."""
         workspace = self.budget.workspace
         head = workspace.journal.head(self.budget.stream)
-        files = [
-            os.path.join(workspace.root, PROJECT_FILE),
-            user_file_path(),
-        ]
+        files = (os.path.join(workspace.root, PROJECT_FILE), user_file_path())
         held = [identity_of(path) for path in (*files, *latch.places(workspace))]
         return (head["version"] if head else 0, held)
 
-    def _check(self, place: Any, now: int, *, dry_run: bool) -> BudgetReport:
+    def _check(self, now: int, *, dry_run: bool) -> BudgetReport:
         return self.budget.check(
             None,
             self.limits,
-            place=place,
-            measure=self.spent.measure,
+            place=position_of(self._stream.state),
+            measure=self.spending.measure,
             now=now,
             dry_run=dry_run,
             tells=False,

@@ -30,13 +30,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from holdfast.budgets.rules.ledger import Saved
-    from holdfast.kernel.commit import Outcome
     from holdfast.kernel.workspace import Workspace
-    from holdfast.kernel.writer import Writer
     from holdfast.plans.rules.flight import Board, FlightState, Holding
     from holdfast.plans.rules.model import Plan
     from holdfast.plans.rules.run_model import PlanRun, RunState
     from holdfast.plans.run_budget import RunBudget
+    from holdfast.plans.runs import RunStream
 
 # While tasks come and go, the transponder is as old as this at most.
 CURRENT_SECONDS = 1.0
@@ -49,18 +48,11 @@ class Flight:
     """What of a run people find in `.autopilot`."""
 
     def __init__(
-        self,
-        writer: Writer,
-        run: str,
-        budget: RunBudget,
-        *,
-        actor: str,
-        warn: Callable[[str], None],
+        self, stream: RunStream, budget: RunBudget, *, warn: Callable[[str], None]
     ) -> None:
-        self._writer = writer
-        self._run = run
+        self._stream = stream
+        self._workspace = stream.writer.workspace
         self._budget = budget
-        self._actor = actor
         self._warn = warn
         # The files that could not be written, and why; each is said once.
         self._unwritten: dict[str, str] = {}
@@ -69,84 +61,63 @@ class Flight:
 
     # The transponder
 
-    def begun(self, state: RunState) -> None:
-        self._show(state, "", "", holding=None)
-
-    def changed(self, state: RunState) -> None:
+    def note_change(self) -> None:
         """Something happened, and is shown now or soon."""
         self._behind = True
-        self.keep_current(state)
+        self.keep_current()
 
-    def keep_current(self, state: RunState) -> None:
+    def keep_current(self) -> None:
         """A task that takes hours must not leave the file at what was before it."""
         if self._behind and time.monotonic() - self._shown >= CURRENT_SECONDS:
-            self.now(state)
+            self.show()
 
-    def catch_up(self, state: RunState) -> None:
+    def catch_up(self) -> None:
         """Nothing happens any more: what was left unsaid is said."""
         if self._behind:
-            self.now(state)
+            self.show()
 
-    def now(self, state: RunState) -> None:
-        self._show(state, "", "", holding=None)
-
-    def ended(self, state: RunState) -> None:
-        self._show(state, "complete", "", holding=None)
-
-    def abandoned(self, state: RunState) -> None:
-        self._show(state, ABANDONED, "", holding=None)
-
-    def waypoint(self, reason: str, state: RunState) -> str:
+    def save_waypoint(self, reason: str) -> str:
         """Save where the run is; the path of the file, or nothing when it could not be written."""
-        with one_at_a_time(self._writer.workspace):
-            saved = self._saved(reason, state)
-            self._show(state, reason, "", holding=None, saved=saved)
+        with one_at_a_time(self._workspace):
+            saved = self._make_waypoint(reason)
+            self.show(reason, saved=saved)
         return self._written(saved["path"])
 
-    def halted(self, reason: str, text: str, state: RunState) -> str:
+    def hold(self, reason: str, text: str) -> str:
         """The run stands still: its waypoint, and in the middle of a phase a holding pattern."""
-        with one_at_a_time(self._writer.workspace):
-            return self._written(self._halted(reason, text, state))
+        with one_at_a_time(self._workspace):
+            stopped = self._budget.budget.state()["stopped"] if reason == STOPPED else None
+            path, saved = stopped["waypoint"] if stopped else "", None
+            if not path:
+                saved = self._make_waypoint(EMERGENCY if reason == STOPPED else reason)
+                path = saved["path"]
+            holding = self._holding(reason, text)
+            self.show(reason, text, holding=holding, saved=saved, path=path)
+        return self._written(path)
 
     def _written(self, path: str) -> str:
         return "" if path in self._unwritten else path
 
-    def _halted(self, reason: str, text: str, state: RunState) -> str:
-        saved = None
-        if reason == STOPPED:
-            stopped = self._budget.budget.state()["stopped"]
-            path = stopped["waypoint"] if stopped else ""
-            if not path:
-                saved = self._saved(EMERGENCY, state)
-        else:
-            saved, path = self._saved(reason, state), ""
-        path = saved["path"] if saved else path
-        holding = self._holding(reason, text, state)
-        self._show(state, reason, text, holding=holding, saved=saved, path=path)
-        return path
-
-    def _show(
+    def show(
         self,
-        state: RunState,
-        reason: str,
-        text: str,
+        reason: str = "",
+        text: str = "",
         *,
-        holding: Holding | None,
+        holding: Holding | None = None,
         saved: Saved | None = None,
         path: str = "",
     ) -> None:
+        """Write the transponder now, with a waypoint and a holding pattern where there are any."""
         self._shown, self._behind = time.monotonic(), False
-        board = self._board(state, reason, text, saved["path"] if saved else path)
+        board = self._board(reason, text, saved["path"] if saved else path)
         command = {"do": "show", "board": board, "holding": holding, "waypoint": saved}
-        outcome = self._writer.execute(
-            *(flight.stream_of(self._run), command),
-            actor=self._actor,
-            now=clock.now(),
-            raise_removed=True,
-        )
-        self._say_unwritten(outcome)
+        self._write(flight.stream_of(self._stream.place.id), command)
 
-    def _say_unwritten(self, outcome: Outcome) -> None:
+    def _write(self, stream: str, command: dict[str, Any]) -> None:
+        """Write a record and its files; say of each file that could not be written why, once."""
+        outcome = self._stream.writer.execute(
+            stream, command, actor=self._stream.actor, now=clock.now(), raise_removed=True
+        )
         for view in outcome["views"]:
             path, reason = view["path"], view["reason"]
             if view["status"] != "failed":
@@ -155,9 +126,8 @@ class Flight:
                 self._unwritten[path] = reason
                 self._warn(f"{path} was not written: {reason}. The record is safe.")
 
-    def _board(self, state: RunState, reason: str, text: str, path: str) -> Board:
-        budget = self._budget.budget.state()
-        counts = runs.count(state)
+    def _board(self, reason: str, text: str, path: str) -> Board:
+        state, budget = self._stream.state, self._budget.budget.state()
         goes_on = not reason or reason in (PHASE_COMPLETE, ABANDONED)
         status = state["status"] if goes_on else "paused"
         waits = [_waits(state, id, key) for id, key in waiting_gates(state)]
@@ -171,8 +141,8 @@ class Flight:
             "leg": state["life"]["number"] if state["life"] else 0,
             "wave": wave_at(state)[1],
             "place": position_of(state),
-            "done": counts["done"],
-            "total": counts["total"],
+            "done": state["done"],
+            "total": state["total"],
             "plans": [_row(id, plan) for id, plan in state["plans"].items()],
             "waits": waits,
             "values": budget["values"],
@@ -185,17 +155,16 @@ class Flight:
         }
 
     def _branch(self) -> str:
-        if not self._writer.workspace.git_dir:
+        if not self._workspace.git_dir:
             return ""
-        found = read_head(self._writer.workspace.root)
+        found = read_head(self._workspace.root)
         commit = found["commit"]
         return f"{found['branch'] or 'detached'} at {commit[:8]}" if commit else ""
 
-    def _saved(self, reason: str, state: RunState) -> Saved:
-        budget, now = self._budget.budget.state(), clock.now()
-        known: FlightState = load(
-            self._writer.workspace.journal, flight, flight.stream_of(self._run)
-        )[0]
+    def _make_waypoint(self, reason: str) -> Saved:
+        state, budget, now = self._stream.state, self._budget.budget.state(), clock.now()
+        stream = flight.stream_of(state["id"])
+        known: FlightState = load(self._workspace.journal, flight, stream)[0]
         return documents.make_waypoint(
             reason,
             trigger={"type": reason, "level": None, "value": None},
@@ -211,15 +180,16 @@ class Flight:
 
     def _taken(self, reason: str, own: str, now: int) -> str:
         """The last name of this second that is taken: by this run, or by the file of another."""
-        taken, root = own, self._writer.workspace.root
+        taken, root = own, self._workspace.root
         while os.path.lexists(
             os.path.join(root, path := documents.path_of_waypoint(reason, now, taken))
         ):
             taken = path
         return taken
 
-    def _holding(self, reason: str, text: str, state: RunState) -> Holding | None:
+    def _holding(self, reason: str, text: str) -> Holding | None:
         """Only in the middle of a phase: at its beginning there is nothing to hold."""
+        state = self._stream.state
         plan, place, phase = plan_at(state), position_of(state), phase_at(state)
         begun = phase is not None and any(
             state["plans"][id]["began_at"] for wave in phase["waves"] for id in wave
@@ -241,26 +211,19 @@ class Flight:
 
     # The logbook
 
-    def summarize(self, state: RunState, id: str, facts: Mapping[str, Any]) -> None:
+    def summarize(self, id: str, facts: Mapping[str, Any]) -> None:
         """A plan's section in the logbook of its phase, once; PILOT-79, AMB-PILOT-29."""
+        state = self._stream.state
         plan = state["plans"][id]
         path = _logbook_of(plan["plan"])
-        worktree = id_of(self._writer.workspace.root)[:8]
-        now = clock.now()
         command = {
             "do": "add",
             "path": path,
             "phase": plan["plan"]["phase"],
             "section": f"{state['id']}/{id}",
-            "text": logbook.section(state, plan, facts, clock.precise(now)),
+            "text": logbook.section(state, plan, facts, clock.precise(clock.now())),
         }
-        outcome = self._writer.execute(
-            *(logbook.stream_of(path, worktree), command),
-            actor=self._actor,
-            now=now,
-            raise_removed=True,
-        )
-        self._say_unwritten(outcome)
+        self._write(logbook.stream_of(path, id_of(self._workspace.root)[:8]), command)
 
 
 def refuse_outside(workspace: Workspace, plans: Iterable[Plan]) -> None:

@@ -17,7 +17,7 @@ from holdfast.kernel.errors import Conflict, HoldfastError, Stopped, StoreAway
 from holdfast.kernel.text import plural
 from holdfast.plans import runs, task_programs
 from holdfast.plans.checkpoints import Checkpoints
-from holdfast.plans.edits import Edited
+from holdfast.plans.edits import PlanTexts
 from holdfast.plans.news import Halted, News
 from holdfast.plans.rules.ready import has_failed, ready, waiting_gates
 from holdfast.plans.rules.run_model import (
@@ -84,19 +84,17 @@ class Runner:
         self.settings = config.load(self.workspace, self.workspace.journal)
         self.jobs = jobs or self.state["options"]["jobs"]
         self.news = News(self.stream, tell)
-        self.budget = RunBudget(self.workspace, self.state, limits or {}, actor=actor)
+        self.budget = RunBudget(self.stream, limits or {})
         self.flight = Flight(
-            *(writer, place.id, self.budget),
-            actor=actor,
-            warn=lambda text: self.news.say("unwritten", text=text),
+            self.stream, self.budget, warn=lambda text: self.news.say("unwritten", text=text)
         )
-        self.worktrees = Worktrees(self.workspace, place.id)
-        self.edited = Edited(self.stream, edited, attendant)
-        self.checkpoints = Checkpoints(self.workspace, self.stream, self.news, actor=actor)
+        self.worktrees = Worktrees(self.stream)
+        self.texts = PlanTexts(self.stream, edited, attendant)
+        self.checkpoints = Checkpoints(self.stream, self.news)
         self.attendant = attendant
         self.on_goals = on_goals
         self.interrupts = interrupts
-        # The starts that this runner made: token, and whose it is.
+        # The starts that this runner made: mark, and whose it is.
         self._starts: dict[str, tuple[str, str]] = {}
         # Plans with whose worktree something is wrong, and what. The next runner looks for itself.
         self._not_given_back: dict[str, str] = {}
@@ -115,7 +113,7 @@ class Runner:
             with one_at_a_time(self.workspace):
                 refuse_alive(self.workspace, runs.paths_of(self.state), but=self.place.id)
                 held.enter_context(lease)
-            left = self.executor.end_leftovers([token for _, _, token in self._at_work()])
+            left = self.executor.end_leftovers([mark for _, _, mark in self._at_work()])
             if left:
                 self.news.say("leftover", text=f"ended {left} processes of a killed run")
             self.place.write_lack("")
@@ -142,18 +140,18 @@ class Runner:
                 self.executor.end(now=True)
                 raise
             self.executor.end()
-            self.flight.ended(self.state)
+            self.flight.show("complete")
             return self.state
 
     # One round
 
     def _begin(self) -> None:
         self._refuse_if_stopped()
-        self.edited.look_at_all()
-        report = self.budget.check(self.state)
+        self.texts.check_all()
+        report = self.budget.check()
         self.news.budget(report)
         self._obey(report["verdict"])
-        self.flight.begun(self.state)
+        self.flight.show()
 
     def _round(self) -> bool:
         """Do what may be done, and wait for what is at work; False at the end of the run."""
@@ -174,10 +172,10 @@ class Runner:
             for ended in self.executor.wait(TICK_SECONDS, self.interrupts.descriptor):
                 self._accept(ended)
             self._say_where()
-            self.flight.keep_current(self.state)
+            self.flight.keep_current()
             self.news.tick(self.executor.last_line, self.budget.cost)
         elif not acts and not answered:
-            self.flight.catch_up(self.state)
+            self.flight.catch_up()
             self._stand_still()
         return True
 
@@ -201,38 +199,37 @@ class Runner:
 
     def _start(self, act: Act) -> None:
         """Write down that a task begins, and only then begin it."""
-        plan = self.state["plans"][act["plan"]]
-        self.edited.look_at(act["plan"])
+        self.texts.check(act["plan"])
         plan = self.state["plans"][act["plan"]]
         if not plan["began_at"]:
             line = AUTONOMOUS if plan["autonomous"] else HUMAN_VERIFY
             text = line.format(phase=plan["plan"]["phase"], plan=plan["plan"]["plan"])
             self.news.say("plan", plan=act["plan"], text=text)
-        folder = self.worktrees.folder_of(self.state, act["plan"])
-        self.budget.spent.works_in(folder)
-        token = new_id()
+        folder = self.worktrees.folder_of(act["plan"])
+        self.budget.spending.add_folder(folder)
+        mark = new_id()
         number = plan["tasks"][act["key"]]["attempts"] + 1
-        log = f"{act['plan'].replace('/', '-')}-{act['key']}-{number}-{token[:4]}.log"
-        text_of = self.edited.text_of(act["plan"])
+        log = f"{act['plan'].replace('/', '-')}-{act['key']}-{number}-{mark[:4]}.log"
+        text_of = self.texts.text_of(act["plan"])
         task = next(one for one in text_of["tasks"] if one["key"] == act["key"])
         job = task_programs.work_of(
-            *(self.state, text_of, task),
-            token=token,
+            *(self.state, text_of, task, self.place),
+            mark=mark,
             log=log,
             folder=folder,
             settings=self.settings,
         )
         self.stream.execute(
-            {"do": "start", "plan": act["plan"], "task": act["key"], "mark": token, "log": log}
+            {"do": "start", "plan": act["plan"], "task": act["key"], "mark": mark, "log": log}
         )
-        self._starts[token] = (act["plan"], act["key"])
+        self._starts[mark] = (act["plan"], act["key"])
         self.executor.start(job)
         self.news.say("start", plan=act["plan"], task=act["key"], text=task["name"])
 
     def _accept(self, ended: Ended) -> None:
         """The end of a start: recorded once, and then the thresholds are looked at."""
         if ended["mark"] in self.checkpoints.mending:
-            self.checkpoints.mended(ended)
+            self.checkpoints.accept_mend(ended)
             return
         plan, key = self._starts[ended["mark"]]
         command: dict[str, Any] = {
@@ -268,11 +265,11 @@ class Runner:
 
     def _say_where(self) -> None:
         """On which machine a task is, once it is known; and why others do not begin."""
-        for token, on in self.executor.placed():
-            if token in self._starts:
-                plan, key = self._starts[token]
+        for mark, on in self.executor.placed():
+            if mark in self._starts:
+                plan, key = self._starts[mark]
                 self.stream.execute(
-                    {"do": "place", "plan": plan, "task": key, "mark": token, "on": on}
+                    {"do": "place", "plan": plan, "task": key, "mark": mark, "on": on}
                 )
                 self.news.say("placed", plan=plan, task=key, text=on)
         if self.executor.waits != self._waits:
@@ -282,9 +279,9 @@ class Runner:
 
     def _check(self) -> None:
         """After every task: thresholds, triggers, and the state in its files; PILOT-58, PILOT-67."""
-        report = self.budget.check(self.state)
+        report = self.budget.check()
         self.news.budget(report)
-        self.flight.changed(self.state)
+        self.flight.note_change()
         self._obey(report["verdict"])
 
     def _obey(self, verdict: str) -> None:
@@ -294,23 +291,23 @@ class Runner:
     def _close(self, act: Act) -> None:
         """A plan is done: its summary is written, what it left in the background is ended, and its work
         tree is given back."""
-        edited = self.edited.too_late(act["plan"])
-        if edited:
-            self.news.say("edited", plan=act["plan"], text=edited)
-        for token, (plan, _) in self._starts.items():
+        edit = self.texts.describe_late_edit(act["plan"])
+        if edit:
+            self.news.say("edited", plan=act["plan"], text=edit)
+        for mark, (plan, _) in self._starts.items():
             if plan == act["plan"]:
-                self.executor.release(token)
-        facts = self.worktrees.give_back(self.state, act["plan"])
-        self.flight.summarize(self.state, act["plan"], facts)
+                self.executor.release(mark)
+        facts = self.worktrees.give_back(act["plan"])
+        self.flight.summarize(act["plan"], facts)
         self.stream.execute({"do": "close", "plan": act["plan"], "facts": facts})
-        self.worktrees.closed(act["plan"])
-        self.flight.changed(self.state)
+        self.worktrees.forget_return(act["plan"])
+        self.flight.note_change()
         left = f"merged from {facts['left']}, which its task checked out" if "left" in facts else ""
         self.news.say("closed", plan=act["plan"], text=left)
 
     def _verify(self, act: Act) -> None:
         """The end of a phase: its waypoint, then its goals; PILOT-68."""
-        saved = self.flight.waypoint(PHASE_COMPLETE, self.state)
+        saved = self.flight.save_waypoint(PHASE_COMPLETE)
         self.news.say("phase", phase=act["phase"], text=saved and f"Waypoint saved: {saved}")
         unmet = task_programs.unmet_goals(
             self.worktrees, self.state, act["phase"], self.settings, self.on_goals
@@ -344,7 +341,7 @@ class Runner:
         gates = [state["plans"][id]["gates"][key]["gate"] for id, key in waiting_gates(state)]
         if not gates:
             raise HoldfastError(f"The run {state['id']} cannot go on.", kind="stuck")
-        self.flight.now(state)
+        self.flight.show()
         if not self.attendant.gates(gates, self.interrupts):
             raise Halted(GATE_WAITS, ", ".join(gates), exit_code=8)
 
@@ -355,7 +352,7 @@ class Runner:
             if gate["status"] != REFUSED:
                 continue
             if self.settings["plan.fix"].strip():
-                folder = self.worktrees.folder_of(self.state, id)
+                folder = self.worktrees.folder_of(id)
                 self.executor.start(self.checkpoints.mend(id, key, folder, self.settings))
                 return
             raise Halted(ISSUES, f"{id}#{key}: {gate['text']}", exit_code=9)
@@ -367,7 +364,7 @@ class Runner:
         types = self.budget.alerts
         if not self.attendant.alerts(self.budget.budget, types, self.interrupts):
             raise Halted(ALERT_WAITS, ", ".join(types), exit_code=8)
-        self._obey(self.budget.check(self.state)["verdict"])
+        self._obey(self.budget.check()["verdict"])
 
     def _refuse_if_interrupted(self) -> None:
         if self.interrupts.count:
@@ -409,12 +406,12 @@ class Runner:
         running = self._at_work()
         self._say_what_ends(halted)
         self.executor.end()
-        for id, key, token in running:
+        for id, key, mark in running:
             why = halted.text or AS_STOPPED
             self.stream.execute(
-                {"do": "lose", "plan": id, "task": key, "mark": token, "why": why[:200]}
+                {"do": "lose", "plan": id, "task": key, "mark": mark, "why": why[:200]}
             )
-        halted.waypoint = self.flight.halted(halted.reason, halted.text, self.state)
+        halted.waypoint = self.flight.hold(halted.reason, halted.text)
         pause = {"reason": halted.reason, "text": halted.text, "waypoint": halted.waypoint}
         self.stream.execute({"do": "pause", **pause})
         self.news.say("paused", text=f"{halted.reason}: {halted.text}")

@@ -16,7 +16,7 @@ from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.errors import Conflict, NotFound, StoreAway
 from holdfast.kernel.lock import WorkspaceLock
 from holdfast.kernel.plain_file import read_plain
-from holdfast.kernel.state import fold, load
+from holdfast.kernel.state import fold, load, load_all
 from holdfast.plans.rules import run as rules
 from holdfast.plans.rules.ready import waiting_gates
 from holdfast.plans.rules.run_model import ASKED, DONE, OVER, SKIPPED
@@ -53,10 +53,9 @@ def every(workspace: Workspace) -> Iterator[RunState]:
     """All runs, the newest first."""
     if not workspace.exists():
         return
-    heads = workspace.journal.heads(rules.STREAMS)
-    found = [load(workspace.journal, rules, head["stream"])[0] for head in heads]
+    found = load_all(workspace.journal, rules, rules.STREAMS)
     yield from sorted(
-        (state for state in found if state["status"]),
+        (state for state, _ in found if state["status"]),
         key=lambda state: (state["begun_at"], state["id"]),
         reverse=True,
     )
@@ -199,7 +198,8 @@ class RunStream:
             now=clock.now(),
             fence=self.fence,
         )
-        _refuse_queued(outcome["queued"])
+        if outcome["queued"]:
+            raise away()
         self.state = fold(rules, self.state, outcome["records"])
         return outcome["records"]
 
@@ -212,11 +212,6 @@ def execute_now(writer: Writer, order: Order, *, actor: str) -> Outcome:
     except StoreAway as error:
         raise (away() if error.kind == "read_only" else error) from error
     return outcome
-
-
-def _refuse_queued(queued: str) -> None:
-    if queued:
-        raise away()
 
 
 def away() -> StoreAway:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from holdfast.plans.executors import TaskWork
     from holdfast.plans.rules.model import Plan, PlanTask
     from holdfast.plans.rules.run_model import PlanRun, RunState
+    from holdfast.plans.runs import RunFolder
     from holdfast.plans.worktrees import Worktrees
     from holdfast.processes.supervisor import Stage
 
@@ -49,8 +50,9 @@ def work_of(
     state: RunState,
     plan: Plan,
     task: PlanTask,
+    place: RunFolder,
     *,
-    token: str,
+    mark: str,
     log: str,
     folder: str,
     settings: Mapping[str, Any],
@@ -70,11 +72,12 @@ def work_of(
     if seconds is None and settings["plan.seconds"]:
         seconds = float(settings["plan.seconds"])
     return {
-        "token": token,
+        "mark": mark,
         "stages": stages,
         "folder": folder,
         "environment": environment(state, plan, task["key"], answers),
-        "log": log,
+        "log": place.log(log),
+        "own": place.jobs,
         "seconds": seconds,
         "needs": task["needs"],
     }
@@ -84,8 +87,9 @@ def fix_of(
     state: RunState,
     plan: PlanRun,
     key: str,
+    place: RunFolder,
     *,
-    token: str,
+    mark: str,
     log: str,
     folder: str,
     settings: Mapping[str, Any],
@@ -97,11 +101,12 @@ def fix_of(
     around = environment(state, text, key, answers)
     around["HOLDFAST_ISSUES"] = gate["text"]
     return {
-        "token": token,
+        "mark": mark,
         "stages": [_shell(FIX, settings["plan.fix"], fix_prompt(text, task, gate["text"]))],
         "folder": folder,
         "environment": around,
-        "log": log,
+        "log": place.log(log),
+        "own": place.jobs,
         "seconds": float(settings["plan.seconds"]) or None,
         "needs": {},
     }
@@ -176,7 +181,7 @@ def unmet_goals(
         f"{plan['id']}: {path} is not there"
         for plan in plans
         for path in _artifacts(plan)
-        if not worktrees.has(state, path)
+        if not worktrees.has_file(path)
     ]
     command = str(settings["plan.goals"]).strip()
     if command:

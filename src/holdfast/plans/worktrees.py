@@ -7,6 +7,7 @@ what it made is merged into it. The branch that you have checked out is not touc
 from __future__ import annotations
 
 import os
+import re
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast.kernel.workspace import Workspace
-    from holdfast.plans.rules.run_model import PlanRun, RunState
+    from holdfast.plans.rules.run_model import PlanRun
+    from holdfast.plans.runs import RunStream
 
 FOLDER = "worktrees"
 HEADS = "refs/heads/"
@@ -44,17 +46,19 @@ class NotGivenBack(Halted):
 class Worktrees:
     """The worktrees of one run; without `--worktrees`, every plan is at work in the run's own."""
 
-    def __init__(self, workspace: Workspace, run: str) -> None:
-        self._workspace = workspace
-        self._run = run
-        self.branch = f"holdfast/{run}"
+    def __init__(self, stream: RunStream) -> None:
+        self._stream = stream
+        self._workspace = stream.writer.workspace
+        self._run = stream.place.id
+        self.branch = f"holdfast/{self._run}"
 
-    def folder_of(self, state: RunState, plan: str) -> str:
+    def folder_of(self, plan: str) -> str:
         """Where a plan's tasks run; made if it is not there yet."""
+        state = self._stream.state
         if not state["options"]["worktrees"]:
             return state["root"]
         path = self.path_of(plan)
-        with self._blamed(plan):
+        with self._blame(plan):
             if not _is_there(path):
                 self._refuse_gone(state["plans"][plan], path)
                 self._make(path, plan)
@@ -62,7 +66,7 @@ class Worktrees:
         return os.path.normpath(os.path.join(path, os.path.relpath(state["root"], top)))
 
     @contextmanager
-    def _blamed(self, plan: str) -> Iterator[None]:
+    def _blame(self, plan: str) -> Iterator[None]:
         """Say of a failure whose it is, and where the work is."""
         try:
             yield
@@ -82,8 +86,9 @@ class Worktrees:
     def path_of(self, plan: str) -> str:
         return os.path.join(self._workspace.tool_folder, FOLDER, self._run, slug(plan))
 
-    def kept(self, state: RunState) -> list[str]:
+    def list_kept(self) -> list[str]:
         """The worktrees that are there."""
+        state = self._stream.state
         if not state["options"].get("worktrees"):
             return []
         paths = [self.path_of(plan) for plan in state["plans"]]
@@ -111,15 +116,15 @@ class Worktrees:
             self._git("update-ref", f"{HEADS}{self.branch}", commit, "0" * len(commit))
         return self.branch
 
-    def give_back(self, state: RunState, plan: str) -> dict[str, Any]:
+    def give_back(self, plan: str) -> dict[str, Any]:
         """Commit what a plan left uncommitted, bring its work together with the others', and remove its
         worktree. Each step can be repeated after a crash."""
-        if not state["options"]["worktrees"]:
+        if not self._stream.state["options"]["worktrees"]:
             return {}
-        with self._blamed(plan):
-            return self._given_back(state, plan)
+        with self._blame(plan):
+            return self._give_back(plan)
 
-    def _given_back(self, state: RunState, plan: str) -> dict[str, Any]:
+    def _give_back(self, plan: str) -> dict[str, Any]:
         path = self.path_of(plan)
         facts: dict[str, Any] = {"branch": self.branch}
         if _is_there(path):
@@ -135,7 +140,7 @@ class Worktrees:
                 facts["left"] = on.removeprefix(HEADS) or "a detached HEAD"
             self._remove(path)
         elif not os.path.exists(path + RETURNED):
-            self._refuse_gone(state["plans"][plan], path)
+            self._refuse_gone(self._stream.state["plans"][plan], path)
         if own and not os.path.isdir(path):
             self._git("update-ref", "-d", f"{HEADS}{self._branch_of(plan)}", own)
         return {**facts, "commit": self._commit_of(self.branch)}
@@ -147,7 +152,7 @@ class Worktrees:
         if run_git(self._workspace.root, "worktree", "remove", path).code != 0:
             os.unlink(path + RETURNED)
 
-    def closed(self, plan: str) -> None:
+    def forget_return(self, plan: str) -> None:
         """The plan is closed in the journal: the note about its worktree has done its work."""
         with suppress(OSError):
             os.unlink(self.path_of(plan) + RETURNED)
@@ -183,8 +188,9 @@ class Worktrees:
                     f"{self.branch} is checked out in {where}; check out another branch there"
                 )
 
-    def has(self, state: RunState, path: str) -> bool:
+    def has_file(self, path: str) -> bool:
         """Whether a file is part of what the run made."""
+        state = self._stream.state
         if not state["options"]["worktrees"]:
             return os.path.exists(os.path.join(state["root"], path))
         top = self._git("rev-parse", "--show-toplevel")
@@ -197,17 +203,21 @@ class Worktrees:
         return run_git(self._workspace.root, *asked).output.decode().strip()
 
     def _git(self, *words: str) -> str:
-        return git(self._workspace.root, *words, seconds=SECONDS, as_the_user=True).decode().strip()
+        return user_git(self._workspace.root, *words).decode().strip()
+
+
+def user_git(path: str, *words: str) -> bytes:
+    """Run git with the programs that its configuration names, and with time for a large repository."""
+    return git(path, *words, seconds=SECONDS, as_the_user=True)
 
 
 def commit_rest(path: str, plan: str, run: str) -> None:
     """Commit what a plan's tasks left uncommitted in its work tree."""
     if not git(path, "status", "--porcelain", "-z", "--untracked-files=all", seconds=SECONDS):
         return
-    git(path, "add", "--all", seconds=SECONDS, as_the_user=True)
+    user_git(path, "add", "--all")
     message = f"plan({plan}): what was not committed\n\n{TRAILER}: {run}\n"
-    words = ("commit", "--quiet", "--no-verify", "--message", message)
-    git(path, *_identity(path), *words, seconds=SECONDS, as_the_user=True)
+    user_git(path, *_identity(path), "commit", "--quiet", "--no-verify", "--message", message)
 
 
 def _identity(path: str) -> tuple[str, ...]:
@@ -227,10 +237,7 @@ def _is_there(path: str) -> bool:
 
 def slug(plan: str) -> str:
     """A name for a folder and a branch; another for every plan."""
-    plain = "".join(
-        letter if letter.isascii() and (letter.isalnum() or letter == "_") else "-"
-        for letter in plan
-    )
+    plain = re.sub(r"[^A-Za-z0-9_]", "-", plan)
     if plain == plan.replace("/", "-", 1) and len(plain) <= 40:
         return plain
     return f"{plain[:40].strip('-')}-{id_of(plan)[:6]}"

@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING
 from holdfast.kernel import clock
 from holdfast.kernel.arguments import checks_arguments
 from holdfast.rfc import bootstrap as bootstrapping
-from holdfast.rfc.init import InitRequest, InitResult, close, init
+from holdfast.rfc.init import InitResult, close, init
 from holdfast.rfc.reader import RfcContext
 from holdfast.rfc.rules.model import stream_of
-from holdfast.rfc.transition import TransitionRequest, TransitionResult, transition
-from holdfast.rfc.write import Answers, WriteRequest, WriteResult, ask, write
+from holdfast.rfc.write import (
+    Answers,
+    TransitionRequest,
+    TransitionResult,
+    WriteRequest,
+    WriteResult,
+    ask,
+    transition,
+    write,
+)
 
 if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
@@ -34,8 +42,7 @@ class Rfc:
 
     def begin(self, *, title: str = "", strictness: str = "standard") -> InitResult:
         """Make its folder and files, in the phase discover."""
-        request = InitRequest(id=self.id, title=title, strictness=strictness)
-        return init(self._context(), request)
+        return init(self._context(), self.id, title=title, strictness=strictness)
 
     def prompt(self, group: str) -> str:
         """The questions for `discover`, `design`, `gate-b` or `review`."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -358,10 +359,7 @@ def _compose(found: Bootstrap, where: str, later: Sequence[str]) -> str:
 
 def _fence(text: str) -> list[str]:
     """A text between fences that are longer than any run of backticks in it."""
-    longest = run = 0
-    for letter in text:
-        run = run + 1 if letter == "`" else 0
-        longest = max(longest, run)
+    longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * max(SHORTEST_FENCE, longest + 1)
     return [f"{fence}data", *text.rstrip("\n").split("\n"), fence]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.kernel import clock
@@ -46,13 +45,6 @@ strictness: {strictness}
 """
 
 
-@dataclass(frozen=True, kw_only=True)
-class InitRequest:
-    id: str
-    title: str = ""
-    strictness: str = "standard"
-
-
 class InitResult(TypedDict):
     """A new RFC, and which of its files existed before."""
 
@@ -63,25 +55,26 @@ class InitResult(TypedDict):
     outcome: Outcome
 
 
-def init(context: RfcContext, request: InitRequest) -> InitResult:
+def init(
+    context: RfcContext, id: str, *, title: str = "", strictness: str = "standard"
+) -> InitResult:
     """Begin an RFC in DISCOVER. Files that its author wrote before are kept."""
-    stream = stream_of(request.id)
-    strictness = request.strictness.lower()
+    stream = stream_of(id)
+    strictness = strictness.lower()
     kept: list[str] = []
     with Reader(context.workspace) as reader:
-        is_gone = reader.is_gone(request.id)
-    if strictness in STRICTNESS and (is_gone or not _exists(context, request.id)):
-        kept = _make_files(context, request)
+        is_gone = reader.is_gone(id)
+    if strictness in STRICTNESS and (is_gone or not _exists(context, id)):
+        kept = _make_files(context, id, title, strictness)
     command = {"do": "begin", "strictness": strictness, "anew": is_gone}
     writer = open_writer(context.workspace)
     outcome = writer.execute(
         stream, command, actor=context.actor, now=context.now, raise_removed=is_gone
     )
-    folder = path_of(request.id, "")
     return {
-        "id": request.id,
+        "id": id,
         "strictness": strictness,
-        "folder": folder,
+        "folder": path_of(id, ""),
         "kept": kept,
         "outcome": outcome,
     }
@@ -112,22 +105,22 @@ def _exists(context: RfcContext, id: str) -> bool:
     return known
 
 
-def _make_files(context: RfcContext, request: InitRequest) -> list[str]:
+def _make_files(context: RfcContext, id: str, title: str, strictness: str) -> list[str]:
     """Make the author's files before the first record, so that a killed init can be repeated."""
     text = SKELETON.format(
         template=state_file.TEMPLATE_ID,
         version=state_file.TEMPLATE_VERSION,
-        strictness=request.strictness.lower(),
+        strictness=strictness,
         date=clock.stamp(context.now)[:10].replace("-", ""),
-        title=" ".join((request.title or request.id).split()),
+        title=" ".join((title or id).split()),
     )
     kept = []
     try:
         for folder in (".debug", ".reviews"):
-            target = target_of(context.workspace, path_of(request.id, folder))
+            target = target_of(context.workspace, path_of(id, folder))
             os.makedirs(target, exist_ok=True)
         for name, content in ((RFC_FILE, text), (EVIDENCE_FILE, EVIDENCE)):
-            target = target_of(context.workspace, path_of(request.id, name))
+            target = target_of(context.workspace, path_of(id, name))
             try:
                 with open(target, "x", encoding="utf-8") as file:
                     file.write(content)
@@ -136,7 +129,7 @@ def _make_files(context: RfcContext, request: InitRequest) -> list[str]:
     except (FileExistsError, NotADirectoryError) as error:
         raise NotAllowed(f"{error.filename} is in the way: it is no folder.") from None
     except OSError as error:
-        raise from_os_error(error, f"making {path_of(request.id, '')}") from error
+        raise from_os_error(error, f"making {path_of(id, '')}") from error
     return kept
 
 

@@ -37,6 +37,7 @@ from holdfast.rfc.rules.model import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from holdfast.journal.interface import Journal, ViewRow
@@ -153,9 +154,7 @@ class Reader:
             except (Unreadable, Unparsable) as problem:
                 problems.append(f"{path}: {problem}")
                 continue
-            for kind, body in edits:
-                event: Any = {"id": "", "kind": kind, "body": body, "at": "", "actor": ""}
-                state = rules.apply(state, event)
+            state = state_after(state, edits)
         return state, problems
 
     # Files
@@ -214,6 +213,14 @@ class Reader:
         except (OSError, Unreadable, ValueError) as problem:
             warnings.append(f"{EVIDENCE_FILE} cannot be counted: {_reason(problem)}.")
         return found, warnings
+
+
+def state_after(state: RfcState, records: Sequence[tuple[str, Any]]) -> RfcState:
+    """The state after records that are not committed."""
+    for kind, body in records:
+        event: Any = {"id": "", "kind": kind, "body": body, "at": "", "actor": ""}
+        state = rules.apply(state, event)
+    return state
 
 
 def _count_items(content: bytes) -> int:

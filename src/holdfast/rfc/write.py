@@ -1,15 +1,16 @@
-"""Write a checkpoint: ask the questions of a group, take the answers, write both files."""
+"""Write a checkpoint, from the questions of a group to both files, and move an RFC from phase to phase."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from holdfast.kernel import config
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
-from holdfast.kernel.state import fold
 from holdfast.kernel.views.files import Unreadable
+from holdfast.rfc.bootstrap import read_review
 from holdfast.rfc.init import adopt
-from holdfast.rfc.reader import VIEWS, Reader, RfcContext
+from holdfast.rfc.reader import VIEWS, Reader, RfcContext, state_after
 from holdfast.rfc.rules import budget, document, questions, state_file
 from holdfast.rfc.rules import rfc as rules
 from holdfast.rfc.rules.document import Parsed
@@ -18,20 +19,23 @@ from holdfast.rfc.rules.model import (
     GATE_B,
     GROUPS,
     STATE_FILE,
+    BootstrapError,
     heading_of,
     path_of,
+    rounds_of,
     stream_of,
     unknown,
     version_of,
     word_of,
 )
-from holdfast.rfc.rules.transitions import group_for
+from holdfast.rfc.rules.transitions import TRANSITIONS, advise, group_for, is_done
 from holdfast.streams import open_writer
 
 if TYPE_CHECKING:
     from holdfast.kernel.commit import Outcome
     from holdfast.kernel.workspace import Workspace
     from holdfast.rfc.rules.model import RfcState
+    from holdfast.rfc.rules.transitions import Advice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +77,33 @@ class WriteResult(TypedDict):
     outcome: Outcome | None
 
 
+@dataclass(frozen=True, kw_only=True)
+class TransitionRequest:
+    """A transition by its name. `answers` writes the group of the phase in the same step."""
+
+    id: str = ""
+    name: str
+    to: str = ""
+    restart: bool | None = None
+    pressure: int | None = None
+    answers: Answers | None = None
+    dry_run: bool = False
+    accept_versions: bool = False
+
+
+class TransitionResult(TypedDict):
+    """What a transition did, and what it asks for. `owed` is the group still to be written."""
+
+    id: str
+    advice: Advice
+    owed: str
+    round: int
+    repeated: bool
+    written: WriteResult | None
+    warnings: list[str]
+    outcome: Outcome | None
+
+
 def ask(workspace: Workspace, group: str, id: str = "") -> Questions:
     """The questions of a group for an RFC."""
     if group not in GROUPS:
@@ -92,26 +123,104 @@ def ask(workspace: Workspace, group: str, id: str = "") -> Questions:
 def write(context: RfcContext, request: WriteRequest) -> WriteResult:
     """Make the answers fit without losing a word and write both files, or refuse them."""
     with Reader(context.workspace) as reader:
-        state = enter(context, reader, request.id, request.dry_run, request.accept_versions)
-        command, warnings = command_for(reader, state, request.group, request.answers)
+        state = _enter(context, reader, request)
+        command, warnings = _command_for(reader, state, request.group, request.answers)
         if request.dry_run:
-            return result_of(preview(state, command, context.now), warnings, None)
-        outcome, kept = execute(context, state["id"], command)
+            records = rules.decide(state, command, context.now).records
+            return _result_of(state_after(state, records), warnings, None)
+        outcome, kept = _execute(context, state["id"], command)
         after = state if outcome["queued"] else reader.stored(state["id"])[0]
-        return result_of(after, [*kept, *warnings], outcome)
+        return _result_of(after, [*kept, *warnings], outcome)
 
 
-# Steps that writing shares with transitions
+def transition(context: RfcContext, request: TransitionRequest) -> TransitionResult:
+    """Leave a phase: change state.json, and write the answers if they are given."""
+    with Reader(context.workspace) as reader:
+        state = _enter(context, reader, request)
+        command: dict[str, Any] = {
+            "do": "move",
+            "name": request.name,
+            "to": request.to,
+            "restart": request.restart,
+            "pressure": request.pressure,
+            "threshold": int(config.load(context.workspace)["rfc.pressure"]),
+            "answers": None,
+        }
+        repeated = is_done(state, request.name)
+        advice = None if repeated else advise(state, command)
+        given: list[str] = []
+        if request.answers is not None:
+            exits = TRANSITIONS[request.name].exits
+            if not exits:
+                raise Usage(f"{request.name} is no trigger point: there is nothing to answer.")
+            command["answers"], given = _command_for(reader, state, exits, request.answers)
+        outcome: Outcome | None = None
+        warnings: list[str] = []
+        if request.dry_run:
+            after = state_after(state, rules.decide(state, command, context.now).records)
+            taken = version_of(after["fields"]) > version_of(state["fields"])
+        else:
+            outcome, warnings = _execute(context, state["id"], command)
+            queued = bool(outcome["queued"])
+            after = state if queued else reader.stored(state["id"])[0]
+            kinds = {record["kind"] for record in outcome["records"]}
+            # Another process may have made the transition since we read the state.
+            repeated = "moved" not in kinds and not queued
+            taken = "written" in kinds or queued
+        if repeated or advice is None:
+            advice = _repeated_advice(after, request.name)
+        if advice["restart"]:
+            warnings += _check_restart(reader, after)
+        written = _result_of(after, given, outcome) if command["answers"] and taken else None
+    return {
+        "id": state["id"],
+        "advice": advice,
+        "owed": after["move"]["owed"] if after["move"] else "",
+        "round": rounds_of(after["fields"]),
+        "repeated": repeated,
+        "written": written,
+        "warnings": warnings,
+        "outcome": outcome,
+    }
 
 
-def enter(
-    context: RfcContext, reader: Reader, id: str, dry_run: bool, accept_versions: bool
+def _repeated_advice(state: RfcState, name: str) -> Advice:
+    """A repeated transition asks for the same as the first time."""
+    move = state["move"]
+    assert move is not None
+    return {
+        "transition": name,
+        "source": move["to"],
+        "target": move["to"],
+        "group": move["owed"],
+        "write": bool(move["owed"]),
+        "restart": move["restart"],
+        "why": "made already",
+    }
+
+
+def _check_restart(reader: Reader, state: RfcState) -> list[str]:
+    """Warn if the bootstrap after the restart would fail, while this context can still repair it."""
+    if not rounds_of(state["fields"]):
+        return []
+    try:
+        read_review(reader, state["id"])
+    except BootstrapError as refusal:
+        return [f"After the restart, {refusal.message} Write it before you restart."]
+    return []
+
+
+# Steps that both share
+
+
+def _enter(
+    context: RfcContext, reader: Reader, request: WriteRequest | TransitionRequest
 ) -> RfcState:
     """Find the RFC, check that its files fit together, take them over if they have no record."""
-    id = reader.find(id)
-    if not accept_versions:
+    id = reader.find(request.id)
+    if not request.accept_versions:
         _check_versions(reader, id)
-    if not dry_run:
+    if not request.dry_run:
         adopt(context, reader, id)
     state, _ = reader.state(id)
     if not state["fields"]:
@@ -121,7 +230,7 @@ def enter(
     return state
 
 
-def command_for(
+def _command_for(
     reader: Reader, state: RfcState, group: str, answers: Answers
 ) -> tuple[dict[str, Any], list[str]]:
     """The command that writes these answers, and warnings."""
@@ -144,7 +253,7 @@ def command_for(
     return {**command, "sections": sections, "artifacts": artifacts}, warnings
 
 
-def execute(context: RfcContext, id: str, command: dict[str, Any]) -> tuple[Outcome, list[str]]:
+def _execute(context: RfcContext, id: str, command: dict[str, Any]) -> tuple[Outcome, list[str]]:
     """Commit a command. The warnings name files that could not be read and are in quarantine."""
     workspace, stream = context.workspace, stream_of(id)
     writer = open_writer(workspace)
@@ -164,17 +273,7 @@ def execute(context: RfcContext, id: str, command: dict[str, Any]) -> tuple[Outc
     ]
 
 
-def preview(state: RfcState, command: dict[str, Any], now: int) -> RfcState:
-    """The state after a command, without committing it."""
-    events: list[Any] = [
-        {"id": "", "kind": kind, "body": body, "at": "", "actor": ""}
-        for kind, body in rules.decide(state, command, now).records
-    ]
-    after: RfcState = fold(rules, state, events)
-    return after
-
-
-def result_of(after: RfcState, warnings: list[str], outcome: Outcome | None) -> WriteResult:
+def _result_of(after: RfcState, warnings: list[str], outcome: Outcome | None) -> WriteResult:
     text = document.write(after) if after["meta"]["last_phase"] else ""
     records = outcome["records"] if outcome else []
     written = [one["body"] for one in records if one["kind"] == "written" and one["body"]]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.plans.cluster.address import Certificates
+from holdfast.plans.executors import Certificates
 from tests.journal.postgres import conftest as postgres
 from tests.journal.postgres.test_tls import authority, issue
 from tests.plans import conftest as plans

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.kernel.errors import Usage
-from holdfast.plans.cluster.address import Certificates, read
+from holdfast.plans.executors import Certificates, read_address
 from holdfast.processes.distribution import install_command
 from tests.cli.conftest import Holdfast
 from tests.plans.world import World, auto
@@ -30,7 +30,7 @@ NONE = Certificates()
     ],
 )
 def test_an_address_is_read(on: str, address: str) -> None:
-    assert read(on, NONE) == address
+    assert read_address(on, NONE) == address
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_an_address_is_read(on: str, address: str) -> None:
 )
 def test_a_plain_connection_to_another_machine_is_refused_with_the_reason(on: str) -> None:
     with pytest.raises(Usage, match="pickled code") as refused:
-        read(on, NONE)
+        read_address(on, NONE)
     assert refused.value.exit_code == 2
     assert "tls://" in refused.value.hint
 
@@ -73,7 +73,7 @@ def test_a_plain_connection_to_another_machine_is_refused_with_the_reason(on: st
 )
 def test_what_is_no_address_is_refused(on: str) -> None:
     with pytest.raises(Usage):
-        read(on, NONE)
+        read_address(on, NONE)
 
 
 def test_certificates_come_all_three_and_only_with_tls(tmp_path: Path) -> None:
@@ -87,8 +87,8 @@ def test_certificates_come_all_three_and_only_with_tls(tmp_path: Path) -> None:
         ("tls://host", Certificates(some, some, missing)),
     ):
         with pytest.raises(Usage):
-            read(on, certificates)
-    assert read("tls://host", Certificates(some, some, some)) == "tls://host:8786"
+            read_address(on, certificates)
+    assert read_address("tls://host", Certificates(some, some, some)) == "tls://host:8786"
 
 
 def test_the_command_line_refuses_and_leaves_no_run_behind(

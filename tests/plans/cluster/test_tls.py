@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.plans.cluster.address import Certificates
+from holdfast.plans.executors import Certificates
 from tests.cli.conftest import Holdfast
 from tests.plans.cluster.world import Cluster, Nursery
 from tests.plans.world import World, auto

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel import config
 from holdfast.kernel.errors import HoldfastError
-from holdfast.plans.cluster.address import Certificates
 from holdfast.plans.cluster.link import Link
-from holdfast.plans.executors import executor_of
-from holdfast.plans.news import Interrupts, Unattended
+from holdfast.plans.executors import Certificates, executor_of
+from holdfast.plans.news import Attendant, Interrupts
 from holdfast.plans.runner import Runner
 from holdfast.plans.runs import RunFolder
 from tests.plans.world import World, wait_for
@@ -137,7 +136,7 @@ class ClusterWorld(World):
             executor_of(self.link, self.writer, place, self.state(), settings),
             actor="tester",
             tell=lambda event, *_: self.events.append(event) if event["event"] != "tick" else None,
-            attendant=attendant or Unattended(),
+            attendant=attendant or Attendant(),
             interrupts=options.pop("interrupts", None) or Interrupts(),
             **options,
         )

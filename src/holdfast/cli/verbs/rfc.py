@@ -15,20 +15,18 @@ from holdfast.cli.parser import Verbs, verb
 from holdfast.cli.terminal import ago, safe, style, table, text_from
 from holdfast.kernel.text import plural
 from holdfast.rfc.bootstrap import bootstrap
-from holdfast.rfc.init import InitRequest, close, init
+from holdfast.rfc.init import close, init
 from holdfast.rfc.lint import Remark, lint
 from holdfast.rfc.reader import RfcContext
 from holdfast.rfc.rules.model import GROUPS, MOST_LINES, STRICTNESS, heading_of, word_of
 from holdfast.rfc.rules.questions import LARGEST_ANSWERS
 from holdfast.rfc.rules.transitions import TRANSITIONS
 from holdfast.rfc.summary import list_rfcs, show
-from holdfast.rfc.transition import TransitionRequest, transition
-from holdfast.rfc.write import Answers, WriteRequest, ask, write
+from holdfast.rfc.write import Answers, TransitionRequest, WriteRequest, ask, transition, write
 
 if TYPE_CHECKING:
     from holdfast.rfc.summary import RfcDetails, RfcRow
-    from holdfast.rfc.transition import TransitionResult
-    from holdfast.rfc.write import WriteResult
+    from holdfast.rfc.write import TransitionResult, WriteResult
 
 
 VERBS = {
@@ -68,7 +66,7 @@ def init_command(call: Call, id: str, title: str, strictness: str) -> Reply:
 
     Files that exist in that folder are kept.
     """
-    begun = init(context_of(call), InitRequest(id=id, title=title, strictness=strictness))
+    begun = init(context_of(call), id, title=title, strictness=strictness)
     warn_of_views(begun["outcome"])
     lines = [f"{begun['folder']} is ready: discover, {strictness}."]
     lines += [f"Kept as it was: {name}" for name in begun["kept"]]

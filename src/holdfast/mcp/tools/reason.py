@@ -7,12 +7,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from holdfast.mcp.call import ToolAnswer, ToolCall, needed
-from holdfast.rfc import transition as transitions
 from holdfast.rfc.bootstrap import bootstrap
 from holdfast.rfc.reader import RfcContext
 from holdfast.rfc.rules.transitions import TRANSITIONS
-from holdfast.rfc.transition import TransitionRequest
-from holdfast.rfc.write import Answers, WriteRequest, ask, write
+from holdfast.rfc.write import Answers, TransitionRequest, WriteRequest, ask, transition, write
 
 Do = Literal["questions", "write", "transition", "bootstrap"]
 Group = Literal["discover", "design", "gate-b", "review"]
@@ -71,7 +69,7 @@ def _write(call: ToolCall, request: WriteRequest) -> ToolAnswer:
 
 def _move(call: ToolCall, request: TransitionRequest) -> ToolAnswer:
     call.refuse_stopped()
-    done = transitions.transition(_context(call), request)
+    done = transition(_context(call), request)
     if done["outcome"] is not None and done["outcome"]["queued"]:
         return ToolAnswer([_QUEUED], {"id": done["id"], "queued": done["outcome"]["queued"]})
     advice = done["advice"]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from holdfast.git.run import git
 from holdfast.git.run import run as run_git
 from holdfast.kernel.errors import HoldfastError, Usage
-from holdfast.plans.worktrees import SECONDS, commit_rest, slug
+from holdfast.plans.cluster.worker import FETCH, PUSH
+from holdfast.plans.worktrees import SECONDS, commit_rest, slug, user_git
 
 if TYPE_CHECKING:
     from holdfast.plans.cluster.worker import WorkSource
@@ -36,8 +37,7 @@ class Courier:
         commit = git(top, "rev-parse", "HEAD").decode().strip()
         ref = f"{REFS}/{self._run}/{slug(plan)}/base"
         if self._pushed.get(plan) != commit:
-            words = ("push", "--quiet", "--force", "--no-verify")
-            git(top, *words, self.remote(), f"{commit}:{ref}", seconds=SECONDS, as_the_user=True)
+            user_git(top, *PUSH, self.remote(), f"{commit}:{ref}")
             self._pushed[plan] = commit
         return {
             "remote": self.remote(),
@@ -55,16 +55,8 @@ class Courier:
             return
         result = source["result"]
         self._kept.add(result)
-        words = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--force")
-        git(
-            folder,
-            *words,
-            source["remote"],
-            f"{result}:{result}",
-            seconds=SECONDS,
-            as_the_user=True,
-        )
-        git(folder, "merge", "--quiet", "--ff-only", commit, seconds=SECONDS, as_the_user=True)
+        user_git(folder, *FETCH, source["remote"], f"{result}:{result}")
+        user_git(folder, "merge", "--quiet", "--ff-only", commit)
         git(folder, "update-ref", "-d", result)
         self._kept.discard(result)
 

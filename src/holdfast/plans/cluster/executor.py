@@ -110,17 +110,16 @@ class ClusterExecutor:
             "run": self._place.id,
             "runner": self._runner,
             "work": {**work, "environment": _own(work["environment"])},
-            "log": self._place.log(work["log"]),
             "shared": self._shared(),
             "source": None,
         }
-        started = self._starts[work["token"]] = _Start(order)
+        started = self._starts[work["mark"]] = _Start(order)
         if self._is_apart and self._courier is not None:
             plan = started.task.partition("#")[0]
             try:
-                order["source"] = self._courier.send(work["folder"], plan, work["token"])
+                order["source"] = self._courier.send(work["folder"], plan, work["mark"])
             except HoldfastError as error:
-                self._end(ended_of(work["token"], NOT_STARTED, error.message))
+                self._end(ended_of(work["mark"], NOT_STARTED, error.message))
                 return
         self._send(started)
 
@@ -130,8 +129,10 @@ class ClusterExecutor:
 
     def wait(self, seconds: float, *others: int) -> list[Ended]:
         self._keep_in_touch()
-        select.select([self._link.bell, *others], [], [], 0.0 if self._ended else seconds)
-        for mark, answer in self._link.arrived():
+        select.select(
+            [self._link.wake_descriptor, *others], [], [], 0.0 if self._ended else seconds
+        )
+        for mark, answer in self._link.take_ends():
             self._take(mark, answer)
         self._follow()
         ended, self._ended = self._ended, []
@@ -190,9 +191,10 @@ class ClusterExecutor:
         """What a task said on another disk, redacted by the rules of this one."""
         if answer["log"] is None:
             return
-        os.makedirs(os.path.dirname(order["log"]), 0o700, exist_ok=True)
+        log = order["work"]["log"]
+        os.makedirs(os.path.dirname(log), 0o700, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        descriptor = os.open(order["log"], flags, 0o600)
+        descriptor = os.open(log, flags, 0o600)
         try:
             if answer["left_out"]:
                 left_out = f"[{answer['left_out']} bytes of output are left out here]\n"
@@ -207,8 +209,8 @@ class ClusterExecutor:
 
     # Where it stands
 
-    def last_line(self, token: str) -> str:
-        started = self._starts.get(token)
+    def last_line(self, mark: str) -> str:
+        started = self._starts.get(mark)
         return started.line if started else ""
 
     def placed(self) -> list[tuple[str, str]]:
@@ -217,7 +219,7 @@ class ClusterExecutor:
 
     def _follow(self) -> None:
         """What workers told us of starts that go on; and why others do not begin."""
-        for told in self._link.told():
+        for told in self._link.take_reports():
             started = self._starts.get(told["mark"])
             if started is None or told["run"] != self._place.id:
                 continue
@@ -263,10 +265,10 @@ class ClusterExecutor:
 
     # Ends
 
-    def release(self, token: str) -> None:
-        if token in self._left:
-            self._end_there([token], now=False)
-            self._left.discard(token)
+    def release(self, mark: str) -> None:
+        if mark in self._left:
+            self._end_there([mark], now=False)
+            self._left.discard(mark)
 
     def end(self, *, now: bool = False) -> list[Ended]:
         """End everything, here and there. Out of reach, workers end it without us."""

@@ -8,21 +8,22 @@ import pkgutil
 import socket
 import threading
 from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from distributed import Client, Future, Security
 
 from holdfast.kernel.errors import HoldfastError, NotAllowed, StoreAway, Usage
-from holdfast.plans.cluster.address import SAFE, SECURE
 from holdfast.plans.cluster.worker import TOPIC, carry_out, key_of
+from holdfast.plans.executors import CERTIFICATES_HINT, SECURE
 from holdfast.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from holdfast.plans.cluster.address import Certificates
     from holdfast.plans.cluster.worker import WorkAnswer, Worker, WorkOrder
+    from holdfast.plans.executors import Certificates
 
 CONNECT_SECONDS = 10.0
 # For what the scheduler, or all workers, are asked beside the tasks.
@@ -45,9 +46,9 @@ class Link:
         # What came in on Dask's own thread: ends of starts, and where those are that go on.
         self._arrived: deque[tuple[str, WorkAnswer | BaseException]] = deque()
         self._told: deque[Mapping[str, str]] = deque()
-        self.bell, self._rope = os.pipe()
-        os.set_blocking(self._rope, False)
-        os.set_blocking(self.bell, False)
+        self.wake_descriptor, self._wake_writer = os.pipe()
+        os.set_blocking(self._wake_writer, False)
+        os.set_blocking(self.wake_descriptor, False)
 
     @property
     def is_open(self) -> bool:
@@ -76,16 +77,16 @@ class Link:
                 name="holdfast",
             )
         except (OSError, TimeoutError, ValueError) as error:
-            raise self._in_our_words(error) from error
+            raise self._translate(error) from error
         self._connection = self._client.scheduler_comm
-        self._client.subscribe_topic(TOPIC, self._hear)
+        self._client.subscribe_topic(TOPIC, self._take_report)
 
-    def _in_our_words(self, error: BaseException) -> HoldfastError:
+    def _translate(self, error: BaseException) -> HoldfastError:
         text = f"{error} {error.__cause__ or ''}"
         if "certificate" in text.lower() or "ssl" in text.lower():
             return NotAllowed(
                 f"The scheduler at {self.address} and we do not trust each other's certificates.",
-                hint=f"Both must be signed by the one authority that both name. {SAFE}",
+                hint=f"Both must be signed by the one authority that both name. {CERTIFICATES_HINT}",
                 kind="certificate",
             )
         return StoreAway(
@@ -119,7 +120,7 @@ class Link:
         except ImportError as error:
             return error
         except (OSError, TimeoutError, ValueError, AttributeError) as error:
-            raise self._in_our_words(error) from error
+            raise self._translate(error) from error
 
     # Starts
 
@@ -129,7 +130,7 @@ class Link:
         client = self._client
         if not self.is_open:
             return False
-        mark, needs = order["work"]["token"], dict(order["work"]["needs"])
+        mark, needs = order["work"]["mark"], dict(order["work"]["needs"])
         try:
             future = client.submit(
                 carry_out,
@@ -149,26 +150,19 @@ class Link:
         return True
 
     async def _follow(self, mark: str, future: Any, client: Any) -> None:
-        """On Dask's thread: wait for an end, and ring."""
+        """On Dask's thread: wait for an end, and wake the runner."""
         try:
             answer = await client.gather(future, asynchronous=True)
         except BaseException as error:
             answer = error
         self._arrived.append((mark, answer))
-        self.ring()
+        with suppress(BlockingIOError):  # the pipe is full: the runner wakes up already
+            os.write(self._wake_writer, b"!")
 
-    def ring(self) -> None:
-        try:
-            os.write(self._rope, b"!")
-        except BlockingIOError:
-            pass  # it rings already
-
-    def arrived(self) -> list[tuple[str, WorkAnswer | BaseException]]:
+    def take_ends(self) -> list[tuple[str, WorkAnswer | BaseException]]:
         """The ends that came in since we last asked."""
-        try:
-            os.read(self.bell, 4096)
-        except BlockingIOError:
-            pass
+        with suppress(BlockingIOError):
+            os.read(self.wake_descriptor, 4096)
         found = []
         while self._arrived:
             mark, answer = self._arrived.popleft()
@@ -176,14 +170,14 @@ class Link:
             found.append((mark, answer))
         return found
 
-    def told(self) -> list[Mapping[str, str]]:
+    def take_reports(self) -> list[Mapping[str, str]]:
         """What workers said of starts that go on."""
         found = []
         while self._told:
             found.append(self._told.popleft())
         return found
 
-    def _hear(self, event: Any) -> None:
+    def _take_report(self, event: Any) -> None:
         message = event[1]
         if isinstance(message, dict) and "mark" in message:
             self._told.append(message)
@@ -258,8 +252,8 @@ class Link:
 
     def close(self) -> None:
         self.drop()
-        os.close(self.bell)
-        os.close(self._rope)
+        os.close(self.wake_descriptor)
+        os.close(self._wake_writer)
 
 
 def _close(client: Any) -> None:
@@ -284,13 +278,13 @@ def _security(address: str, certificates: Certificates) -> Any:
     if not security.tls_ca_file:
         raise Usage(
             "tls:// needs certificates: the CA to trust, and our own.",
-            hint=f"Give --tls-ca, --tls-cert and --tls-key, or set Dask's own. {SAFE}",
+            hint=f"Give --tls-ca, --tls-cert and --tls-key, or set Dask's own. {CERTIFICATES_HINT}",
             kind="no_certificates",
         )
     return security
 
 
-def hush() -> None:
+def silence_dask() -> None:
     """For our own program only: Dask reports every broken connection, and so do we."""
     for name in ("distributed", *(f"distributed.{one}" for one in NOISY), "tornado.application"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)

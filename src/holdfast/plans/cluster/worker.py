@@ -18,7 +18,7 @@ from holdfast.git.run import run as run_git
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.plain_file import read_plain
-from holdfast.plans.worktrees import SECONDS, commit_rest
+from holdfast.plans.worktrees import commit_rest, user_git
 from holdfast.processes.supervisor import NOT_STARTED, ended_of
 from holdfast.processes.supervisor_process import ProgramsApart
 from holdfast.version import __version__
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from holdfast.processes.supervisor import Ended
 
 TREES = "trees"
+FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--force")
+PUSH = ("push", "--quiet", "--force", "--no-verify")
 _lock = threading.Lock()
 _in_use: set[str] = set()
 OWN = "holdfast"
@@ -62,13 +64,12 @@ class WorkSource(TypedDict):
 
 
 class WorkOrder(TypedDict):
-    """One start of one task, for the worker that gets it. `log` is the file on a shared disk."""
+    """One start of one task, for the worker that gets it. The log of its work is a file on a shared disk."""
 
     version: str
     run: str
     runner: str
     work: TaskWork
-    log: str
     shared: SharedFiles
     source: WorkSource | None
 
@@ -110,7 +111,7 @@ def key_of(run: str, mark: str) -> str:
 
 
 def mark_of(key: str) -> str:
-    """The mark in a key of ours; empty for anybody else's."""
+    """The mark in a key of ours; empty for the key of another program."""
     return key.rpartition("-")[2] if key.startswith("holdfast-") else ""
 
 
@@ -144,26 +145,18 @@ class Tree:
         if not os.path.isdir(self._repository):
             os.makedirs(self._repository, 0o700)
             git(self._repository, "init", "--quiet", "--bare")
-        words = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--force")
         refs = f"{source['ref']}:{source['ref']}"
-        git(self._repository, *words, source["remote"], refs, seconds=SECONDS, as_the_user=True)
+        user_git(self._repository, *FETCH, source["remote"], refs)
         if run_git(self._repository, "cat-file", "-e", f"{source['commit']}^{{commit}}").code:
             raise HoldfastError(f"{source['remote']} has no {source['commit'][:12]} any more.")
         if os.path.exists(os.path.join(self._path, ".git")):
             git(self._path, "checkout", "--quiet", "--force", "--detach", source["commit"])
-            git(self._path, "clean", "-fdq", seconds=SECONDS, as_the_user=True)
+            user_git(self._path, "clean", "-fdq")
             return
         shutil.rmtree(self._path, ignore_errors=True)
         git(self._repository, "worktree", "prune")
         words = ("worktree", "add", "--quiet", "--force", "--detach")
-        git(
-            self._repository,
-            *words,
-            self._path,
-            source["commit"],
-            seconds=SECONDS,
-            as_the_user=True,
-        )
+        user_git(self._repository, *words, self._path, source["commit"])
 
     def give_back(self) -> str:
         """Commit what was left uncommitted, and push it; the commit."""
@@ -171,9 +164,7 @@ class Tree:
         commit_rest(self._path, source["plan"], source["run"])
         commit = git(self._path, "rev-parse", "HEAD").decode().strip()
         if commit != source["commit"]:
-            words = ("push", "--quiet", "--force", "--no-verify")
-            refs = f"HEAD:{source['result']}"
-            git(self._path, *words, source["remote"], refs, seconds=SECONDS, as_the_user=True)
+            user_git(self._path, *PUSH, source["remote"], f"HEAD:{source['result']}")
         return commit
 
 
@@ -185,7 +176,7 @@ def forget(own: str, run: str) -> None:
             shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
 
 
-class Ears(WorkerPlugin):  # type: ignore[misc]
+class EndListener(WorkerPlugin):  # type: ignore[misc]
     """Hears of tasks that the runner gave up, and of the worker's end."""
 
     name = OWN
@@ -205,7 +196,7 @@ def carry_out(order: WorkOrder) -> WorkAnswer:
     """One start of one task, to its end. Whatever goes wrong here is said in the answer."""
     worker: Any = get_worker()
     answer: WorkAnswer = {
-        "ended": ended_of(order["work"]["token"], NOT_STARTED, ""),
+        "ended": ended_of(order["work"]["mark"], NOT_STARTED, ""),
         "on": _name(worker),
         "log": None,
         "left_out": 0,
@@ -219,7 +210,7 @@ def carry_out(order: WorkOrder) -> WorkAnswer:
         _carry_out(order, worker, answer)
     except (HoldfastError, OSError) as error:
         said = error.message if isinstance(error, HoldfastError) else str(error)
-        answer["ended"] = ended_of(order["work"]["token"], NOT_STARTED, f"{answer['on']}: {said}")
+        answer["ended"] = ended_of(order["work"]["mark"], NOT_STARTED, f"{answer['on']}: {said}")
     return answer
 
 
@@ -239,10 +230,10 @@ def _carry_out(order: WorkOrder, worker: Any, answer: WorkAnswer) -> None:
         answer["unfit"] = f"does not see {work['folder']}"
         return
     if not answer["apart"]:
-        answer["ended"] = _run(order, worker, answer["on"], work["folder"], order["log"])
+        answer["ended"] = _run(order, worker, answer["on"], work["folder"], work["log"])
         return
     assert order["source"] is not None
-    tree, log = Tree(order["source"], own), os.path.join(own, "logs", f"{work['token']}.log")
+    tree, log = Tree(order["source"], own), os.path.join(own, "logs", f"{work['mark']}.log")
     with tree as folder:
         answer["ended"] = _run(order, worker, answer["on"], folder, log)
         answer["log"], answer["left_out"] = _end_of(log)
@@ -251,27 +242,22 @@ def _carry_out(order: WorkOrder, worker: Any, answer: WorkAnswer) -> None:
 
 def _run(order: WorkOrder, worker: Any, on: str, folder: str, log: str) -> Ended:
     work, programs = order["work"], _programs_of(worker)
-    _starts[work["token"]] = (order["run"], order["runner"])
+    _starts[work["mark"]] = (order["run"], order["runner"])
 
     def listen(line: str) -> None:
-        said = {"mark": work["token"], "run": order["run"], "on": on, "line": line}
+        said = {"mark": work["mark"], "run": order["run"], "on": on, "line": line}
         worker.log_event(TOPIC, said)
 
-    ended = programs.run(
-        {
-            "mark": work["token"],
-            "stages": work["stages"],
-            "folder": folder,
-            "environment": {**os.environ, **work["environment"]},
-            "log": log,
-            "own": os.path.join(worker.local_directory, OWN, "jobs"),
-            "seconds": work["seconds"],
-        },
-        listen,
-        TOLD_SECONDS,
-    )
+    job: TaskWork = {
+        **work,
+        "folder": folder,
+        "environment": {**os.environ, **work["environment"]},
+        "log": log,
+        "own": os.path.join(worker.local_directory, OWN, "jobs"),
+    }
+    ended = programs.run(job, listen, TOLD_SECONDS)
     if not ended["left"]:
-        _starts.pop(work["token"], None)
+        _starts.pop(work["mark"], None)
     return ended
 
 
@@ -314,7 +300,7 @@ def _programs_of(worker: Any) -> ProgramsApart:
     with _lock:
         if worker.address not in _programs:
             programs = ProgramsApart()
-            sync(worker.loop, worker.plugin_add, Ears(programs), name=OWN)
+            sync(worker.loop, worker.plugin_add, EndListener(programs), name=OWN)
             _programs[worker.address] = programs
         return _programs[worker.address]
 

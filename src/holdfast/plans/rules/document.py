@@ -13,7 +13,7 @@ from holdfast.kernel.errors import Usage
 from holdfast.kernel.text import one_line
 from holdfast.plans.rules import frontmatter, model, tasks
 from holdfast.plans.rules.frontmatter import BadHead
-from holdfast.plans.rules.model import has_checkpoint
+from holdfast.plans.rules.model import finding, has_checkpoint
 
 if TYPE_CHECKING:
     from holdfast.plans.rules.frontmatter import Field
@@ -39,25 +39,16 @@ TITLE = 120
 _ID = re.compile(r"\w[\w.+-]{0,63}")
 
 
-class BadPlan(Usage):
-    """A plan that cannot run, with everything that is wrong with it."""
-
-    def __init__(self, problems: list[PlanFinding]) -> None:
-        first, others = problems[0], len(problems) - 1
-        more = f" (and {others} more)" if others else ""
-        super().__init__(
-            f"{where(first)}: {first['what']}{more}", hint=first["instead"], kind="bad_plan"
-        )
-        self.problems = problems
-
-
 def read(text: str, path: str) -> Plan:
     """The plan of a file, if nothing is wrong with it."""
     document = examine(text, path)
     errors = [one for one in document["problems"] if one["level"] == "error"]
-    if errors or document["plan"] is None:
-        raise BadPlan(errors)
-    return document["plan"]
+    if document["plan"] is not None and not errors:
+        return document["plan"]
+    first, others = errors[0], len(errors) - 1
+    more = f" (and {others} more)" if others else ""
+    what = f"{where(first)}: {first['what']}{more}"
+    raise Usage(what, hint=first["instead"], kind="bad_plan")
 
 
 def digest(text: str) -> str:
@@ -71,16 +62,16 @@ def where(finding: PlanFinding) -> str:
 
 def examine(text: str, path: str) -> Document:
     """What a file says, and all that is wrong with it by itself."""
-    return _DocumentReading(_unified(text), path).document()
+    return _Reader(_unified(text), path).document()
 
 
 def unreadable(
     path: str, code: str, what: str, instead: str = "", place: Place = (1, 1)
 ) -> Document:
     """The document of a file whose text could not be had."""
-    reading = _DocumentReading("", path)
-    reading.tell(place, code, what, instead)
-    return reading.result(None)
+    reader = _Reader("", path)
+    reader.tell(place, code, what, instead)
+    return reader.result(None)
 
 
 def _unified(text: str) -> str:
@@ -88,7 +79,7 @@ def _unified(text: str) -> str:
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
-class _DocumentReading:
+class _Reader:
     """Reads one plan file to its end, and reports every problem."""
 
     def __init__(self, text: str, path: str) -> None:
@@ -104,18 +95,7 @@ class _DocumentReading:
     def tell(
         self, place: Place, code: str, what: str, instead: str = "", level: Level = "error"
     ) -> None:
-        line, column = place
-        self.problems.append(
-            {
-                "path": self.path,
-                "line": line,
-                "column": column,
-                "code": code,
-                "level": level,
-                "what": what.rstrip("."),
-                "instead": instead,
-            }
-        )
+        self.problems.append(finding(self.path, place, code, what.rstrip("."), instead, level))
 
     def document(self) -> Document:
         if len(self.text) > LARGEST:
@@ -220,7 +200,7 @@ class _DocumentReading:
             found["tasks"] = [*read, tasks.at_end(found, how["reason"], line)]
         return found
 
-    def _tell_task(self, place: Place, code: str, what: str, instead: str) -> None:
+    def _tell_task(self, place: Place, code: str, what: str, instead: str = "") -> None:
         line, column = place
         self.tell((line, column if column > 1 else indent(self.lines, line)), code, what, instead)
 

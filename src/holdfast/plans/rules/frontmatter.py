@@ -15,9 +15,7 @@ from holdfast.gates.rules.gate_xml import place_of
 from holdfast.plans.rules.waves import is_outside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from holdfast.plans.rules.model import Place
+    from holdfast.plans.rules.model import Place, Tell
 
 FENCE = "---"
 LARGEST = 64 * 1024
@@ -152,7 +150,7 @@ MUST_HAVES = ("truths", ARTIFACTS, "key_links")
 MUST_HAVES_FORM = "must_haves: {truths: [...], artifacts: [...], key_links: [...]}"
 
 
-def read_must_haves(field: Field, own: str, tell: Callable[..., None]) -> dict[str, Any]:
+def read_must_haves(field: Field, own: str, tell: Tell) -> dict[str, Any]:
     """What is promised; `tell` is told of all that is wrong with it. A name that begins with `own` is
     the author's."""
     if not isinstance(field.value, dict):
@@ -174,7 +172,7 @@ def read_must_haves(field: Field, own: str, tell: Callable[..., None]) -> dict[s
     return found
 
 
-def _look_at(artifact: Field, tell: Callable[..., None]) -> None:
+def _look_at(artifact: Field, tell: Tell) -> None:
     given = artifact.value
     path = given.get("path") if isinstance(given, dict) else artifact
     if path is None or not isinstance(path.value, str) or not path.value.strip():

@@ -9,13 +9,13 @@ from holdfast.gates.rules import gate_xml, lint
 from holdfast.gates.rules.gate_xml import AUTO
 from holdfast.plans.rules import model
 from holdfast.plans.rules.document import indent
-from holdfast.plans.rules.model import CHECKPOINT_KEY, has_checkpoint, is_asked_at_end
+from holdfast.plans.rules.model import CHECKPOINT_KEY, finding, has_checkpoint, is_asked_at_end
 from holdfast.plans.rules.waves import WaveOrder, is_outside, natural, pairs, phases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from holdfast.plans.rules.model import Document, Level, Place, Plan, PlanFinding
+    from holdfast.plans.rules.model import Document, Level, Plan, PlanFinding
 
 AGENT_HINT = (
     "Give it a <run>, or set plan.agent in holdfast.toml, such as `claude -p`, and let it count: "
@@ -57,26 +57,6 @@ def findings(
     return sorted(found, key=lambda one: (natural(one["path"]), one["line"], one["column"]))
 
 
-def _finding(
-    document: Document,
-    place: Place,
-    code: str,
-    what: str,
-    instead: str = "",
-    level: Level = "error",
-) -> PlanFinding:
-    line, column = place
-    return {
-        "path": document["path"],
-        "line": line,
-        "column": column,
-        "code": code,
-        "level": level,
-        "what": what,
-        "instead": instead,
-    }
-
-
 def _at(
     document: Document,
     field: str,
@@ -86,16 +66,28 @@ def _at(
     level: Level = "error",
 ) -> PlanFinding:
     place = document["places"].get(field) or document["places"].get("plan", (1, 1))
-    return _finding(document, place, code, what, instead, level)
+    return finding(document["path"], place, code, what, instead, level)
+
+
+def _on_line(
+    document: Document,
+    line: int,
+    code: str,
+    what: str,
+    instead: str = "",
+    level: Level = "error",
+) -> PlanFinding:
+    place = (line, indent(document["text"].split("\n"), line))
+    return finding(document["path"], place, code, what, instead, level)
 
 
 def _gates(document: Document, plan: Plan, strict: bool) -> Iterator[PlanFinding]:
     """What the automation-first rule says of the checkpoints."""
-    lines = document["text"].split("\n")
     whole = [task for task in document["tasks"] if _is_whole(task)]
     for one in lint.of_tasks(whole, strict=strict):
-        place = (one["line"], indent(lines, one["line"]))
-        yield _finding(document, place, one["clause"], one["what"], one["instead"], one["level"])
+        yield _on_line(
+            document, one["line"], one["clause"], one["what"], one["instead"], one["level"]
+        )
     for task in plan["tasks"]:
         if task["key"] == CHECKPOINT_KEY and task["gate"] is not None and task["gate"]["items"]:
             for one in lint.findings(task["gate"]):
@@ -134,12 +126,10 @@ def _kind(document: Document, plan: Plan) -> Iterator[PlanFinding]:
 def _agent(document: Document, plan: Plan, agent: bool) -> Iterator[PlanFinding]:
     if agent:
         return
-    lines = document["text"].split("\n")
     for task in plan["tasks"]:
         if task["type"] == AUTO and not task["run"]:
             what = f"there is no agent to do “{task['name']:.60}”"
-            place = (task["line"], indent(lines, task["line"]))
-            yield _finding(document, place, "NO_AGENT", what, AGENT_HINT)
+            yield _on_line(document, task["line"], "NO_AGENT", what, AGENT_HINT)
 
 
 def _files(document: Document, plan: Plan) -> Iterator[PlanFinding]:
@@ -194,13 +184,13 @@ def _answers(plans: Sequence[Plan], known: dict[str, Document]) -> Iterator[Plan
                         continue
                     if taken := names.get(model.variable(name)):
                         what = f"another gate is called {taken}, too"
-                        yield _finding(document, (task["line"], 1), "TWICE", what, "Rename one.")
+                        place = (task["line"], 1)
+                        yield finding(document["path"], place, "TWICE", what, "Rename one.")
                     names.setdefault(model.variable(name), name)
 
 
 def _answers_of(plan: Plan, document: Document, before: set[str]) -> Iterator[PlanFinding]:
     given = set(before)
-    lines = document["text"].split("\n")
     for task in plan["tasks"]:
         if task["key"] != CHECKPOINT_KEY:
             for said in document["tasks"][int(task["key"]) - 1]["fields"].values():
@@ -208,15 +198,13 @@ def _answers_of(plan: Plan, document: Document, before: set[str]) -> Iterator[Pl
                     if name not in given:
                         what = f"no gate before it gives {{{{gate.{name:.60}}}}}"
                         hint = nearest(name, sorted(given)) if given else "Ask before it is used."
-                        at = said["line"] + below
-                        place = (at, indent(lines, at))
-                        yield _finding(document, place, "NO_ANSWER", what, hint)
-            yield from _quoted(document, document["tasks"][int(task["key"]) - 1], lines)
+                        yield _on_line(document, said["line"] + below, "NO_ANSWER", what, hint)
+            yield from _quoted(document, document["tasks"][int(task["key"]) - 1])
         if task["gate_name"]:
             given.add(task["gate_name"])
 
 
-def _quoted(document: Document, task: gate_xml.XmlTask, lines: list[str]) -> Iterator[PlanFinding]:
+def _quoted(document: Document, task: gate_xml.XmlTask) -> Iterator[PlanFinding]:
     if "run" not in task["fields"]:
         return
     for tag in ("run", "verify"):
@@ -224,5 +212,4 @@ def _quoted(document: Document, task: gate_xml.XmlTask, lines: list[str]) -> Ite
         for name, below in model.quoted_references(said["text"]):
             what = f"{{{{gate.{name:.60}}}}} stands between quotes, and brings its own"
             instead = f'Take the quotes away, or write "${model.variable(name):.80}".'
-            at = said["line"] + below
-            yield _finding(document, (at, indent(lines, at)), "QUOTED", what, instead)
+            yield _on_line(document, said["line"] + below, "QUOTED", what, instead)

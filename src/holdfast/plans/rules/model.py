@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,6 +101,28 @@ class Document(TypedDict):
     problems: list[PlanFinding]
 
 
+class Tell(Protocol):
+    """Takes a problem: where it is, its code, what is wrong, and what to do instead."""
+
+    def __call__(self, place: Place, code: str, what: str, instead: str = ...) -> None: ...
+
+
+def finding(
+    path: str, place: Place, code: str, what: str, instead: str = "", level: Level = "error"
+) -> PlanFinding:
+    """A finding at a line and a column of a file."""
+    line, column = place
+    return {
+        "path": path,
+        "line": line,
+        "column": column,
+        "code": code,
+        "level": level,
+        "what": what,
+        "instead": instead,
+    }
+
+
 CHECKPOINT_KEY = "checkpoint"
 
 
@@ -175,10 +197,6 @@ def kind_of(plan: Plan) -> Kind:
 def needs_person(plan: Plan) -> bool:
     """Whether a trait of the plan says that a person has to look."""
     return any(plan["traits"].get(name) for name, autonomous, _ in RULES if not autonomous)
-
-
-def default(type: str, number: int) -> str:
-    return f"{type}-{number}"
 
 
 def is_given(name: str) -> bool:

@@ -1,6 +1,6 @@
 """Runs: the rules of `run:<id>` streams. A run is rows, never parked code.
 
-A runner has one life of the stream, with its own fence. Each start of a task has a token, and only the
+A runner has one life of the stream, with its own fence. Each start of a task has a mark, and only the
 completion that names it is accepted: the effect of a task is at-least-once, its acceptance exactly once.
 """
 

@@ -3,7 +3,7 @@ what is asked of people in between."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from holdfast.budgets.rules import thresholds
 from holdfast.budgets.rules.thresholds import nearest
@@ -16,14 +16,11 @@ from holdfast.plans.rules import model
 from holdfast.plans.rules.model import CHECKPOINT_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from holdfast.gates.rules.content import Content
     from holdfast.plans.rules.frontmatter import Field
-    from holdfast.plans.rules.model import DeclaredPause, Place, Plan, PlanTask
-
-    # Place, code, what is wrong, and what to do instead.
-    Tell = Callable[[Place, str, str, str], None]
+    from holdfast.plans.rules.model import DeclaredPause, Place, Plan, PlanTask, Tell
 
 ATTRIBUTES = {
     AUTO: ("type", "timeout", "needs"),
@@ -34,15 +31,11 @@ REMARKS = ("files", "done", "context", "notes", "read_first", "acceptance_criter
 MOST_TASKS = 2000
 
 
-class TellAt(Protocol):
-    def __call__(self, place: Place, code: str, what: str, instead: str = ...) -> None: ...
-
-
 PARTS = ("type", "after_task", "what")
 
 
 def read_pauses(
-    field: Field, tasks: Sequence[PlanTask], broken: int, tell: TellAt
+    field: Field, tasks: Sequence[PlanTask], broken: int, tell: Tell
 ) -> DeclaredPause | None:
     """What the field says. `broken` tasks could not be read, and may have been auto tasks."""
     if field.value is None:
@@ -87,7 +80,7 @@ def position(pause: DeclaredPause, tasks: Sequence[PlanTask]) -> int:
     return next((at for at, one in enumerate(tasks, 1) if one["number"] == number > 0), len(tasks))
 
 
-def _named(field: Field, tasks: Sequence[PlanTask], tell: TellAt) -> DeclaredPause | None:
+def _named(field: Field, tasks: Sequence[PlanTask], tell: Tell) -> DeclaredPause | None:
     """`checkpoint: human-verify`: the one of that type stands among the tasks."""
     type = _type(field, field, tell)
     for at, task in enumerate(tasks):
@@ -100,7 +93,7 @@ def _named(field: Field, tasks: Sequence[PlanTask], tell: TellAt) -> DeclaredPau
     return None
 
 
-def _type(field: Field, given: Field | None, tell: TellAt) -> str:
+def _type(field: Field, given: Field | None, tell: Tell) -> str:
     if given is None:
         tell(field.place, "MISSING_FIELD", "checkpoint has no type", f"type: {VERIFY}")
         return ""
@@ -112,7 +105,7 @@ def _type(field: Field, given: Field | None, tell: TellAt) -> str:
 
 
 def _after_task(
-    field: Field, given: Field | None, tasks: Sequence[PlanTask], broken: int, tell: TellAt
+    field: Field, given: Field | None, tasks: Sequence[PlanTask], broken: int, tell: Tell
 ) -> int:
     """From 1 to the number of auto tasks; AMB-PILOT-18. 0 after a mistake."""
     last = sum(1 for task in tasks if task["gate"] is None)
@@ -133,7 +126,7 @@ def _after_task(
     return int(text)
 
 
-def _agree(field: Field, pause: DeclaredPause, tasks: Sequence[PlanTask], tell: TellAt) -> None:
+def _agree(field: Field, pause: DeclaredPause, tasks: Sequence[PlanTask], tell: Tell) -> None:
     """A checkpoint in both places is the same one, in the same place."""
     asked = [(task["type"], _before(tasks, at)) for at, task in enumerate(tasks) if task["gate"]]
     if not pause["after_task"] or (pause["type"], pause["after_task"]) in asked:
@@ -244,7 +237,7 @@ def _checkpoint(xml: gate_xml.XmlTask, key: str, number: int, tell: Tell) -> Pla
         key,
         xml["type"],
         _content(xml),
-        name or model.default(xml["type"], number),
+        name or f"{xml['type']}-{number}",
         xml["line"],
     )
 
@@ -266,7 +259,7 @@ def of_frontmatter(pause: DeclaredPause, phase: str, plan: str, line: int) -> Pl
     """The checkpoint that only the frontmatter declares: its `what` is what is looked at;
     AMB-PILOT-18."""
     content = gate_content.verify(f"Phase {phase}, Plan {plan}", [pause["what"]])
-    return _pause_task(CHECKPOINT_KEY, VERIFY, content, model.default(VERIFY, 1), line)
+    return _pause_task(CHECKPOINT_KEY, VERIFY, content, f"{VERIFY}-1", line)
 
 
 def at_end(plan: Plan, reason: str, line: int) -> PlanTask:
@@ -278,7 +271,7 @@ def at_end(plan: Plan, reason: str, line: int) -> PlanTask:
     # What a truth asks of a person by mistake would keep the gate from being opened.
     items = [one for one in said if not list(lint.steps([(line, one)]))]
     content = gate_content.verify(title, items or [f"It works as the plan says. {reason}"])
-    return _pause_task(CHECKPOINT_KEY, VERIFY, content, model.default(VERIFY, 1), line)
+    return _pause_task(CHECKPOINT_KEY, VERIFY, content, f"{VERIFY}-1", line)
 
 
 def _pause_task(key: str, type: str, content: Content, name: str, line: int) -> PlanTask:

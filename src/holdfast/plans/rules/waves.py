@@ -6,7 +6,9 @@ from __future__ import annotations
 import difflib
 import posixpath
 import re
+from contextlib import suppress
 from fnmatch import fnmatchcase
+from graphlib import CycleError, TopologicalSorter
 from itertools import product
 from typing import TYPE_CHECKING, TypedDict
 
@@ -82,24 +84,19 @@ class WaveOrder:
 
     def _give_out(self) -> None:
         """A wave for every plan, dependencies first; what is left over goes in circles."""
-        waiting = {id: set(needs.values()) - {id} for id, needs in self._needs.items()}
-        wanted: dict[str, list[str]] = {}
-        for id, needs in waiting.items():
-            for need in needs:
-                wanted.setdefault(need, []).append(id)
-        free = [id for id, needs in waiting.items() if not needs]
-        while free:
-            id = free.pop()
-            del waiting[id]
-            self._waves[id] = self._wave_of(id)
-            for other in wanted.get(id, []):
-                waiting[other].discard(id)
-                if not waiting[other]:
-                    free.append(other)
+        needs = {id: set(named.values()) - {id} for id, named in self._needs.items()}
+        sorter = TopologicalSorter(needs)
+        with suppress(CycleError):  # what is in no circle is sorted all the same
+            sorter.prepare()
+        while free := sorter.get_ready():
+            for id in free:
+                self._waves[id] = self._wave_of(id)
+            sorter.done(*free)
         for id, named in self._needs.items():
             for name, need in named.items():
                 if need == id:
                     self._tell(id, name, "CYCLE", "the plan depends on itself", "Take it out.")
+        waiting = {id: needs[id] - self._waves.keys() for id in needs.keys() - self._waves.keys()}
         self._unplaced.update(waiting)
         self._tell_circles(waiting)
         for id in waiting:

@@ -62,7 +62,7 @@ def compress(key: str, given: Sequence[Section], *, add_labels: bool = False) ->
     sections = {}
     for section in given:
         title = harmless(section["title"])
-        bullets = [harmless(one_line(bullet)) for bullet in section["bullets"]]
+        bullets = [one_line(bullet) for bullet in section["bullets"]]
         if title == TENSIONS_UPDATED and is_feedback(key):
             bullets = _sort_by_label([_spell_label(bullet) for bullet in bullets])
         kept = [bullet for bullet in bullets if bullet and not is_comment(bullet)]
@@ -188,18 +188,16 @@ def _what_must_give(key: str, sections: Sequence[Section], lines: int) -> list[s
     ]
 
 
-def check_total(state: RfcState) -> None:
-    """Refuse a checkpoint of more than 200 lines."""
+def too_long(state: RfcState) -> BudgetExceeded:
+    """The error for a checkpoint of more than 200 lines."""
     lines = count(state)
-    if lines <= MOST_LINES:
-        return
     parts = [
         f"{heading_of(group['key'])}: {len(group_lines(group))} lines" for group in state["groups"]
     ]
     parts += [f"{one['title']:.60}: {len(one['lines']) + 1} lines" for one in state["extra"]]
     excess = lines - MOST_LINES
     what = f"The checkpoint would have {lines} lines; {MOST_LINES} is the most, {excess} too many."
-    raise BudgetExceeded(
+    return BudgetExceeded(
         "\n  ".join([what, *parts]),
         hint=f"Nothing was written. Shorten what was added by hand by {plural(excess, 'line')}.",
     )

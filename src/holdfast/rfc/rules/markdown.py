@@ -6,6 +6,8 @@ that is given on several lines is folded into one: indented lines belong to the 
 
 from __future__ import annotations
 
+from holdfast.kernel.text import harmless
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
@@ -16,9 +18,6 @@ OPEN, CLOSE = "<!--", "-->"
 FENCES = ("```", "~~~")
 # A line that is indented this far belongs to the bullet above it.
 INDENT = 2
-# Control characters become visible signs, so that no escape sequence gets into a file.
-_VISIBLE = {code: 0x2400 + code for code in range(0x20)} | {0x7F: 0x2421}
-_VISIBLE |= dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
 
 
 class Block:
@@ -36,7 +35,7 @@ class Block:
 
 def one_line(text: str) -> str:
     """A text as a bullet holds it: one line, single spaces, no control characters."""
-    return " ".join(text.split()).translate(_VISIBLE)
+    return harmless(" ".join(text.split()))
 
 
 def lines_of(text: str) -> list[str]:

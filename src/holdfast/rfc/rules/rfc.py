@@ -6,6 +6,7 @@ rfc.md and evidence.json belong to their author and are only read, in `holdfast.
 from __future__ import annotations
 
 from holdfast.kernel import clock, conflicts
+from holdfast.kernel.conflicts import MISSING
 from holdfast.kernel.errors import Conflict, HoldfastError, Usage
 from holdfast.kernel.rules import Decision, Unparsable
 from holdfast.rfc.rules import budget, document, state_file
@@ -48,29 +49,31 @@ if TYPE_CHECKING:
     from holdfast.kernel.views.reconcile import Change
     from holdfast.rfc.rules.model import Group, Meta, RfcState, Section
 
+    # A value that an editor changed: its name in conflicts, the part of the record that makes the editor's
+    # value count, and where the journal changed it, too, both values.
+    Edit = tuple[str, dict[str, Any], tuple[Any, Any] | None]
+
 __all__ = ["absorb", "apply", "decide", "initial", "render"]
 
 
 def absorb(state: RfcState, base: RfcState, change: Change, now: int) -> list[tuple[str, Any]]:
-    """The record of an edit. `base` is the state that the editor saw in the file."""
+    """The record of an edit. `base` is the state that the editor saw in the file. A value that changed in
+    the journal, too, since then is a conflict."""
     if change["kind"] != "edited":
         return []
-    empty: dict[str, Any] = {
-        "path": change["path"],
-        "set": {},
-        "unset": [],
-        "groups": [],
-        "removed": [],
-    }
-    empty |= {"meta": {}, "extra": None}
-    is_state = change["path"].endswith(STATE_FILE)
-    found = (_edited_fields if is_state else _edited_checkpoint)(state, base, change["text"])
-    body = {**empty, **found}
-    if body == empty:
+    path = change["path"]
+    read = _edited_fields if path.endswith(STATE_FILE) else _edited_checkpoint
+    edits = read(state, base, change["text"])
+    if not edits:
         return []
-    if base["fields"]:
-        body = _three_way(state, base, body)
-    body |= conflicts.settled_by(base, change["path"], _places(body))
+    body = _body(path, [part for _, part, met in edits if met is None])
+    found = [
+        conflicts.find(path, place, *met, _body(path, [part]))
+        for place, part, met in edits
+        if met is not None
+    ]
+    body |= {"conflicts": found} if found else {}
+    body |= conflicts.settled_by(base, path, [place for place, _, met in edits if met is None])
     lines = document.count(apply_edit(state, body))
     if lines > MOST_LINES:
         raise Unparsable(
@@ -79,89 +82,95 @@ def absorb(state: RfcState, base: RfcState, change: Change, now: int) -> list[tu
     return [("edited_outside", body)]
 
 
-def _edited_fields(state: RfcState, base: RfcState, text: str) -> dict[str, Any]:
+def _body(path: str, parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The body of a record that makes these edits."""
+    body: dict[str, Any] = {"path": path, "set": {}, "unset": [], "groups": [], "removed": []}
+    body |= {"meta": {}, "extra": None}
+    for part in parts:
+        for name, value in part.items():
+            is_dict = isinstance(value, dict)
+            body[name] = {**body[name], **value} if is_dict else [*(body[name] or []), *value]
+    return body
+
+
+def _edited_fields(state: RfcState, base: RfcState, text: str) -> list[Edit]:
     try:
         theirs = state_file.read(text)
     except ValueError as problem:
         raise Unparsable(str(problem)) from None
     theirs.pop("rfc_id", None)
-    nothing = object()
     seen, ours = base["fields"], state["fields"]
-    changed = {
-        key: value
-        for key, value in theirs.items()
-        if value not in (seen.get(key, nothing), ours.get(key, nothing))
-    }
+    known = [(key, seen.get(key, MISSING), ours.get(key, MISSING)) for key in theirs]
+    changed = [key for key, *values in known if theirs[key] not in values]
+    edits = [_edited_field(state, base, key, theirs[key]) for key in changed]
     if not ours:
-        changed["rfc_id"] = state["id"]
+        edits.append(("rfc_id", {"set": {"rfc_id": state["id"]}}, None))
     # A key of the schema that is missing is written again; another key was removed on purpose.
     gone = [key for key in seen if key not in theirs and key not in state_file.KEYS]
-    return {"set": changed, "unset": [key for key in gone if key in ours]}
+    return [*edits, *(_edited_field(state, base, key, MISSING) for key in gone if key in ours)]
 
 
-def _places(body: Any) -> list[str]:
-    """The names of the values that an edit changes, as conflicts have them."""
-    groups = [heading_of(group["key"]) for group in body["groups"]]
-    removed = [heading_of(key) for key in body["removed"]]
-    return [*body["set"], *body["unset"], *groups, *removed, *body["meta"]]
+def _edited_field(state: RfcState, base: RfcState, key: str, theirs: Any) -> Edit:
+    ours = state["fields"].get(key)
+    is_met = bool(base["fields"]) and ours != base["fields"].get(key)
+    if key == "updated_at" and is_met:
+        return key, {}, None  # ours is the newer one
+    if key == "checkpoint_version":
+        is_met = False  # the larger one counts
+    part = {"unset": [key]} if theirs is MISSING else {"set": {key: theirs}}
+    return key, part, (ours, theirs) if is_met else None
 
 
-def _three_way(state: RfcState, base: RfcState, body: dict[str, Any]) -> dict[str, Any]:
-    """The edit without what changed in the journal, too, since the editor read the file. Bullets of both
-    sides stay, as long as the group has room for them; of the rest, conflicts are made."""
-    path = body["path"]
-    kept = {**body, "set": {}, "unset": [], "groups": [], "removed": [], "meta": {}}
-    met: list[conflicts.EditConflict] = []
-    empty = {"path": path, "set": {}, "unset": [], "groups": [], "removed": []}
-    empty |= {"meta": {}, "extra": None}
-
-    def meet(place: str, ours: Any, theirs: Any, edit: dict[str, Any]) -> None:
-        met.append(conflicts.find(path, place, ours, theirs, {**empty, **edit}))
-
-    for key in (*body["set"], *body["unset"]):
-        theirs = body["set"].get(key, conflicts.MISSING)
-        ours = state["fields"].get(key)
-        is_moved = ours != base["fields"].get(key)
-        if is_moved and key not in ("checkpoint_version", "updated_at"):
-            part = {"unset": [key]} if key in body["unset"] else {"set": {key: theirs}}
-            meet(key, ours, theirs, part)
-        elif key in body["unset"]:
-            kept["unset"].append(key)
-        elif key != "updated_at" or not is_moved:
-            kept["set"][key] = theirs
-    for group in body["groups"]:
-        key, present, seen = (
-            group["key"],
-            *(sections_in(one, group["key"]) for one in (state, base)),
-        )
-        if present == seen or not present:
-            kept["groups"].append(group)
-            continue
-        merged = _merged_sections(seen, present, group["sections"])
+def _edited_checkpoint(state: RfcState, base: RfcState, text: str) -> list[Edit]:
+    read = document.Parsed(text)
+    if read.fatal:
+        raise Unparsable(read.fatal)
+    if read.id != state["id"]:
+        raise Unparsable(f"line 1: it is the checkpoint of {read.id!r:.60}, not {state['id']}")
+    theirs = {one["key"]: budget.compress(one["key"], one["sections"]) for one in read.groups}
+    for key, sections in theirs.items():
         try:
-            budget.check(key, merged, lenient=True)
-            kept["groups"].append({**group, "sections": merged})
+            budget.check(key, sections, lenient=True)
+        except HoldfastError as error:
+            what = error.message.partition("\n")[0]
+            raise Unparsable(f"line {read.spans[key][0]}: {what}") from None
+    edits: list[Edit] = []
+    if read.version > version_of(state["fields"]):
+        edits.append(_edited_field(state, base, "checkpoint_version", read.version))
+    if read.strictness not in (strictness_of(base["fields"]), strictness_of(state["fields"])):
+        edits.append(_edited_field(state, base, "strictness", read.strictness))
+    edits += [
+        _edited_group(state, base, key, sections)
+        for key, sections in theirs.items()
+        if sections not in (sections_in(base, key), sections_in(state, key))
+    ]
+    ours = [group["key"] for group in state["groups"]]
+    for key in [group["key"] for group in base["groups"]]:
+        if key not in theirs and key in ours:
+            present = sections_in(state, key)
+            met = None if present == sections_in(base, key) else (_text(key, present), MISSING)
+            edits.append((heading_of(key), {"removed": [key]}, met))
+    edits += _edited_meta(state, base, read.meta)
+    if read.extra not in (base["extra"], state["extra"]):
+        extra = read.extra
+        if base["fields"] and state["extra"] != base["extra"]:
+            extra = conflicts.merge_lists(base["extra"], state["extra"], extra)
+        edits.append(("extra", {"extra": extra}, None))
+    return edits
+
+
+def _edited_group(state: RfcState, base: RfcState, key: str, theirs: list[Section]) -> Edit:
+    """Bullets of both sides stay, as long as the group has room for them."""
+    ours, seen, met = sections_in(state, key), sections_in(base, key), None
+    sections = theirs
+    if base["fields"] and ours and ours != seen:
+        try:
+            sections = _merged_sections(seen, ours, theirs)
+            budget.check(key, sections, lenient=True)
         except HoldfastError:
-            texts = _text(key, present), _text(key, group["sections"])
-            meet(heading_of(key), texts[0], texts[1], {"groups": [group]})
-    for key in body["removed"]:
-        present = sections_in(state, key)
-        if present == sections_in(base, key):
-            kept["removed"].append(key)
-        else:
-            meet(heading_of(key), _text(key, present), conflicts.MISSING, {"removed": [key]})
-    meta: Any = state["meta"]
-    shown: Any = base["meta"]
-    for name, value in body["meta"].items():
-        if meta[name] == shown[name]:
-            kept["meta"][name] = value
-        elif name == "extra":
-            kept["meta"][name] = conflicts.merge_lists(shown[name], meta[name], value)
-        else:
-            meet(name, meta[name], value, {"meta": {name: value}})
-    if body["extra"] is not None and state["extra"] != base["extra"]:
-        kept["extra"] = conflicts.merge_lists(base["extra"], state["extra"], body["extra"])
-    return {**kept, "conflicts": met} if met else kept
+            sections, met = theirs, (_text(key, ours), _text(key, theirs))
+    part = {"groups": [{"key": key, "sections": sections, "written": 0}]}
+    return heading_of(key), part, met
 
 
 def _text(key: str, sections: list[Section]) -> str:
@@ -183,50 +192,23 @@ def _merged_sections(
     return [*merged, *(one for one in theirs if one["title"] not in [*known, *seen])]
 
 
-def _edited_checkpoint(state: RfcState, base: RfcState, text: str) -> dict[str, Any]:
-    read = document.Parsed(text)
-    if read.fatal:
-        raise Unparsable(read.fatal)
-    if read.id != state["id"]:
-        raise Unparsable(f"line 1: it is the checkpoint of {read.id!r:.60}, not {state['id']}")
-    theirs = {one["key"]: budget.compress(one["key"], one["sections"]) for one in read.groups}
-    for key, sections in theirs.items():
-        try:
-            budget.check(key, sections, lenient=True)
-        except HoldfastError as error:
-            what = error.message.partition("\n")[0]
-            raise Unparsable(f"line {read.spans[key][0]}: {what}") from None
-    groups = [
-        {"key": key, "sections": sections, "written": 0}
-        for key, sections in theirs.items()
-        if sections not in (sections_in(base, key), sections_in(state, key))
-    ]
-    changed: dict[str, Any] = {}
-    if read.version > version_of(state["fields"]):
-        changed["checkpoint_version"] = read.version
-    if read.strictness not in (strictness_of(base["fields"]), strictness_of(state["fields"])):
-        changed["strictness"] = read.strictness
-    ours = [group["key"] for group in state["groups"]]
-    shown = [group["key"] for group in base["groups"]]
-    return {
-        "set": changed,
-        "groups": groups,
-        "removed": [key for key in shown if key not in theirs and key in ours],
-        "meta": _edited_meta(state["meta"], base["meta"], read.meta),
-        "extra": None if read.extra in (base["extra"], state["extra"]) else read.extra,
-    }
-
-
-def _edited_meta(ours: Meta, shown: Meta, theirs: Meta) -> dict[str, Any]:
+def _edited_meta(state: RfcState, base: RfcState, theirs: Meta) -> list[Edit]:
     """The changed parts of Meta. The file holds no digest of the evidence: ours is not compared."""
-    changed: dict[str, Any] = {}
-    for name in ("last_phase", "round", "extra"):
-        if theirs[name] not in (shown[name], ours[name]):
-            changed[name] = theirs[name]
-    without_digest = [{**one["artifacts"], "evidence_digest": ""} for one in (shown, ours)]
-    if theirs["artifacts"] not in without_digest:
-        changed["artifacts"] = {**theirs["artifacts"]}
-    return changed
+    edits: list[Edit] = []
+    for name in ("last_phase", "round", "extra", "artifacts"):
+        value: Any = theirs[name]
+        ours: Any = state["meta"][name]
+        seen: Any = base["meta"][name]
+        known = [ours, seen]
+        if name == "artifacts":
+            known = [{**one, "evidence_digest": ""} for one in known]
+        if value in known:
+            continue
+        is_met = bool(base["fields"]) and ours != seen
+        if name == "extra" and is_met:
+            value, is_met = conflicts.merge_lists(seen, ours, value), False
+        edits.append((name, {"meta": {name: value}}, (ours, value) if is_met else None))
+    return edits
 
 
 def apply_edit(state: RfcState, body: Any) -> RfcState:
@@ -364,7 +346,7 @@ def _write(state: RfcState, command: Any, now: int) -> dict[str, Any]:
     while document.count(after := _apply_written(state, body)) > MOST_LINES:
         oldest = _oldest_feedback(after, key)
         if not oldest:
-            budget.check_total(after)
+            raise budget.too_long(after)
         body["dropped"] = [*body["dropped"], oldest]
     return body
 

@@ -20,7 +20,7 @@ from holdfast.cli.terminal import echo, safe, table
 from holdfast.kernel.errors import NotAllowed, Usage
 from holdfast.kernel.text import plural
 from holdfast.plans import runs
-from holdfast.plans.cluster.address import Certificates
+from holdfast.plans.executors import Certificates
 from holdfast.plans.operations import (
     AbandonRequest,
     Execution,
