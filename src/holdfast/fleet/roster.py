@@ -13,6 +13,7 @@ from holdfast.fleet import signals
 from holdfast.fleet.backups import archived_by_hand
 from holdfast.fleet.epic import Sight, machine_labels
 from holdfast.fleet.rules import agent as rules
+from holdfast.fleet.rules.checkpoint import progress
 from holdfast.fleet.rules.liveness import age_minutes, instant_of, liveness
 from holdfast.fleet.rules.model import PRIMARY, checkpoint_path, stem_of
 from holdfast.fleet.rules.verdict import verdict
@@ -239,7 +240,7 @@ def _entry(
     alive = "CORRUPTED" if problem or age is None else liveness(age, status, inclusive)
     found = signals.gather(_as_of(state, saved, last), now, seen_at, sight)
     judged = verdict(alive, status, found, now)
-    done, next_steps = _list(saved, "completed_steps"), _list(saved, "next_steps")
+    done, steps = progress(saved)
     agent = str(saved.get("agent_id") or state["agent"])
     if stem_of(agent) != stem_of(state["agent"]):
         notes.append(f"its file names {agent}")
@@ -254,9 +255,9 @@ def _entry(
         "stage": str(saved.get("stage", "")),
         "phase": str(saved.get("phase", "")),
         "current_step": str(saved.get("current_step", "")),
-        "done": len(done),
-        "steps": len(done) + len(next_steps) + (status != "COMPLETE"),
-        "blockers": [str(each) for each in _list(saved, "blockers")],
+        "done": done,
+        "steps": steps,
+        "blockers": _blockers(saved),
         "verdict": judged["verdict"],
         "because": judged["because"],
         "dead_signals": judged["dead_signals"],
@@ -313,9 +314,9 @@ def _is_ahead(seen: CheckpointFile, state: AgentState, sight: Sight) -> bool:
     return seen.last_ms is not None and seen.last_ms + ahead >= last
 
 
-def _list(saved: dict[str, Any], name: str) -> list[Any]:
-    value = saved.get(name)
-    return value if isinstance(value, list) else []
+def _blockers(saved: dict[str, Any]) -> list[str]:
+    value = saved.get("blockers")
+    return [str(each) for each in value] if isinstance(value, list) else []
 
 
 def _next(agent: str, said: str, *, here: bool) -> str:
