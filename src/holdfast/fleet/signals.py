@@ -13,8 +13,7 @@ from holdfast.fleet.rules.model import CHECKPOINTS, COMMS, WARNING_AFTER
 from holdfast.git.repository import locate
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
-from holdfast.processes.agent_process import own_process as own_process
-from holdfast.processes.agent_process import process_state as process_state
+from holdfast.processes.agent_process import process_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,15 +38,16 @@ _changes: dict[str, int | None] = {}
 _at: list[int] = [0]
 
 
-def gather(state: AgentState, now: int, seen_at: str = "", sight: Sight | None = None) -> Signals:
-    """All signals of an agent. `seen_at` is when its stream was written or touched last; `sight` is what
-    this machine can see, when several share a journal."""
-    checkpoint, life = state["checkpoint"] or {}, state["life"]
+def gather(
+    state: AgentState, status: str, last: int | None, now: int, seen_at: str, sight: Sight
+) -> Signals:
+    """All signals of an agent. `status` and `last` are the status and the time of its last checkpoint,
+    `seen_at` is when its stream was written or touched last."""
+    life = state["life"]
     is_unstarted = bool(life and life.get("awaits"))
-    near = life if life and not is_unstarted and (sight is None or sight.reaches(state)) else None
+    near = life if life and not is_unstarted and sight.reaches(state) else None
     # The times of files are this machine's.
-    ahead = sight.ahead if near and sight else 0
-    last = instant_of(checkpoint.get("last_checkpoint"))
+    ahead = sight.ahead if near else 0
     return {
         "heartbeat": f"{age_minutes(last, now)} min" if last is not None else "",
         "process": process_state(life["process"] if life else None),
@@ -56,7 +56,7 @@ def gather(state: AgentState, now: int, seen_at: str = "", sight: Sight | None =
         "activity": _activity(seen_at, last) if life and not is_unstarted else None,
         "busy_until": life["busy_until"] if life else "",
         "doing": life["doing"] if life else "",
-        "waiting": state["sync"] is not None or checkpoint.get("status") == "WAITING",
+        "waiting": state["sync"] is not None or status == "WAITING",
         "unstarted": is_unstarted,
         "unbeaten": _is_unbeaten(life, last),
     }
