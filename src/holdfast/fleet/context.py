@@ -251,16 +251,14 @@ class FleetAgent:
         events = [{"kind": kind, "body": body} for kind, body in found]
         self.state = fold(rules, self.state, events)  # type: ignore[arg-type]
 
-    def execute(self, command: Any, **options: Any) -> Outcome:
-        context = self.context
-        return self.writer.execute(
-            self.stream, command, actor=context.actor, now=context.now, **options
-        )
+    def execute(self, command: Any, *, raise_removed: bool = False) -> Outcome:
+        order = Order(self.stream, command, raise_removed=raise_removed)
+        return self.commit([order], can_wait=True)[0]
 
-    def commit(self, orders: list[Order]) -> list[Outcome]:
+    def commit(self, orders: list[Order], *, can_wait: bool = False) -> list[Outcome]:
         """Carry out several orders in one transaction, or none of them."""
-        context = self.context
-        return commit(self.writer, orders, actor=context.actor, now=context.now)
+        actor, now = self.context.actor, self.context.now
+        return commit(self.writer, orders, actor=actor, now=now, can_wait=can_wait)
 
     def readme_worktree(self) -> str:
         """The worktree with the EPIC_README.md that tells about this agent; empty when there is none. All
