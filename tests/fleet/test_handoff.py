@@ -199,22 +199,21 @@ def test_the_resume_message() -> None:
 
 I'll continue where I left off...
 """
-    assert handoff.resume_message(CHECKPOINT, NOTES, NOW, 45) == expected
-    assert handoff.resume_message(CHECKPOINT, NOTES, NOW) == expected
-    without = handoff.resume_message(CHECKPOINT, {}, NOW, 45)
+    assert handoff.resume_message(CHECKPOINT, NOTES, 45) == expected
+    without = handoff.resume_message(CHECKPOINT, {}, 45)
     assert "- spec.md: modified\n- checklist.md: modified\n- EPIC_README.md: modified\n" in without
 
 
 @pytest.mark.clause("FLEET-65")
 def test_two_files_of_one_name_are_told_apart() -> None:
     checkpoint = {**CHECKPOINT, "files_modified": ["a/spec.md", "b/spec.md"]}
-    text = handoff.resume_message(checkpoint, {"b/spec.md": "done"}, NOW, 45)
+    text = handoff.resume_message(checkpoint, {"b/spec.md": "done"}, 45)
     assert "- a/spec.md: modified\n- b/spec.md: done\n" in text
 
 
 @pytest.mark.parametrize("odd", [None, 7, "PAUSED", [], {}, "two\nlines"])
 def test_a_checkpoint_of_other_hands_is_no_reason_to_fail(odd: object) -> None:
     checkpoint = dict.fromkeys(CHECKPOINT, odd)
-    assert handoff.resume_message(checkpoint, {}, NOW).endswith("where I left off...\n")
+    assert handoff.resume_message(checkpoint, {}, 45).endswith("where I left off...\n")
     assert handoff.resume_lines(checkpoint)[0] == "Found existing checkpoint, resuming..."
     assert all("\n" not in line for line in handoff.resume_lines(checkpoint))

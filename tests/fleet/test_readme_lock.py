@@ -142,7 +142,7 @@ def test_a_lock_expires_when_its_time_is_over_and_not_before(epic: Epic) -> None
     now = clock.parse("2026-01-15T14:30:00Z")
     for expires_at, is_held in ((now, True), (now - 1000, False)):
         held_by("Secondary-B", expires_at)
-        lock = readme.EpicLock(str(LOCK.parent), LOCK.name, "me", "s", "o", now, 0.0)
+        lock = readme.EpicLock(str(LOCK), "me", "s", "o", now, 0.0)
         if is_held:
             with pytest.raises(StoreAway), lock:
                 pass

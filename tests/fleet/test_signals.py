@@ -264,7 +264,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 def test_the_newest_file_at_any_depth(tree: Path) -> None:
-    assert signals.last_change(str(tree)) == NOW - HOUR
+    assert signals.last_change(str(tree), NOW) == NOW - HOUR
 
 
 @pytest.mark.parametrize(
@@ -284,36 +284,36 @@ def test_what_others_write_is_no_work_of_the_agent(tree: Path, path: str) -> Non
     put(tree / "env/pyvenv.cfg", NOW - 9 * HOUR)
     put(tree / ".worktrees/other/.git", NOW - 9 * HOUR, "gitdir: elsewhere\n")
     put(tree / path, NOW)
-    assert signals.last_change(str(tree)) == NOW - HOUR
+    assert signals.last_change(str(tree), NOW) == NOW - HOUR
 
 
 def test_a_commit_is_a_change_and_a_look_at_the_status_is_none(repository: Path, git: Git) -> None:
     old = (NOW - 9 * HOUR) * 1_000_000
     os.utime(repository / "README.md", ns=(old, old))
     os.utime(repository / ".git/logs/HEAD", ns=(old, old))
-    assert signals.last_change(str(repository)) == NOW - 9 * HOUR
+    assert signals.last_change(str(repository), NOW) == NOW - 9 * HOUR
     git("status", at=repository)
     git("update-index", "--refresh", at=repository)
-    assert signals.last_change(str(repository)) == NOW - 9 * HOUR
+    assert signals.last_change(str(repository), NOW) == NOW - 9 * HOUR
     git("commit", "--quiet", "--allow-empty", "--message", "more", at=repository)
-    changed = signals.last_change(str(repository))
+    changed = signals.last_change(str(repository), NOW)
     assert changed is not None
     assert changed > NOW - 9 * HOUR
 
 
 def test_more_files_than_are_looked_at(tree: Path) -> None:
     """Something recent is recent; something old does not mean that nothing is new."""
-    assert signals.last_change(str(tree), 3, NOW) == NOW - HOUR
-    assert signals.last_change(str(tree), 2, NOW) is None
+    assert signals.last_change(str(tree), NOW, 3) == NOW - HOUR
+    assert signals.last_change(str(tree), NOW, 2) is None
     put(tree / "README.md", NOW - 30 * MINUTE)
-    assert signals.last_change(str(tree), 1, NOW) == NOW - 30 * MINUTE
+    assert signals.last_change(str(tree), NOW, 1) == NOW - 30 * MINUTE
     put(tree / "README.md", NOW - 31 * MINUTE)
-    assert signals.last_change(str(tree), 1, NOW) is None
+    assert signals.last_change(str(tree), NOW, 1) is None
 
 
 def test_a_work_tree_that_is_gone_says_nothing(repository: Path) -> None:
     """Not even the time of the repository that it was inside of."""
-    assert signals.last_change(str(repository / "removed")) is None
+    assert signals.last_change(str(repository / "removed"), NOW) is None
 
 
 def test_links_are_not_followed(tree: Path, tmp_path: Path) -> None:
@@ -322,7 +322,7 @@ def test_links_are_not_followed(tree: Path, tmp_path: Path) -> None:
     (tree / "circle").symlink_to(tree)
     for link in ("linked", "circle"):
         os.utime(tree / link, ns=(0, 0), follow_symlinks=False)
-    assert signals.last_change(str(tree)) == NOW - HOUR
+    assert signals.last_change(str(tree), NOW) == NOW - HOUR
 
 
 def test_a_transcript(tmp_path: Path) -> None:
@@ -388,7 +388,7 @@ def test_one_look_at_a_work_tree_that_agents_share(
 ) -> None:
     looks = []
 
-    def counted(worktree: str, limit: int, now: int) -> int:
+    def counted(worktree: str, now: int) -> int:
         looks.append(worktree)
         return NOW
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clients.table import own_id
@@ -18,7 +19,6 @@ from holdfast.fleet.rules.model import PRIMARY, check_feature
 from holdfast.fleet.updates import repair_file
 from holdfast.kernel import clock
 from holdfast.kernel.commit import Order
-from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, NotFound, Usage
 from holdfast.kernel.rules import Unparsable
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
@@ -130,7 +130,7 @@ def _start(
     return result
 
 
-def new_life(context: FleetContext, transcript: str = "") -> AgentLife:
+def new_life(context: FleetContext, transcript: str) -> AgentLife:
     """A life that begins now, in this worktree and process."""
     life: AgentLife = {**_life(context), "process": own_process(), "transcript": transcript}
     if _is_launched(life["process"]):
@@ -151,7 +151,8 @@ def awaited_life(context: FleetContext) -> AgentLife:
 
 def _life(context: FleetContext) -> AgentLife:
     return {
-        "session": new_session(),
+        # As `uuidgen` prints it; FLEET-26, AMB-FLEET-13.
+        "session": str(uuid.uuid4()),
         "started_at": clock.stamp(context.now),
         "worktree": context.worktree.root,
         "process": None,
@@ -159,13 +160,6 @@ def _life(context: FleetContext) -> AgentLife:
         "busy_until": "",
         "doing": "",
     }
-
-
-def new_session() -> str:
-    """A random UUID, as `uuidgen` prints it; FLEET-26, AMB-FLEET-13."""
-    text = new_id()
-    variant = "89ab"[int(text[16], 16) % 4]
-    return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{variant}{text[17:20]}-{text[20:]}"
 
 
 def begin(result: AgentResult, command: Any, life: AgentLife, others: list[Order]) -> None:
@@ -260,7 +254,7 @@ def _resume(context: FleetContext, request: ResumeAgentRequest) -> AgentResult:
     age = age_of(checkpoint, context.now)
     if checkpoint.get("status") != "COMPLETE":
         result.warnings += too_old_lines(age)
-    message = handoff.resume_message(checkpoint, agent.state["file_notes"], context.now, age)
+    message = handoff.resume_message(checkpoint, agent.state["file_notes"], age)
     life = new_life(context, transcript)
     feature = str(checkpoint.get("feature") or feature)
     command = {

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from holdfast.fleet.current_life import CurrentLife
     from holdfast.fleet.epic import Epic
     from holdfast.fleet.rules.model import AgentState
-    from holdfast.fleet.rules.updates import Standing
+    from holdfast.fleet.sync import Standing
     from holdfast.journal.interface import Head
     from holdfast.kernel.commit import Outcome
     from holdfast.kernel.views.reconcile import Change

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 # After so many seconds the lock is read again: a shell may have written over it.
 SETTLE_SECONDS = 0.1
-LOCK = "epic_readme.lock"
+LOCK = ".epic_locks/epic_readme.lock"
 # How many seconds an edit waits for the lock before it is put off.
 PATIENCE_SECONDS = 2.0
 # How many seconds to wait for a program that has the file open, once another program's edit is displaced.
@@ -52,18 +52,9 @@ class EpicLock:
     """A context manager. The file names its holder for the other agents."""
 
     def __init__(
-        self,
-        folder: str,
-        name: str,
-        holder: str,
-        session: str,
-        operation: str,
-        now: int,
-        patience: float,
+        self, path: str, holder: str, session: str, operation: str, now: int, patience: float
     ) -> None:
-        self._folder = folder
-        self._name = name
-        self._path = os.path.join(folder, name)
+        self._path = path
         self._now = now
         self._patience = patience
         fields = {
@@ -79,7 +70,7 @@ class EpicLock:
         self._identity = ""
 
     def __enter__(self) -> None:
-        os.makedirs(self._folder, exist_ok=True)
+        os.makedirs(os.path.dirname(self._path), exist_ok=True)
         deadline = time.monotonic() + self._patience
         while not self._try():
             held = self._look()
@@ -153,7 +144,7 @@ class EpicLock:
         since = held.get("acquired_at", "")
         operation = f" ({held['operation']})" if held.get("operation") else ""
         return StoreAway(
-            f"{self._name.removesuffix('.lock')} is locked by {held.get('holder') or 'another process'}"
+            f"epic_readme is locked by {held.get('holder') or 'another process'}"
             f"{operation} since {since or 'an unknown time'}; the lock expires in {seconds} s.",
             hint=f"Wait, or remove {self._path} when its holder is gone.",
             kind="epic_locked",
@@ -186,7 +177,7 @@ def edit(
     target = target_of(epic.workspace, path)
     if identity_of(target) is None:
         return False
-    with EpicLock(epic.file(".epic_locks"), LOCK, holder, session, operation, now, patience):
+    with EpicLock(epic.file(LOCK), holder, session, operation, now, patience):
         return _Edit(epic, path, target, now).run(change)
 
 

@@ -89,7 +89,7 @@ def _act(context: FleetContext, entry: AgentEntry, found: CheckResult) -> None:
     if entry["verdict"] == "busy":
         _note(found, agent, "busy", "; ".join(entry["because"]))
         return
-    where = _epic_of(context.epic, entry)
+    where = context.epic.in_worktree(entry["home"])
     if entry["liveness"] == "WARNING":
         last = liveness.instant_of(entry["last_checkpoint"]) or context.now
         outcome = write_message(
@@ -105,11 +105,6 @@ def _act(context: FleetContext, entry: AgentEntry, found: CheckResult) -> None:
         _note(found, agent, "escalated", "EPIC_README.md and you are told")
         found["notices"].append(messages.notice(agent))
     found["decide"] += decisions(entry)
-
-
-def _epic_of(epic: Epic, entry: AgentEntry) -> Epic:
-    """The epic in the worktree where an agent keeps its files."""
-    return epic.in_worktree(entry["home"])
 
 
 def _escalate(context: FleetContext, epic: Epic, entry: AgentEntry) -> bool:

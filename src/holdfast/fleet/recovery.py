@@ -89,7 +89,7 @@ class EndingLife:
             "by": by,
             "archive": self.archive,
             "seen": self.saved.get("last_checkpoint"),
-            "readme": epic_files(agent, self.feature)["readme"],
+            "readme": agent.readme_worktree(),
         }
 
     def finish(self, result: AgentResult) -> list[str]:
@@ -152,7 +152,7 @@ def takeover(context: FleetContext, request: TakeoverRequest) -> AgentResult:
     tell_origin(result, origin, missing)
     _offer_session(result, ending)
     age = age_of(ending.saved, context.now)
-    result.lines += ["", texts.resume_message(ending.saved, notes, context.now, age)]
+    result.lines += ["", texts.resume_message(ending.saved, notes, age)]
     return result
 
 

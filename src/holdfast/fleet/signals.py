@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from holdfast.fleet.rules.liveness import age_minutes, instant_of
 from holdfast.fleet.rules.model import CHECKPOINTS, COMMS, WARNING_AFTER
 from holdfast.git.repository import locate
-from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.processes.agent_process import process_state
 
@@ -89,7 +88,7 @@ def _change_at(now: int, worktree: str) -> int | None:
         _at[0] = now
         _changes.clear()
     if worktree not in _changes:
-        _changes[worktree] = last_change(worktree, MOST_ENTRIES, now)
+        _changes[worktree] = last_change(worktree, now)
     return _changes[worktree]
 
 
@@ -101,7 +100,7 @@ def transcript_change(path: str) -> int | None:
         return None
 
 
-def last_change(worktree: str, limit: int = MOST_ENTRIES, now: int | None = None) -> int | None:
+def last_change(worktree: str, now: int, limit: int = MOST_ENTRIES) -> int | None:
     """When a file of a work tree changed last, from at most `limit` files.
 
     If there are more files, an old time does not prove that nothing is new: the answer is None. The git
@@ -113,7 +112,7 @@ def last_change(worktree: str, limit: int = MOST_ENTRIES, now: int | None = None
     for entry in _files_below(worktree):
         limit -= 1
         if limit < 0:
-            return _if_recent(newest, clock.now() if now is None else now)
+            return _if_recent(newest, now)
         try:
             changed = entry.stat(follow_symlinks=False).st_mtime_ns // 1_000_000
         except OSError:

@@ -17,20 +17,10 @@ from holdfast.kernel.errors import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any, Literal, TypedDict
+    from collections.abc import Sequence
+    from typing import Any
 
-    from holdfast.fleet.rules.model import AgentState, Arrival
-
-    class Standing(TypedDict):
-        """`waited` is in milliseconds; `soft` and `hard` say which limit it has reached."""
-
-        state: Literal["WAITING", "COMPLETE"]
-        missing: list[str]
-        waited: int
-        soft: bool
-        hard: bool
-
+    from holdfast.fleet.rules.model import AgentState
 
 # The updates that change the agent's section of EPIC_README.md; a heartbeat does not.
 TOLD = ("start", "resume", "phase", "block", "unblock", "complete")
@@ -252,30 +242,3 @@ def apply(state: AgentState, kind: str, body: Any) -> AgentState:
     if "ready_for_sync" in body:
         updated["ready_for_sync"] = body["ready_for_sync"]
     return updated
-
-
-def standing(point: str, arrivals: Mapping[str, Arrival | None], now: int) -> Standing:
-    """Which agents are missing at a sync point, and how long the first one has waited: until now, or until
-    the last one arrived. An agent that waits at another point is missing."""
-    if point not in SYNC_POINTS:
-        raise Usage(
-            f"There is no sync point {point!r}.", hint=f"Known are: {', '.join(SYNC_POINTS)}."
-        )
-    there = {
-        agent: arrival
-        for agent, arrival in arrivals.items()
-        if arrival is not None and arrival["point"] == point
-    }
-    missing = [agent for agent in arrivals if agent not in there]
-    times = [clock.parse(arrival["at"]) for arrival in there.values()]
-    until = now if missing else max(times, default=now)
-    waited = max(0, until - min(times, default=until))
-    complete = bool(there) and not missing
-    soft, hard = SYNC_POINTS[point]
-    return {
-        "state": "COMPLETE" if complete else "WAITING",
-        "missing": missing,
-        "waited": waited,
-        "soft": not complete and waited >= soft,
-        "hard": not complete and waited >= hard,
-    }
