@@ -117,9 +117,8 @@ def _start(
         "agent": id,
         "feature": feature,
         "life": life,
-        **whereabouts(agent),
         **({"from": {**saved, "feature": feature}} if saved else {}),
-        **epic_files(agent, feature),
+        **describe_files(agent, feature),
     }
     claim = {"do": "claim", "agent": id, "session": life["session"]}
     _refuse_taken(agent, feature)
@@ -175,16 +174,13 @@ def begin(result: AgentResult, command: Any, life: AgentLife, others: list[Order
     agent.reload()
 
 
-def whereabouts(agent: FleetAgent) -> dict[str, Any]:
-    """Where an agent's files are from now on."""
+def describe_files(agent: FleetAgent, feature: str) -> dict[str, Any]:
+    """Where an agent's files are from now on, and which other files of the epic have to be kept up to
+    date: the feature's STATUS, and EPIC_README.md in a worktree."""
     workspace = agent.epic.workspace
-    return {"worktree": workspace.root, "machine": own_machine_of(workspace)}
-
-
-def epic_files(agent: FleetAgent, feature: str) -> dict[str, Any]:
-    """Which other files of the epic have to be kept up to date: the feature's STATUS, and EPIC_README.md in
-    a worktree."""
     return {
+        "worktree": workspace.root,
+        "machine": own_machine_of(workspace),
         "has_status_file": os.path.isdir(agent.epic.file(feature)),
         "readme": agent.readme_worktree(),
     }
@@ -262,8 +258,7 @@ def _resume(context: FleetContext, request: ResumeAgentRequest) -> AgentResult:
         "life": life,
         "feature": feature,
         "origin": origin,
-        **whereabouts(agent),
-        **epic_files(agent, feature),
+        **describe_files(agent, feature),
     }
     claim = {"do": "claim", "agent": agent.id, "session": life["session"], "decision": "resume"}
     if content:

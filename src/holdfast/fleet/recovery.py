@@ -14,10 +14,9 @@ from holdfast.fleet.agents import (
     age_of,
     awaited_life,
     begin,
-    epic_files,
+    describe_files,
     missing_files,
     tell_origin,
-    whereabouts,
 )
 from holdfast.fleet.context import AgentResult, changes_life
 from holdfast.fleet.roster import judge, list_agents, needs_decision
@@ -105,15 +104,14 @@ class EndingLife:
         """The order about the feature, for the same transaction."""
         return Order(self.agent.epic.stream("feature", check_feature(self.feature)), command)
 
-    def beginning(self, id: str, life: AgentLife) -> dict[str, Any]:
-        """The start of the life that follows."""
+    def start(self, agent: FleetAgent, life: AgentLife) -> dict[str, Any]:
+        """The command that starts the life which follows, of the same agent or another one."""
         return {
             "do": "start",
-            "agent": id,
+            "agent": agent.id,
             "feature": self.feature,
             "life": life,
-            **whereabouts(self.agent),
-            **epic_files(self.agent, self.feature),
+            **describe_files(agent, self.feature),
         }
 
 
@@ -125,26 +123,21 @@ def takeover(context: FleetContext, request: TakeoverRequest) -> AgentResult:
     if not request.get("yes"):
         _refuse_unless_dead(gone)
     ending = EndingLife(gone, "taken_over", new, "crashed")
-    notes, life = gone.state["file_notes"], awaited_life(context)
-    origin, problems = transfer.origin_of(gone)
-    beginning = {
-        **ending.beginning(new, life),
-        "from": ending.saved,
-        "file_notes": notes,
-        "origin": origin,
-    }
-    claim = _claim(new, old, life["session"], "reassign")
-    if new == old:
-        result = AgentResult(gone)
-        command = {**ending.command, "then": beginning}
-        begin(result, command, life, [ending.ownership(claim)])
-    else:
+    taker = gone
+    if new != old:
         taker = context.agent(new)
         taker.epic = context.epic
-        result = AgentResult(taker)
+    notes, life = gone.state["file_notes"], awaited_life(context)
+    origin, problems = transfer.origin_of(gone)
+    work = {"from": ending.saved, "file_notes": notes, "origin": origin}
+    start = {**ending.start(taker, life), **work}
+    claim = ending.ownership(_claim(new, old, life["session"], "reassign"))
+    result = AgentResult(taker)
+    if taker is gone:
+        begin(result, {**ending.command, "then": start}, life, [claim])
+    else:
         end = Order(gone.stream, ending.command, grant=True, writer=gone.writer)
-        beginning |= {**whereabouts(taker), **epic_files(taker, ending.feature)}
-        begin(result, beginning, life, [end, ending.ownership(claim)])
+        begin(result, start, life, [end, claim])
     missing = missing_files(result.agent, ending.saved)
     result.warnings += problems
     result.lines = [*texts.resume_lines(ending.saved, missing), *ending.finish(result)]
@@ -188,7 +181,7 @@ def restart(context: FleetContext, request: RestartRequest) -> AgentResult:
     ending = EndingLife(agent, "restarted", id, "aborted")
     ending.feature = check_feature(request.get("feature") or ending.feature)
     life = awaited_life(context)
-    command = {**ending.command, "then": ending.beginning(id, life)}
+    command = {**ending.command, "then": ending.start(agent, life)}
     claim = _claim(id, id, life["session"], "restart")
     result = AgentResult(agent)
     begin(result, command, life, [ending.ownership(claim)])

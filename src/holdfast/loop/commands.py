@@ -129,7 +129,7 @@ def build_start(track: Track, request: StartRequest) -> dict[str, Any]:
     if step == EXECUTE:
         tasks = track.plan() if request.tasks is None else request.tasks
         if tasks or request.tasks is not None:
-            known = {} if request.reset else checkpoint_of(_state_of(track), step)
+            known = {} if request.reset else checkpoint_of(read_state(track), step)
             done, total = accounted(tasks, known)
             given["done_tasks"] = done or None
             if request.tasks_total is None:
@@ -249,7 +249,7 @@ def _report(track: Track, command: dict[str, Any]) -> TrackResult:
     return result
 
 
-def _state_of(track: Track) -> LoopState:
+def read_state(track: Track) -> LoopState:
     """The track's state; a track that does not exist has its first one."""
     try:
         return track.read()
