@@ -29,21 +29,12 @@ if TYPE_CHECKING:
         agent: str
         feature: str
         epic: str
-        primary: str
-        takes_over: str
-        checkpoint_file: str
 
 
 RULE = "═" * 59
 CRASHED_NOTE = "Resuming work from crashed agent"  # FLEET-67
 _TAKING_OVER = ("I'm taking over ", " from crashed ")
-_LABELS = {
-    "my agent id": "agent",
-    "my assignment": "feature",
-    "epic path": "epic",
-    "primary agent id": "primary",
-    "checkpoint file": "checkpoint_file",
-}
+_LABELS = {"my agent id": "agent", "my assignment": "feature", "epic path": "epic"}
 # Seconds of one heartbeat: the checkpoint, the inbox, the STATUS file; FLEET-91.
 HEARTBEAT_SECONDS = 2 + 3 + 1
 _MINUTES = CADENCE // MINUTE
@@ -148,23 +139,15 @@ def phase_name(phase: str) -> str:
 
 def parse(text: str) -> Package:
     """The fields of a pasted package, also after a chat window changed its marks and quotes."""
-    found: Package = {
-        "agent": "",
-        "feature": "",
-        "epic": "",
-        "primary": "",
-        "takes_over": "",
-        "checkpoint_file": "",
-    }
+    found: Package = {"agent": "", "feature": "", "epic": ""}
     for line in text.splitlines():
         plain = line.strip().strip(">*-•` \t").replace("**", "").replace("’", "'")
         label, colon, value = plain.partition(":")
         name = _LABELS.get(label.strip().lower())
         if colon and name and not found[name]:  # type: ignore[literal-required]
             found[name] = value.strip().strip("`").strip()  # type: ignore[literal-required]
-        feature, crashed, agent = plain.partition(_TAKING_OVER[1])
+        feature, crashed, _ = plain.partition(_TAKING_OVER[1])
         if crashed and feature.startswith(_TAKING_OVER[0]):
-            found["takes_over"] = agent.strip().rstrip(".")
             found["feature"] = found["feature"] or feature.removeprefix(_TAKING_OVER[0]).strip()
     return found
 
