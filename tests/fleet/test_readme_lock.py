@@ -37,7 +37,7 @@ def epic(repository: Path) -> Epic:
 
 
 def mark_stale(text: str) -> str:
-    return epic_readme.stale(text, "Secondary-A", False)
+    return epic_readme.mark_stale(text, "Secondary-A", False)
 
 
 def edit(epic: Epic, patience: float = 0.0) -> bool:
@@ -315,7 +315,7 @@ while not os.path.exists("over"):
     try:
         readme.edit(
             epic,
-            lambda text: epic_readme.stale(text, "Secondary-A", gone),
+            lambda text: epic_readme.mark_stale(text, "Secondary-A", gone),
             holder="Agent-Primary", session="s", operation="o", now=clock.now(),
         )
     except HoldfastError as error:

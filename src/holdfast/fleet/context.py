@@ -209,7 +209,7 @@ class FleetAgent:
         saved, life = self.state["checkpoint"], self.state["life"]
         if saved is None or life is None or not self.is_here:
             return False
-        archive = backups.archived_by_hand(self.epic, self.id, life["session"])
+        archive = backups.find_archive(self.epic, self.id, life["session"])
         if not archive:
             return False
         end = {

@@ -13,7 +13,7 @@ import time
 
 from holdfast.fleet.epic import Epic
 from holdfast.fleet.rules import epic_readme
-from holdfast.fleet.rules.merge import merged
+from holdfast.fleet.rules.merge import merge_lines
 from holdfast.fleet.rules.model import EPIC_README, LOCK_EXPIRES, PRIMARY, README
 from holdfast.kernel import canonical_json, clock, outbox
 from holdfast.kernel.digest import new_id
@@ -235,7 +235,7 @@ class _Edit:
                     return self._done()
                 # Read before our last exchange, written after it: it lacks what we had brought back.
                 seen, theirs = found
-                base, wanted = theirs, change(merged(base, wanted, theirs))
+                base, wanted = theirs, change(merge_lines(base, wanted, theirs))
         except BaseException:
             self._keep_owed()
             raise
@@ -243,7 +243,7 @@ class _Edit:
 
     def _both(self, base: str, ours: str, theirs: str) -> str:
         """Their text with the edits that are owed; our own change is made again on top of it."""
-        return merged(base, ours, theirs) if self.owed else theirs
+        return merge_lines(base, ours, theirs) if self.owed else theirs
 
     def _watch(self, placed: str | None) -> tuple[str, str] | None:
         """What another program writes over our file right after an edit was displaced for a moment."""
@@ -352,7 +352,7 @@ def carry_out(epic: Epic, effect: Effect) -> bool:
     body = effect["body"]
     return edit(
         epic,
-        lambda text: _changed(text, body),
+        lambda text: _apply(text, body),
         holder=body.get("holder") or PRIMARY,
         session=body.get("session") or effect["id"],
         operation=f"{body['change']}: {body['agent']}",
@@ -360,13 +360,13 @@ def carry_out(epic: Epic, effect: Effect) -> bool:
     )
 
 
-def _changed(text: str, body: Any) -> str:
+def _apply(text: str, body: Any) -> str:
     what, agent = body["change"], body["agent"]
     if what == "progress":
-        return epic_readme.progress(text, agent, body["lines"])
+        return epic_readme.write_progress(text, agent, body["lines"])
     if what == "deferred":
-        return epic_readme.deferred(text, agent, body["feature"])
-    return epic_readme.stale(text, agent, gone=what == "recovered")
+        return epic_readme.mark_deferred(text, agent, body["feature"])
+    return epic_readme.mark_stale(text, agent, gone=what == "recovered")
 
 
 def deliver(context: FleetContext, writer: Writer) -> list[str]:

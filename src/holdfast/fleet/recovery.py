@@ -119,7 +119,7 @@ class EndingLife:
 def takeover(context: FleetContext, request: TakeoverRequest) -> AgentResult:
     """Scenario 2: another agent goes on where the first one stopped. FLEET-66 to FLEET-72"""
     old, new = request["agent"], check_agent(request["by"])
-    gone = _unfinished(context, old)
+    gone = _load_unfinished(context, old)
     if not request.get("yes"):
         _refuse_unless_dead(gone)
     ending = EndingLife(gone, "taken_over", new, "crashed")
@@ -197,7 +197,7 @@ def restart(context: FleetContext, request: RestartRequest) -> AgentResult:
 @changes_life
 def defer(context: FleetContext, request: EndRequest) -> AgentResult:
     """Defer the feature to Wave 2. FLEET-49"""
-    agent = _to_be_ended(context, request)
+    agent = _load_for_ending(context, request)
     ending = EndingLife(agent, "deferred", "", "crashed")
     release = {"do": "release", "agent": agent.id, "decision": "defer_wave_2", "wave": 2}
     result = _end(ending, ending.ownership(release))
@@ -210,7 +210,7 @@ def absorb(context: FleetContext, request: EndRequest) -> AgentResult:
     """The Primary takes the feature itself, once its own is done. AMB-FLEET-15"""
     if request["agent"] == PRIMARY:
         raise Usage(f"{PRIMARY} has its feature already.", hint="Name the agent that is gone.")
-    agent = _to_be_ended(context, request)
+    agent = _load_for_ending(context, request)
     primary = context.agent(PRIMARY)
     origin, problems = transfer.origin_of(agent)
     ending = EndingLife(agent, "absorbed", PRIMARY, "crashed")
@@ -238,16 +238,16 @@ def _archive_seen_from(reader: Epic, ending: EndingLife) -> str:
     return ending.archive if is_same else ending.agent.epic.file(ending.archive)
 
 
-def _to_be_ended(context: FleetContext, request: EndRequest) -> FleetAgent:
+def _load_for_ending(context: FleetContext, request: EndRequest) -> FleetAgent:
     if request.get("only_silent"):
         _refuse_awake(context, request["agent"])
-    agent = _unfinished(context, request["agent"])
+    agent = _load_unfinished(context, request["agent"])
     if not request.get("yes"):
         _refuse_unless_dead(agent)
     return agent
 
 
-def _unfinished(context: FleetContext, id: str) -> FleetAgent:
+def _load_unfinished(context: FleetContext, id: str) -> FleetAgent:
     """The agent, if it has work to go on with."""
     agent = context.agent(id)
     agent.look()

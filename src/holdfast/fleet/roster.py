@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.fleet import signals
-from holdfast.fleet.backups import archived_by_hand
+from holdfast.fleet.backups import find_archive
 from holdfast.fleet.epic import Sight, machine_labels
 from holdfast.fleet.rules import agent as rules
 from holdfast.fleet.rules.checkpoint import progress
@@ -286,7 +286,7 @@ def _next_of_unstarted(state: AgentState) -> str:
 def _is_archived(epic: Epic, state: AgentState) -> bool:
     """Whether a person or a script has moved the life's file into an archive."""
     life, home = state["life"], epic.in_worktree(state["worktree"])
-    return life is not None and bool(archived_by_hand(home, state["agent"], life["session"]))
+    return life is not None and bool(find_archive(home, state["agent"], life["session"]))
 
 
 def _home(epic: Epic, state: AgentState, seen: CheckpointFile | None) -> str:

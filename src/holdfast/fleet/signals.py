@@ -50,8 +50,12 @@ def gather(
     return {
         "heartbeat": f"{age_minutes(last, now)} min" if last is not None else "",
         "process": process_state(life["process"] if life else None),
-        "worktree": _agreed(_change_at(now - ahead, near["worktree"]), ahead) if near else None,
-        "transcript": _agreed(transcript_change(near["transcript"]), ahead) if near else None,
+        "worktree": _by_shared_clock(_change_at(now - ahead, near["worktree"]), ahead)
+        if near
+        else None,
+        "transcript": _by_shared_clock(transcript_change(near["transcript"]), ahead)
+        if near
+        else None,
         "activity": _activity(seen_at, last) if life and not is_unstarted else None,
         "busy_until": life["busy_until"] if life else "",
         "doing": life["doing"] if life else "",
@@ -68,7 +72,7 @@ def _is_unbeaten(life: AgentLife | None, last: int | None) -> bool:
     return last is not None and last == instant_of(life["started_at"])
 
 
-def _agreed(time: int | None, ahead: int) -> int | None:
+def _by_shared_clock(time: int | None, ahead: int) -> int | None:
     """A time of this machine by the clock that all machines share."""
     return None if time is None else time + ahead
 

@@ -23,7 +23,7 @@ from holdfast.loop.rules.model import (
     PASSED,
     PROGRESS_NUMBERS,
 )
-from holdfast.loop.rules.tasks import accounted, same_task
+from holdfast.loop.rules.tasks import count_tasks, same_task
 from holdfast.loop.rules.transitions import step_named
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def build_start(track: Track, request: StartRequest) -> dict[str, Any]:
         tasks = track.plan() if request.tasks is None else request.tasks
         if tasks or request.tasks is not None:
             known = {} if request.reset else checkpoint_of(read_state(track), step)
-            done, total = accounted(tasks, known)
+            done, total = count_tasks(tasks, known)
             given["done_tasks"] = done or None
             if request.tasks_total is None:
                 given["tasks_total"] = total
@@ -197,7 +197,7 @@ def pass_step(track: Track, request: PassRequest) -> TrackResult:
     }
     if (step or current_step(state)) == EXECUTE:
         tasks = track.plan() if request.tasks is None else request.tasks
-        command["done_tasks"] = accounted(tasks, checkpoint_of(state, EXECUTE))[0]
+        command["done_tasks"] = count_tasks(tasks, checkpoint_of(state, EXECUTE))[0]
     folders = (request.folder or track.workspace.root, track.workspace.root)
     missing = [
         f"There is no file {path}; its name is recorded all the same."

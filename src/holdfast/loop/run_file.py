@@ -201,18 +201,18 @@ def command_for(plan: RunPlan, state: LoopState, step: str, task: TrackTask | No
     own = plan["steps"].get(step, {}).get("command")
     if not own:
         return [*plan["runner"], *command_of(state, step, plan["context_files"])]
-    return [_filled(word, state, step, task) for word in own]
+    return [_fill(word, state, step, task) for word in own]
 
 
 def outputs_of(plan: RunPlan, state: LoopState, step: str) -> list[str]:
     """The files that a step is to leave behind, relative to the workspace's root."""
     own = plan["steps"].get(step, {}).get("outputs")
     if own is not None:
-        return [_filled(word, state, step, None) for word in own]
+        return [_fill(word, state, step, None) for word in own]
     return [f"{state['folder']}/{name}" for name in OUTPUTS.get(step, ())]
 
 
-def _filled(word: str, state: LoopState, step: str, task: TrackTask | None) -> str:
+def _fill(word: str, state: LoopState, step: str, task: TrackTask | None) -> str:
     for name, value in variables_of(state, step, task).items():
         word = word.replace("{" + name + "}", value)
     return word

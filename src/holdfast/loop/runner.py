@@ -42,7 +42,7 @@ from holdfast.loop.rules.orchestrator import (
     MISSING_PARAMETER,
     OK,
 )
-from holdfast.loop.rules.tasks import accounted, remaining
+from holdfast.loop.rules.tasks import count_tasks, remaining
 from holdfast.processes.lease import Lease
 from holdfast.processes.programs import Programs, end_leftovers
 from holdfast.processes.supervisor import NOT_STARTED, TICK_SECONDS
@@ -227,7 +227,7 @@ class Run:
                 while self._round():
                     pass
             except Paused as paused:
-                return self._paused(paused)
+                return self._pause(paused)
             finally:
                 # What a step left in the background, such as a server, was there for the next ones.
                 self.driver.programs.end()
@@ -248,7 +248,7 @@ class Run:
             "escalation": [],
         }
 
-    def _paused(self, paused: Paused) -> LoopResult:
+    def _pause(self, paused: Paused) -> LoopResult:
         state = self.track.read()
         known = state["escalated"]
         if known is None or (known["step"], known["reason"]) != (paused.step, paused.reason):
@@ -383,7 +383,7 @@ class Run:
             if [task["id"] for task in now] != [task["id"] for task in tasks]:
                 return None  # the next round counts the tasks anew
             tasks, left = now, remaining(now, checkpoint_of(state, step))
-        done = accounted(tasks, checkpoint_of(state, step))[0]
+        done = count_tasks(tasks, checkpoint_of(state, step))[0]
         notes = f"{len(tasks)} tasks done"
         self.driver.execute({"do": "pass", "step": step, "notes": notes, "done_tasks": done})
         self.driver.say("ended", step, text=PASSED)

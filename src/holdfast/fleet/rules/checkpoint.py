@@ -31,7 +31,7 @@ _REQUIRED = (*TIMES, "coordination_state")
 _FIRST_STEPS = ("Received handoff package", "Verified epic path", "Created checkpoint file")
 
 
-def first(agent: str, session: str, feature: str, now: int) -> dict[str, Any]:
+def create_first(agent: str, session: str, feature: str, now: int) -> dict[str, Any]:
     """The first checkpoint of a new agent; FLEET-28 to FLEET-31."""
     at = clock.stamp(now)
     return {
@@ -60,9 +60,9 @@ def first(agent: str, session: str, feature: str, now: int) -> dict[str, Any]:
     }
 
 
-def healed(saved: dict[str, Any], agent: str, session: str, now: int) -> dict[str, Any]:
+def heal(saved: dict[str, Any], agent: str, session: str, now: int) -> dict[str, Any]:
     """A valid checkpoint: valid fields stay, missing or invalid ones get their first value."""
-    whole = first(agent, session, "-", now)
+    whole = create_first(agent, session, "-", now)
     good = {name: value for name, value in saved.items() if not _problems_of(name, value)}
     return {**whole, **good, "agent_id": agent, "agent_type": type_of(agent)}
 

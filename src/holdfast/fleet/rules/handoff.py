@@ -173,7 +173,9 @@ def resume_message(checkpoint: Mapping[str, Any], file_notes: Mapping[str, str],
     except ValueError:  # others write this file too, and some write `PAUSED`
         at, ago = "unknown", "unknown time ago"
     files = _texts(checkpoint, "files_modified")
-    state = [f"- {_shown(file, files)}: {file_notes.get(file) or 'modified'}" for file in files]
+    state = [
+        f"- {_short_name(file, files)}: {file_notes.get(file) or 'modified'}" for file in files
+    ]
     steps = _texts(checkpoint, "next_steps")
     numbered = [f"{number}. {step}" for number, step in enumerate(steps, 1)]
     phase = phase_name(_text(checkpoint, "phase"))
@@ -198,7 +200,7 @@ def resume_message(checkpoint: Mapping[str, Any], file_notes: Mapping[str, str],
     return "\n".join(lines) + "\n"
 
 
-def _shown(file: str, files: list[str]) -> str:
+def _short_name(file: str, files: list[str]) -> str:
     """The file's name alone, unless two files have the same name."""
     name = file.rpartition("/")[2]
     return name if sum(each.rpartition("/")[2] == name for each in files) == 1 else file

@@ -37,10 +37,10 @@ def body_of(state: AgentState, command: Any, now: int) -> dict[str, Any]:
             f"The feature of {state['agent']} is not known any more.",
             hint=f"Say it: holdfast agent resume {state['agent']} --feature NAME",
         )
-    after = file.healed(before, state["agent"], session, now)
+    after = file.heal(before, state["agent"], session, now)
     after.update(session_id=session, **command.get("set", {}))
     for name in ("completed_steps", "files_modified"):
-        after[name] = joined(after.get(name), command.get(name, []))
+        after[name] = add_new(after.get(name), command.get(name, []))
     if command.get("committed"):
         after["files_modified"] = list(command.get("files_modified", []))
     body: dict[str, Any] = _CHANGES[command["do"]](state, after, command, now)
@@ -58,7 +58,7 @@ def body_of(state: AgentState, command: Any, now: int) -> dict[str, Any]:
     return body
 
 
-def with_backup(known: Sequence[str], name: str) -> list[str]:
+def add_backup(known: Sequence[str], name: str) -> list[str]:
     """The last backups in the order of writing, twice as many as are kept: of one that could not be removed
     it stays known that it is old."""
     others = [each for each in known if each != name]
@@ -79,11 +79,10 @@ def was_stale(state: AgentState, now: int) -> bool:
     return (now - last) // clock.MINUTE > STALE_AFTER
 
 
-def joined(known: Any, more: list[str]) -> list[str]:
+def add_new(known: Any, more: list[str]) -> list[str]:
     """A list that only grows, each entry once; FLEET-17, AMB-FLEET-14."""
-    joined = list(known) if isinstance(known, list) else []
-    joined += [each for each in dict.fromkeys(more) if each not in joined]
-    return joined
+    present = list(known) if isinstance(known, list) else []
+    return [*present, *(each for each in dict.fromkeys(more) if each not in present)]
 
 
 def _refuse_step_back(before: dict[str, Any], after: dict[str, Any]) -> None:
@@ -138,7 +137,7 @@ def _block(state: AgentState, after: dict[str, Any], command: Any, now: int) -> 
     if not command["blocker"].strip():
         raise Usage("A blocker needs a text.", hint="Say what keeps the agent from working.")
     after["status"] = "BLOCKED"
-    after["blockers"] = joined(after.get("blockers"), [command["blocker"]])
+    after["blockers"] = add_new(after.get("blockers"), [command["blocker"]])
     return {}
 
 
@@ -167,7 +166,7 @@ def _phase(state: AgentState, after: dict[str, Any], command: Any, now: int) -> 
         return {}
     after["stage"] = stage
     after["phase"] = PHASES[stage]
-    after["completed_steps"] = joined(after["completed_steps"], [f"{before} complete"])
+    after["completed_steps"] = add_new(after["completed_steps"], [f"{before} complete"])
     after["next_steps"] = command.get("next_steps") or list(TASKS[stage])
     after["recovery_instructions"] = f"Resume from beginning of {stage}"
     after["current_step"] = command.get("step") or f"Reading {stage} guide"
@@ -184,7 +183,7 @@ def _complete(state: AgentState, after: dict[str, Any], command: Any, now: int) 
         can_resume=False,
         blockers=[],
         next_steps=[],
-        completed_steps=joined(after["completed_steps"], ["S2.P3 complete"]),
+        completed_steps=add_new(after["completed_steps"], ["S2.P3 complete"]),
     )
     return {"ready_for_sync": True}
 
@@ -209,7 +208,7 @@ def _leave(state: AgentState, after: dict[str, Any], command: Any, now: int) -> 
     if after.get("status") == "WAITING":
         after["status"] = "IN_PROGRESS"
     step = f"Sync {state['sync']['point']} complete"
-    after["completed_steps"] = joined(after["completed_steps"], [step])
+    after["completed_steps"] = add_new(after["completed_steps"], [step])
     return {"sync": None, "ready_for_sync": False}
 
 
@@ -234,7 +233,7 @@ def apply(state: AgentState, kind: str, body: Any) -> AgentState:
     if body["life"] and state["life"] is not None:
         updated["life"] = {**state["life"], **body["life"]}
     if "backup" in body:
-        updated["backups"] = with_backup(state.get("backups", []), body["backup"])
+        updated["backups"] = add_backup(state.get("backups", []), body["backup"])
     if "file_notes" in body:
         updated["file_notes"] = {**state["file_notes"], **body["file_notes"]}
     if "sync" in body:
